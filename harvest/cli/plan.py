@@ -65,6 +65,12 @@ __all__ = ["command"]
     "--interaction", type=NumberRange(0), metavar="SPREAD", help="The part of it that is of systems × topics."
 )
 @click.option("--within", type=NumberRange(0), metavar="SPREAD", help="Standard deviation between trials of a topic.")
+@click.option(
+    "--failing",
+    type=NumberRange(0, 100, min_open=True),
+    metavar="PERCENT",
+    help="Of %recovery without --from: the share of conversations that need it.",
+)
 @click.option("--topics", metavar="N,...", help="Numbers of topics to try [½, 1, 2 and 4 times the audit's].")
 @click.option("--trials", metavar="N,...", help="Numbers of trials to try [½, 1, 2 and 4 times the audit's].")
 @setting_options("level", level="Confidence level of the intervals; the test finds what has a p of at most 1 - level")
@@ -82,6 +88,7 @@ def command(
     between: float | None,
     interaction: float | None,
     within: float | None,
+    failing: float | None,
     topics: str | None,
     trials: str | None,
     seed: int,
@@ -98,7 +105,7 @@ def command(
     trials. Sends nothing. AUDIT is a file, or a shipped name such as `demo`.
     """
     check_output(figures, as_json, as_csv, as_latex)
-    stated = {"mean": mean, "between": between, "interaction": interaction, "within": within}
+    stated = {"mean": mean, "between": between, "interaction": interaction, "within": within, "failing": failing}
     grid = {"--topics": topics, "--trials": trials, **{f"--{name}": value for name, value in stated.items()}}
     if allocate:
         _refuse_beside("--allocate", {"--detect": detect, "--node": node, **grid, "--figure": figures or None})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,17 +11,19 @@ import numpy.typing as npt
 
 from harvest.studies.plan_costs import observed_costs
 from harvest.studies.scorecard import Material, gather_material
-from harvest.studies.trial_values import Key, Values, measure_values, share_values
+from harvest.studies.trial_values import SHARES, Key, Values, measure_values, share_values
 from recordings.run_folder import Run
 from scoring.measure import Declaration, Measure
-from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
+from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
 from scoring.settings import Settings
+from scoring.statistics.beta import beta_quantile
 from scoring.statistics.components import across_systems, within_system
 from scoring.statistics.outcomes import Components, Shape
+from scoring.statistics.ratio_power import smoothed_shares
 from scoring.table import is_percentage
 from topics.errors import InputError
 
-__all__ = ["ICC", "INTERACTION", "MEAN", "Pilot", "assumed_components", "pilot_cells", "read_pilot"]
+__all__ = ["ICC", "INTERACTION", "MEAN", "Pilot", "assumed_components", "coming_shares", "pilot_cells", "read_pilot"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -33,6 +35,7 @@ INTERACTION = 0.25
 """Part of the variance between topics that is of single systems. No source: name it wherever it is used."""
 
 _UPPER = 0.6  # level of the two-sided interval whose high end is the upper 80% limit
+_PLACES = 99  # at which chances of topics are tabled
 _FULLEST = 0.995  # of the room that a mean leaves, at most so much is between topics
 
 
@@ -40,7 +43,8 @@ _FULLEST = 0.995  # of the room that a mean leaves, at most so much is between t
 class Pilot:
     """What a run says. mean: over topics and systems. topic, both, trial: variances; both is NaN of one system, and
     topic then holds it, too. upper_interaction: upper 80% limit of both. turns, seconds: of a conversation on average,
-    seconds 0 where no time is recorded. systems, topics: with a value."""
+    seconds 0 where no time is recorded. systems, topics: with a value. coming: of %recovery, (topics, systems) how
+    often trials of a topic need it; None of other measures."""
 
     mean: float
     topic: float
@@ -52,6 +56,7 @@ class Pilot:
     systems: int
     topics: int
     notes: tuple[str, ...]
+    coming: Floats | None = None
 
 
 def read_pilot(run: Run, measure: Measure, key: Key, settings: Settings) -> Pilot:
@@ -62,17 +67,35 @@ def read_pilot(run: Run, measure: Measure, key: Key, settings: Settings) -> Pilo
         raise InputError(f"{run.path}: no trial has a value of {_named(key)}", advice="plan without --from")
     tables = list(by_system.values())
     cells = np.stack(tables)
-    where, mean = str(run.path), float(np.nanmean([np.nanmean(_means(table)) for table in tables]))
+    pooled = measure.declaration is RECOVERY
+    own = [np.nanmean(table if pooled else _means(table)) for table in tables]
+    where, mean = str(run.path), float(np.nanmean(own))
+    coming = _coming(material, list(by_system), where) if pooled else None
     topics = int((~np.isnan(cells)).any(axis=(0, 2)).sum())
     common = (*observed_costs(material.finished), len(tables), topics, notes)
     if len(tables) > 1:
         split = across_systems(cells, level=_UPPER)
         _refuse_unsplit(split.trial.value, split.trial.interval.note, where)
         topic, both, trial = (max(0.0, one.value) for one in (split.topic, split.both, split.trial))
-        return Pilot(mean, topic, both, trial, split.both.interval.high, *common)
+        return Pilot(mean, topic, both, trial, split.both.interval.high, *common, coming)
     nested = within_system(tables[0], level=_UPPER)
     _refuse_unsplit(nested.trial.value, nested.trial.interval.note, where)
-    return Pilot(mean, max(0.0, nested.topic.value), math.nan, nested.trial.value, math.nan, *common)
+    return Pilot(mean, max(0.0, nested.topic.value), math.nan, nested.trial.value, math.nan, *common, coming)
+
+
+def _coming(material: Material, systems: Sequence[str], where: str) -> Floats:
+    """(topics, systems) how often trials of a topic need recovery, of topics with two trials or more of each system."""
+    key, topics = (RECOVERY.name, None), [topic.id for topic in material.topics.topics]
+    needed, trials = np.zeros((2, len(topics), len(systems)))
+    for column, system in enumerate(systems):
+        for (topic, _), (_, over) in share_values(system, material).get(key, {}).items():
+            if not math.isnan(over):
+                needed[topics.index(topic), column] += over
+                trials[topics.index(topic), column] += 1
+    several = (trials > 1).all(axis=1)
+    if several.sum() < 2:
+        _refuse_unsplit(math.nan, "fewer than 2 topics have 2 trials of each system", where)
+    return smoothed_shares(needed[several], trials[several])
 
 
 def pilot_cells(
@@ -82,7 +105,7 @@ def pilot_cells(
     no value at all."""
     played = {one.key.system for one in material.finished}
     systems = [name for name in material.systems if name in played]
-    shares = measure.declaration in (USEFUL, MEAN_USEFUL)
+    shares = measure.declaration in SHARES
     scored, notes = measure_values(systems, material, [] if shares else [measure], settings)
     values = {name: share_values(name, material) if shares else scored[name] for name in systems}
     tables = {name: _table(values[name], key, material) for name in systems}
@@ -132,7 +155,8 @@ def assumed_components(
     Raises InputError for a measure of which nothing is known, and for what cannot be.
     """
     low, high = declaration.range
-    shape: Shape = "yes or no" if declaration is USEFUL or declaration.event else "bounded"
+    pooled = declaration is RECOVERY
+    shape: Shape = "yes or no" if declaration is USEFUL or pooled or declaration.event else "bounded"
     if not math.isfinite(high - low):
         shape, low, high = "unbounded", -math.inf, math.inf
     if shape == "yes or no" and "within" in stated:
@@ -142,9 +166,10 @@ def assumed_components(
             advice="leave it out",
         )
     squares = {name: stated[name] ** 2 for name in ("between", "interaction", "within") if name in stated}
-    if pilot is None and shape != "yes or no":
-        missing = [f"--{name}" for name in ("mean", "between", "within") if name not in stated]
-        if missing and declaration is not MEAN_USEFUL:
+    if pilot is None and (pooled or shape != "yes or no"):
+        needs = ("mean", "between", "failing") if pooled else ("mean", "between", "within")
+        missing = [f"--{name}" for name in needs if name not in stated]
+        if missing and declaration is not MEAN_USEFUL:  # of which tau-bench says something
             raise InputError(
                 f"nothing is known of how {_named(key)} varies",
                 advice=f"give a pilot run with --from, or state {', '.join(missing)}",
@@ -176,7 +201,7 @@ def assumed_components(
             f"--interaction: {math.sqrt(both):g} is more than lies between the topics of one system",
             allowed=f"up to {math.sqrt(between):g}, a part of --between",
         )
-    if pilot and shape == "yes or no" and "mean" not in stated:
+    if pilot and shape == "yes or no" and "mean" not in stated and not pooled:
         mean = _mean_with(mean, max(between / _FULLEST, between + within))
     try:
         return Components(shape, mean, between - both, both, max(0.0, within), low, high), sources
@@ -184,6 +209,23 @@ def assumed_components(
         raise InputError(
             f"{_named(key)}: {fault}", advice="state another --mean or --between, or give a pilot that varies"
         ) from None
+
+
+def coming_shares(declaration: Declaration, pilot: Pilot | None, stated: Mapping[str, float]) -> Floats | None:
+    """Of %recovery, (topics, systems) how often trials need it: the pilot's, or stated as `failing`, spread over topics
+    as what passes is; None of other measures. Raises InputError where it is stated for nothing, or cannot be."""
+    share = stated.get("failing")
+    if declaration is not RECOVERY or pilot is not None:
+        if share is not None:
+            why = "the pilot shows it" if pilot else f"only {RECOVERY.name} is of conversations that failed first"
+            raise InputError(f"--failing says nothing here: {why}", advice="leave it out")
+        return pilot.coming if pilot else None
+    if share is None or not 0 < share <= 1:
+        raise InputError("--failing is a percentage of conversations", allowed="above 0, at most 100")
+    if share == 1:
+        return np.ones((1, 1))
+    weight, places = 1 / ICC - 1, (np.arange(_PLACES) + 0.5) / _PLACES
+    return beta_quantile(places, share * weight, (1 - share) * weight)[:, None]
 
 
 def _mean_with(mean: float, variance: float) -> float:

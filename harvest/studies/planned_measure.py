@@ -1,13 +1,13 @@
-"""The measure that a plan is for."""
+"""The measure that a plan of a comparison is for."""
 
 from __future__ import annotations
 
 from harvest.audits.audit import Audit
-from harvest.studies.trial_values import Key
+from harvest.studies.trial_values import SHARES, Key
 from scoring.catalogue import understand
 from scoring.library import list_forms, single
 from scoring.measure import Measure
-from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
+from scoring.measures.usefulness import USEFUL
 from scoring.notation import Term, parse
 from scoring.scores import SHIPPED
 from scoring.settings import Settings
@@ -15,10 +15,6 @@ from scoring.swan.schema import load_schema
 from topics.errors import InputError
 
 __all__ = ["planned_measure"]
-
-_TURN = (
-    'for recovery at one turn, give --from RUN --node "U ask → S x → U insist → S o", as harvest compare prints turns'
-)
 
 
 def planned_measure(wanted: Term | None, settings: Settings, audit: Audit) -> tuple[Measure, Key]:
@@ -29,14 +25,13 @@ def planned_measure(wanted: Term | None, settings: Settings, audit: Audit) -> tu
     term = wanted or parse(f"{USEFUL.name} S1")
     found = understand(term, settings, audit.topics, load_schema(SHIPPED))
     one = found[0]
-    if one.form is not None or (one.declaration.of != "conversation" and one.declaration not in (USEFUL, MEAN_USEFUL)):
+    if one.form is not None or (one.declaration.of != "conversation" and one.declaration not in SHARES):
         raise InputError(
             f"{term} is computed over many conversations at once, so no single trial has a value to simulate",
-            allowed=list_forms((USEFUL, MEAN_USEFUL, *single())),
-            advice=_TURN if one.declaration is RECOVERY else None,
+            allowed=list_forms((*SHARES, *single())),
         )
     if len(found) > 1:
         raise InputError(f"{term} asks for several measures", allowed=", ".join(str(each.base) for each in found))
     if one.declaration is USEFUL:
         return one, (USEFUL.name, one.turn or 1)
-    return one, (MEAN_USEFUL.name if one.declaration is MEAN_USEFUL else str(one.base), None)
+    return one, (one.declaration.name if one.declaration in SHARES else str(one.base), None)

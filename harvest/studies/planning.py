@@ -9,10 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from harvest.audits.audit import Audit, place_errors
-from harvest.studies.pilot import Pilot, assumed_components, read_pilot
+from harvest.studies.pilot import Pilot, assumed_components, coming_shares, read_pilot
 from harvest.studies.plan_costs import PlanCosts
 from harvest.studies.planned_measure import planned_measure
 from harvest.studies.sources import sources
@@ -25,12 +29,15 @@ from scoring.statistics.beta import normal_quantile
 from scoring.statistics.outcomes import Components
 from scoring.statistics.paired import ESTIMANDS, Estimand
 from scoring.statistics.power import Power, simulate_power
+from scoring.statistics.ratio_power import simulate_ratio_power
 from scoring.statistics.sample_size import paired_t_power, topics_for_paired_t
 from scoring.table import is_percentage
 from topics.errors import InputError
 from topics.identity import generator
 
 __all__ = ["WANTED", "Design", "Study", "multiples", "plan_study", "refuse_large"]
+
+Floats = npt.NDArray[np.float64]
 
 WANTED = 0.8
 """The power that a design is asked for: a true difference is found in four studies of five."""
@@ -89,6 +96,7 @@ class Study:
     notes: Sequence[str]
     seed: int
     pilots: Sequence[Mapping[str, Json]] = ()
+    coming: float = math.nan
 
     def smallest(self, estimand: Estimand) -> Design | None:
         """The design of the grid with the fewest turns that has the wanted power; for these topics, of those with the
@@ -114,7 +122,8 @@ def plan_study(
     """detect: in points for percentages, else in the measure's own units. measure: of single conversations, or a share
     of turns; None takes %useful of the first turn. run: a pilot. stated: `mean`, and the standard deviations `between`
     topics, of system × topic (`interaction`) and `within` topics, in points for percentages; they replace what a pilot
-    says. topics, trials: of the grid; () takes half, once, twice and four times the audit's. seed: of the simulation.
+    says; of %recovery without a pilot also `failing`, the percentage of trials that need it. topics, trials: of the
+    grid; () takes half, once, twice and four times the audit's. seed: of the simulation.
 
     Raises InputError for a measure that topics have no value of, and for components that cannot be.
     """
@@ -125,7 +134,8 @@ def plan_study(
     difference, given = detect / scale, {name: value / scale for name, value in (stated or {}).items()}
     pilot = read_pilot(run, asked, key, settings) if run is not None else None
     components, origins = assumed_components(asked.declaration, key, pilot, given)
-    simulation = _Simulation(audit, components, difference, settings, pilot, seed)
+    coming = coming_shares(asked.declaration, pilot, given)
+    simulation = _Simulation(audit, components, difference, settings, pilot, seed, coming)
     own = tuple(audit.trials_with(topic) for topic in audit.topics.topics)
     every_topics = sorted(set(topics)) or multiples(len(own), 2)
     every_trials = sorted(set(trials)) or multiples(_mean(own), 1)
@@ -152,6 +162,7 @@ def plan_study(
         notes=(*pilot.notes, *_moved(pilot, components, stated or {})) if pilot else (),
         seed=seed,
         pilots=tuple(sources([run])) if run is not None else (),
+        coming=float(coming.mean()) if coming is not None else math.nan,
     )
 
 
@@ -191,6 +202,7 @@ class _Simulation:
     settings: Settings
     pilot: Pilot | None
     seed: int
+    coming: Floats | None = None
 
     @property
     def pairs(self) -> int:
@@ -222,16 +234,26 @@ class _Simulation:
 
     def beyond(self) -> Mapping[str, float]:
         """By formulas: topics with the audit's trials, and trials of the audit's topics, for either estimand."""
-        topics, one = len(self._own), self.components
-        spread = math.sqrt(2 * one.both + 2 * one.within * sum(1 / trials for trials in self._own) / topics)
+        topics, both, within = len(self._own), *self._spreads
+        spread = math.sqrt(2 * both + 2 * within * sum(1 / trials for trials in self._own) / topics)
         size = self.difference**2
         z = normal_quantile(1 - self._alpha / 2) + normal_quantile(WANTED)
-        trials_of_these = math.ceil(z**2 * 2 * one.within / (topics * size))
+        trials_of_these = math.ceil(z**2 * 2 * within / (topics * size))
         return {
             "topics": topics_for_paired_t(self._effect(spread), alpha=self._alpha, power=WANTED) if spread else 2,
             "trials": self._trials_like_these(topics),
             "trials_of_these": max(2, trials_of_these),
         }
+
+    @property
+    def _spreads(self) -> tuple[float, float]:
+        """Variances of system × topic and of trials, as they enter a difference. Of a ratio a trial tells as much as
+        comes into it, and topics count by how much of them does."""
+        one = self.components
+        if self.coming is None:
+            return one.both, one.within
+        share = float(self.coming.mean())
+        return one.both * (1 + float(self.coming.var()) / share**2), one.within / share
 
     def _effect(self, spread: float) -> float:
         """Cut off where a few topics find it anyway: the series of larger ones are long."""
@@ -239,10 +261,10 @@ class _Simulation:
 
     def _trials_like_these(self, topics: int) -> float:
         """The fewest trials that do; infinite where even endless ones leave too much system × topic."""
-        one = self.components
+        both, within = self._spreads
 
         def power(trials: float) -> float:
-            spread = math.sqrt(2 * one.both + 2 * one.within / trials)
+            spread = math.sqrt(2 * both + 2 * within / trials)
             return paired_t_power(topics, self._effect(spread), alpha=self._alpha) if spread else 1.0
 
         if topics < 2 or power(_ENDLESS) < WANTED:
@@ -256,8 +278,9 @@ class _Simulation:
     def _power(self, components: Components, mix: tuple[int, ...], estimand: Estimand) -> Power:
         trials = mix[0] if len(set(mix)) == 1 else mix
         each = (trials,) if isinstance(trials, int) else mix
+        simulate = simulate_power if self.coming is None else partial(_simulate_ratio, self.coming)
         try:
-            return simulate_power(
+            return simulate(
                 components,
                 self.difference,
                 len(mix),
@@ -270,3 +293,7 @@ class _Simulation:
             )
         except ValueError as fault:
             raise InputError(str(fault), advice="state a smaller --detect, or another --mean") from None
+
+
+def _simulate_ratio(coming: Floats, components: Components, *design: Any, **how: Any) -> Power:
+    return simulate_ratio_power(components, coming, *design, **how)

@@ -38,6 +38,7 @@ def plan_document(study: Study) -> dict[str, Any]:
             "system_topic": _json(one.both),
             "trial": _json(one.within),
             "sources": dict(study.sources),
+            **({"failing": _json(study.coming)} if not math.isnan(study.coming) else {}),
         },
         "answer": answer(study),
         "present": _present(study.present),

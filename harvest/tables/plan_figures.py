@@ -142,6 +142,12 @@ def _assumptions(study: Study) -> Iterator[str]:
     assumed = [_ASSUMED[name] for name, own in study.sources.items() if own == "assumed"]
     if assumed:
         yield f"  that is: {'; '.join(assumed)}. Give --from RUN, or state them."
+    if not math.isnan(study.coming):
+        spread = "" if study.pilots else ", ASSUMED to vary between topics as what passes does"
+        yield (
+            f"{100 * study.coming:.1f}% of conversations need recovery{spread}; how many do varies between simulated "
+            "studies, systems and topics, and topics without any drop out"
+        )
     if study.sources["within"] == "follows":
         yield f"  between trials, which are yes or no, {_spread(study, one.within)} follows"
 

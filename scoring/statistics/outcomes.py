@@ -22,7 +22,16 @@ import numpy.typing as npt
 
 from scoring.statistics.beta import beta_quantile, normal_cdf, normal_quantile
 
-__all__ = ["Components", "Outcomes", "Shape", "Trials", "draw_outcomes", "draw_outcomes_of_these"]
+__all__ = [
+    "Components",
+    "Outcomes",
+    "Shape",
+    "Trials",
+    "centres_of_these",
+    "draw_centres",
+    "draw_outcomes",
+    "draw_outcomes_of_these",
+]
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
@@ -94,13 +103,20 @@ def draw_outcomes(
     components: Components, difference: float, topics: int, trials: Trials, studies: int, rng: np.random.Generator
 ) -> Outcomes:
     """Studies with topics of their own. difference: of the means of the systems, over topics like these."""
+    return _of_trials(components, draw_centres(components, difference, topics, studies, rng), trials, rng)
+
+
+def draw_centres(
+    components: Components, difference: float, topics: int, studies: int, rng: np.random.Generator
+) -> Floats:
+    """(studies, topics, 2) what endless trials of each topic would give. Arguments as for `draw_outcomes`."""
     if components.shape == "unbounded":
         common = rng.normal(0, math.sqrt(components.topic), (studies, topics, 1))
         own = rng.normal(0, math.sqrt(components.both), (studies, topics, 2))
-        return _of_trials(components, components.mean + _sides(difference) + common + own, trials, rng)
+        return np.asarray(components.mean + _sides(difference) + common + own)
     link = _link(components, difference)
     shared, apart = rng.standard_normal((2, studies, topics))
-    return _of_trials(components, _chances(components, difference, link, shared, apart), trials, rng)
+    return _chances(components, difference, link, shared, apart)
 
 
 def draw_outcomes_of_these(
@@ -110,16 +126,23 @@ def draw_outcomes_of_these(
 
     difference: over these topics. What systems × topics vary by is no part of what varies.
     """
+    centres = centres_of_these(components, difference, topics)
+    return _of_trials(components, np.broadcast_to(centres, (studies, topics, 2)), trials, rng)
+
+
+def centres_of_these(components: Components, difference: float, topics: int) -> Floats:
+    """(topics, 2) what endless trials of these topics would give, ascending. Arguments as for
+    `draw_outcomes_of_these`."""
     spread = np.array([normal_quantile((place + 0.5) / topics) for place in range(topics)])
     if components.shape == "unbounded":
-        centres = components.mean + math.sqrt(components.topic + components.both) * spread[:, None] + _sides(difference)
-    else:
-        centres = _chances(components, difference, 1.0, spread, np.zeros(topics))
-        low, high = components.low, components.high
-        for _ in range(_HALVINGS):  # few topics at the quantiles of skewed chances differ a little less, or more
-            missing = difference - float((centres[:, 0] - centres[:, 1]).mean())
-            centres = np.clip(centres + _sides(missing), low, high)
-    return _of_trials(components, np.broadcast_to(centres, (studies, topics, 2)), trials, rng)
+        deviation = math.sqrt(components.topic + components.both)
+        return np.asarray(components.mean + deviation * spread[:, None] + _sides(difference))
+    centres = _chances(components, difference, 1.0, spread, np.zeros(topics))
+    low, high = components.low, components.high
+    for _ in range(_HALVINGS):  # few topics at the quantiles of skewed chances differ a little less, or more
+        missing = difference - float((centres[:, 0] - centres[:, 1]).mean())
+        centres = np.clip(centres + _sides(missing), low, high)
+    return centres
 
 
 def _sides(difference: float) -> Floats:

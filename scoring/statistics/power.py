@@ -22,7 +22,7 @@ from scoring.statistics.exchange import exchange_ps
 from scoring.statistics.outcomes import Components, Outcomes, Trials, draw_outcomes, draw_outcomes_of_these
 from scoring.statistics.paired import Estimand
 
-__all__ = ["Power", "simulate_power", "told_apart"]
+__all__ = ["Power", "deal_trials", "power_of", "refuse_room", "simulate_power", "told_apart"]
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -63,30 +63,41 @@ def simulate_power(
     of the test; below 1 - level where several pairs are compared. Raises ValueError for a difference that the range of
     values has no room for.
     """
-    if components.shape != "unbounded" and not (
-        components.low < components.mean - difference / 2 and components.mean + difference / 2 < components.high
-    ):
-        raise ValueError(f"a mean of {components.mean:g} leaves no room for a difference of {difference:g}")
+    refuse_room(components, difference)
     draw = draw_outcomes if estimand == "like-these" else draw_outcomes_of_these
-    each = trials if isinstance(trials, int) else _dealt(trials, topics, studies, rng)
+    each = trials if isinstance(trials, int) else deal_trials(trials, topics, studies, rng)
     drawn = draw(components, difference, topics, each, studies, rng)
     reach = math.inf if components.shape == "unbounded" else components.high - components.low
     apart, widths = told_apart(drawn, each, rng, estimand=estimand, level=level, alpha=alpha, reach=reach)
     if estimand == "these" and np.min(each) < 2:
         return Power(math.nan, math.nan, math.nan, math.nan)
     means = (drawn.values[..., 0] - drawn.values[..., 1]).mean(axis=1)
-    found = float((apart & (means > 0)).mean())
+    return power_of(apart & (means > 0), widths)
+
+
+def refuse_room(components: Components, difference: float) -> None:
+    """Raises ValueError where the range of values has no room for the difference."""
+    if components.shape != "unbounded" and not (
+        components.low < components.mean - difference / 2 and components.mean + difference / 2 < components.high
+    ):
+        raise ValueError(f"a mean of {components.mean:g} leaves no room for a difference of {difference:g}")
+
+
+def power_of(found: Bools, widths: Floats) -> Power:
+    """What studies come to. found: (studies,). widths: (studies,) of intervals, NaN where there is none."""
+    studies, share = len(found), float(found.mean())
     known = widths[~np.isnan(widths)]
     error = float(known.std(ddof=1)) / math.sqrt(len(known)) if len(known) > 1 else math.nan
     return Power(
-        found=found,
-        found_error=math.sqrt(max(found * (1 - found), 1 / studies) / studies),
+        found=share,
+        found_error=math.sqrt(max(share * (1 - share), 1 / studies) / studies),
         width=float(known.mean()) if len(known) else math.nan,
         width_error=error,
     )
 
 
-def _dealt(trials: Sequence[int], topics: int, studies: int, rng: np.random.Generator) -> Trials:
+def deal_trials(trials: Sequence[int], topics: int, studies: int, rng: np.random.Generator) -> Trials:
+    """(studies, topics, 1) numbers of trials, dealt to the topics of every study at random."""
     if len(trials) != topics:
         raise ValueError(f"{topics} topics need as many numbers of trials, not {len(trials)}")
     every = np.broadcast_to(np.asarray(trials, dtype=np.int64), (studies, topics))

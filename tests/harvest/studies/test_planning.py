@@ -162,6 +162,27 @@ def test_four_systems_on_45_topics_with_50_trials_are_planned_within_20_seconds(
     assert len(found.designs) == 16
 
 
+def test_recovery_is_planned_with_how_many_conversations_need_it(audit: str, pilot: Path) -> None:
+    asked = {"measure": parse("%recovery"), "topics": (20,), "trials": (10,)}
+    found = planned(audit, run=read(pilot), **asked)
+    assert 0.2 < found.coming < 0.7, "of the erratic parrot"
+    assert found.components.shape == "yes or no"
+    (design,) = found.designs
+    assert 0 < design.power["these"].width < 1
+    assert plan_document(found)["components"]["failing"] == pytest.approx(found.coming, abs=1e-6)
+    with pytest.raises(InputError, match="--failing says nothing here: the pilot shows it"):
+        planned(audit, run=read(pilot), stated={"failing": 40.0}, **asked)
+    stated = {"mean": 50.0, "between": 10.0}
+    many, few = (planned(audit, stated={**stated, "failing": one}, **asked) for one in (80.0, 10.0))
+    for estimand in ("like-these", "these"):
+        assert many.designs[0].power[estimand].width < few.designs[0].power[estimand].width
+    assert many.beyond["topics"] < few.beyond["topics"]
+    shown = StringIO()
+    for part in plan_tables(few):
+        Console(width=200, file=shown).print(part)
+    assert "10.0% of conversations need recovery, ASSUMED to vary between topics" in shown.getvalue()
+
+
 def test_the_document_has_a_row_for_each_design_and_estimand(audit: str) -> None:
     document = plan_document(planned(audit, topics=(8, 12), trials=(1, 3)))
     assert json.loads(json.dumps(document, allow_nan=False)) == document
@@ -174,7 +195,9 @@ def test_the_document_has_a_row_for_each_design_and_estimand(audit: str) -> None
 @pytest.mark.parametrize(
     ("more", "why"),
     [
-        ({"measure": parse("%recovery")}, r"no single trial has a value to simulate(?s:.*) --node "),
+        ({"measure": parse("%recovery")}, r"varies(?s:.*)--from, or state --mean, --between, --failing"),
+        ({"measure": parse("%recovery"), "stated": {"mean": 50.0, "between": 10.0, "failing": 0.0}}, "is a percentage"),
+        ({"stated": {"failing": 30.0}}, "--failing says nothing here: only %recovery"),
         ({"measure": parse("CVaR(R)")}, "no single trial has a value to simulate"),
         ({"measure": parse("R")}, "nothing is known of how R varies"),
         ({"stated": {"within": 30.0}}, "--within cannot be stated for %useful S1"),
