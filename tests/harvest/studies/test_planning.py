@@ -163,7 +163,7 @@ def test_four_systems_on_45_topics_with_50_trials_are_planned_within_20_seconds(
 
 
 def test_recovery_is_planned_with_how_many_conversations_need_it(audit: str, pilot: Path) -> None:
-    asked = {"measure": parse("%recovery"), "topics": (20,), "trials": (10,)}
+    asked = {"detect": 5, "measure": parse("%recovery"), "topics": (20,), "trials": (10,)}
     found = planned(audit, run=read(pilot), **asked)
     assert 0.2 < found.coming < 0.7, "of the erratic parrot"
     assert found.components.shape == "yes or no"
