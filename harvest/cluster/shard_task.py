@@ -8,12 +8,13 @@ undisturbed, and the task that was to replace it waits for it and then has nothi
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from typing import Any
 
 from harvest.audits.audit import System
 from harvest.cluster.assignment import Assignment, Told, audit_hash
-from harvest.cluster.shared_pace import SharedGates
+from harvest.cluster.shared_pace import Board, Semaphore, SharedGates
 from harvest.playing.plan import Plan
 from harvest.playing.play import Silent, first_of, play_audit
 from harvest.playing.runner import Watcher
@@ -72,12 +73,31 @@ def _semaphore(system: System) -> str:
     return f"harvest {system.asked} {definition[:12]}"
 
 
-async def _played(assignment: Assignment, notes: _Notes, clock: Clock = REAL_CLOCK) -> None:
-    from distributed import Semaphore  # late: of the extra `cluster`
+class _SchedulerBoard:
+    """A board in the memory of the scheduler."""
 
+    def __init__(self, client: Any, name: str) -> None:
+        self._client, self._name = client, name
+
+    def read(self) -> Mapping[str, Any]:
+        found: dict[str, Any] = self._client.get_metadata([self._name], default={})
+        return found
+
+    def write(self, key: str, value: Any) -> None:
+        self._client.set_metadata([self._name, key], value)
+
+
+def _shared(name: str) -> tuple[Semaphore, Board]:
+    """The semaphore and the board of a name, in a task."""
+    import distributed  # late: of the extra `cluster`
+
+    return distributed.Semaphore(max_leases=1, name=name), _SchedulerBoard(distributed.get_client(), name)
+
+
+async def _played(assignment: Assignment, notes: _Notes, clock: Clock = REAL_CLOCK) -> None:
     audit = assignment.load()
     named = {system.asked: _semaphore(system) for system in audit.systems}
-    gates = SharedGates(lambda name: Semaphore(max_leases=1, name=name), named)
+    gates = SharedGates(_shared, named)
 
     @contextmanager
     def watching(plan: Plan, damage: tuple[str, ...]) -> Iterator[Watcher]:

@@ -4,23 +4,32 @@ The gap is timed by the clock of the worker that sent, from when the turn went o
 semaphore back. So clocks of several machines need not agree, and no two turns are closer than the spacing. If a worker
 dies while it holds one, the scheduler takes it back when its lease runs out, by default after 30 seconds
 (`distributed.scheduler.locks.lease-timeout`); until then nobody sends.
+
+A worker to which a system complains (429) writes that on a board in the scheduler. The worker that gets the semaphore
+next keeps it for as long as the system asked, and widens the gap for all. If it dies meanwhile, the next one waits.
+Each worker writes only complaints of its own, and what has been heeded is written only by the holder: no two write the
+same. A system without a pace needs no semaphore until it complains; workers look for that now and then.
 """
 
 from __future__ import annotations
 
 import asyncio
+import secrets
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Protocol
+from typing import Any, Protocol, TypeAlias
 
-from harvest.systems.limits import Gate
+from harvest.systems.limits import Gate, Pace
 from harvest.systems.timing import SENDING, Clock
 
-__all__ = ["Semaphores", "SharedGate", "SharedGates"]
+__all__ = ["Board", "Semaphore", "Shared", "SharedGate", "SharedGates"]
 
 _UNDER_WAY = 0.005
 """Seconds more than the spacing: the way to a system takes now a little longer and now a little less."""
 
 _PATIENCE = 2.0  # seconds of one call to the scheduler, so that a run that is stopped need not wait for its turn
+_LOOK_EVERY = 0.2  # seconds between looks at the board for a system without a pace
+_HEEDED = "heeded"  # the holder's entry: gap, complaints, and the number of the last one of each worker
 
 
 class Semaphore(Protocol):
@@ -30,31 +39,80 @@ class Semaphore(Protocol):
     def release(self) -> bool: ...
 
 
-class Semaphores(Protocol):
-    """Gives the semaphore of a name, the same to all workers."""
+class Board(Protocol):
+    """What all workers read, and each may write on, under a key."""
 
-    def __call__(self, name: str) -> Semaphore: ...
+    def read(self) -> Mapping[str, Any]: ...
+    def write(self, key: str, value: Any) -> None: ...
+
+
+Shared: TypeAlias = Callable[[str], tuple[Semaphore, Board]]
+"""Gives the semaphore and the board of a name, the same to all workers."""
 
 
 class SharedGate(Gate):
-    """A gate that the turns of all workers pass one by one, at least `spacing` seconds apart."""
+    """A gate that the turns of all workers pass one by one, at least `spacing` seconds apart, and further apart for all
+    of them after the system complained to one."""
 
-    def __init__(self, spacing: float, clock: Clock, semaphore: Semaphore) -> None:
+    def __init__(self, spacing: float, clock: Clock, semaphore: Semaphore, board: Board) -> None:
         super().__init__(spacing, clock)
-        self._semaphore = semaphore
+        self._semaphore, self._board = semaphore, board
         self._holding: asyncio.Task[None] | None = None
         self._sent_at = 0.0
+        self._name, self._told, self._until = secrets.token_hex(6), 0, 0.0
+        self._look_at, self._slowed = float("-inf"), spacing > 0
 
-    async def passed(self) -> None:
-        if not self._spacing:
-            return
+    async def passed(self) -> int:
+        await self._look()
+        if not self._slowed:
+            return self._pace.complaints
         async with self._turnstile:
             await self.free()
             while not await self._acquired():
                 pass
+            try:
+                gap = await self._heed()
+            except BaseException:
+                await self._release()
+                raise
             self._sent(self.clock.monotonic())
-            self._holding = asyncio.create_task(self._held())
+            self._holding = asyncio.create_task(self._held(gap))
             SENDING.set(self._sent)
+        return self._pace.complaints
+
+    async def slow(self, complaints: int, wait: float) -> None:
+        self._slowed = True
+        self._told += 1
+        now = self.clock.monotonic()
+        self._until = max(self._until, now + wait)  # it may take the place of a complaint that was not heeded yet
+        told = [self._told, complaints, self._until - now]
+        await asyncio.to_thread(self._board.write, self._name, told)
+
+    async def _look(self) -> None:
+        """See now and then whether a system without a pace complained to anybody."""
+        if self._slowed or (now := self.clock.monotonic()) < self._look_at:
+            return
+        self._look_at = now + _LOOK_EVERY
+        found = await asyncio.to_thread(self._board.read)
+        self._pace, heeded = _last(found, self._spacing)
+        self._slowed = self._slowed or bool(self._pace.gap or _unheeded(found, heeded))
+
+    async def _heed(self) -> float:
+        """With the semaphore in hand: wait as long as the system asked any worker to. The gap after this turn."""
+        found = await asyncio.to_thread(self._board.read)
+        before = _last(found, self._spacing)
+        pace, heeded = before
+        while told := _unheeded(found, heeded):
+            if any(complaints == pace.complaints for _, complaints, _ in told.values()):
+                pace = pace.slower()
+            heeded = heeded | {name: number for name, (number, _, _) in told.items()}
+            await self.clock.sleep(max(wait for _, _, wait in told.values()))
+            found = await asyncio.to_thread(self._board.read)
+        self._pace = pace.eased(self._spacing)
+        self._slowed = self._pace.gap > 0
+        if (self._pace, heeded) != before:
+            await asyncio.to_thread(self._board.write, _HEEDED, [self._pace.gap, self._pace.complaints, heeded])
+        return pace.gap
 
     async def _acquired(self) -> bool:
         """Whether it got the semaphore within `_PATIENCE`; if the run is stopped meanwhile, it is given back."""
@@ -63,7 +121,7 @@ class SharedGate(Gate):
             return await asyncio.shield(asking)
         except asyncio.CancelledError:
             if await asking:
-                await asyncio.to_thread(self._semaphore.release)
+                await self._release()
             raise
 
     async def free(self) -> None:
@@ -75,26 +133,38 @@ class SharedGate(Gate):
     def _sent(self, at: float) -> None:
         self._sent_at = at
 
-    async def _held(self) -> None:
+    async def _held(self, gap: float) -> None:
         try:
-            while (wait := self._sent_at + self._spacing + _UNDER_WAY - self.clock.monotonic()) > 0:
+            while (wait := self._sent_at + gap + _UNDER_WAY - self.clock.monotonic()) > 0:
                 await self.clock.sleep(wait)
         finally:
-            with suppress(Exception):  # without a scheduler there is nobody to give it back to, and nobody to get one
-                await asyncio.to_thread(self._semaphore.release)
+            await self._release()
+
+    async def _release(self) -> None:
+        with suppress(Exception):  # without a scheduler there is nobody to give it back to, and nobody to get one
+            await asyncio.to_thread(self._semaphore.release)
+
+
+def _last(found: Mapping[str, Any], spacing: float) -> tuple[Pace, dict[str, int]]:
+    """The pace that the last holder left, never faster than `spacing`, and what had been heeded by then."""
+    gap, complaints, heeded = found.get(_HEEDED, (spacing, 0, {}))
+    return Pace(max(spacing, gap), complaints), heeded
+
+
+def _unheeded(found: Mapping[str, Any], heeded: Mapping[str, int]) -> dict[str, tuple[int, int, float]]:
+    """By worker: the number of its last complaint, how many there were when the turn went out, and seconds to wait."""
+    return {name: told for name, told in found.items() if name != _HEEDED and told[0] > heeded.get(name, 0)}
 
 
 class SharedGates:
-    """The gates of one run. semaphores: of the cluster. named: what each system is called there."""
+    """The gates of one run. shared: of the cluster. named: what each system is called there."""
 
-    def __init__(self, semaphores: Semaphores, named: dict[str, str]) -> None:
-        self._semaphores, self._named = semaphores, named
+    def __init__(self, shared: Shared, named: dict[str, str]) -> None:
+        self._shared, self._named = shared, named
         self._gates: list[SharedGate] = []
 
     def __call__(self, system: str, spacing: float, clock: Clock) -> Gate:
-        if not spacing:
-            return Gate(spacing, clock)
-        self._gates.append(SharedGate(spacing, clock, self._semaphores(self._named[system])))
+        self._gates.append(SharedGate(spacing, clock, *self._shared(self._named[system])))
         return self._gates[-1]
 
     async def close(self) -> None:

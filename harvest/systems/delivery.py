@@ -2,6 +2,9 @@
 
 A turn is sent again when the system never took it (`NotSent`), or when it went unanswered and the system keeps no
 state, so that asking again changes nothing. What the system said plays no part here.
+
+A system that is asked too much (429, or any `Retry-After`) is left alone by all its sessions for as long as this turn
+waits, and asked more slowly afterwards (`Gate.slow`).
 """
 
 from __future__ import annotations
@@ -28,19 +31,25 @@ async def deliver(session: Session, text: str, *, stateful: bool, limits: Limits
     chances = None
     sends = 0
     while True:
-        await gate.passed()
+        complaints = await gate.passed()
         sends += 1
         try:
             reply = await _within(limits.turn_timeout, session, text)
             return reply if reply.turn.sends == sends else replace(reply, turn=replace(reply.turn, sends=sends))
         except DriverError as fault:
-            if sends > limits.retries or not _again(fault, stateful):
+            again, wait = sends <= limits.retries and _again(fault, stateful), fault.retry_after
+            much = not isinstance(fault, Denied) and (wait is not None or fault.reason == "http-429")
+            if wait is None:
+                chances = chances or generator(seed, "wait")
+                wait = limits.retry_wait * (2 ** min(sends - 1, 20) + chances.random() / 2)
+            if much:
+                # One that asks for hours is not waited for: this attempt is invalid, and others only come more slowly.
+                hours = fault.retry_after is not None and fault.retry_after > LONGEST_WAIT
+                await gate.slow(complaints, 0.0 if hours else min(LONGEST_WAIT, wait))
+            if not again:
                 raise
-            wait = fault.retry_after
-        if wait is None:
-            chances = chances or generator(seed, "wait")
-            wait = limits.retry_wait * (2 ** min(sends - 1, 20) + chances.random() / 2)
-        await gate.clock.sleep(min(LONGEST_WAIT, wait))
+        if not much:
+            await gate.clock.sleep(min(LONGEST_WAIT, wait))
 
 
 def _again(fault: DriverError, stateful: bool) -> bool:

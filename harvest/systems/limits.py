@@ -11,7 +11,7 @@ from typing import TypeAlias
 from harvest.systems.driver import Denied
 from harvest.systems.timing import REAL_CLOCK, Clock
 
-__all__ = ["LONGEST_WAIT", "Gate", "Gates", "Limits", "Openings", "own_gate"]
+__all__ = ["LONGEST_WAIT", "Gate", "Gates", "Limits", "Openings", "Pace", "own_gate"]
 
 LONGEST_WAIT = 120.0
 """Seconds: no wait before another try is longer. A Retry-After beyond it is not waited for; the attempt is invalid
@@ -43,26 +43,62 @@ class Limits:
         return replace(self, spacing=self.spacing * machines, concurrency=max(1, self.concurrency // machines))
 
 
+_FIRST_GAP = 0.1  # seconds, after the first complaint of a system without a pace
+_LEAST_GAP = 0.005  # seconds; a shorter gap of a system without a pace is none
+_EASE = 0.95  # of the gap, turn after turn: it halves again in 14 turns
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How far apart the turns of a system are now, in seconds, and how often it complained that this is too fast.
+
+    A complaint doubles the gap, up to `LONGEST_WAIT`; each turn that passes takes a twentieth off, down to the spacing
+    of the audit. So it finds the pace of systems that allow a turn a minute and of those that allow 1,000 a second.
+    """
+
+    gap: float
+    complaints: int = 0
+
+    def slower(self) -> Pace:
+        return Pace(max(self.gap, min(LONGEST_WAIT, max(2 * self.gap, _FIRST_GAP))), self.complaints + 1)
+
+    def eased(self, spacing: float) -> Pace:
+        gap = max(spacing, _EASE * self.gap)
+        return Pace(gap if gap > _LEAST_GAP else spacing, self.complaints)
+
+
 class Gate:
-    """Lets a system's user turns pass one by one, at least `spacing` seconds apart, in the order in which they come.
+    """Lets a system's user turns pass one by one, at least `spacing` seconds apart, in the order in which they come;
+    further apart for a while after the system complained.
 
     clock: times these gaps and the waits before a turn is sent again.
     """
 
     def __init__(self, spacing: float, clock: Clock = REAL_CLOCK) -> None:
         self._spacing, self.clock = spacing, clock
+        self._pace = Pace(spacing)
         self._turnstile = asyncio.Lock()
         self._free_at = 0.0
 
-    async def passed(self) -> None:
-        """Wait until the next turn may be sent."""
-        if not self._spacing:
-            return
-        async with self._turnstile:
-            while (wait := self._free_at - self.clock.monotonic()) > 0:
-                await self.clock.sleep(wait)
-            # Counted from the passing itself: a late wake-up must not let two turns out together.
-            self._free_at = self.clock.monotonic() + self._spacing
+    async def passed(self) -> int:
+        """Wait until the next turn may be sent. Returns how often the system had complained by then."""
+        if self._pace.gap or self._free_at > self.clock.monotonic():
+            async with self._turnstile:
+                while (wait := self._free_at - self.clock.monotonic()) > 0:
+                    await self.clock.sleep(wait)
+                # Counted from the passing itself: a late wake-up must not let two turns out together.
+                self._free_at = self.clock.monotonic() + self._pace.gap
+                self._pace = self._pace.eased(self._spacing)
+        return self._pace.complaints
+
+    async def slow(self, complaints: int, wait: float) -> None:
+        """The system complained of a turn: none is sent for `wait` seconds, and those that follow are further apart.
+
+        complaints: what `passed` returned for the turn. Complaints of turns that were under way together count as one.
+        """
+        if complaints == self._pace.complaints:
+            self._pace = self._pace.slower()
+        self._free_at = max(self._free_at, self.clock.monotonic() + wait)
 
 
 Gates: TypeAlias = Callable[[str, float, Clock], Gate]

@@ -36,7 +36,8 @@ class CountingApi:
 
     asked: how often each turn was asked, by seed and number of messages. times: when requests came, by the monotonic
     clock. busy: the process that each request in flight comes from. hook: called with the number of a request and the
-    process it comes from, before it is answered.
+    process it comes from, before it is answered. refuse: gives the seconds of `Retry-After` of a 429 by the number of a
+    request; None where it is answered. refused: when a 429 went out, by the monotonic clock.
     """
 
     url: str = ""
@@ -44,6 +45,8 @@ class CountingApi:
     times: list[float] = field(default_factory=list)
     busy: dict[int, int] = field(default_factory=dict)
     hook: Callable[[int, int], None] = lambda number, process: None
+    refuse: Callable[[int], int | None] = lambda number: None
+    refused: list[float] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -85,8 +88,13 @@ def counting_api() -> Iterator[CountingApi]:
             text = f"One of them is https://www.imdb.com/title/tt{seed:010}/" if useful else "Let me think about it."
             choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
             body = json.dumps({"model": "counting", "choices": [choice]}).encode()
+            wait = api.refuse(number)
             with suppress(OSError):  # it may have been killed
-                self.send_response_only(200)  # without a date, so that evidence is the same in every run
+                # Without a date, so that evidence is the same in every run.
+                self.send_response_only(200 if wait is None else 429)
+                if wait is not None:
+                    api.refused.append(time.monotonic())
+                    self.send_header("Retry-After", str(wait))
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()

@@ -1,15 +1,16 @@
-"""One pace for workers that share nothing but a semaphore."""
+"""One pace for workers that share nothing but a semaphore and a board."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Mapping
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
 from harvest.cluster.shared_pace import SharedGate, SharedGates
-from harvest.systems.limits import Gate
 from harvest.systems.timing import REAL_CLOCK, Clock, Stopwatch
 
 SPACING = 0.05
@@ -32,9 +33,20 @@ class OneLease:
         return True
 
 
+class Memory(dict[str, Any]):
+    """A board for gates of one process."""
+
+    def read(self) -> Mapping[str, Any]:
+        return dict(self)
+
+    def write(self, key: str, value: Any) -> None:
+        self[key] = value
+
+
 async def test_turns_of_several_gates_pass_one_after_the_other() -> None:
     semaphore, passed = OneLease(), list[float]()
-    gates = [SharedGate(SPACING, REAL_CLOCK, semaphore) for _ in range(3)]
+    board = Memory()
+    gates = [SharedGate(SPACING, REAL_CLOCK, semaphore, board) for _ in range(3)]
 
     async def play(gate: SharedGate) -> None:
         for _ in range(3):
@@ -46,11 +58,12 @@ async def test_turns_of_several_gates_pass_one_after_the_other() -> None:
     gaps = [later - earlier for earlier, later in pairwise(passed)]
     assert semaphore.held == 9
     assert min(gaps) >= SPACING
+    assert not board, "nothing is written while nobody complains"
 
 
 async def test_the_gap_begins_when_the_turn_goes_out() -> None:
-    semaphore = OneLease()
-    one, other = (SharedGate(SPACING, REAL_CLOCK, semaphore) for _ in range(2))
+    semaphore, board = OneLease(), Memory()
+    one, other = (SharedGate(SPACING, REAL_CLOCK, semaphore, board) for _ in range(2))
     await one.passed()
     await asyncio.sleep(SPACING / 2)  # the connection took its time
     watch = Stopwatch()
@@ -61,17 +74,64 @@ async def test_the_gap_begins_when_the_turn_goes_out() -> None:
     await other.free()
 
 
-async def test_a_system_without_a_pace_asks_nobody() -> None:
-    gates = SharedGates(lambda name: pytest.fail("no semaphore is needed"), {"A": "harvest A"})
-    assert type(gates("A", 0.0, REAL_CLOCK)) is Gate
+async def test_a_system_without_a_pace_needs_no_semaphore_until_it_complains() -> None:
+    semaphore, board = OneLease(), Memory()
+    gates = SharedGates(lambda name: (semaphore, board), {"A": "harvest A"})
+    one, other = (gates("A", 0.0, REAL_CLOCK) for _ in range(2))
+    complaints = await one.passed()
+    for _ in range(100):
+        await other.passed()
+    assert semaphore.held == 0
+    began = REAL_CLOCK.monotonic()
+    await one.slow(complaints, 0.3)
+    await asyncio.sleep(0.2)  # in which the other looks
+    await other.passed()
+    assert REAL_CLOCK.monotonic() - began >= 0.3
+    assert semaphore.held == 1
     await gates.close()
+
+
+async def test_a_complaint_to_one_worker_keeps_all_waiting_and_then_further_apart() -> None:
+    semaphore, board = OneLease(), Memory()
+    one, other = (SharedGate(SPACING, REAL_CLOCK, semaphore, board) for _ in range(2))
+    complaints = await one.passed()
+    assert await other.passed() == complaints == 0
+    began = REAL_CLOCK.monotonic()
+    await one.slow(complaints, 0.2)
+    await other.slow(complaints, 0.3)  # of a turn that was under way at the same time
+    passed = []
+    for gate in (other, one, other):
+        assert await gate.passed() == 1
+        passed.append(REAL_CLOCK.monotonic())
+    assert passed[0] - began >= 0.3
+    assert min(later - earlier for earlier, later in pairwise(passed)) >= 2 * 0.95 * SPACING
+    assert await one.passed() == 1
+    await one.slow(1, 0.0)
+    assert await other.passed() == 2
+    for gate in (one, other):
+        await gate.free()
+
+
+async def test_if_the_one_that_waits_for_all_is_stopped_the_next_one_waits() -> None:
+    semaphore, board = OneLease(), Memory()
+    one, other = (SharedGate(SPACING, REAL_CLOCK, semaphore, board) for _ in range(2))
+    await one.slow(await one.passed(), 0.3)
+    waiting = asyncio.create_task(one.passed())
+    await asyncio.sleep(0.2)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    began = REAL_CLOCK.monotonic()
+    await other.passed()
+    assert REAL_CLOCK.monotonic() - began >= 0.3
+    await other.free()
 
 
 async def test_what_stops_a_run_stops_a_gate_that_waits_for_its_turn() -> None:
     semaphore = OneLease()
     semaphore.acquire()
     slept = Clock(sleep=asyncio.sleep)
-    waiting = asyncio.create_task(SharedGate(SPACING, slept, semaphore).passed())
+    waiting = asyncio.create_task(SharedGate(SPACING, slept, semaphore, Memory()).passed())
     await asyncio.sleep(0.01)
     waiting.cancel()
     semaphore.release()

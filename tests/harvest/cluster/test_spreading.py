@@ -165,6 +165,27 @@ def test_two_workers_play_what_one_process_plays_and_one_of_them_may_die_inside_
     check(tmp_path, api, 2, twice=1)
 
 
+@pytest.mark.parametrize("rate", ["rate: 10/s", pytest.param("retries: 2", marks=pytest.mark.soak)])
+def test_a_429_to_one_worker_slows_all(tmp_path: Path, api: CountingApi, rate: str) -> None:
+    """The other worker may have begun a turn already; without a rate, it learns of it a fifth of a second later."""
+    (tmp_path / "audit.yaml").write_text(AUDIT.format(url=api.url, trials=2).replace("rate: 10/s", rate))
+    api.refuse = lambda number: 2 if number == 5 else None
+    api.hook = lambda number, _: time.sleep(0.02)
+    with cluster(tmp_path) as dask:
+        played(tmp_path, "merged", "--dask", dask.address)
+    times = sorted(api.times)
+    (refused,) = api.refused
+    assert not [at for at in times if refused + 0.4 < at < refused + 2], "nobody sends while it is to be left alone"
+    after = [at for at in times if at >= refused + 2]
+    gaps = [later - earlier for earlier, later in pairwise(after)]
+    assert len(after) > 5
+    slowest = 0.2 if "rate" in rate else 0.1
+    assert all(gap >= slowest * 0.95**turn - LATE for turn, gap in enumerate(gaps[:4])), gaps
+    run = read(tmp_path / "merged")
+    assert len(run.finished) == 8
+    assert sum(turn.reply.sends for one in run.finished for turn in one.turns if turn.reply) == len(times)
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("when", [inside_a_turn, between_conversations, before_the_task_returns])
 def test_a_worker_may_die_at_any_moment(

@@ -116,3 +116,61 @@ def test_each_sending_of_a_system_without_memory_has_the_whole_bound_and_keeps_t
     delivered(session, Limits(turn_timeout=10.0, retry_wait=1.0, spacing=30.0), stateful=False)
     assert session.said == [0, 30]
     assert session.time.seconds == 39
+
+
+@pytest.mark.parametrize("retry_after", [None, 8.0])
+def test_a_429_to_one_session_keeps_all_waiting_and_then_further_apart(retry_after: float | None) -> None:
+    time = Stepped()
+    told = Failing(time, [NotSent("http-429", retry_after=retry_after)])
+    others = [Failing(time, []) for _ in range(3)]
+    limits = Limits(spacing=1.0, retry_wait=8.0)
+    gate = Gate(limits.spacing, time.clock)
+
+    async def play() -> None:
+        async with asyncio.TaskGroup() as group:
+            for session in (told, *others):
+                group.create_task(deliver(session, "Hello?", stateful=True, limits=limits, gate=gate, seed=1))
+
+    time.run(play())
+    sent = sorted(at for session in (told, *others) for at in session.said)
+    assert sent[:2] == [0, pytest.approx(sent[1])]
+    assert 8 <= sent[1] < 12
+    assert [later - earlier for earlier, later in pairwise(sent[1:])] == pytest.approx([2, 1.9, 1.805])
+
+
+def test_what_did_not_arrive_for_another_reason_keeps_only_its_own_session_waiting() -> None:
+    time = Stepped()
+    lost, other = Failing(time, [NotSent("connect")]), Failing(time, [])
+    gate = Gate(0.0, time.clock)
+
+    async def play() -> None:
+        async with asyncio.TaskGroup() as group:
+            for session in (lost, other):
+                limits = Limits(retry_wait=8.0)
+                group.create_task(deliver(session, "Hello?", stateful=True, limits=limits, gate=gate, seed=1))
+
+    time.run(play())
+    assert other.said == [0]
+    assert lost.said[1] >= 8
+
+
+def test_a_pace_that_was_slowed_comes_back_and_counts_what_was_under_way_together_once() -> None:
+    time = Stepped()
+    gate = Gate(0.0, time.clock)
+
+    async def play() -> list[float]:
+        first, second = await gate.passed(), await gate.passed()
+        await gate.slow(first, 3.0)
+        await gate.slow(second, 1.0)
+        passed = []
+        for _ in range(100):
+            assert await gate.passed() == 1
+            passed.append(time.seconds)
+        return passed
+
+    passed = time.run(play())
+    gaps = [later - earlier for earlier, later in pairwise(passed)]
+    assert passed[0] == 3
+    assert gaps[0] == pytest.approx(0.1)
+    assert gaps == sorted(gaps, reverse=True)
+    assert gaps[-1] == 0
