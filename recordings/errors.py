@@ -33,7 +33,8 @@ _OTHER = "check the path and the disk, then give the same command again"
 
 
 class StoreError(HarvestError):
-    """A write failed. path: the file. fault: the operating system's error. playing: a run was being written.
+    """A write failed. path: the file. fault: the operating system's error. doing: what to it could not be done.
+    playing: a run was being written.
 
     While a run is played:
     Every event whose `append(…, sync=True)` returned is on disk; the event at hand may or may not be. The writer
@@ -43,7 +44,7 @@ class StoreError(HarvestError):
     def __init__(
         self, path: str | os.PathLike[str], fault: OSError, doing: str = "write", *, playing: bool = False
     ) -> None:
-        self.path, self.fault = os.fspath(path), fault
+        self.path, self.fault, self.doing = os.fspath(path), fault, doing
         reason, advice = in_words(fault)
         safe = ""
         if playing:

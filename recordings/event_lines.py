@@ -9,18 +9,33 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import msgspec
+
 from protocols.answer import Answer
 from protocols.route import Evidence, Route
 from recordings.conversation import Outcome, SystemTurn, TrialKey
 from recordings.errors import RunError
 from recordings.events import Answered, Asked, Event, Failed, Routed, TrialEnded, TrialStarted
-from recordings.json_text import Json
+from recordings.json_text import Json, line
 from topics.errors import Place
 from topics.links import Link
 
-__all__ = ["FORMAT", "check_format", "decode", "encode"]
+__all__ = ["FORMAT", "check_format", "decode", "encode", "event_line"]
 
 FORMAT = "harvest-events/1"
+
+
+_ENCODER = msgspec.json.Encoder()
+
+
+def event_line(row: dict[str, Any]) -> bytes:
+    """The line of an event's row, with its end. Raises ValueError for NaN and infinities, TypeError for no JSON."""
+    try:
+        data = _ENCODER.encode(row)
+    except (TypeError, ValueError):  # a half of a surrogate pair, or no value of ours
+        return line(row)
+    # It writes NaN and infinities as null, without a word.
+    return line(row) if b"null" in data else data + b"\n"
 
 
 def encode(event: Event) -> dict[str, Any]:
@@ -63,13 +78,9 @@ def encode(event: Event) -> dict[str, Any]:
                 row["act"] = event.act
             return row
         case Answered():
-            return {
-                "event": "turn",
-                "id": event.trial_id,
-                "attempt": event.attempt,
-                "turn": event.turn,
-                **_encode_reply(event.reply),
-            }
+            row = {"event": "turn", "id": event.trial_id, "attempt": event.attempt, "turn": event.turn}
+            row.update(_encode_reply(event.reply))
+            return row
         case Routed():
             return {
                 "event": "route",
@@ -115,23 +126,29 @@ def encode(event: Event) -> dict[str, Any]:
 
 
 def _encode_reply(reply: SystemTurn) -> dict[str, Any]:
-    left_out = reply.answer.links_left_out
-    return {
-        "text": reply.answer.text,
-        "links": [{"text": link.text, "href": link.href} for link in reply.answer.links],
-        **({"links_left_out": left_out} if left_out else {}),
-        "asked_at": reply.asked_at,
-        "first_seconds": reply.first_seconds,
-        "seconds": reply.seconds,
-        "finish": reply.finish,
-        "tokens": dict(reply.tokens),
-        "pieces": [[seconds, characters] for seconds, characters in reply.pieces],
-        "evidence": dict(reply.evidence),
-        "ended": reply.ended,
-        "sends": reply.sends,
-        **({"sent_as": reply.sent_as} if reply.sent_as else {}),
-        **({"model": reply.model} if reply.model else {}),
+    answer = reply.answer
+    row: dict[str, Any] = {
+        "text": answer.text,
+        "links": [{"text": link.text, "href": link.href} for link in answer.links],
     }
+    if answer.links_left_out:
+        row["links_left_out"] = answer.links_left_out
+    row.update(
+        asked_at=reply.asked_at,
+        first_seconds=reply.first_seconds,
+        seconds=reply.seconds,
+        finish=reply.finish,
+        tokens=dict(reply.tokens),
+        pieces=[[seconds, characters] for seconds, characters in reply.pieces],
+        evidence=dict(reply.evidence),
+        ended=reply.ended,
+        sends=reply.sends,
+    )
+    if reply.sent_as:
+        row["sent_as"] = reply.sent_as
+    if reply.model:
+        row["model"] = reply.model
+    return row
 
 
 class _Row:

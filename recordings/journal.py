@@ -1,7 +1,8 @@
 """An append-only file whose writers share their fsyncs.
 
-Bytes are written at once, in the order of the calls, so that `kill -9` cannot take back what was written; making them
-safe from a power cut is the slow part; it runs in a thread, and one fsync serves all waiting writers.
+Lines stand in the order of the calls. What was handed to the operating system `kill -9` cannot take back; making it
+safe from a power cut is the slow part: it runs in a thread, and one fsync serves all waiting writers. Whoever waits for
+an fsync anyway shares one write with the others, too.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from recordings.chain import Chain
 from recordings.errors import StoreError
 from recordings.evidence import fsync_file, fsync_folder
 
@@ -18,17 +20,20 @@ __all__ = ["Journal"]
 
 
 class Journal:
-    """One file, opened once, only ever appended to. syncs: how many fsyncs it took so far.
+    """One file, opened once, only ever appended to. syncs: how many fsyncs it took so far. chain: of its lines; it is
+    given each one once the file holds it, and flushed before every fsync.
 
     After a failed write it takes no further lines, because the file may end in half a line.
     """
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self.path = path
+        self.chain: Chain | None = None
         self.syncs = 0
         self._descriptor = descriptor
         self._fault: OSError | None = None
-        self._written = self._synced = 0  # bytes handed over, and bytes known to be on the disk
+        self._pending: list[bytes] = []  # lines that are written with the next ones
+        self._written = self._synced = 0  # lines handed to the operating system, and lines known to be on the disk
         self._waiting: list[asyncio.Future[None]] = []
         self._committing: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
@@ -49,21 +54,16 @@ class Journal:
         """Whether a write or an fsync failed, so that the end of the file is not sure."""
         return self._fault is not None
 
-    def write(self, data: bytes) -> None:
-        """Hand `data` to the operating system, whole. Raises StoreError."""
+    def write(self, *lines: bytes) -> None:
+        """Hand `lines` to the operating system, whole. Raises StoreError."""
         self._check()
-        view = memoryview(data)
-        try:
-            while view:
-                view = view[os.write(self._descriptor, view) :]
-        except OSError as fault:
-            self._fault = fault
-            raise StoreError(self.path, fault, playing=True) from fault
-        self._written += len(data)
+        self._pending += lines
+        self._hand_over()
 
-    async def sync(self) -> None:
-        """Return when everything written before this call is on the disk. Raises StoreError."""
+    async def sync(self, *lines: bytes) -> None:
+        """Write `lines`, and return when they and everything written before are on the disk. Raises StoreError."""
         self._check()
+        self._pending += lines
         done = asyncio.get_running_loop().create_future()
         self._waiting.append(done)
         if self._committing is None:
@@ -77,12 +77,16 @@ class Journal:
         try:
             if self._committing is not None:
                 await self._committing
-            if self._synced < self._written and self._fault is None:
+            if self._fault is None and (self._pending or self._synced < self._written):
                 await self.sync()
         finally:
-            os.close(self._descriptor)
-            self._descriptor = -1
-            self._thread.shutdown(wait=False)
+            try:
+                if self._fault is None:  # an interrupt may have come while we waited
+                    self._hand_over()
+            finally:
+                os.close(self._descriptor)
+                self._descriptor = -1
+                self._thread.shutdown(wait=False)
 
     def _check(self) -> None:
         if self._fault is not None:
@@ -90,22 +94,38 @@ class Journal:
         if self._descriptor < 0:
             raise ValueError(f"{self.path} is closed")
 
+    def _hand_over(self) -> None:
+        """Write the lines that wait. Raises StoreError."""
+        lines, self._pending = self._pending, []
+        view = memoryview(b"".join(lines))
+        try:
+            while view:
+                view = view[os.write(self._descriptor, view) :]
+        except OSError as fault:
+            self._fault = fault
+            raise StoreError(self.path, fault, playing=True) from fault
+        self._written += len(lines)
+        if self.chain is not None:
+            self.chain.add(lines)
+
     async def _commit(self) -> None:
         loop = asyncio.get_running_loop()
         try:
             while self._waiting:
                 batch, self._waiting = self._waiting, []
-                reached = self._written
                 try:
+                    self._hand_over()
+                    if self.chain is not None:
+                        self.chain.flush()
+                    reached = self._written
                     self.syncs += 1
                     await loop.run_in_executor(self._thread, fsync_file, self._descriptor)
+                except StoreError as fault:
+                    self._fail(batch, fault)
                 except OSError as fault:
                     # Never tried again: after a failed fsync the system may have dropped the pages and say "done".
                     self._fault = fault
-                    for done in batch + self._waiting:
-                        if not done.done():
-                            done.set_exception(StoreError(self.path, fault, "make safe", playing=True))
-                    self._waiting = []
+                    self._fail(batch, StoreError(self.path, fault, "make safe", playing=True))
                 else:
                     self._synced = reached
                     for done in batch:
@@ -113,3 +133,10 @@ class Journal:
                             done.set_result(None)
         finally:
             self._committing = None
+
+    def _fail(self, batch: list[asyncio.Future[None]], fault: StoreError) -> None:
+        """Tell everybody who waits."""
+        for done in batch + self._waiting:
+            if not done.done():
+                done.set_exception(StoreError(fault.path, fault.fault, fault.doing, playing=True))
+        self._waiting = []

@@ -54,9 +54,11 @@ def texts_in(values: Iterable[Json]) -> list[str]:
 def _gather(values: Iterable[Json], texts: list[str]) -> None:
     for value in values:
         kind = type(value)
-        if kind is float or kind is int:  # first, because it is quick
+        if kind is str:  # these first, because they are quick
+            texts.append(value)  # type: ignore[arg-type]
+        elif kind is float or kind is int or not value:
             continue
-        if isinstance(value, str):
+        elif isinstance(value, str):
             texts.append(value)
         elif isinstance(value, dict):
             texts += value

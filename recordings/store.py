@@ -7,6 +7,7 @@ can be written by one process after the other.
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import operator
 import os
@@ -22,7 +23,7 @@ from typing import Any, TypeVar
 from recordings.chain import Chain
 from recordings.continuation import extend_header, refuse_differences
 from recordings.errors import RunError, StoreError
-from recordings.event_lines import FORMAT, encode
+from recordings.event_lines import FORMAT, encode, event_line
 from recordings.events import Answered, Event, Failed, TrialEnded, TrialStarted
 from recordings.evidence import fsync_folder, write_safely
 from recordings.exhibits import kept_exhibits
@@ -30,7 +31,7 @@ from recordings.header import Header
 from recordings.journal import Journal
 from recordings.json_text import document, line, parse_value, texts_in
 from recordings.lock import Lock
-from recordings.long_work import aside
+from recordings.long_work import LONG
 from recordings.provenance import software
 from recordings.redaction import Redactor, marks_in
 from recordings.times import Now, stamp, utc_now
@@ -182,8 +183,8 @@ class RunWriter:
             "at": stamp(clock()),
             "software": software(),
         }
+        journal.chain = chain
         journal.write(line(opening))
-        chain.add([line(opening)])
         return cls(run, header, lock, journal, chain, worker, redactor)
 
     @property
@@ -206,12 +207,12 @@ class RunWriter:
         survive a power cut too. Calls that wait at the same time share one fsync. Raises StoreError, after which
         nothing more is taken; TypeError or ValueError for an event that is no JSON (a NaN), with nothing written.
         """
-        stored, lines = await aside(sum(map(_size, events)), lambda: self._stored(events))
-        self._journal.write(b"".join(lines))
-        self._chain.add(lines)
+        size = sum(map(_size, events))
+        stored, lines = self._stored(events) if size < LONG else await asyncio.to_thread(self._stored, events)
         if sync:
-            self._chain.flush()
-            await self._journal.sync()
+            await self._journal.sync(*lines)
+        else:
+            self._journal.write(*lines)
         return stored
 
     async def keep(self, exhibit_name: str, media_type: str, data: bytes) -> str:
@@ -258,7 +259,7 @@ class RunWriter:
     def _stored(self, events: Sequence[_Event]) -> tuple[tuple[_Event, ...], list[bytes]]:
         """The events as they are stored, and their lines."""
         stored = [redacted_event(self._whole(event), self.redactor) for event in events]
-        return tuple(event for event, _ in stored), [self._line(event, row) for event, row in stored]
+        return tuple([event for event, _ in stored]), [self._line(event, row) for event, row in stored]
 
     def _whole(self, event: _Event) -> _Event:
         if isinstance(event, TrialStarted) and not event.hashes:
@@ -266,16 +267,18 @@ class RunWriter:
         return event
 
     def _line(self, event: Event, row: dict[str, Any]) -> bytes:
-        attempt = (event.trial_id, event.attempt)
         if isinstance(event, TrialEnded):
-            row["redacted"] = event.redacted + self._marks.pop(attempt, 0) + marks_in(row["detail"])
-            return line(row)
-        data = line(row)
-        found = sum(self._marks_at.get(address, 0) for address in _evidence(event).values())
+            marks = self._marks.pop((event.trial_id, event.attempt), 0)
+            row["redacted"] = event.redacted + marks + marks_in(row["detail"])
+            return event_line(row)
+        data = event_line(row)
+        found = 0
+        if self._marks_at:
+            found = sum(self._marks_at.get(address, 0) for address in _evidence(event).values())
         if b"[redacted:" in data:
             found += marks_in(data.decode())
         if found:
-            self._marks[attempt] += found
+            self._marks[event.trial_id, event.attempt] += found
         return data
 
 
@@ -287,7 +290,9 @@ def _is_of_the_store(fault: BaseException | None) -> bool:
 
 def _size(event: Event) -> int:
     """About how many characters are to be looked at."""
-    return len(event.reply.answer.text) if isinstance(event, Answered) else len(getattr(event, "partial", ""))
+    if isinstance(event, Answered):
+        return len(event.reply.answer.text)
+    return len(event.partial) if isinstance(event, Failed) else 0
 
 
 def _evidence(event: Event) -> Mapping[str, str]:

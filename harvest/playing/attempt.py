@@ -82,7 +82,8 @@ class Played:
     """The state of an attempt while it is played. turn: the user turn that was sent last, 0 for none. labels: of the
     answers.
 
-    denied: the system will fail every time, so it should not be asked again.
+    denied: the system will fail every time, so it should not be asked again. routes: of the last answer, to be written
+    with what comes next: a write of its own would cost as much as the turn that is asked then.
     """
 
     outcome: Outcome = field(default_factory=lambda: Outcome(INVALID, "unfinished"))
@@ -90,6 +91,7 @@ class Played:
     labels: list[str] = field(default_factory=list)
     turn: int = 0
     denied: bool = False
+    routes: tuple[Routed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,19 +137,23 @@ class Player:
             played.denied = isinstance(fault, Denied)
             # A system may echo our key in its error, and what is told here is also shown on the terminal.
             played.outcome = self.writer.redacted(Outcome(INVALID, fault.reason, fault.detail))
+            evidence = await self._kept(fault.exhibits, always=True)
             await self.writer.append(
+                *played.routes,
                 Failed(
                     trial_id=work.trial_id,
                     attempt=work.attempt,
                     reason=fault.reason,
                     detail=fault.detail,
                     partial=fault.partial,
-                    evidence=await self._kept(fault.exhibits, always=True),
+                    evidence=evidence,
                     at=self._time(),
                     turn=played.turn,
-                )
+                ),
             )
-        await self.writer.append(TrialEnded(work.trial_id, work.attempt, played.outcome, self._time()), sync=True)
+            played.routes = ()
+        ended = TrialEnded(work.trial_id, work.attempt, played.outcome, self._time())
+        await self.writer.append(*played.routes, ended, sync=True)
         return played
 
     async def _converse(
@@ -169,6 +175,7 @@ class Player:
             known = _answered(carried, action)
             session = await lease.session(played.exchanges) if known is None else None
             await self.writer.append(
+                *played.routes,
                 Asked(
                     work.trial_id,
                     work.attempt,
@@ -178,9 +185,9 @@ class Player:
                     self._time(),
                     action.user,
                     action.act,
-                )
+                ),
             )
-            played.turn = action.turn
+            played.turn, played.routes = action.turn, ()
             if session is not None:
                 asked()
                 reply = await deliver(
@@ -205,7 +212,7 @@ class Player:
             following = action.turn + 1
             action, memory, wording = await self._decided(user, memory, seen, rng.at(following), words, following, size)
             if action.route is not None:
-                await self.writer.append(Routed(work.trial_id, work.attempt, action.route))
+                played.routes = (Routed(work.trial_id, work.attempt, action.route),)
                 played.labels.append(action.route.label)
             if turn.ended:
                 return Outcome("system-ended", "system-ended", "the system closed the conversation")
