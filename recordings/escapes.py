@@ -17,7 +17,7 @@ from itertools import accumulate
 
 from recordings.searched_text import SearchedText
 
-__all__ = ["ESCAPING", "Span", "unescape"]
+__all__ = ["Span", "has_codes", "undo_letters", "unescape"]
 
 Span = tuple[int, int, str]
 """Characters [start, end) of a text, and the kind of secret that stands there."""
@@ -46,8 +46,23 @@ _CODES: tuple[tuple[str, re.Pattern[str], Callable[[str], str]], ...] = (
 )
 
 
-ESCAPING = ("\\", "\0", *(sign for sign, _, _ in _CODES))
-"""What stands in every text of ASCII in which there is something to undo."""
+_BEGIN_CODES = ("\\u", "\\x", "&#", "\x1b[", "\0")
+_OF_A_BYTE = tuple(f"%{digit}" for digit in "234567")
+
+
+def has_codes(text: str) -> bool:
+    """False only where `unescape` would undo nothing but letters after a backslash (`\\n`, `\\"`)."""
+    if any(map(text.__contains__, _BEGIN_CODES)) or ("%" in text and any(map(text.__contains__, _OF_A_BYTE))):
+        return True
+    return not text.isascii() and any(map(text.__contains__, _INVISIBLE))
+
+
+def undo_letters(text: str) -> str:
+    """`text`, which has no codes, with its escapes undone."""
+    if "\\" in text:
+        for escape, meaning in _LETTERS.items():
+            text = text.replace(escape, meaning)
+    return text
 
 
 @dataclass(frozen=True, slots=True)

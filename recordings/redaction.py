@@ -22,10 +22,10 @@ from operator import itemgetter, le
 from typing import Any
 
 from recordings.cut_secrets import APART, CutSecrets
-from recordings.escapes import ESCAPING, Span, unescape
+from recordings.escapes import Span, has_codes, undo_letters, unescape
 from recordings.searched_text import SearchedText
 from recordings.secret_forms import forms_of, passwords_in
-from recordings.secret_patterns import KINDS, PATTERNS, POSSIBLE, cookies
+from recordings.secret_patterns import KINDS, PATTERNS, cookies, may_match
 from recordings.stream_pieces import over_pieces
 from topics.lower_case import to_lower
 
@@ -44,9 +44,11 @@ _LITERALS = tuple((pattern, pattern.holds[0], pattern.lowered) for pattern in PA
 _MARK = re.compile(r"\[redacted:[a-z-]{3,20}\]")
 _EVERY_MARK = "".join(f"[redacted:{kind}]" for kind in sorted({"secret", *KINDS}))
 _SHORT = 200
-_JOINED = 2000
 _MOST_CLEAN = 2**13
-"""Characters from which to look whether a look is worth while costs as much as the look; texts that are remembered."""
+"""Characters of texts that are remembered, and how many of them."""
+
+_LONG = 2**15
+"""Characters from which to look whether a look is worth while costs as much as the look."""
 
 _STRETCH = 2**19
 _CONTEXT = 2**15
@@ -120,7 +122,7 @@ class Redactor:
         if not new:
             return True
         joined = APART.join(new)
-        if (len(joined) >= _JOINED or self._possible(joined)) and self.texts(new) != new:
+        if (len(joined) >= _LONG or self._possible(joined)) and self.texts(new) != new:
             return False
         if len(self._clean) > _MOST_CLEAN:
             self._clean.clear()
@@ -129,7 +131,7 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """`text` with every secret replaced by its mark."""
-        if len(text) < _SHORT and not self._possible(text):
+        if len(text) < _LONG and not self._possible(text):
             return text
         return self.pieces((text,))[0]
 
@@ -139,13 +141,16 @@ class Redactor:
         return self.pieces(apart)[::2]
 
     def _possible(self, text: str) -> bool:
-        """Whether a look is worth while: names, hashes and addresses are most texts of a recording."""
-        if not text.isascii() or any(sign in text for sign in ESCAPING) or any(form in text for form in self._forms):
+        """Whether a look is worth while; False only where it would find nothing."""
+        if has_codes(text) or may_match(text):
             return True
-        if any(beginning in text for beginning in self._cut.beginnings):
+        return bool(self._known) and any(map(self._stands_in, {text, undo_letters(text)}))
+
+    def _stands_in(self, text: str) -> bool:
+        """Whether a known secret does, or the beginning of one."""
+        if any(map(text.__contains__, self._forms)) or any(map(text.__contains__, self._cut.beginnings)):
             return True
-        lower = to_lower(text)
-        return any(form in lower for form in self._any_case) or POSSIBLE.search(lower) is not None
+        return bool(self._any_case) and any(map(to_lower(text).__contains__, self._any_case))
 
     def pieces(self, pieces: Sequence[str]) -> list[str]:
         """The pieces of one text, with every secret of the text replaced by its mark; a mark stands in the piece in

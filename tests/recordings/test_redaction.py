@@ -7,6 +7,7 @@ import base64
 import html
 import itertools
 import json
+import random
 import string
 from itertools import chain
 from pathlib import Path
@@ -387,3 +388,46 @@ def test_a_secret_in_json_in_json_in_json_is_found_whatever_is_escaped() -> None
         text = json.dumps({"error": text}, ensure_ascii=second)
         text = json.dumps({"message": text}, ensure_ascii=third)
         assert "w0rd" not in Redactor([secret]).text(text)
+
+
+PIECES = (
+    *(
+        "sk-Abcd1234Efgh5678Ijkl9012",
+        "ghp_",
+        "a1B2" * 10,
+        "AKIA",
+        "ABCD1234EFGH5678",
+        "?api_key=",
+        "&amp;token=",
+        "%26",
+    ),
+    *(
+        "abcDEF123",
+        "%3d",
+        "\\u0026",
+        "\\u006b",
+        "Authorization: Bearer ",
+        "cookie: a=b; c=d",
+        "\\n",
+        '\\"',
+        "\\/",
+        "\\u200b",
+    ),
+    *("İ", "K", "\0", "\x1b[31m", "&#107;", "\n", " ", "é", "…", "-----BEGIN RSA PRIVATE KEY-----", "eyJ", "api-key: "),
+    *("https://u:p@h.org", "hooks.slack.com/services/", "hooks.slack.com\\/services\\/", "xoxb-1234567890123"),
+)
+
+
+def test_a_look_is_spared_only_where_it_would_find_nothing() -> None:
+    """`text` looks first whether a look is worth while; `pieces` never does."""
+    chance, secrets = random.Random(1), (*CANARIES, 'k/ey"with\nodd%chars12', "shortpw1")
+    found = 0
+    for redactor in (Redactor(), Redactor(secrets)):
+        for _ in range(3_000):
+            text = "".join(chance.choices((*PIECES, *secrets), k=chance.randrange(1, 6)))
+            if chance.random() < 0.5:
+                text = "".join(f"\\{one}" if one in "/\"'" and chance.random() < 0.5 else one for one in text)
+            whole = redactor.pieces((text,))[0]
+            assert redactor.text(text) == whole
+            found += whole != text
+    assert found > 1_000
