@@ -13,9 +13,12 @@ from harvest.report.grid import address
 from harvest.studies.scorecard import Material
 from harvest.studies.watch import Watched, WatchedFigure, WatchedSystem
 from harvest.studies.watch_changes import ChangedTopic, ChangedTurn
+from harvest.studies.watch_history import APART, LOOKS, MATTERS, WatchRules
 from harvest.tables.comparison_words import p_text
+from harvest.tables.watch_figures import settling_words
 from recordings.conversation import INVALID
 from scoring.measures.usefulness import MEAN_USEFUL
+from scoring.statistics.settling import Settling
 from scoring.table import is_percentage
 from topics.counting import pluralize
 
@@ -72,7 +75,7 @@ def watched(found: Watched, material: Material, run: Path) -> Finding:
     also += [f"{len(others) - _MOST} more systems below"] if len(others) > _MOST else []
     verdict = _kind(first)
     drives = [*_drivers(first), *([f"Also {', '.join(also)}."] if also else ())]
-    following, command, link = _next(verdict, first, figure, run)
+    following, command, link = _next(verdict, first, figure, run, found.rules)
     return Finding(
         "nothing" if verdict == "not measured" else verdict,
         _sentence(verdict, first, figure, found),
@@ -203,7 +206,21 @@ def _turn(one: ChangedTurn) -> str:
     return f"Conversations part at {way}: {now} of those that came there, before {before}."
 
 
-def _next(kind: str, system: WatchedSystem, one: WatchedFigure | None, run: Path) -> tuple[str, str, str]:
+def _again(rules: WatchRules, *more: str) -> str:
+    """The command that judges the audit by the same rules."""
+    words = ["harvest", "reaudit", "AUDIT", *more]
+    for option, value, usual in (
+        ("--matters", rules.matters, MATTERS),
+        ("--looks", rules.looks, LOOKS),
+        ("--confirm-after", rules.apart, APART),
+    ):
+        words += [option, f"{value:g}"] if value != usual else []
+    return " ".join([*words, *(["--enforce"] if rules.enforce else [])])
+
+
+def _next(
+    kind: str, system: WatchedSystem, one: WatchedFigure | None, run: Path, rules: WatchRules
+) -> tuple[str, str, str]:
     """What to do, a command, and what to read within the report."""
     topic = system.topics[0].topic if system.topics else ""
     show = f"harvest show {shlex.quote(str(run))} --system {shlex.quote(system.name)}"
@@ -219,7 +236,7 @@ def _next(kind: str, system: WatchedSystem, one: WatchedFigure | None, run: Path
     if kind == "alarm":
         return (
             "Play the audit again at another hour: it confirms the alarm, or does not. Meanwhile read what changed.",
-            "harvest reaudit AUDIT",
+            _again(rules),
             link,
         )
     if kind == "same":
@@ -232,15 +249,7 @@ def _next(kind: str, system: WatchedSystem, one: WatchedFigure | None, run: Path
         )
     if system.incomparable:
         return "Bless runs of the audit as it is now, and hold later ones against them.", "harvest bless RUN…", ""
-    trials, chance = one.settles if one is not None else (0, math.nan)
-    if trials:
-        settle = (
-            f"{pluralize(trials, 'more trial')} of each topic would settle it with a chance of {100 * chance:.0f}%."
-        )
-        return settle, f"harvest reaudit AUDIT --extend {trials}", ""
-    return (
-        "More trials alone would hardly settle it: bless more runs, so that it is known how much audits differ by "
-        "themselves, or let a larger difference matter (--matters).",
-        "",
-        "",
-    )
+    settles = one.settles if one is not None else Settling()
+    words = settling_words(settles) if settles.most else "play the audit again"
+    extend = _again(rules, "--extend", str(settles.trials)) if settles.trials else ""
+    return f"{words[0].upper()}{words[1:]}.", extend, ""

@@ -33,9 +33,9 @@ from scoring.statistics.drift import (
     difference,
     evidence,
     levels,
-    trials_to_settle,
 )
 from scoring.statistics.exchange import false_discovery
+from scoring.statistics.settling import Settling, trials_to_settle
 from scoring.statistics.stratified import compare_within
 
 __all__ = ["Verdict", "Watched", "WatchedFigure", "WatchedSystem", "watch"]
@@ -54,9 +54,9 @@ class WatchedFigure:
     rise over all looks, as a share of what raises an alarm; NaN where it is not gated.
 
     verdict: `changed` only after an alarm that another audit confirmed. alarm: one was raised, at this look or before,
-    and not confirmed yet. settles: trials more of each topic that would settle what cannot be told, and the chance that
-    they do (see `trials_to_settle`); (0, NaN) where it can. evidence: of this audit. q: of a figure that is only shown,
-    the false discovery rate at which its difference counts as found; NaN for a gated one.
+    and not confirmed yet. settles: how many more trials would settle what cannot be told. evidence: of this audit. q:
+    of a figure that is only shown, the false discovery rate at which its difference counts as found; NaN for a gated
+    one.
     """
 
     name: str
@@ -68,7 +68,7 @@ class WatchedFigure:
     levels: tuple[float, float]
     verdict: Verdict
     alarm: bool
-    settles: tuple[int, float]
+    settles: Settling
     q: float
     evidence: Floats | None
 
@@ -286,7 +286,7 @@ class _Audit:
         settles = (
             trials_to_settle(known, found, each=n / len(cells), matters=self.rules.matters)
             if verdict == "cannot tell"
-            else (0, math.nan)
+            else Settling()
         )
         return WatchedFigure(
             name=figure.name,

@@ -18,6 +18,7 @@ from harvest.tables.comparison_words import p_text
 from harvest.terminal import printable
 from scoring.statistics.change_points import FEWEST, ChangePoint
 from scoring.statistics.drift import BUDGET
+from scoring.statistics.settling import Settling
 from scoring.table import is_percentage
 from topics.counting import pluralize
 
@@ -25,6 +26,7 @@ __all__ = [
     "FORMAT",
     "figure_sentence",
     "history_tables",
+    "settling_words",
     "system_details",
     "system_sentence",
     "watch_document",
@@ -96,14 +98,32 @@ def figure_sentence(one: WatchedFigure, found: Watched) -> str:
         return f"{one.name} is the same within {100 * found.matters:g} points"
     if one.alarm:
         return f"{one.name}: alarm ({moved}), to be confirmed by an audit at another hour"
-    return f"{one.name}: cannot tell whether it changed ({moved}; {_more(*one.settles)})"
+    return f"{one.name}: cannot tell whether it changed ({moved}; {settling_words(one.settles)})"
 
 
-def _more(trials: int, chance: float) -> str:
-    """What more trials would bring."""
-    if trials:
-        return f"{pluralize(trials, 'more trial')} of each topic would settle it with a chance of {100 * chance:.0f}%"
-    return "more trials alone would hardly settle it: bless more runs, or let a larger difference matter"
+def settling_words(one: Settling) -> str:
+    """What more trials would bring, and what else would help where they promise nothing."""
+    if one.trials:
+        return f"{_trials(one.trials)} would settle it with a chance of {100 * one.chance:.0f}%"
+    if one.hindrance == "settled":
+        return "its interval lies beyond what matters already, and an alarm takes the evidence of further audits"
+    if one.hindrance == "runs":
+        return (
+            "how many more trials would settle it cannot be told, since a baseline of so few runs hardly shows how "
+            "much audits differ: bless more runs"
+        )
+    near = one.hindrance == "edge"
+    why = "it may well lie at the edge of what matters" if near else "the baseline is not known well enough"
+    instead = "another" if near else "a larger"
+    other = "further audits add evidence" if near else "bless more runs"
+    return (
+        f"{why}: even {_trials(one.most)} would settle it with a chance of {100 * one.chance:.0f}%; "
+        f"{other}, or let {instead} difference matter (--matters)"
+    )
+
+
+def _trials(number: int) -> str:
+    return f"{number:,} more {'trial' if number == 1 else 'trials'} of each topic"
 
 
 def _figures(system: WatchedSystem) -> Table:
@@ -283,8 +303,10 @@ def _figure(one: WatchedFigure) -> dict[str, Any]:
         "run_sd": _json(one.difference.runs),
         "p": _json(one.difference.p),
         "q": _json(one.q),
-        "trials_that_settle": one.settles[0] or None,
-        "chance_that_they_settle": _json(one.settles[1]),
+        "trials_that_settle": one.settles.trials or None,
+        "chance_that_they_settle": _json(one.settles.chance),
+        "most_trials_tried": one.settles.most or None,
+        "no_trials_settle_because": one.settles.hindrance or None,
     }
 
 

@@ -48,7 +48,6 @@ __all__ = [
     "evidence",
     "levels",
     "limits",
-    "trials_to_settle",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -237,40 +236,3 @@ def difference(
         same=bool(-matters < value - inner and value + inner < matters),
         p=tails,
     )
-
-
-_SURE = 0.8
-_HARDLY = 0.5
-_MOST_TIMES = 32.0
-
-
-def trials_to_settle(baseline: Baseline, found: Difference, *, each: float, matters: float) -> tuple[int, float]:
-    """How many more trials of each topic put the interval inside ±`matters`, or outside, and the chance that they do.
-
-    The fewest with a chance of .8; where none has it, the fewest that come within .02 of the best chance there is, up
-    to 32 times as many; (0, that chance) where even the best is below .5: the difference may lie at the very edge, or
-    the baseline and what audits differ by are not known well enough.
-
-    each: trials of a topic that there are. The difference is not taken to be as it was seen: with a flat prior of what
-    the mean of this audit is, the value after n more trials is normal around the one seen, with variance
-    w·n / (each·(each + n)), w being the variance of a mean over topics of one trial each.
-    """
-    within = float(baseline.within().sum()) / len(baseline.means) ** 2
-    reach = (found.inner_high - found.inner_low) / (2 * found.error)
-    fixed = max(0.0, found.error**2 - within / each)
-
-    def chance(more: float) -> float:
-        half = reach * math.sqrt(fixed + within / (each + more))
-        spread = math.sqrt(within * more / (each * (each + more)))
-        inside, outside = matters - half, matters + half
-        settled = normal_cdf((-outside - found.value) / spread) + normal_cdf((found.value - outside) / spread)
-        if inside > 0:
-            settled += normal_cdf((inside - found.value) / spread) - normal_cdf((-inside - found.value) / spread)
-        return settled
-
-    numbers = [int(more) for more in np.unique(np.geomspace(1, math.ceil(_MOST_TIMES * each), 60).round())]
-    chances = [chance(more) for more in numbers]
-    wanted = min(_SURE, max(chances) - 0.02)
-    if max(chances) < _HARDLY:
-        return 0, max(chances)
-    return next((more, one) for more, one in zip(numbers, chances, strict=True) if one >= wanted)

@@ -1,7 +1,8 @@
 """Years of weekly audits of a system that changes or does not: how often and when `scoring.statistics.drift` alarms.
 
-    python -m tests.support.watched_years [--years 1000] [--further] [--write]      prints the tables; --write puts them
-                                                                                    into docs/reaudit.md
+    python -m tests.support.watched_years [--years 1000] [--further | --settling] [--write]
+
+prints the tables; --write puts them into docs/reaudit.md.
 
 The worlds: topics with a mean of .60 and an intraclass correlation of .45 (Beta), a baseline of 8 audits, and an effect
 of each audit on all its trials, normal on the scale of log odds with standard deviation τ (τ = .3 moves a mean of .60
@@ -13,15 +14,16 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from scoring.statistics.beta import beta_quantile
-from scoring.statistics.drift import Baseline, Difference, confirms, difference, evidence, levels, trials_to_settle
+from scoring.statistics.drift import Baseline, confirms, difference, evidence, levels
 from scoring.statistics.exchange import holm
+from scoring.statistics.settling import is_settled, trials_to_settle
 from scoring.statistics.stratified import compare_within
 from tests.support.checkout import ROOT
 from topics.identity import generator
@@ -37,6 +39,15 @@ MEAN, ICC = 0.60, 0.45
 PAGE = ROOT / "docs" / "reaudit.md"
 BEGIN, END = "<!-- years -->\n", "<!-- end of years -->\n"
 FURTHER = "<!-- further years -->\n"
+SETTLING = "<!-- settling -->\n"
+
+APART = (-3.0, -2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
+"""True differences that more trials are asked to settle, in what matters."""
+
+BLESSED = ((4, 0.05), (8, 0.03), (8, 0.05), (8, 0.1), (16, 0.05))
+"""Runs of a baseline, and what matters."""
+
+SETTLED_SPREADS = (0.0, 0.15)
 
 
 def moved(chances: Floats, by: float) -> Floats:
@@ -149,42 +160,47 @@ def bad_topic(size: int, trials: int, rng: np.random.Generator) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
+class Promised:
+    """A number of trials that was promised to settle what could not be told. apart: the true difference, in what
+    matters. chance: that was said. kept: whether they settled it; later: whether they did at another hour, with another
+    effect."""
+
+    apart: float
+    chance: float
+    kept: bool
+    later: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Settling:
-    """Of audits of which it could not be told whether they changed: for how many a number of trials was named, the mean
-    chance that was said, and how many were settled by as many."""
+    """Of audits: of how many it could not be told whether they changed, and what was promised of these."""
 
     untold: int
-    named: int
-    said: float
-    settled: float
+    promises: tuple[Promised, ...]
 
 
-def settling(size: int, trials: int, runs: int, matters: float, count: int) -> Settling:
-    """Differences from a baseline are uniform from -20 to +5 points."""
-    untold, said, settled = 0, list[float](), list[bool]()
+def settling(size: int, trials: int, runs: int, matters: float, spread: float, count: int) -> Settling:
+    """Each of APART is the true difference equally often."""
+    untold, promises = 0, list[Promised]()
     for number in range(count):
-        rng = generator(number, "settling", f"{size}x{trials}x{runs}", round(1000 * matters))
+        rng = generator(number, "settling", f"{size}x{trials}x{runs}", round(1000 * matters), round(100 * spread))
         chances = topics(size, rng)
-        known = baseline([audit(chances, trials, 0.0, rng) for _ in range(runs)])
-        now = with_mean(chances, MEAN + float(rng.uniform(-0.20, 0.05)))
-        cells = audit(now, trials, 0.0, rng)
+        known = baseline([audit(chances, trials, spread, rng) for _ in range(runs)])
+        apart = APART[number % len(APART)]
+        now = with_mean(chances, MEAN + apart * matters)
+        here = moved(now, float(rng.normal(0, spread)))
+        cells = audit(here, trials, 0.0, rng)
         found = difference(known, list(cells), matters=matters, level=0.95)
-        if _told(found, matters):
+        if is_settled(found, matters):
             continue
         untold += 1
-        more, chance = trials_to_settle(known, found, each=trials, matters=matters)
-        if more:
-            both = np.concatenate([cells, audit(now, more, 0.0, rng)], axis=1)
-            said.append(chance)
-            settled.append(_told(difference(known, list(both), matters=matters, level=0.95), matters))
-    return Settling(
-        untold, len(said), float(np.mean(said or [math.nan])), float(np.mean(settled)) if settled else math.nan
-    )
-
-
-def _told(found: Difference, matters: float) -> bool:
-    """Whether the interval lies inside ± what matters, or outside."""
-    return found.same or found.inner_low > matters or found.inner_high < -matters
+        said = trials_to_settle(known, found, each=trials, matters=matters)
+        if said.trials:
+            more = (audit(here, said.trials, 0.0, rng), audit(now, said.trials, spread, rng))
+            whole = [np.concatenate([cells, one], axis=1) for one in more]
+            after = [difference(known, list(one), matters=matters, level=0.95) for one in whole]
+            promises.append(Promised(apart, said.chance, *(is_settled(one, matters) for one in after)))
+    return Settling(untold, tuple(promises))
 
 
 def upper(share: float, count: int) -> float:
@@ -227,31 +243,69 @@ def further_tables(count: int) -> str:
         first, four = (sum(one is not None and one <= last for one in found) / count for last in (1, 4))
         lines.append(f"| {size} × {trials} | {middle:.0f} | {ninety:.0f} | {100 * first:.0f}% | {100 * four:.0f}% |")
         print(lines[-1], file=sys.stderr, flush=True)
-    lines += [
-        "",
-        "| topics × trials | blessed runs | matters | cannot tell | with a number | chance that was said | settled |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for size, trials in SIZES:
-        for runs, matters in ((4, 0.05), (8, 0.03), (8, 0.05), (8, 0.1)):
-            one = settling(size, trials, runs, matters, count)
-            lines.append(
-                f"| {size} × {trials} | {runs} | {100 * matters:g} points | {one.untold} of {count} | {one.named} "
-                f"| {100 * one.said:.0f}% | {100 * one.settled:.0f}% |"
-            )
-            print(lines[-1], file=sys.stderr, flush=True)
     return "".join(f"{line}\n" for line in lines)
+
+
+def settling_tables(count: int) -> str:
+    lines = [
+        "| topics × trials | blessed runs | matters | τ | cannot tell | promised | chance that was said | settled "
+        "| at another hour |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    every: dict[float, list[Promised]] = {spread: [] for spread in SETTLED_SPREADS}
+    untold = dict.fromkeys(SETTLED_SPREADS, 0)
+    for spread in SETTLED_SPREADS:
+        for size, trials in SIZES:
+            for runs, matters in BLESSED:
+                one = settling(size, trials, runs, matters, spread, count)
+                every[spread] += one.promises
+                untold[spread] += one.untold
+                lines.append(
+                    f"| {size} × {trials} | {runs} | {100 * matters:g} points | {spread:g} "
+                    f"| {_share(one.untold, count)} | {_kept(one.untold, one.promises)} |"
+                )
+                print(lines[-1], file=sys.stderr, flush=True)
+    for spread in SETTLED_SPREADS:
+        lines.append(f"| all | | | {spread:g} | | {_kept(untold[spread], every[spread])} |")
+    lines += ["", "| true difference, in what matters | promises | settled |", "|---|---|---|"]
+    for words, least, most in (
+        ("inside: 0 and 0.5", 0, 0.9),
+        ("at the edge: 1", 0.9, 1.1),
+        ("outside: 1.5 to 3", 1.1, 9),
+    ):
+        own = [one for found in every.values() for one in found if least <= abs(one.apart) < most]
+        lines.append(f"| {words} | {len(own)} | {_percent([one.kept for one in own])} |")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _share(number: int, of: int) -> str:
+    return f"{100 * number / of:.0f}%"
+
+
+def _kept(untold: int, promises: Sequence[Promised]) -> str:
+    said, kept = _percent([one.chance for one in promises]), _percent([one.kept for one in promises])
+    later = _percent([one.later for one in promises])
+    return f"{len(promises)} ({_share(len(promises), untold)}) | {said} | {kept} | {later}"
+
+
+def _percent(values: Sequence[float]) -> str:
+    return f"{100 * float(np.mean(values)):.0f}%" if values else ""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--years", type=int, default=1000)
     parser.add_argument("--write", action="store_true")
-    parser.add_argument("--further", action="store_true", help="the other two tables, not the first")
+    parser.add_argument("--further", action="store_true", help="the second table, not the first")
+    parser.add_argument("--settling", action="store_true", help="what settles what cannot be told, with so many audits")
     chosen = parser.parse_args()
-    made = further_tables(chosen.years) if chosen.further else table(chosen.years)
-    found = f"{chosen.years:,} years of each kind.\n\n{made}"
-    begin = FURTHER if chosen.further else BEGIN
+    if chosen.settling:
+        begin, made, what = SETTLING, settling_tables(chosen.years), "audits"
+    elif chosen.further:
+        begin, made, what = FURTHER, further_tables(chosen.years), "years"
+    else:
+        begin, made, what = BEGIN, table(chosen.years), "years"
+    found = f"{chosen.years:,} {what} of each kind.\n\n{made}"
     if chosen.write:
         page = PAGE.read_text(encoding="utf-8")
         head, _, rest = page.partition(begin)

@@ -19,6 +19,7 @@ from harvest.studies.harness import Harness
 from harvest.studies.watch import Verdict, Watched, WatchedFigure, WatchedSystem
 from harvest.studies.watch_history import Look, WatchRules
 from scoring.statistics.drift import Difference
+from scoring.statistics.settling import Settling
 from scoring.table import ScoreRow
 
 BASELINE = BaselineFile(
@@ -39,7 +40,7 @@ def figure(verdict: Verdict, *, gated: bool = True, alarm: bool = False) -> Watc
     moved = Difference(-0.1, -0.15, -0.05, -0.14, -0.06, 0.02, 0.01, False, 0.01)
     levels = (0.4, 0.1) if gated else (math.nan, math.nan)
     name = "ave%useful" if gated else "%useful S1"
-    return WatchedFigure(name, gated, 0.5, 0.6, 90, moved, levels, verdict, alarm, (4, 0.7), math.nan, None)
+    return WatchedFigure(name, gated, 0.5, 0.6, 90, moved, levels, verdict, alarm, Settling(4, 0.8, 96), math.nan, None)
 
 
 def system(*figures: WatchedFigure, name: str = "mine", **other: Any) -> WatchedSystem:

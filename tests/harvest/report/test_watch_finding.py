@@ -17,6 +17,7 @@ from harvest.studies.scorecard import Material, gather_material
 from harvest.studies.watch import Watched, WatchedSystem, watch
 from harvest.studies.watch_changes import ChangedTopic, ChangedTurn
 from recordings.run_folder import read
+from scoring.statistics.settling import Settling
 from tests.support.command_line import harvest
 from tests.support.reported import small_run
 
@@ -71,14 +72,17 @@ def test_an_alarm_asks_for_another_audit(story: Story) -> None:
 
 
 def test_the_same_asks_for_nothing_and_what_cannot_be_told_for_trials(story: Story) -> None:
-    same, _ = said(story, gated(verdict="same", alarm=False, settles=(0, float("nan"))))
+    same, _ = said(story, gated(verdict="same", alarm=False, settles=Settling()))
     assert (same.verdict, same.command) == ("same", "")
     assert same.found.startswith("A is the same as at the baseline, within 3 points: ")
-    unsure, _ = said(story, gated(verdict="cannot tell", alarm=False, settles=(7, 0.8)))
+    unsure, _ = said(story, gated(verdict="cannot tell", alarm=False, settles=Settling(7, 0.8, 96)))
     assert unsure.verdict == "cannot tell"
     assert unsure.found.startswith("Whether A changed since the baseline cannot be told: ")
     assert unsure.next == "7 more trials of each topic would settle it with a chance of 80%."
     assert unsure.command == "harvest reaudit AUDIT --extend 7"
+    edge, _ = said(story, gated(verdict="cannot tell", alarm=False, settles=Settling(0, 0.61, 96, "edge")))
+    assert edge.next.startswith("It may well lie at the edge of what matters: even 96 more trials of each topic would ")
+    assert (edge.command, "a chance of 61%" in edge.next) == ("", True)
 
 
 def test_what_could_not_be_measured_or_compared_is_never_the_same(story: Story) -> None:

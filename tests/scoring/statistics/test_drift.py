@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.statistics.drift import BUDGET, Baseline, confirms, difference, evidence, levels, limits, trials_to_settle
-from tests.support.watched_years import SIZES, SPREADS, settling, upper, year, years
+from scoring.statistics.drift import BUDGET, Baseline, confirms, difference, evidence, levels, limits
+from tests.support.watched_years import SIZES, SPREADS, upper, year, years
 from topics.identity import generator
 
 CHANCES = st.floats(0.02, 0.98)
@@ -108,26 +108,6 @@ def test_the_same_is_wrong_in_at_most_one_of_twenty_at_the_very_edge() -> None:
 def test_one_run_says_nothing_of_how_audits_differ() -> None:
     found = difference(known([0.5, 0.6], 10, [0.55]), [[1.0, 0.0], [1.0, 0.0]], matters=0.1, level=0.95)
     assert math.isnan(found.runs)
-
-
-def test_what_would_settle_it_is_named_with_its_chance_and_only_where_that_is_half() -> None:
-    baseline = known([0.6] * 45, 1000, [0.6] * 30)
-    far = difference(baseline, [[1.0, 0.0]] * 45, matters=0.03, level=0.95)
-    more, chance = trials_to_settle(baseline, far, each=2, matters=0.03)
-    assert (more > 0, chance >= 0.8) == (True, True)
-    farther = difference(baseline, [[1.0, 0.0, 0.0]] * 45, matters=0.03, level=0.95)
-    assert trials_to_settle(baseline, farther, each=2, matters=0.03)[0] <= more
-    small = known([0.6] * 10, 4, [0.6] * 4)
-    edge = difference(small, [[1.0] * 4 + [0.0] * 3] * 10, matters=0.03, level=0.95)
-    hardly = trials_to_settle(small, edge, each=7, matters=0.03)
-    assert hardly[0] == 0
-    assert 0 <= hardly[1] < 0.5
-
-
-def test_what_was_said_of_settling_is_kept_on_average() -> None:
-    found = settling(45, 5, 8, 0.05, 60)
-    assert found.named >= 10
-    assert abs(found.said - found.settled) <= 0.3, "of about 20"
 
 
 def test_confirmation_looks_at_one_audit_alone() -> None:
