@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 from scoring.conversations import figure
 from scoring.forms.readings import POOLED
@@ -203,7 +204,7 @@ class Asked:
 
     def coverage(self) -> tuple[str, ...]:
         """What SWAN and WAN are made of: criteria that do not compare, and judges that are mixed."""
-        return (*self.checked, *self._covered(), *self._mixed())
+        return (*self.checked, *self._covered(), *self._mixed(), *self._unlike())
 
     def _mixed(self) -> Iterator[str]:
         """The criteria of each system that sources of several kinds scored, each some of the items."""
@@ -220,6 +221,22 @@ class Asked:
                         f"{name} of {system} was scored by {items}: its value is a mixture of judges. "
                         f"--judges {by[0]} takes the scores of {SCORERS[by[0]]} alone."
                     )
+
+    def _unlike(self) -> Iterator[str]:
+        """The criteria that other people, or sources of another kind, scored for one system than for another."""
+        asked = {self._criterion(measure) for measure in self.measures if measure.declaration is WAN}
+        names = asked | {name for found in self.covered.values() for name in found.scored}
+        for name in (one.name for one in self.judged().schema if one.name in names):
+            whose: dict[str, set[str]] = {}
+            for one in self.assessments:
+                for entry in one.scored.get(name, ()):
+                    by = (
+                        [str(voter) for voter in entry.voters] if entry.by.kind == "human" else [SCORERS[entry.by.kind]]
+                    )
+                    whose.setdefault(one.key.system, set()).update(by)
+            if any(not (mine & other) for mine, other in combinations(whose.values(), 2)):
+                each = "; ".join(f"{system} by {', '.join(sorted(own))}" for system, own in whose.items())
+                yield f"{name} was scored by different judges ({each}): a difference in it is one of judges, too."
 
     def _covered(self) -> tuple[str, ...]:
         """Which criteria the SWAN of each system covers, and where; two over different ones do not compare."""

@@ -10,9 +10,11 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from harvest.cli.judges_options import check_judges, judges_options
 from harvest.cli.setting_options import setting_options
 from harvest.cli.study_output import check_output, study_output, write_figures
 from harvest.studies.comparison import compare_runs
+from harvest.studies.judges import Judges
 from harvest.tables.comparison_chart import comparison_chart
 from harvest.tables.comparison_document import comparison_document, comparison_rows
 from harvest.tables.comparison_figures import comparison_tables
@@ -43,6 +45,7 @@ __all__ = ["command"]
 @click.option("--across", type=click.Choice(["scoring"]), help="Score all runs as the first one's audit says.")
 @setting_options("level", level="Confidence level of the intervals; a p of at most 1 - level tells systems apart")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of permutations.")
+@judges_options
 @study_output
 def command(
     runs: tuple[Path, ...],
@@ -56,6 +59,7 @@ def command(
     as_csv: bool,
     as_latex: bool,
     figures: tuple[Path, ...],
+    judges: Judges,
     **changes: Any,
 ) -> None:
     """Compare systems over common topics.
@@ -69,15 +73,18 @@ def command(
     if not all(text.strip() for text in wanted):
         raise InputError("--measure is empty", advice="write a measure as tables print it, for example ave%useful or R")
     check_output(figures, as_json, as_csv, as_latex)
+    measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
+    check_judges(judges, measures)
     found = compare_runs(
         [read(run) for run in runs],
         systems=names,
-        measures=tuple(dict.fromkeys(term for text in wanted for term in parse_all(text))),
+        measures=measures,
         estimand=estimand,
         by_type=by_type,
         across_scoring=across == "scoring",
         changes=changes,
         seed=seed,
+        judges=judges,
     )
     details = bool(wanted) or len(found.systems) == 2
     if as_json:

@@ -9,8 +9,10 @@ from typing import Any
 import click
 from rich.console import Console
 
+from harvest.cli.judges_options import check_judges, judges_options
 from harvest.cli.setting_options import setting_options
 from harvest.cli.study_output import check_output, study_output, write_figures
+from harvest.studies.judges import Judges
 from harvest.studies.robustness import robustness
 from harvest.tables.long_rows import long_latex
 from harvest.tables.paper_tables import csv_rows
@@ -30,6 +32,7 @@ __all__ = ["command"]
     "level", "replications", level="Confidence level of the intervals; a p of at most 1 - level finds a difference"
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of resampling and permutations.")
+@judges_options
 @study_output
 def command(
     run: Path,
@@ -39,6 +42,7 @@ def command(
     as_csv: bool,
     as_latex: bool,
     figures: tuple[Path, ...],
+    judges: Judges,
     **changes: Any,
 ) -> None:
     """Compare the arms of an audit with their control.
@@ -48,7 +52,8 @@ def command(
     """
     check_output(figures, as_json, as_csv, as_latex)
     measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
-    found = robustness(read(run), measures=measures, changes=changes, seed=seed)
+    check_judges(judges, measures)
+    found = robustness(read(run), measures=measures, changes=changes, seed=seed, judges=judges)
     if as_json:
         click.echo(json.dumps(robustness_document(found, seed), ensure_ascii=False))
     elif as_csv:

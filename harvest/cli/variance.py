@@ -11,8 +11,10 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from harvest.cli.judges_options import check_judges, judges_options
 from harvest.cli.setting_options import setting_options
 from harvest.cli.study_output import check_output, study_output, write_figures
+from harvest.studies.judges import Judges
 from harvest.studies.sources import sources
 from harvest.studies.variance import VarianceStudy, study_variance
 from harvest.tables.long_rows import long_latex
@@ -42,6 +44,7 @@ __all__ = ["command"]
 )
 @setting_options("level", "replications")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of resampling.")
+@judges_options
 @study_output
 def command(
     runs: tuple[Path, ...],
@@ -53,6 +56,7 @@ def command(
     as_csv: bool,
     as_latex: bool,
     figures: tuple[Path, ...],
+    judges: Judges,
     **changes: Any,
 ) -> None:
     """Say how much trials vary, and why.
@@ -63,8 +67,11 @@ def command(
     """
     check_output(figures, as_json, as_csv, as_latex)
     measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
+    check_judges(judges, measures)
     recorded = [read(run) for run in runs]
-    study = study_variance(recorded, systems=systems, measures=measures, ks=ks, changes=changes, seed=seed)
+    study = study_variance(
+        recorded, systems=systems, measures=measures, ks=ks, changes=changes, seed=seed, judges=judges
+    )
     if as_json:
         click.echo(json.dumps(_document(study, recorded, seed), ensure_ascii=False))
     elif as_csv:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from harvest.studies.gathered import Gathered
+from harvest.studies.judges import Judges
 from harvest.studies.parted_systems import PartedSystems, parted_systems
 from harvest.studies.recorded_audit import recorded_scoring
 from harvest.studies.scorecard import Material, gather_material, refuse_twice, told_apart
@@ -26,10 +27,8 @@ from scoring.library import declared, list_forms, measures, single
 from scoring.measure import Measure
 from scoring.measures.usefulness import RECOVERY, USEFUL
 from scoring.notation import Term
-from scoring.scores import SHIPPED
 from scoring.settings import SETTINGS, Settings, scoring_settings
 from scoring.statistics.paired import Estimand
-from scoring.swan.schema import load_schema
 from scoring.table import ScoreTable
 from topics.counting import pluralize
 from topics.errors import InputError
@@ -73,13 +72,14 @@ def compare_runs(
     changes: Mapping[str, Any] | None = None,
     seed: int = 0,
     gathered: Gathered | None = None,
+    judges: Judges | None = None,
 ) -> Comparison:
     """The systems of `runs` over the topics that all of them tried in the same words.
 
     systems: these, in this order; () takes all that were played. measures: () takes those that `harvest score` always
     shows. across_scoring: where the audits score in different ways, all are scored as the first one says. changes:
     settings instead of the audits'. seed: of permutations. gathered: these runs, without changes of settings: values of
-    single conversations are taken from it, instead of being computed again.
+    single conversations are taken from it, instead of being computed again. judges: of SWAN and WAN (`measure_values`).
 
     Raises InputError for fewer than two systems, a measure that has no value of single topics, and runs that cannot be
     compared.
@@ -94,8 +94,9 @@ def compare_runs(
     settings = scoring_settings(material.scoring, material.topics, material.gold, changes)
     chosen = _chosen(material, systems)
     continued = _continued(runs, chosen)
-    wanted = list(_understood(measures or _usual(material), settings, material))
-    values, notes = _values(chosen, material, wanted, settings, gathered)
+    judges = judges or Judges()
+    wanted = list(_understood(measures or _usual(material), settings, material, judges))
+    values, notes = _values(chosen, material, wanted, settings, gathered, judges)
     keys = _keys(wanted, values, asked=bool(measures))
     played = {one.key.topic for one in material.finished if one.key.system in chosen}
     parts: list[tuple[str | None, list[str]]] = [(None, [t.id for t in material.topics.topics if t.id in played])]
@@ -189,8 +190,8 @@ def _usual(material: Material) -> list[Term]:
     ]
 
 
-def _understood(terms: Sequence[Term], settings: Settings, material: Material) -> Iterator[Measure]:
-    schema = load_schema(SHIPPED)
+def _understood(terms: Sequence[Term], settings: Settings, material: Material, judges: Judges) -> Iterator[Measure]:
+    schema = judges.criteria
     for term in terms:
         for measure in understand(term, settings, material.topics, schema):
             one = measure.declaration
@@ -208,6 +209,7 @@ def _values(
     wanted: Sequence[Measure],
     settings: Settings,
     gathered: Gathered | None,
+    judges: Judges,
 ) -> tuple[dict[str, Values], tuple[str, ...]]:
     """By system, the cells of the measures that are wanted, and notes: nothing else is computed. What `gathered` holds
     is not computed again."""
@@ -215,7 +217,7 @@ def _values(
     others = [measure for measure in wanted if measure.declaration not in SHARES]
     names = _scored_names(others, scored)
     left = [measure for measure in others if str(measure.base) not in names]
-    computed, notes = measure_values(chosen, material, left, settings)
+    computed, notes = measure_values(chosen, material, left, settings, judges)
     shares = len(others) < len(wanted)
     return {
         name: {

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from harvest.studies.judges import Judges
 from harvest.studies.scorecard import Material, gather_material
 from harvest.studies.sources import sources
 from harvest.studies.trial_values import SHARES, Key, Values, measure_values, share_values
@@ -29,13 +30,11 @@ from scoring.matched import Difference, compare, difference, session_difference
 from scoring.measure import Measure
 from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY
 from scoring.notation import Term
-from scoring.scores import SHIPPED
 from scoring.settings import Settings, scoring_settings
 from scoring.statistics.bootstrap import Interval, Resampler, no_interval
 from scoring.statistics.components import Component, across_systems
 from scoring.statistics.flips import Flips, count_flips
 from scoring.statistics.together import level_together
-from scoring.swan.schema import load_schema
 from topics.errors import InputError, Place
 from topics.identity import generator
 
@@ -142,26 +141,34 @@ def armed_systems(run: Run) -> tuple[ArmedSystem, ...]:
 
 
 def robustness(
-    run: Run, *, measures: Sequence[Term] = (), changes: Mapping[str, Any] | None = None, seed: int = 0
+    run: Run,
+    *,
+    measures: Sequence[Term] = (),
+    changes: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    judges: Judges | None = None,
 ) -> tuple[Robustness, ...]:
     """Of every system that was played in arms.
 
     measures: of single conversations; () takes ave%useful. changes: settings instead of the audit's. seed: of
-    resampling. Raises InputError for a run without arms, and for a measure that single conversations do not have.
+    resampling. judges: of SWAN and WAN (`measure_values`).
+
+    Raises InputError for a run without arms, and for a measure that single conversations do not have.
     """
     systems = armed_systems(run)
     material = gather_material([run])
     settings = scoring_settings(material.scoring, material.topics, material.gold, changes or {})
-    wanted = _understood(measures or (Term(MEAN_USEFUL.name),), settings, material)
+    judges = judges or Judges()
+    wanted = _understood(measures or (Term(MEAN_USEFUL.name),), settings, material, judges)
     names = [name for system in systems for name in system.names.values()]
     others = [measure for measure in wanted.values() if measure.declaration not in SHARES]
-    computed, notes = measure_values(names, material, others, settings)
+    computed, notes = measure_values(names, material, others, settings, judges)
     values = {name: {**share_values(name, material), **computed[name]} for name in names}
     return tuple(_over_arms(system, material, wanted, values, settings, seed, notes) for system in systems)
 
 
-def _understood(terms: Sequence[Term], settings: Settings, material: Material) -> dict[Key, Measure]:
-    schema, found = load_schema(SHIPPED), dict[Key, Measure]()
+def _understood(terms: Sequence[Term], settings: Settings, material: Material, judges: Judges) -> dict[Key, Measure]:
+    schema, found = judges.criteria, dict[Key, Measure]()
     for term in terms:
         for measure in understand(term, settings, material.topics, schema):
             one = measure.declaration

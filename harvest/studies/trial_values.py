@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
+from harvest.studies.judges import Judges
 from harvest.studies.scorecard import Material
 from scoring.asked import Asked, Judged
 from scoring.matched import Cell, Trial
@@ -19,10 +20,7 @@ from scoring.measures.usefulness import (
     useful_cells,
     useful_share,
 )
-from scoring.scores import SHIPPED
 from scoring.settings import Settings
-from scoring.swan.judged import Judgments
-from scoring.swan.schema import load_schema
 from scoring.table import ScoreRow
 
 __all__ = ["SHARES", "Key", "Values", "measure_values", "row_values", "share_values"]
@@ -63,17 +61,22 @@ def row_values(system: str, rows: Iterable[ScoreRow]) -> Values:
 
 
 def measure_values(
-    systems: Sequence[str], material: Material, measures: Sequence[Measure], settings: Settings
+    systems: Sequence[str],
+    material: Material,
+    measures: Sequence[Measure],
+    settings: Settings,
+    judges: Judges | None = None,
 ) -> tuple[Mapping[str, Values], tuple[str, ...]]:
     """By system, the cells of measures of single conversations and of nothing else, and notes on their judgments.
+
+    judges: by which criteria, and whose judgments; None: people's, then rules', by the schema that comes with Harvest.
 
     Raises InputError where a measure would rest on one of several judgments that count alike.
     """
 
     @cache
     def judged() -> Judged:
-        schema = load_schema(SHIPPED)
-        return Judged(schema, Judgments.of(material.layers, schema))
+        return (judges or Judges()).judged(material.layers)
 
     asked = Asked(tuple(measures), judged)
     topics = {topic.id: topic for topic in material.topics.topics}

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from harvest.studies.facets import Facets, Group, facets, groups
 from harvest.studies.gathered import Gathered
+from harvest.studies.judges import Judges
 from harvest.studies.scorecard import Material, gather_material, refuse_twice, told_apart
 from harvest.studies.side_by_side import Contrast, run_names, set_apart
 from harvest.studies.trial_values import Key, Values, measure_values, share_values
@@ -26,14 +27,12 @@ from scoring.library import list_forms, single
 from scoring.measure import Measure
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from scoring.notation import Term, parse
-from scoring.scores import SHIPPED
 from scoring.settings import Settings, scoring_settings
 from scoring.statistics.bootstrap import Interval, Resampler, no_interval
 from scoring.statistics.carry_over import CarryOver, carry_over
 from scoring.statistics.components import Crossed, Nested, across_systems, within_system
 from scoring.statistics.instability import Instability, between_trials
 from scoring.statistics.passes import all_pass, disagree, pairs_that_differ
-from scoring.swan.schema import load_schema
 from scoring.table import is_percentage
 from topics.errors import InputError
 from topics.identity import generator
@@ -103,10 +102,12 @@ def study_variance(
     changes: Mapping[str, Any] | None = None,
     seed: int = 0,
     gathered: Gathered | None = None,
+    judges: Judges | None = None,
 ) -> VarianceStudy:
     """systems: these alone, in this order. measures: of single conversations, or shares of their turns; () takes
     %useful of the first turn and ave%useful. ks: of pass^k; () takes 2 and as many trials as every topic has. changes:
     settings instead of the audit's. seed: of resampling. gathered: these runs, without changes of settings.
+    judges: of SWAN and WAN (`measure_values`).
 
     Raises InputError where runs cannot be set side by side, for a system that there is not, and for a measure that
     single conversations do not have.
@@ -116,10 +117,11 @@ def study_variance(
     material = gathered.material if gathered else gather_material(runs, apart.left_out)
     settings = scoring_settings(material.scoring, material.topics, material.gold, changes)
     chosen = _chosen(systems, material)
+    criteria = (judges or Judges()).criteria
     asked = [
         (term, one)
         for term in measures or tuple(map(parse, _USUAL))
-        for one in understand(term, settings, material.topics, load_schema(SHIPPED))
+        for one in understand(term, settings, material.topics, criteria)
     ]
     for term, measure in asked:
         _refuse_pooled(term, measure)
@@ -127,7 +129,7 @@ def study_variance(
     kinds = facets(runs, material)
     twins = _fresh_twins(kinds)
     needed = tuple(dict.fromkeys((*chosen, *(twins[name] for name in chosen if name in twins))))
-    scored, notes = measure_values(needed, material, others, settings)
+    scored, notes = measure_values(needed, material, others, settings, judges)
     shares = gathered.shares if gathered else {name: share_values(name, material) for name in needed}
     values = {name: scored.get(name, {}) | shares[name] for name in needed}
     keys = list(dict.fromkeys(key for _, one in asked for key in _keys(one, values, scored)))

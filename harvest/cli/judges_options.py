@@ -1,0 +1,61 @@
+"""`--schema`, `--judges`, `--judgments` and `--nuggets`: by which criteria, and by whose judgments, SWAN and WAN are
+computed in a study."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from functools import wraps
+from typing import Any, TypeVar
+
+import click
+
+from harvest.studies.judges import Judges
+from scoring.library import declared
+from scoring.notation import Term
+from scoring.swan.judged import Precedence
+from scoring.swan.schema import load_schema
+from topics.errors import InputError
+
+__all__ = ["check_judges", "judges_options"]
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def judges_options(command: _Command) -> _Command:
+    """The four options; the command gets `judges`."""
+
+    @click.option("--schema", metavar="NAME|FILE", help="Criteria for SWAN [sakai-2023].")
+    @click.option("--judges", metavar="KINDS", help="Whose judgments SWAN uses, in order of precedence [human,rule].")
+    @click.option(
+        "--judgments",
+        "folding",
+        metavar="HOW|NAME",
+        help="How several judgments of one thing become one: distribution, mean, majority, adjudicated, or whose alone"
+        " counts [distribution].",
+    )
+    @click.option("--nuggets", metavar="NAME", help="Layer of nuggets that SWAN scores [the rules'].")
+    @wraps(command)
+    def with_judges(
+        *arguments: Any,
+        schema: str | None,
+        judges: str | None,
+        folding: str | None,
+        nuggets: str | None,
+        **others: Any,
+    ) -> Any:
+        precedence = Precedence.asked(judges, nuggets, folding)
+        chosen = Judges(load_schema(schema) if schema else None, precedence)
+        return command(*arguments, judges=chosen, **others)
+
+    return with_judges  # type: ignore[return-value]
+
+
+def check_judges(judges: Judges, measures: Collection[Term]) -> None:
+    """Refuse the options where no measure rests on judgments: they would change nothing."""
+    known = [one for term in measures if (one := declared(term.name)) is not None]
+    if judges == Judges() or any("judgments" in one.needs for one in known):
+        return
+    raise InputError(
+        "--schema, --judges, --judgments and --nuggets are for SWAN and WAN",
+        advice="ask for it: --measure SWAN, or --measure 'WAN(Correctness)'",
+    )
