@@ -1,4 +1,4 @@
-"""Whose judgments a study of SWAN and WAN rests on: chosen as in `harvest score`, and told where systems differ in them."""
+"""Whose judgments a study of SWAN and WAN rests on, and what is told where systems differ in them."""
 
 from __future__ import annotations
 
