@@ -21,7 +21,7 @@ import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -382,10 +382,17 @@ def _proxy(url: str) -> httpx.Proxy:
     return found
 
 
+@cache
+def _trust_of_the_machine(file: str | None, folder: str | None) -> ssl.SSLContext:
+    """The certificates of the machine, of which there are many: read once for all systems that name none."""
+    return httpx.create_ssl_context(trust_env=True)
+
+
 def _trust(path: Path | None) -> ssl.SSLContext:
     try:
         # Without a file of the audit's own, SSL_CERT_FILE and SSL_CERT_DIR hold.
-        return ssl.create_default_context(cafile=path) if path else httpx.create_ssl_context(trust_env=True)
+        named = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
+        return ssl.create_default_context(cafile=path) if path else _trust_of_the_machine(*named)
     except (OSError, ssl.SSLError) as fault:
         what = "ca_file" if path else "the file or folder in SSL_CERT_FILE or SSL_CERT_DIR"
         place = Place(str(path)) if path else None
