@@ -4,7 +4,7 @@ For each of 200 seeds, 45 topics × 5 trials are played with fresh sessions, and
 are taken as `score` gives them. The number of the 200 that hold the truth is Binomial(200, c), c the coverage, so at
 c = .95 it lies in the central 99.9% region, 179 to 198, with a probability of at least .999 for each count. It may lie
 above: the intervals allow for a kind of topic that was not asked, and a parrot has none. With the seeds written below
-nothing is left to chance: a count changes only when code changes. `make test` plays the first 16, `make soak` all.
+nothing is left to chance: a count changes only when code changes. `make test` plays the first 10, `make soak` all.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from simulators.scripted import ScriptedUser
 from topics.gold import GoldTable
 from topics.library import load_gold, load_topics
 
-SEEDS, FIRST, TRIALS, LEVEL = 200, 16, 5, 0.95
+SEEDS, FIRST, TRIALS, LEVEL = 200, 10, 5, 0.95
 TOPICS = load_topics("fairweb-45")
 PROTOCOL = load_protocol("fairweb-two-round")
 SETTINGS = Settings()

@@ -315,8 +315,9 @@ def _audits(folder: Path, profile: Profile, audits: int) -> list[tuple[Differenc
     return found
 
 
-def test_an_even_handed_parrot_is_found_unfair_no_more_often_than_the_level_says(tmp_path: Path) -> None:
-    found = _audits(tmp_path, _profile(0.6, None), 100)
+@pytest.mark.parametrize("audits", [50, pytest.param(100, marks=pytest.mark.soak)])
+def test_an_even_handed_parrot_is_found_unfair_no_more_often_than_the_level_says(tmp_path: Path, audits: int) -> None:
+    found = _audits(tmp_path, _profile(0.6, None), audits)
     bound = 0.05 + 3 * math.sqrt(0.05 * 0.95 / len(found))
     assert np.mean([null.p <= 0.05 for null, _ in found]) <= bound
     assert np.mean([one.p <= 0.05 for _, one in found]) <= bound
@@ -376,7 +377,8 @@ def test_the_command_tells_who_is_treated_differently(
     run = unfair
     capsys.readouterr()
     assert _command(str(run), "--json") == 0
-    document = json.loads(capsys.readouterr().out)
+    printed = capsys.readouterr().out
+    document = json.loads(printed)
     assert (document["format"], document["seed"]) == ("harvest-groups/1", 0)
     rows = {(row["measure"], row["turn"], row["group"], row["base"]): row for row in document["rows"]}
     young = rows["%useful", 1, "younger", "older"]
@@ -422,8 +424,8 @@ def test_the_command_tells_who_is_treated_differently(
     assert lined[place + 1] == "     to older", "a pair is broken between its groups"
     flat = " ".join(told.split())
     assert "openings differ from those of older in words (unsaid -5.0), and positions in R and GFR count" in flat
-    again = {_command(str(run), "--json") or capsys.readouterr().out for _ in range(2)}
-    assert len(again) == 1, "the same seed, the same figures"
+    assert _command(str(run), "--json") == 0
+    assert capsys.readouterr().out == printed, "the same seed, the same figures"
 
 
 def test_the_base_and_the_measures_can_be_chosen(unfair: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -46,7 +46,7 @@ def _width(found: Corrected) -> tuple[float, float]:
     return own.high - own.low, alone.high - alone.low
 
 
-@pytest.mark.parametrize("worlds", [150, pytest.param(4000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("worlds", [80, pytest.param(4000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("checked", ITEMS)
 @pytest.mark.parametrize("judge", JUDGES)
 def test_the_corrected_interval_covers_and_is_never_wider_than_1_05_times_that_of_people(
