@@ -1,11 +1,11 @@
-"""Replies of every kind on real interfaces, two each time and three under the marker `soak`: none is cut, nothing is
-added, and errors are never answers."""
+"""Replies of every kind on real interfaces: deep-chat each time with all of them, gradio with a few of each kind, and
+three with all under the marker `soak`. None is cut, nothing is added, and errors are never answers."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 
 import pytest
@@ -22,14 +22,15 @@ UNSHOWN = {"chainlit": {"llama3:latest": "llama3"}}
 """What an interface itself shows of an answer: Chainlit takes `:latest` for a directive, which is an empty element."""
 
 
-def share(of: Sequence[str], name: str) -> list[str]:
-    """Those that this interface answers with: a third of them gradio, which takes much longer, and the rest deep-chat;
-    under the marker `soak` every interface has all."""
-    return [one for place, one in enumerate(of) if (place % 3 == 1) == (name == "gradio")]
-
-
-WISHES = [(name, wish) for name in EACH_TIME for wish in share(ANSWERS, name)]
-SHORT = [(name, wish) for name in EACH_TIME for wish in share(SHORT_ANSWERS[::11], name)]
+FEW_ANSWERS = {
+    "deep-chat": tuple(ANSWERS),
+    "gradio": ("bubbles count=2 pause=2", "lists", "anchors pause=1"),
+}
+FEW_SHORT = {"deep-chat": SHORT_ANSWERS[::11], "gradio": SHORT_ANSWERS[11:12]}
+"""What each interface answers with. A turn of gradio costs ten times one of deep-chat, most of it in its own server;
+under the marker `soak` every interface has all."""
+WISHES = [(name, wish) for name in EACH_TIME for wish in FEW_ANSWERS[name]]
+SHORT = [(name, wish) for name in EACH_TIME for wish in FEW_SHORT[name]]
 FEW_FAULTS = {
     "deep-chat": tuple(FAULTS),
     "gradio": ("error status=429", "prose broken=1"),
@@ -46,9 +47,7 @@ def came_on(shared_interface: SharedInterface) -> CameOn:
 
     def played(name: str) -> dict[str, Came]:
         # Faults first: what never ends is then waited for while the others go on.
-        return _all(
-            shared_interface(name), (*FEW_FAULTS[name], *share(ANSWERS, name), *share(SHORT_ANSWERS[::11], name))
-        )
+        return _all(shared_interface(name), (*FEW_FAULTS[name], *FEW_ANSWERS[name], *FEW_SHORT[name]))
 
     return cache(played)
 
