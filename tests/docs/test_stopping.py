@@ -70,7 +70,10 @@ def test_the_parameters_of_a_page_are_those_of_the_program(page: str, drawing: A
         assert drawing.parameters(options) in text(page), options
 
 
-@pytest.mark.parametrize("page", PAGES)
+# That of agenda takes as long as all others together.
+@pytest.mark.parametrize(
+    "page", [pytest.param(one, marks=pytest.mark.soak if one == "agenda" else ()) for one in PAGES]
+)
 def test_the_plot_of_a_page_is_what_the_script_draws(page: str, drawing: Any) -> None:
     assert f"]({page}.svg)" in text(page)
     kept = (DOCS / "simulators" / f"{page}.svg").read_text(encoding="utf-8")

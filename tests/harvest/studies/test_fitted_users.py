@@ -63,7 +63,7 @@ def user_with(stop: object, *, smoothing: float = 0.5) -> markov.MarkovUser:
     return markov.build(markov.Options.model_validate({"rows": rows, "words": acts, "stop": stop}))
 
 
-@pytest.mark.parametrize("size", [300, 3_000])
+@pytest.mark.parametrize("size", [300, pytest.param(3_000, marks=pytest.mark.soak)])
 def test_a_matrix_that_was_fitted_is_found_again_in_what_its_user_does(size: int) -> None:
     people = six_acts(iard())
     known, user = fit_acts(people), fitted_markov(people)
