@@ -22,7 +22,9 @@ from typing import Any
 import psutil
 from distributed import Client
 
-__all__ = ["Cluster", "CountingApi", "cluster", "counting_api"]
+from recordings.run_folder import Run
+
+__all__ = ["Cluster", "CountingApi", "cluster", "content", "counting_api"]
 
 _LEASE = {
     "DASK_DISTRIBUTED__SCHEDULER__LOCKS__LEASE_TIMEOUT": "2s",
@@ -63,6 +65,20 @@ def _asking(port: int) -> int:
             if any(one.laddr.port == port for one in process.net_connections("tcp") if one.laddr):
                 return int(process.pid)
     return 0
+
+
+def content(run: Run) -> bytes:
+    """Every finished conversation as it was recorded, less when it was, how long it took, who recorded it, and at
+    which attempt."""
+    left_out = {"at", "asked_at", "first_seconds", "seconds", "worker", "attempt", "goes_on_from", "session"}
+    finished = {(one.trial_id, one.attempt) for one in run.finished}
+    rows = [
+        {key: value for key, value in row.items() if key not in left_out}
+        for one in run.attempts
+        if (one.started.trial_id, one.started.attempt) in finished
+        for row in one.rows
+    ]
+    return "".join(sorted(json.dumps(row, sort_keys=True) + "\n" for row in rows)).encode()
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -21,7 +20,7 @@ from recordings.run_folder import Run, read
 from recordings.shard import planned_trials
 from recordings.store import read_header
 from recordings.times import moment
-from tests.support.cluster import CountingApi, cluster, counting_api
+from tests.support.cluster import CountingApi, cluster, content, counting_api
 
 SPACING = 0.1
 LATE = 0.02  # seconds that a thread of the server may take to look at its clock
@@ -62,20 +61,6 @@ def played(folder: Path, out: str, *options: str) -> str:
     _, said = (process := command(folder, out, *options)).communicate(timeout=300)
     assert process.returncode == 0, said
     return said
-
-
-def content(run: Run) -> bytes:
-    """Every finished conversation as it was recorded, less when it was, how long it took, who recorded it, and at
-    which attempt."""
-    left_out = {"at", "asked_at", "first_seconds", "seconds", "worker", "attempt", "goes_on_from", "session"}
-    finished = {(one.trial_id, one.attempt) for one in run.finished}
-    rows = [
-        {key: value for key, value in row.items() if key not in left_out}
-        for one in run.attempts
-        if (one.started.trial_id, one.started.attempt) in finished
-        for row in one.rows
-    ]
-    return "".join(sorted(json.dumps(row, sort_keys=True) + "\n" for row in rows)).encode()
 
 
 def smallest_gap(run: Run) -> float:

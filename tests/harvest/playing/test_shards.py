@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +12,12 @@ import pytest
 
 from harvest.audits.audit import load_audit
 from harvest.cli import main
+from harvest.playing.play import play, play_audit
+from recordings.merge import merge
 from recordings.run_folder import read
 from recordings.shard import Shard
+from recordings.times import moment
+from tests.support.cluster import content, counting_api
 
 AUDIT = """\
 format: harvest-audit/1
@@ -107,3 +113,47 @@ def test_a_shard_without_a_trial_says_so(here: Path, capsys: pytest.CaptureFixtu
     ]
     assert codes == [0] * 9
     assert capsys.readouterr().err.count("nothing to play") == 7  # one for the fresh topic, one for the session
+
+
+def test_three_shards_at_once_ask_nothing_twice_and_each_keeps_its_share_of_the_pace(here: Path) -> None:
+    """One of them is stopped and resumed. Shards do not know of each other, so each keeps three times the spacing."""
+    with counting_api() as api:
+        counted = (
+            AUDIT[: AUDIT.index("systems:")].replace("gold: parrot\n", "")
+            + f"""systems:
+  - name: counting
+    driver: openai
+    rate: 20/s
+    concurrency: 3
+    options: {{base_url: "{api.url}", model: m, seed: trial}}
+"""
+        )
+        Path("counted.yaml").write_text(counted)
+
+        async def play_shard(index: int) -> None:
+            audit = load_audit("counted.yaml", shard=Shard(index, 3))
+            await play_audit(audit, here / f"{index}", worker=f"shard{index}")
+
+        async def play_all() -> None:
+            first, *others = (asyncio.create_task(play_shard(index)) for index in (1, 2, 3))
+            await asyncio.sleep(0.2)
+            first.cancel()
+            with suppress(asyncio.CancelledError):
+                await first
+            await play_shard(1)
+            await asyncio.gather(*others)
+
+        asyncio.run(play_all())
+        asked, spacing = api.asked.copy(), 3 / 20
+        merge([Path("1"), Path("2"), Path("3")], Path("merged"))
+        merged = read("merged", keep_rows=True)
+        turns = sum(len(one.turns) for one in merged.finished)
+        assert len(merged.finished) == len({one.key for one in merged.finished}) == 16
+        assert turns <= asked.total() <= turns + 1
+        assert max(asked.values()) <= 2
+        for index in (1, 2, 3):
+            replies = [turn.reply for one in read(f"{index}").conversations for turn in one.turns]
+            sent = sorted(moment(reply.asked_at) for reply in replies if reply is not None)
+            assert sent[-1] - sent[0] >= (len(sent) - 2) * spacing - 0.1  # the one that was resumed began twice
+        play("counted.yaml", "whole")
+    assert content(merged) == content(read("whole", keep_rows=True))
