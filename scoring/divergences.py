@@ -17,6 +17,7 @@ Sources: [GFRC] §3.1 for JSD, NMD and RNOD; [STC3] (Sakai, EVIA 2017) Eq. 1-10 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from types import MappingProxyType
 
 import numpy as np
@@ -139,20 +140,27 @@ def distr_sim(p: npt.ArrayLike, q: npt.ArrayLike, divergence: Divergence) -> Flo
 
 def _order_aware(p: Floats, q: Floats) -> Floats:
     squares, support = np.square(p - q), q > 0
-    places = np.arange(p.shape[-1])
-    distances = np.abs(places[:, None] - places[None, :]).astype(np.float64)
-    if squares.size < _MANY or len(places) >= 8:
+    distances = _distances(p.shape[-1])
+    if squares.size < _MANY or len(distances) >= 8:
         from_each = (squares[..., None, :] * distances).sum(axis=-1)  # no BLAS: its last bits vary by machine
         whole = np.where(support, from_each, 0.0).sum(axis=-1)
     else:  # the same sums in the same order, a column at a time
         columns = np.ascontiguousarray(np.moveaxis(squares, -1, 0))
         whole = np.zeros(p.shape[:-1])
-        for i in places:
+        for i in range(len(distances)):
             from_here = np.zeros(whole.shape)
-            for j in places[places != i]:
+            for j in (j for j in range(len(distances)) if j != i):
                 from_here += columns[j] * distances[i, j]
             whole += np.where(support[..., i], from_here, 0.0)
     return _within(whole / support.sum(axis=-1), p.shape[-1] - 1)
+
+
+@cache
+def _distances(groups: int) -> Floats:
+    """(C, C) |i - j|."""
+    places = np.arange(groups)
+    apart: Floats = np.abs(places[:, None] - places[None, :]).astype(np.float64)
+    return apart
 
 
 def _row_sums(rows: Floats) -> Floats:
@@ -189,7 +197,8 @@ def _pair(p: npt.ArrayLike, q: npt.ArrayLike) -> tuple[Floats, Floats]:
         _check(name, rows)
     if achieved.shape[-1] != gold.shape[-1]:
         raise ValueError(f"p has {achieved.shape[-1]} groups and q has {gold.shape[-1]}")
-    achieved, gold = np.broadcast_arrays(achieved, gold)
+    if achieved.shape != gold.shape:
+        achieved, gold = np.broadcast_arrays(achieved, gold)
     return achieved, gold
 
 

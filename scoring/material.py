@@ -90,9 +90,14 @@ class Material:
         )
 
     @property
+    def relevant(self) -> tuple[Nugget, ...]:
+        """Those that have a gain, each entity once."""
+        return self.once("relevant", lambda: tuple([nugget for nugget in self.nuggets if nugget.relevant]))
+
+    @property
     def unjudged(self) -> int:
         """Entities that the gold table says nothing of."""
-        return sum(nugget.unjudged for nugget in self.nuggets)
+        return self.once("unjudged", lambda: sum(nugget.unjudged for nugget in self.nuggets))
 
     @property
     def sets(self) -> tuple[AttributeSet, ...]:

@@ -123,16 +123,11 @@ def find_nuggets(
 def _memberships(
     groups: Mapping[str, tuple[float, ...]], sets: Sequence[AttributeSet]
 ) -> tuple[Mapping[str, tuple[float, ...]], tuple[str, ...]]:
-    known: dict[str, tuple[float, ...]] = {}
-    unknown: list[str] = []
-    for attribute in sets:
-        size = len(attribute.groups)
-        if attribute.name in groups:
-            known[attribute.name] = groups[attribute.name]
-        else:
-            known[attribute.name] = (1.0 / size,) * size
-            unknown.append(attribute.name)
-    return MappingProxyType(known), tuple(unknown)
+    unknown = tuple([attribute for attribute in sets if attribute.name not in groups])
+    if not unknown:
+        return groups, ()
+    even = {one.name: (1.0 / len(one.groups),) * len(one.groups) for one in unknown}
+    return MappingProxyType({**groups, **even}), tuple(even)
 
 
 def _occurrences(answer: Answer, passage: Passage, kind: UrlKind) -> Iterator[tuple[str, str, int, int, int]]:

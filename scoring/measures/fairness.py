@@ -41,6 +41,10 @@ class TurnFairness:
     nuggets: int
 
 
+_Turn = tuple[TurnFairness, float, float]
+"""A turn, and the least and the most that its similarity could be."""
+
+
 @dataclass(frozen=True, slots=True)
 class GroupFairness:
     """GF of one attribute set. value: in [0, 1]; 0 where no turn counts ([GFRC] under Eq. 10), see `turns`.
@@ -79,67 +83,72 @@ def group_fairness(
     under both methods; with `turn_weight="largest-pw"` its weight is then that of its first word, the largest any
     nugget in it could have had. Value 0 where no turn counts, or where every turn that counts weighs 0.
     """
+    name, size = attribute.name, len(attribute.groups)
     names = divergence_names(attribute, settings)
-    size = len(attribute.groups)
     by_turn: dict[int, list[Nugget]] = {}
     for nugget in nuggets:
         if nugget.relevant:
             by_turn.setdefault(nugget.turn, []).append(nugget)
-    numbers: list[int] = []
-    rows: list[Shares] = []
-    weights: list[float] = []
-    counts: list[int] = []
+    counted: list[tuple[_Turn, ...]] = []
     so_far = known_so_far = (0.0,) * size
     total = 0
-    known_parts: list[Shares] = []
     for number, first_position in turns.items():
-        relevant = by_turn.get(number)
-        if relevant:
-            here = _sum((nugget.memberships[attribute.name] for nugget in relevant), size)
-            sure = [nugget for nugget in relevant if attribute.name not in nugget.unknown]
-            known = here if len(sure) == len(relevant) else _sum((n.memberships[attribute.name] for n in sure), size)
-            count = len(relevant)
-            if cumulative:
-                so_far, known_so_far, total = (
-                    _sum((so_far, here), size),
-                    _sum((known_so_far, known), size),
-                    total + count,
-                )
-                here, known, count = so_far, known_so_far, total
-            rows.append(tuple([one / count for one in here]))
-            known_parts.append(tuple([one / count for one in known]))
-            positions = [nugget.position for nugget in relevant]
-            counts.append(count)
-        elif settings.irrelevant == "uniform":
-            rows.append((1.0 / size,) * size)
-            known_parts.append(rows[-1])
-            positions = [first_position]
-            counts.append(0)
-        else:
+        relevant = by_turn.get(number, ())
+        if not relevant and settings.irrelevant != "uniform":
             continue
-        numbers.append(number)
+        here = _sum([nugget.memberships[name] for nugget in relevant], size)
+        sure = [nugget.memberships[name] for nugget in relevant if name not in nugget.unknown]
+        known, count = here if len(sure) == len(relevant) else _sum(sure, size), len(relevant)
+        if cumulative and relevant:
+            so_far, known_so_far = _sum((so_far, here), size), _sum((known_so_far, known), size)
+            total += count
+            here, known, count = so_far, known_so_far, total
+        weight = 1.0
         if settings.turn_weight == "largest-pw":
-            weights.append(float(position_weight(positions, settings.patience).max()))
-        else:
-            weights.append(1.0)
-    if not rows:
-        return tuple(GroupFairness(attribute.name, name, 0.0, ()) for name in names)
-    unknowns = [round(1.0 - math.fsum(part), 9) for part in known_parts]
+            positions = [nugget.position for nugget in relevant] or [first_position]
+            weight = float(position_weight(positions, settings.patience).max())
+        counted.append(_turn(number, here, known, count, weight, attribute, names))
+    if not counted:
+        return tuple(GroupFairness(name, divergence, 0.0, ()) for divergence in names)
+    weights = [of[0][0].weight for of in counted]
     whole = math.fsum(weights)
 
-    def mean(values: Sequence[float]) -> float:
+    def mean(values: Iterable[float]) -> float:
         return math.fsum(map(operator.mul, values, weights)) / whole if whole > 0 else 0.0
 
     found = []
+    for divergence, each in zip(names, zip(*counted, strict=True), strict=True):
+        made, worst, best = zip(*each, strict=True)
+        similar = tuple([turn.similarity for turn in made])
+        value = mean(similar)
+        ends = [value if end == similar else mean(end) for end in (worst, best)]
+        found.append(GroupFairness(name, divergence, value, made, *ends))
+    return tuple(found)
+
+
+# A turn has few relevant entities and few groups, so the same distributions come again in many conversations.
+@lru_cache(maxsize=2**14)
+def _turn(
+    number: int,
+    here: Shares,
+    known: Shares,
+    count: int,
+    weight: float,
+    attribute: AttributeSet,
+    names: tuple[str, ...],
+) -> tuple[_Turn, ...]:
+    """A turn that counts, by each of the divergences. here, known: (C,) sums over all its relevant nuggets, and over
+    those of known group. count: how many they are; 0 stands for the uniform distribution.
+    """
+    size = len(attribute.groups)
+    row = tuple([one / count for one in here]) if count else (1.0 / size,) * size
+    sure = tuple([one / count for one in known]) if count else row
+    unknown = round(1.0 - math.fsum(sure), 9)
+    found = []
     for name in names:
-        similar = [_similarity(row, attribute.gold, name) for row in rows]
-        bounds = [
-            (one, one) if unknown == 0 else _bounds(part, attribute.gold, name)
-            for part, one, unknown in zip(known_parts, similar, unknowns, strict=True)
-        ]
-        worst, best = (mean([bound[side] for bound in bounds]) for side in (0, 1))
-        each = tuple(map(TurnFairness, numbers, rows, similar, weights, counts))
-        found.append(GroupFairness(attribute.name, name, mean(similar), each, worst, best))
+        similar = float(distr_sim(row, attribute.gold, DIVERGENCES[name]))
+        worst, best = (similar, similar) if unknown == 0 else similarity_bounds(sure, attribute.gold, name)
+        found.append((TurnFairness(number, row, similar, weight, count), worst, best))
     return tuple(found)
 
 
@@ -149,17 +158,6 @@ def _sum(shares: Iterable[Shares], size: int) -> Shares:
     for one in shares:
         whole = list(map(operator.add, whole, one))
     return tuple(whole)
-
-
-# A turn has few relevant entities and few groups, so the same distributions come again in many conversations.
-@lru_cache(maxsize=2**14)
-def _similarity(row: Shares, gold: Shares, name: str) -> float:
-    return float(distr_sim(row, gold, DIVERGENCES[name]))
-
-
-@lru_cache(maxsize=2**14)
-def _bounds(known: Shares, gold: Shares, name: str) -> tuple[float, float]:
-    return similarity_bounds(known, gold, name)
 
 
 def combine(values: Mapping[str, float], weights: Mapping[str, float]) -> float:

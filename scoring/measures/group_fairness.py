@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scoring.measure import Asking, Declaration, Figure, Measure, Parameter, a_number
@@ -101,7 +100,7 @@ def _made(material: Material, of: Declaration) -> Sequence[tuple[str, GroupFairn
 
     def make() -> Sequence[tuple[str, GroupFairness]]:
         turns = {one.turn: one.first_position for one in material.passages if one.speaker == "system"}
-        nuggets, settings = material.nuggets, material.settings
+        nuggets, settings = material.relevant, material.settings
         sets = [group_fairness(nuggets, turns, one, settings, cumulative=cumulative) for one in material.sets]
         return [(_label(one.attribute, one.divergence, place), one) for made in sets for place, one in enumerate(made)]
 
@@ -123,39 +122,38 @@ def _figures(material: Material, of: Declaration, summed: Declaration) -> Iterat
     if material.unscorable:
         yield from _undefined(material, of, summed)
         return
-    earning = [nugget for nugget in material.nuggets if nugget.relevant]
+    earning = material.relevant
     first: dict[str, GroupFairness] = {}
     counted = 0
     for label, fairness in _made(material, of):
         counted = len(fairness.turns)
         unknown = sum(fairness.attribute in nugget.unknown for nugget in earning)
-        one = Figure(
-            f"{of.name}({label})",
-            fairness.value,
-            counted,
-            unjudged=unjudged,
-            unknown=unknown,
-            worst=fairness.worst,
-            best=fairness.best,
-        )
+        name, worst, best = f"{of.name}({label})", fairness.worst, fairness.best
+        one = Figure(name, fairness.value, counted, None, None, unjudged, unknown, "", worst, best)
         yield one
         if fairness.attribute not in first:
             first[fairness.attribute] = fairness
             if of is FAIRNESS:
                 yield _where_relevant(one, f"({label})", earning)
-    value, worst, best = (
-        combine({name: getattr(one, side) for name, one in first.items()}, settings.weights)
-        for side in ("value", "worst", "best")
-    )
+    value, worst, best = _combined(first, settings)
     unknown = sum(bool(nugget.unknown) for nugget in earning)
     note = "" if sets else "the topic's type has no attribute sets"
-    overall = Figure(of.name, value, counted, unjudged=unjudged, unknown=unknown, note=note, worst=worst, best=best)
+    overall = Figure(of.name, value, counted, None, None, unjudged, unknown, note, worst, best)
     yield overall
     if of is FAIRNESS:
         yield _where_relevant(overall, "", earning)
     score = material.once(RELEVANCE, lambda: relevance(material.nuggets, settings.patience))
     value, worst, best = (summary(score, one, settings.alpha) for one in (value, worst, best))
-    yield replace(overall, measure=_summary_name(summed, settings), value=value, worst=worst, best=best, note="")
+    yield Figure(_summary_name(summed, settings), value, counted, None, None, unjudged, unknown, "", worst, best)
+
+
+def _combined(sets: Mapping[str, GroupFairness], settings: Settings) -> tuple[float, float, float]:
+    """(value, worst, best) of all sets; the bounds are looked at only where a group is unknown."""
+    value = combine({name: one.value for name, one in sets.items()}, settings.weights)
+    if all(one.worst == one.value == one.best for one in sets.values()):
+        return value, value, value
+    worst = combine({name: one.worst for name, one in sets.items()}, settings.weights)
+    return value, worst, combine({name: one.best for name, one in sets.items()}, settings.weights)
 
 
 def _undefined(material: Material, of: Declaration, summed: Declaration) -> Iterator[Figure]:

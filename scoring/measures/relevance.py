@@ -70,7 +70,7 @@ def _relevance(material: Material, measure: Measure) -> Figure:
     return Figure(
         measure.name,
         material.once(RELEVANCE, lambda: relevance(material.nuggets, material.settings.patience)),
-        sum(nugget.relevant for nugget in material.nuggets),
+        len(material.relevant),
         unjudged=material.unjudged,
         note=f"{repeated} repeated" if repeated else "",
     )
@@ -99,22 +99,21 @@ def _weights(material: Material) -> Iterator[Figure]:
     if not nuggets:
         return
     weights = position_weight([nugget.position for nugget in nuggets], material.settings.patience)
-    for nugget, weight in zip(nuggets, weights, strict=True):
-        remarks = (
-            (nugget.duplicate, "repeated"),
-            (nugget.unjudged, "unjudged"),
-            (not nugget.in_text, "outside the text, placed at the last word of the turn"),
-        )
-        yield Figure(
-            POSITION_WEIGHT.name,
-            float(weight),
-            1,
-            turn=nugget.turn,
-            nugget=nugget,
-            unjudged=int(nugget.unjudged),
-            unknown=len(nugget.unknown),
-            note="; ".join(note for applies, note in remarks if applies),
-        )
+    name = POSITION_WEIGHT.name
+    for nugget, weight in zip(nuggets, weights.tolist(), strict=True):
+        unjudged, unknown = int(nugget.unjudged), len(nugget.unknown)
+        yield Figure(name, weight, 1, nugget.turn, nugget, unjudged, unknown, _remark(nugget))
+
+
+def _remark(nugget: Nugget) -> str:
+    if nugget.in_text and not nugget.duplicate and nugget.grade is not None:
+        return ""
+    remarks = (
+        (nugget.duplicate, "repeated"),
+        (nugget.unjudged, "unjudged"),
+        (not nugget.in_text, "outside the text, placed at the last word of the turn"),
+    )
+    return "; ".join(note for applies, note in remarks if applies)
 
 
 POSITION_WEIGHT = Declaration(

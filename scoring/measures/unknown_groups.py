@@ -72,6 +72,8 @@ def _levelled(filled: Callable[[float], Floats], low: float, high: float) -> Flo
     """`filled` at the level at which it sums to 1, which it does somewhere from `low` to `high`, growing."""
     for _ in range(100):
         middle = (low + high) / 2
+        if middle == high:  # no number lies between the two
+            break
         if filled(middle).sum() < 1:
             low = middle
         else:
