@@ -25,7 +25,15 @@ import numpy.typing as npt
 
 from scoring.settings import Resample
 from scoring.statistics.studentised import studentised_ends
-from scoring.statistics.unseen_topic import beyond, boldest, drawn_weights, ends, weighted_sums, with_unseen
+from scoring.statistics.unseen_topic import (
+    beyond,
+    boldest,
+    drawn_weights,
+    ends,
+    weighted_means,
+    weighted_sums,
+    with_unseen,
+)
 from topics.errors import InputError
 from topics.identity import generator
 
@@ -175,9 +183,9 @@ class Resampler:
         each = upper[rows].sum(axis=1), lower[rows].sum(axis=1)
         shares = np.asarray(weights, dtype=np.float64)
         shares = shares / shares.sum()
-        low, high, whole = np.split(self._weighted(names, with_unseen(*each, 0.0, 1.0)), 3)
-        least, most = (np.einsum("c,cb->b", shares, side / whole) for side in (low, high))
-        (first,), (last,) = ends(np.stack([least, most, np.ones(len(least))]), self._level)
+        sides = self._weighted(names, *each, 0.0, 1.0)
+        least, most = (np.einsum("c,cb->b", shares, side)[None] for side in sides)
+        (first,), (last,) = ends(least, most, self._level)
         if self._resample == "topics+trials":
             both = np.concatenate([upper[rows], lower[rows]], axis=2)
             sums = self._two_stage(names, seen[rows], both)
@@ -201,7 +209,7 @@ class Resampler:
             raise ValueError(f"values from {values.min():g} to {values.max():g}, out of their range")
         far = beyond(len(names)) * np.abs(values).max(axis=0)
         least, most = np.where(np.isinf(bottom), -far, bottom), np.where(np.isinf(top), far, top)
-        low, high = ends(self._weighted(names, with_unseen(each, size, least, most)), self._level)
+        low, high = ends(*self._weighted(names, each, size, least, most), self._level)
         if self._resample == "topics+trials":
             sums = self._two_stage(names, seen, np.concatenate([above, below], axis=2))
             with np.errstate(invalid="ignore", divide="ignore"):
@@ -218,11 +226,13 @@ class Resampler:
         high = np.where(np.isinf(bottom) | np.isinf(top), high, np.maximum(high, most - limit))
         return np.clip(low, least, most), np.clip(high, least, most)
 
-    def _weighted(self, names: Sequence[str], values: Floats) -> Floats:
-        """(columns, B) weighted sums. values: (topics + 1, columns), the unseen topic last."""
-        return self._products(
-            ("unseen", tuple(names)), values, lambda rng, size: drawn_weights(rng, len(names), size), names
-        )
+    def _weighted(
+        self, names: Sequence[str], above: Floats, below: Floats, bottom: npt.ArrayLike, top: npt.ArrayLike
+    ) -> tuple[Floats, Floats]:
+        """(columns, B) means with the unseen topic at the bottom, and at the top. above, below: (topics, columns)."""
+        values, key = with_unseen(above, below, bottom, top), ("unseen", tuple(names))
+        sums = self._products(key, values, lambda rng, size: drawn_weights(rng, len(names), size), names)
+        return weighted_means(sums, above.shape[1])
 
     def _two_stage(self, names: Sequence[str], seen: Seen, cells: Floats) -> Floats:
         """(columns, B) sums over the topics drawn, and the trials drawn in them. cells: (topics, trials, columns)."""
