@@ -144,9 +144,12 @@ def _occurrences(answer: Answer, passage: Passage, kind: UrlKind) -> Iterator[tu
             spans.append((entity, mention.href, mention.start, mention.end))
     positions = passage.positions([end for *_, end in spans]) if spans else ()
     for (entity, url, start, end), position in zip(spans, positions, strict=True):
-        yield entity, url, start, end, int(position)
+        yield entity, url, start, end, position
     inside = {entity for entity, *_ in spans}
+    written = {url for _, url, *_ in spans}
     for link in answer.links:
+        if link.href in written:
+            continue
         entity = kind.key(link.href)
         if entity is not None and entity not in inside:
             inside.add(entity)

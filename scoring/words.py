@@ -6,10 +6,8 @@ that was exchanged, user turns included, because what a user types costs the use
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
-import numpy.typing as npt
 
 from recordings.conversation import Conversation
 
@@ -45,21 +43,20 @@ class Passage:
         """Position (from 1) of its last word; of the word ahead of it where it has none, and at least 1."""
         return max(1, self.before + self.words)
 
-    def positions(self, ends: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    def positions(self, ends: Sequence[int]) -> list[int]:
         """Positions in the conversation of the last word that each character span touches.
 
         ends: (spans,) where each span ends in `text`, exclusive. Returns (spans,), each at least 1. A span of
         whitespace alone touches no word and takes the position of the word ahead of it.
         """
-        each = np.asarray(ends, dtype=np.int64).tolist()
         touched: dict[int, int] = {}
-        words = at = 0
-        for end in sorted(set(each)):
+        words, at = self.before, 0
+        for end in sorted(set(ends)):
             words += len(self.text[at:end].split())
             if 0 < at < min(end, len(self.text)) and not (self.text[at - 1].isspace() or self.text[at].isspace()):
                 words -= 1  # a word that goes on beyond the last end was counted there
-            touched[end], at = words, end
-        return np.array([max(1, self.before + touched[end]) for end in each], dtype=np.int64)
+            touched[end], at = max(1, words), end
+        return [touched[end] for end in ends]
 
 
 def passages(conversation: Conversation) -> tuple[Passage, ...]:

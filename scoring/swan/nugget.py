@@ -83,7 +83,7 @@ def place_nuggets(passage: Passage, candidates: Iterable[Candidate], *, version:
         if fault:
             where = f"turn {passage.turn}, {passage.speaker}, characters {one.start} to {one.end}"
             raise ValueError(f"the extractor {version} returned a nugget that cannot be: {fault} ({where})")
-    positions = passage.positions([one.end for one in found]).tolist() if found else []
+    positions = passage.positions([one.end for one in found]) if found else []
     return tuple(
         Nugget(
             turn=passage.turn,

@@ -32,7 +32,7 @@ def test_the_position_of_a_span_counts_the_words_of_the_joined_conversation(
     ends = data.draw(st.lists(st.integers(0, len(spoken[number].text) + 1), max_size=5))
     before = "\n".join(passage.text for passage in spoken[:number])
     wanted = [max(1, word_count(f"{before}\n{spoken[number].text[:end]}")) for end in ends]
-    assert spoken[number].positions(ends).tolist() == wanted
+    assert spoken[number].positions(ends) == wanted
 
 
 def test_user_turns_cost_words_and_the_last_word_of_a_span_counts() -> None:
@@ -44,14 +44,14 @@ def test_user_turns_cost_words_and_the_last_word_of_a_span_counts() -> None:
         ("system", 6, 3),
     ]
     last = spoken[-1]
-    assert last.positions([1, 5, 6, 7, 11, 16]).tolist() == [7, 7, 7, 8, 8, 9]
+    assert last.positions([1, 5, 6, 7, 11, 16]) == [7, 7, 7, 8, 8, 9]
     assert (last.first_position, last.last_position) == (7, 9)
 
 
 def test_a_url_glued_to_a_word_has_the_position_of_that_word() -> None:
     text = "Tenet (2020)https://www.imdb.com/title/tt10375988/ and more"
     (_, reply) = passages(conversation(("go", text)))
-    assert reply.positions([text.index(" and")]).tolist() == [3]
+    assert reply.positions([text.index(" and")]) == [3]
 
 
 def test_a_turn_without_words_stands_where_the_words_before_it_end() -> None:
@@ -69,4 +69,4 @@ def test_a_turn_that_was_not_answered_has_only_the_user_side() -> None:
 @pytest.mark.parametrize("position", [0, -1])
 def test_positions_never_fall_below_1(position: int) -> None:
     (_, reply) = passages(conversation(("", "x")))
-    assert reply.positions([max(position, 0)]).tolist() == [1]
+    assert reply.positions([max(position, 0)]) == [1]
