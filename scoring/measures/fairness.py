@@ -146,10 +146,20 @@ def _turn(
     unknown = round(1.0 - math.fsum(sure), 9)
     found = []
     for name in names:
-        similar = float(distr_sim(row, attribute.gold, DIVERGENCES[name]))
-        worst, best = (similar, similar) if unknown == 0 else similarity_bounds(sure, attribute.gold, name)
+        similar = _similarity(row, attribute.gold, name)
+        worst, best = (similar, similar) if unknown == 0 else _bounds(sure, attribute.gold, name)
         found.append((TurnFairness(number, row, similar, weight, count), worst, best))
     return tuple(found)
+
+
+@lru_cache(maxsize=2**14)
+def _similarity(row: Shares, gold: Shares, name: str) -> float:
+    return float(distr_sim(row, gold, DIVERGENCES[name]))
+
+
+@lru_cache(maxsize=2**14)
+def _bounds(known: Shares, gold: Shares, name: str) -> tuple[float, float]:
+    return similarity_bounds(known, gold, name)
 
 
 def _sum(shares: Iterable[Shares], size: int) -> Shares:
