@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from scoring.conversations import rows as conversation_rows
 from scoring.forms.pool import Pool
 from scoring.forms.rows import form_rows
 from scoring.material import Material
-from scoring.measure import Measure
+from scoring.measure import Figure, Measure
 from scoring.measures.usefulness import USEFUL
 from scoring.notation import Term
 from scoring.settings import Settings, check_weights
@@ -28,12 +28,12 @@ from scoring.swan.judged import Judgments
 from scoring.swan.ruled_sets import judge_sets
 from scoring.swan.rules.rule import Sight
 from scoring.swan.schema import load_schema
-from scoring.table import ScoreRow, ScoreTable
+from scoring.table import Late, ScoreRow, ScoreTable
 from scoring.words import passages
 from topics.counting import pluralize
 from topics.errors import InputError
 from topics.gold import GoldTable
-from topics.topic import TopicSet
+from topics.topic import Topic, TopicSet
 
 __all__ = ["SHIPPED", "ScoreRow", "ScoreTable", "score"]
 
@@ -96,7 +96,7 @@ def score(
     asked = Asked(tuple(wanted.values()), by)
     seed = int(rng.integers(2**63))
 
-    table: list[ScoreRow] = []
+    blocks: list[tuple[Late, list[ScoreRow]]] = []
     unlabelled = unjudged = not_asked = 0
     for system in sorted({key.system for key in (*found, *lost)}):
         keys = [key for key in found if key.system == system]
@@ -109,6 +109,7 @@ def score(
             _turns(turns, {key: found[key] for key in keys}, system, topics),
             settings,
         )
+        single: list[tuple[Conversation, Topic, tuple[Figure, ...]]] = []
         for key in keys:
             topic = topics.topics[known[key.topic]]
             material = Material(found[key], topic, gold, topics.attributes, settings, by, settings)
@@ -116,12 +117,12 @@ def score(
             unjudged += sum(figure.unjudged for figure in own if figure.nugget is not None)
             own = (*own, *asked.figures(material, own))
             scores.add(found[key], own)
-            table.extend(conversation_rows(found[key], topic, own))
+            single.append((found[key], topic, own))
         for key in gone:
             scores.lose(key.topic, key.trial)
         unlabelled += scores.unlabelled
         not_asked += scores.not_asked
-        table.extend(scores.rows(resampler, trial_intervals=trial_intervals))
+        joint = list(scores.rows(resampler, trial_intervals=trial_intervals))
         pool = Pool(
             scores,
             [found[key] for key in keys],
@@ -133,14 +134,24 @@ def score(
             seed,
             planned=len({key.trial for key in planned}),
         )
-        table.extend(form_rows(asked.measures, pool))
+        joint.extend(form_rows(asked.measures, pool))
+        blocks.append((partial(_single_rows, single, asked, topics.topics), joint))
     asked.refuse_unsettled()
     missing = len(set(planned) - found.keys() - set(lost))
-    rows = tuple(asked.with_scorers(table, topics.topics))
+    parts: list[ScoreRow | Late] = []
+    for late, joint in blocks:
+        parts += [late, *asked.with_scorers(joint, topics.topics)]
     notes = (*_notes(gold, unlabelled, unjudged, len(lost), missing, not_asked), *asked.notes())
-    whole = ScoreTable(rows, settings, notes, asked.coverage())
+    whole = ScoreTable(tuple(parts), settings, notes, asked.coverage())
     _refuse_late_turns(wanted.values(), whole)
     return whole.only(wanted) if only else whole
+
+
+def _single_rows(
+    figures: Iterable[tuple[Conversation, Topic, Sequence[Figure]]], asked: Asked, topics: Sequence[Topic]
+) -> Iterator[ScoreRow]:
+    """The rows of single conversations."""
+    return asked.with_scorers([row for one in figures for row in conversation_rows(*one)], topics)
 
 
 @cache

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any
 
 from scoring.library import declared
 from scoring.notation import Term, parse
 from scoring.settings import Settings
 
-__all__ = ["FORMAT", "ScoreRow", "ScoreTable", "has_top", "is_percentage"]
+__all__ = ["FORMAT", "Late", "ScoreRow", "ScoreTable", "has_top", "is_percentage"]
 
 FORMAT = "harvest-scores/1"
 
@@ -104,18 +105,33 @@ def _with_scorers(term: Term, scorers: str) -> Term:
 _NAMES = tuple(entry.name for entry in fields(ScoreRow))
 
 
-@dataclass(frozen=True, slots=True)
+Late = Callable[[], Iterable[ScoreRow]]
+"""Makes rows when somebody looks at them."""
+
+
+@dataclass(frozen=True)  # without slots, so that late rows are made once
 class ScoreTable:
     """All rows of one scoring run, in a fixed order: by system; conversations, then topics, trials, types, all.
 
-    notes: what is missing or was left out, in sentences. coverage: those of the notes that say what the figures are
-    over, and belong above them.
+    parts: the rows, and what makes those of single conversations: they are most of a table, and tables that people
+    read have none of them. notes: what is missing or was left out, in sentences. coverage: those of the notes that say
+    what the figures are over, and belong above them.
     """
 
-    rows: tuple[ScoreRow, ...]
+    parts: Sequence[ScoreRow | Late]
     settings: Settings = field(default_factory=Settings)
     notes: tuple[str, ...] = ()
     coverage: tuple[str, ...] = ()
+
+    @cached_property
+    def rows(self) -> tuple[ScoreRow, ...]:
+        """Every row."""
+        return tuple(row for one in self.parts for row in ((one,) if isinstance(one, ScoreRow) else one()))
+
+    @property
+    def joint(self) -> tuple[ScoreRow, ...]:
+        """The rows without those that are not made yet: in it are all those over several conversations."""
+        return tuple(one for one in self.parts if isinstance(one, ScoreRow))
 
     def as_json(self) -> dict[str, object]:
         """The `harvest-scores/1` document: format, settings, notes and rows. The same scores give the same value."""
@@ -129,7 +145,7 @@ class ScoreTable:
     def only(self, names: Collection[str]) -> ScoreTable:
         """The table without the rows of other measures. names: `%useful` for all turns of it, `%useful S1` for one."""
         kept = set(names)
-        return replace(self, rows=tuple(row for row in self.rows if row.measure in kept or row.label in kept))
+        return replace(self, parts=tuple(row for row in self.rows if row.measure in kept or row.label in kept))
 
     def select(self, **wanted: Any) -> Iterator[ScoreRow]:
         """Rows whose fields equal what is asked for: `select(measure="R", system="B1", trial=None)`."""

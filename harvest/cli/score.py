@@ -139,7 +139,7 @@ def command(
     elif as_csv:
         click.echo(csv_rows(table.rows), nl=False)
     elif as_latex:
-        click.echo(latex_table(ordered_rows(table.rows, every=every, asked=names), material.systems), nl=False)
+        click.echo(latex_table(ordered_rows(table.joint, every=every, asked=names), material.systems), nl=False)
     else:
         print_scores(
             people, material, table, paths, every=every, asked=names, contrasts=beside.contrasts, selection=lost

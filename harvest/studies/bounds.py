@@ -166,7 +166,7 @@ def checked_bounds(
         turn = _turn(bound, full)
         rows = [
             row
-            for row in table.rows
+            for row in table.joint
             if row.measure == (full.base.name if full.turn else full.name)
             and (bound.system is None or row.system == bound.system)
             and (row.topic_type, row.turn) == (bound.topic_type, turn)

@@ -240,7 +240,7 @@ def _rate(measure: str) -> str:
 
 
 def _overall(table: ScoreTable) -> list[ScoreRow]:
-    return [row for row in table.rows if (row.topic, row.topic_type, row.trial) == (None, None, None)]
+    return [row for row in table.joint if (row.topic, row.topic_type, row.trial) == (None, None, None)]
 
 
 def _shares(

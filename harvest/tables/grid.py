@@ -79,7 +79,7 @@ def grids(material: Material, rows: Sequence[ScoreRow], *, width: int) -> list[R
     widths = (len(line) for heading in headings.values() for line in heading.splitlines())
     column_width = max([_CELL * len(stretches[0]), *widths]) + _BETWEEN
     blocks = _blocks(columns, max(1, room // column_width))
-    summaries = {
+    summaries: dict[tuple[str, str, str | None, int | None, int | None], float] = {
         (row.measure, row.system, row.topic_type, row.trial, row.turn): row.value
         for row in rows
         if row.topic is None and row.trial is not None

@@ -47,14 +47,14 @@ def print_scores(
         console.print(f"[red]{escape(_nothing_to_score(material))}[/]")
     else:
         if not asked:
-            for grid in grids(material, table.rows, width=console.width):
+            for grid in grids(material, table.joint, width=console.width):
                 console.print(grid)
             console.print(f"[dim]{legend(material)}[/]")
         _print_contrasts(console, contrasts)
         for sentence in table.coverage:
             console.print(escape(sentence))
         for figure in figures(
-            table.rows,
+            table.joint,
             material.systems,
             width=console.width,
             every=every,
@@ -64,7 +64,7 @@ def print_scores(
         ):
             console.print(figure)
         if selection is not None:
-            for bounds in selection_figures(selection, printed_rows(table.rows, every=every or bool(asked))):
+            for bounds in selection_figures(selection, printed_rows(table.joint, every=every or bool(asked))):
                 console.print(bounds)
         console.print()
         for note in (note for note in table.notes if note not in table.coverage):
