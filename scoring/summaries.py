@@ -249,17 +249,25 @@ class SystemScores:
         intervals = (
             resampler.means(names, units, top=top, unit=part.unit) if part.bounded else [no_interval()] * len(present)
         )
+        lost = self._invalid[grid]
+        invalid, valid = int(lost.sum()), self._valid[grid]
+        columns = np.ascontiguousarray(np.moveaxis(stacked, -1, 0))
+        means = _over_topics(columns)
+        worst, best = (
+            _over_topics(np.stack([getattr(cells, side)[grid] for cells in present.values()]))
+            for side in ("worst", "best")
+        )
         for place, (measure, cells) in enumerate(present.items()):
-            values = stacked[:, :, place]
+            values = columns[place]
             if _event(measure):  # a share, with the interval of one: P(breakdown) is the same figure
-                names, lost = [self.topics[row].id for row in part.topics], self._invalid[grid]
+                names = [self.topics[row].id for row in part.topics]
                 rate = rate_of(names, values, level=self.settings.level, invalid=lost)
                 yield replace(self._share_row(measure, rate.share, part, lost), note=rate.note)
                 continue
             seen = ~np.isnan(values)
             rows = seen.any(axis=1)
             interval = intervals[place]
-            absent = int((self._valid[grid] & ~seen & self._having(measure, part)[:, None]).sum()) if rows.any() else 0
+            absent = int((valid & ~seen & self._having(measure, part)[:, None]).sum()) if rows.any() else 0
             left_out = f"{pluralize(absent, 'conversation')} without a value, left out" if absent else ""
             yield ScoreRow(
                 measure=measure,
@@ -267,7 +275,7 @@ class SystemScores:
                 topic=part.topic,
                 topic_type=part.topic_type,
                 trial=part.trial,
-                value=_over_topics(values),
+                value=float(means[place]),
                 n=int(seen.sum()),
                 topics=None if part.topic is not None else int(rows.sum()),
                 low=interval.low,
@@ -275,9 +283,9 @@ class SystemScores:
                 level=self.settings.level if interval.method else None,
                 interval=interval.method or None,
                 resampled=interval.resampled or None,
-                invalid=int(self._invalid[grid].sum()),
-                worst=_over_topics(cells.worst[grid]),
-                best=_over_topics(cells.best[grid]),
+                invalid=invalid,
+                worst=float(worst[place]),
+                best=float(best[place]),
                 unjudged=int(cells.unjudged[grid].sum()),
                 unknown=int(cells.unknown[grid].sum()),
                 note="; ".join(filter(None, (left_out, interval.note))),
@@ -297,10 +305,17 @@ def _event(measure: str) -> bool:
     return found is not None and found.event
 
 
-def _over_topics(values: Floats) -> float:
-    """The mean over topics of each topic's mean over its trials; NaN cells are in none."""
+def _over_topics(values: Floats) -> Floats:
+    """(measures,) the mean over topics of each topic's mean over its trials; NaN cells are in none.
+
+    values: (measures, topics, trials), the trials side by side in memory: a sum adds them in that order.
+    """
     seen = ~np.isnan(values)
-    rows = seen.any(axis=1)
-    if not rows.any():
-        return math.nan
-    return float((np.where(seen, values, 0.0).sum(axis=1)[rows] / seen.sum(axis=1)[rows]).mean())
+    counts = seen.sum(axis=2)
+    sums = np.where(seen, values, 0.0).sum(axis=2)
+    means: Floats = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
+    if counts.all():
+        whole: Floats = means.mean(axis=1)
+        return whole
+    kept = (own[there] for own, there in zip(means, counts > 0, strict=True))
+    return np.array([own.mean() if len(own) else math.nan for own in kept])
