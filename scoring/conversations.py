@@ -36,7 +36,9 @@ def default_figures(material: Material) -> tuple[Figure, ...]:
             term = Term(one.name)
             single = figure(material, Measure(term, term, material.settings, one))
             found += [single] if single is not None else []
-    return tuple(sorted(found, key=lambda one: (not one.whole, one.nugget is not None)))
+    whole = [one for one in found if one.whole]
+    turns = [one for one in found if not one.whole and one.nugget is None]
+    return (*whole, *turns, *[one for one in found if one.nugget is not None])
 
 
 def figure(material: Material, measure: Measure) -> Figure | None:

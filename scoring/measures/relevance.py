@@ -68,7 +68,7 @@ PATIENCE = Parameter("L", "words a user reads at most", setting="patience", valu
 def _relevance(material: Material, measure: Measure) -> Figure:
     repeated = sum(nugget.duplicate for nugget in material.nuggets)
     return Figure(
-        measure.name,
+        measure.base_name,
         material.once(RELEVANCE, lambda: relevance(material.nuggets, material.settings.patience)),
         len(material.relevant),
         unjudged=material.unjudged,

@@ -76,12 +76,15 @@ def _exchanged(above: Floats, seen: npt.NDArray[np.bool_], rng: np.random.Genera
     packed = np.take_along_axis(above, np.argsort(~seen, axis=1, kind="stable"), axis=1)
     filled = np.arange(trials) < counts[:, None]
     place = np.where(seen, np.cumsum(seen, axis=1) - 1, 0)
-    found = np.empty((_DRAWS, trials))
+    found, rows, whole = np.empty((_DRAWS, trials)), np.arange(topics)[:, None], bool(seen.all())
     at_once = max(1, _CELLS // above.size)
     for start in range(0, _DRAWS, at_once):
         size = min(at_once, _DRAWS - start)
-        keys = np.where(filled, rng.random((size, topics, trials)), 2.0)
-        mixed = np.take_along_axis(np.broadcast_to(packed, keys.shape), np.argsort(keys, axis=2), axis=2)
-        back = np.take_along_axis(mixed, np.broadcast_to(place, keys.shape), axis=2)
-        found[start : start + size] = np.where(seen, back, 0.0).sum(axis=1)
+        keys = rng.random((size, topics, trials))
+        if not whole:
+            keys = np.where(filled, keys, 2.0)
+        mixed = packed[rows, np.argsort(keys, axis=2)]
+        if not whole:
+            mixed = np.where(seen, np.take_along_axis(mixed, np.broadcast_to(place, keys.shape), axis=2), 0.0)
+        found[start : start + size] = mixed.sum(axis=1)
     return found
