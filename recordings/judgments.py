@@ -180,12 +180,12 @@ def put_layer(run: Path, data: bytes, kind: str, author: str) -> Path:
 
 
 def keep_layer(run: str | PathLike[str], layer: Layer) -> Path | None:
-    """Keep `layer`, unless the newest one of its kind, author, version and source says the same. None in that case, and
-    for a layer without judgments. Raises StoreError.
+    """Keep `layer`, unless the newest one of its kind, author, version and source, adjudicating or not as it does, says
+    the same. None in that case, and for a layer without judgments. Raises StoreError.
     """
 
-    def name(one: Layer) -> tuple[str, str, str, str]:
-        return (one.kind, one.author, one.version, one.source)
+    def name(one: Layer) -> tuple[str, str, str, str, bool]:
+        return (one.kind, one.author, one.version, one.source, one.adjudicates)
 
     same = [one for one in read_layers(run) if name(one) == name(layer)]
     if not layer.judgments or (same and same[-1].judgments == layer.judgments):

@@ -104,9 +104,8 @@ def _spread(runs: Sequence[PooledRun], words: Sequence[Words], chosen: set[str])
         for layer in layers.get(number, ()):
             path = keep_layer(run.path, layer)
             place = f"written to {path}" if path else f"in {run.path} already"
-            click.echo(
-                f"{layer.author}: {pluralize(len(layer.judgments), 'judgment')} of the same words, {place}", err=True
-            )
+            count = pluralize(len(layer.judgments), "adjudication" if layer.adjudicates else "judgment")
+            click.echo(f"{layer.author}: {count} of the same words, {place}", err=True)
     if not layers:
         click.echo("nothing to spread: nobody judged words that also stand elsewhere", err=True)
     if differing:

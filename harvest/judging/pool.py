@@ -89,10 +89,12 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a person judged at one place. version: of the guideline followed."""
+    """What a person judged at one place. version: of the guideline followed. adjudicates: the person had seen what
+    others said of it, and decided between them."""
 
     value: Json
     version: str
+    adjudicates: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +114,10 @@ class Words:
 
     @property
     def opinions(self) -> dict[str, tuple[Said, ...]]:
-        """By person, the newest judgment of each value given to these words; `unsure` is no value."""
+        """By person, the last judgment of each value given to these words, an adjudication before others; `unsure` is
+        no value."""
         found: dict[str, dict[str, Said]] = {}
-        for (_, person), one in self.said.items():
+        for (_, person), one in sorted(self.said.items(), key=lambda item: item[1].adjudicates):
             if one.value != UNSURE:
                 found.setdefault(person, {})[repr(one.value)] = one
         return {person: tuple(values.values()) for person, values in found.items()}
@@ -195,7 +198,9 @@ def _newest(layers: Iterable[Layer]) -> dict[Key, dict[str, Said]]:
     found: dict[Key, dict[str, Said]] = {}
     for layer in layers:
         for judgment in layer.judgments:
-            found.setdefault(key_of(judgment), {})[layer.author] = Said(judgment.value, layer.version)
+            found.setdefault(key_of(judgment), {})[layer.author] = Said(
+                judgment.value, layer.version, layer.adjudicates
+            )
     return found
 
 
@@ -213,19 +218,23 @@ def spread(words: Iterable[Words], made_at: str) -> tuple[dict[int, list[Layer]]
     nothing; and how many words are left out because the person judged them differently in different places.
 
     made_at: UTC time. Nothing that a person said is changed: what the person judged, also as `unsure`, gets nothing.
+    What a person decided between others is spread as an adjudication, which is no vote.
     """
-    found: dict[tuple[int, str, str], list[Judgment]] = {}
+    found: dict[tuple[int, str, str, bool], list[Judgment]] = {}
     differing = 0
     for one in words:
         for person, opinions in one.opinions.items():
             if len(opinions) > 1:
                 differing += 1
                 continue
+            (said,) = opinions
             for number, occurrence in enumerate(one.where):
                 if (number, person) not in one.said:
-                    judgment = Judgment(occurrence.target.about(), one.criterion, opinions[0].value)
-                    found.setdefault((occurrence.run, person, opinions[0].version), []).append(judgment)
+                    judgment = Judgment(occurrence.target.about(), one.criterion, said.value)
+                    key = (occurrence.run, person, said.version, said.adjudicates)
+                    found.setdefault(key, []).append(judgment)
     layers: dict[int, list[Layer]] = {}
-    for (run, person, version), judgments in sorted(found.items()):
-        layers.setdefault(run, []).append(Layer("human", person, version, SOURCE, made_at, tuple(judgments)))
+    for (run, person, version, adjudicates), judgments in sorted(found.items()):
+        layer = Layer("human", person, version, SOURCE, made_at, tuple(judgments), adjudicates)
+        layers.setdefault(run, []).append(layer)
     return layers, differing

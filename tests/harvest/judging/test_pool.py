@@ -16,7 +16,7 @@ from recordings.json_text import Json
 from recordings.judgments import UNSURE, Judgment, Layer, Target, read_layers, write_layer
 from recordings.run_folder import read
 from scoring.swan.assessment import assess
-from scoring.swan.judged import Judgments
+from scoring.swan.judged import Judgments, Precedence
 from scoring.swan.schema import load_schema
 from tests.support.command_line import harvest
 from tests.support.judged_page import asked_of
@@ -36,8 +36,17 @@ def words_of(*runs: Path, criterion: str = "Correctness") -> dict[str, Words]:
     return {one.text: one for one in pooled_words(pool_of(*runs), SCHEMA) if one.criterion == criterion}
 
 
-def judge(run: Path, place: Target, value: Json, *, by: str = "anna", at: str = "2026-01-01T00:00:00+00:00") -> None:
-    write_layer(run, Layer("human", by, "g1", "sheet", at, (Judgment(place.about(), "Correctness", value),)))
+def judge(
+    run: Path,
+    place: Target,
+    value: Json,
+    *,
+    by: str = "anna",
+    at: str = "2026-01-01T00:00:00+00:00",
+    adjudicates: bool = False,
+) -> None:
+    judgment = Judgment(place.about(), "Correctness", value)
+    write_layer(run, Layer("human", by, "g1", "sheet", at, (judgment,), adjudicates))
 
 
 @pytest.fixture
@@ -94,6 +103,19 @@ def test_what_one_person_judged_in_two_ways_is_left_as_it_is(months: Sequence[Pa
     judge(months[0], places[0], 1)
     judge(months[0], places[1], 0)
     assert spread(words_of(*months).values(), TIME) == ({}, 1)
+
+
+def test_an_adjudication_is_spread_as_one_and_never_as_a_vote(months: Sequence[Path]) -> None:
+    january, february = months
+    place = words_of(january)[CLAIM].where[0].target
+    for by, value, adjudicates in (("anna", 1, False), ("ben", 0.5, False), ("zoe", 0, True)):
+        judge(january, place, value, by=by, adjudicates=adjudicates)
+    done = harvest("pool", *months, "--spread")
+    assert "zoe: 5 adjudications of the same words, written to" in done.stderr
+    for judgments, value in (("distribution", 0.75), ("adjudicated", 0)):
+        counted = Judgments.of(read_layers(february), SCHEMA, Precedence((("human", ""),), folding=judgments))
+        for one in read(february).finished:
+            assert [scored.value for scored in assess(one, SCHEMA, counted).scored["Correctness"]] == [value]
 
 
 def test_judged_in_january_is_scored_in_february_and_said_once(months: Sequence[Path]) -> None:
