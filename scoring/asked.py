@@ -18,6 +18,7 @@ from scoring.swan.assessment import Assessment, nugget_notes
 from scoring.swan.checking import check
 from scoring.swan.scorers import CORRECTED, SCORERS, UNCHECKED, Scorers
 from scoring.swan.unsettled import refuse_unsettled
+from scoring.swan.votes import Opinion
 from scoring.swan.wan import Swan
 from scoring.table import ScoreRow
 from topics.counting import pluralize
@@ -74,13 +75,29 @@ class Asked:
 
     def refuse_unsettled(self) -> None:
         """Raises InputError where a measure would rest on one of several judgments that count alike."""
-        wanted = self._of_judgments
-        if not wanted:
-            return
-        schema, judgments = self.judged().schema, self.judged().judgments
-        every = any(measure.declaration is not WAN for measure in wanted)
-        names = {one.name for one in schema} if every else {criterion_of(one.base, schema) for one in wanted}
-        refuse_unsettled(self.assessments, judgments, schema, names)
+        if self._of_judgments:
+            schema, judgments = self.judged().schema, self.judged().judgments
+            refuse_unsettled(self.assessments, judgments, schema, self._criteria())
+
+    def _criteria(self) -> set[str]:
+        """What the measures rest on: every criterion, or those of the WANs and what their rules need."""
+        schema = self.judged().schema
+        if any(measure.declaration is not WAN for measure in self._of_judgments):
+            return {one.name for one in schema}
+        own = {criterion_of(one.base, schema) for one in self._of_judgments}
+        return own | {name for one in own for rule in schema[one].rules for name in rule.needs}
+
+    def _set_opinions(self) -> list[Opinion]:
+        """Scores of sets of conversations, which are in pooled readings alone."""
+        if not any(measure.form is POOLED for measure in self._of_judgments):
+            return []
+        here = {(one.key.system, one.key.topic) for one in self.assessments}
+        sets, names = self.judged().judgments.sets, self._criteria()
+        return [
+            opinion
+            for (system, topic, name), opinion in sets.items()
+            if name in names and (system, topic) in here and opinion.value is not None
+        ]
 
     def notes(self) -> tuple[str, ...]:
         """Sentences about whose judgments count, and about those that are in no score."""
@@ -181,24 +198,36 @@ class Asked:
 
     def _judges(self) -> tuple[str, ...]:
         """Whose judgments, other than those of rules, SWAN and WAN rest on."""
-        entries = [entry for one in self.assessments for scored in one.scored.values() for entry in scored]
-        judged = [entry for entry in entries if entry.by.kind != "rule"]
-        if not judged:
+        names = self._criteria()
+        votes = [
+            (entry.votes or ((entry.by, entry.value),), entry.disputed)
+            for one in self.assessments
+            for name, scored in one.scored.items()
+            if name in names
+            for entry in scored
+            if entry.by.kind != "rule"
+        ]
+        votes += [
+            (tuple((vote.by, vote.value) for vote in one.votes), one.disputed)
+            for one in self._set_opinions()
+            if one.by.kind != "rule"
+        ]
+        if not votes:
             return ()
-        votes = Counter(str(by) for one in judged for by in one.voters)
-        whose = ", ".join(f"{by} ({count})" for by, count in sorted(votes.items()))
-        disputed = sum(entry.disputed for entry in judged)
+        counts = Counter(str(by) for given, _ in votes for by, _ in given)
+        whose = ", ".join(f"{by} ({count})" for by, count in sorted(counts.items()))
+        disputed = sum(one for _, one in votes)
         differ = "differs" if disputed == 1 else "differ"
         differing = f"; {disputed} {differ} from what others, or a rule, said" if disputed else ""
-        rest = f"SWAN and WAN rest on {pluralize(votes.total(), 'judgment')} by {whose}{differing}."
-        several = [entry for entry in judged if len(entry.voters) > 1]
+        rest = f"SWAN and WAN rest on {pluralize(counts.total(), 'judgment')} by {whose}{differing}."
+        several = [given for given, _ in votes if len(given) > 1]
         if not several:
             return (rest,)
-        split = sum(len({value for _, value in entry.votes}) > 1 for entry in several)
+        split = sum(len({value for _, value in given}) > 1 for given in several)
         folding = self.judged().judgments.precedence.folding
         return (
             rest,
-            f"{pluralize(len(several), 'thing')} of {len(judged)} judged by several, {split} of them differently: "
+            f"{pluralize(len(several), 'thing')} of {len(votes)} judged by several, {split} of them differently: "
             f"their votes are folded by --judgments {folding}.",
         )
 

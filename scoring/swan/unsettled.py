@@ -47,7 +47,8 @@ def _differing(found: list[tuple[str, Opinion]], judgments: Judgments) -> RunErr
     counts = Counter(name for name, _ in found)
     listed = ", ".join(f"{name} {count}" for name, count in counts.most_common())
     things = "one and the same thing" if len(found) == 1 else f"the same {pluralize(len(found), 'thing')}"
-    first, second, *_ = sorted(found[0][1].equals, key=lambda one: (str(one.place), str(one.by)))
+    first, *others = sorted(found[0][1].equals, key=lambda one: (str(one.place), str(one.by)))
+    second = next(one for one in others if one.value != first.value)
     rest = [str(part) for part in str(judgments.precedence).split(",")]
     return RunError(
         f"{' and '.join(named)} judged {things} differently ({listed}), and nobody adjudicated; here "

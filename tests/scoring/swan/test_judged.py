@@ -86,6 +86,11 @@ def test_where_only_an_adjudicator_may_decide_two_people_who_differ_settle_nothi
             with pytest.raises(RunError):
                 refuse_unsettled([found], judgments, SCHEMA, ["Modesty"])  # its rule reads Correctness
             refuse_unsettled([found], judgments, SCHEMA, ["Fluency"])
+    alfred = layer(0.0, author="alfred", at="2026-01-01")
+    judgments = Judgments.of([alfred, anna, ben], SCHEMA, ADJUDICATED)
+    with pytest.raises(RunError) as caught:
+        refuse_unsettled([assess(TALK, SCHEMA, judgments)], judgments, SCHEMA, ["Correctness"])
+    assert "human alfred 1 says 0, and human ben 1 1" in caught.value.what, "two who differ are told, not two who agree"
     cara = replace(layer(0.75, author="cara", at="2026-01-15"), adjudicates=True)
     for layers in map(list, permutations([anna, ben, cara])):
         found = assess(TALK, SCHEMA, Judgments.of(layers, SCHEMA, ADJUDICATED))

@@ -434,6 +434,33 @@ def test_an_adjudicator_sees_what_people_differ_on_and_decides_it_with_a_reason(
     assert "exclude each other" in annotate("--export", str(tmp_path / "x.csv"), *asked, "--sample", "1")[1]
 
 
+def test_the_note_counts_the_judgments_that_the_asked_figure_rests_on_and_no_others(
+    run: Path, tmp_path: Path, annotate: Annotate, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Three judgments are on Fluency, two on Correctness, which the rule of Modesty reads, and one on a set."""
+    sheet = tmp_path / "sheet.csv"
+    annotate("--export", str(sheet), *("--criterion", "Fluency", "--criterion", "Correctness"))
+    filled(sheet, lambda i, _: "1")
+    annotate("--import", str(sheet), "--author", "anna")
+    about: dict[str, str | int] = {"system": "B", "topic": "M002"}
+    write_layer(run, Layer("human", "anna", judgments=(Judgment(about, "Adaptability", 1),)))
+    for measure, count in (
+        ("WAN(Fluency)", 3),
+        ("WAN(Correctness)", 2),
+        ("WAN(Modesty)", 2),
+        ("WAN(Conciseness)", 0),
+        ("SWAN", 5),
+        ("pooled(SWAN)", 6),
+        ("pooled(WAN(Adaptability))", 1),
+    ):
+        with pytest.raises(SystemExit) as done:
+            main(["score", str(run), "-m", measure, "--json"])
+        assert done.value.code == 0
+        notes = [note for note in json.loads(capfd.readouterr().out)["notes"] if "rest on" in note]
+        said = f"{count} judgment{'s' if count > 1 else ''} by human anna ({count})."
+        assert notes == ([f"SWAN and WAN rest on {said}"] if count else []), measure
+
+
 def test_agreement_is_told_after_an_import_with_its_n(tmp_path: Path, annotate: Annotate) -> None:
     sheet = tmp_path / "sheet.csv"
     annotate("--export", str(sheet), "--criterion", "Fluency", "--criterion", "Correctness")
