@@ -250,11 +250,20 @@
     at("conversation").scrollTop += top - 60;
   };
 
+  let over = false; // all are decided; nothing more is chosen before one of them is gone to
+
+  const closeForm = (whether) => {
+    over = whether;
+    for (const part of ["choices", "note", "save"]) at(part).disabled = whether;
+  };
+
   const show = async (moved) => {
     const id = here();
     const criterion = work.questions[place][1];
     const state = work.states[id];
     if (moved) {
+      closeForm(false);
+      tellSaved();
       drawChoices(state);
       at("note").value = state ? state[1] : "";
       at("asked").textContent = work.criteria[criterion] || criterion;
@@ -285,18 +294,22 @@
     show(true);
   };
 
+  const back = () => go(over ? place : place - 1);
+
   const goOpen = (from) => {
     const i = nextOpen(from);
     if (i >= 0) go(i);
     else {
       go(Math.min(place, work.questions.length - 1));
-      at("asked").textContent = "All " + work.questions.length + " are decided. Thank you!";
+      closeForm(true);
+      at("asked").textContent = "All " + work.questions.length + " are decided. Thank you! To change one, go back to it (←).";
     }
   };
 
   // ---- deciding -------------------------------------------------------------------------------------------------------
 
   const save = () => {
+    if (over) return;
     const chosen = at("choices").querySelector("input:checked");
     const id = here();
     if (!chosen) {
@@ -358,7 +371,7 @@
 
   const choose = (key) => {
     const input = at("choices").querySelector('input[data-key="' + key + '"]');
-    if (!input) return;
+    if (!input || over) return;
     input.checked = true;
     input.focus();
   };
@@ -391,7 +404,7 @@
       if (!event.repeat) save();
     } else if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
       event.preventDefault();
-      go(place + (event.key === "ArrowLeft" ? -1 : 1));
+      if (event.key === "ArrowLeft") back(); else go(place + 1);
     } else if (single()) {
       const key = event.key.toLowerCase();
       if (/^[0-9u]$/.test(key)) { event.preventDefault(); choose(key.toUpperCase()); }
@@ -447,7 +460,7 @@
   };
 
   at("form").addEventListener("submit", (event) => { event.preventDefault(); save(); });
-  at("back").addEventListener("click", () => go(place - 1));
+  at("back").addEventListener("click", back);
   at("forth").addEventListener("click", () => go(place + 1));
   at("open").addEventListener("click", () => goOpen(place + 1));
   at("undo").addEventListener("click", undo);

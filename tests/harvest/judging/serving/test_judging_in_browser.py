@@ -370,6 +370,15 @@ def test_everything_works_by_keyboard_alone_and_breaks_no_rule_of_axe(
             desk.decide("0")
         desk.until_saved()
         assert window.locator("#counts").inner_text().startswith("6 of 6")
+        last = desk.value("question")
+        keys.press("3")
+        keys.press("Enter")
+        assert window.locator("#save").is_disabled(), "who is faster than the page changes nothing at its end"
+        assert "To change one, go back" in window.locator("#asked").inner_text()
+        keys.press("ArrowLeft")
+        assert desk.value("question") == last
+        assert window.locator("#choices input:checked").get_attribute("value") == "null"
+        assert window.locator("#save").is_enabled()
         assert violations(window) == []
         assert window.evaluate(fits)
 
