@@ -17,6 +17,7 @@ from harvest.cli.study_output import check_output, study_output, write_figures
 from harvest.studies.allocation import Spending, plan_spending
 from harvest.studies.node_planning import NodePlan, plan_node
 from harvest.studies.planning import plan_study
+from harvest.studies.tail_planning import TailPlan, is_tail, plan_tail
 from harvest.tables.long_rows import long_latex
 from harvest.tables.node_plan_document import node_plan_document, node_plan_rows
 from harvest.tables.node_plan_figures import node_plan_tables
@@ -26,6 +27,8 @@ from harvest.tables.plan_document import plan_document, plan_rows
 from harvest.tables.plan_figures import plan_tables
 from harvest.tables.spending_document import spending_document, spending_rows
 from harvest.tables.spending_figures import spending_tables
+from harvest.tables.tail_plan_document import tail_plan_document, tail_plan_rows
+from harvest.tables.tail_plan_figures import tail_plan_tables
 from recordings.run_folder import read
 from scoring.notation import parse
 from topics.errors import InputError
@@ -101,8 +104,9 @@ def command(
     """Plan how many topics and trials a comparison needs.
 
     Simulates the test of `harvest compare` over a grid of topics × trials, for topics like these and for these topics;
-    with --node, its test of one turn of the conversation tree; or, with --allocate, says which topics to give more
-    trials. Sends nothing. AUDIT is a file, or a shipped name such as `demo`.
+    with --node, its test of one turn of the conversation tree; of a tail such as CVaR(R), the interval of `harvest
+    score`; or, with --allocate, says which topics to give more trials. Sends nothing. AUDIT is a file, or a shipped
+    name such as `demo`.
     """
     check_output(figures, as_json, as_csv, as_latex)
     stated = {"mean": mean, "between": between, "interaction": interaction, "within": within, "failing": failing}
@@ -147,10 +151,30 @@ def command(
             as_latex,
         )
         return
+    asked = parse(wanted) if wanted is not None else None
+    if asked is not None and is_tail(asked):
+        _refuse_beside("a tail", {"--interaction": interaction, "--failing": failing, "--figure": figures or None})
+        _print_tail(
+            plan_tail(
+                load_audit(audit),
+                asked,
+                detect=detect,
+                run=read(pilot) if pilot is not None else None,
+                stated={name: value for name, value in stated.items() if value is not None},
+                topics=_counts("--topics", topics, 4),
+                trials=_counts("--trials", trials, 1),
+                changes=changes,
+                seed=seed,
+            ),
+            as_json,
+            as_csv,
+            as_latex,
+        )
+        return
     study = plan_study(
         load_audit(audit),
         detect=detect,
-        measure=parse(wanted) if wanted is not None else None,
+        measure=asked,
         run=read(pilot) if pilot is not None else None,
         stated={name: value for name, value in stated.items() if value is not None},
         topics=_counts("--topics", topics, 4),
@@ -187,6 +211,19 @@ def _print_node(plan: NodePlan, as_json: bool, as_csv: bool, as_latex: bool) -> 
     else:
         people = Console(highlight=False)
         for part in node_plan_tables(plan):
+            people.print(part)
+
+
+def _print_tail(plan: TailPlan, as_json: bool, as_csv: bool, as_latex: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(tail_plan_document(plan), ensure_ascii=False))
+    elif as_csv:
+        click.echo(csv_rows(tail_plan_rows(plan)), nl=False)
+    elif as_latex:
+        click.echo(long_latex(list(tail_plan_rows(plan)), plan.pilots), nl=False)
+    else:
+        people = Console(highlight=False)
+        for part in tail_plan_tables(plan):
             people.print(part)
 
 

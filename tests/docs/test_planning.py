@@ -30,7 +30,7 @@ def renewed(page: str, run: Path) -> str:
 
 def test_the_example_on_the_page_is_that_of_the_demo(demo: Path) -> None:
     page = PAGE.read_text(encoding="utf-8")
-    assert len(BLOCK.findall(page)) == 3
+    assert len(BLOCK.findall(page)) == 4
     assert page == renewed(page, demo), "renew it with: python -m tests.docs.test_planning"
 
 

@@ -198,7 +198,7 @@ def test_the_document_has_a_row_for_each_design_and_estimand(audit: str) -> None
         ({"measure": parse("%recovery")}, r"varies(?s:.*)--from, or state --mean, --between, --failing"),
         ({"measure": parse("%recovery"), "stated": {"mean": 50.0, "between": 10.0, "failing": 0.0}}, "is a percentage"),
         ({"stated": {"failing": 30.0}}, "--failing says nothing here: only %recovery"),
-        ({"measure": parse("CVaR(R)")}, "no single trial has a value to simulate"),
+        ({"measure": parse("min(R)")}, "no single trial has a value to simulate"),
         ({"measure": parse("R")}, "nothing is known of how R varies"),
         ({"stated": {"within": 30.0}}, "--within cannot be stated for %useful S1"),
         ({"stated": {"between": 10.0, "interaction": 20.0}}, "more than lies between the topics"),
