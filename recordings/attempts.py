@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 
 from protocols.route import Route
@@ -45,6 +45,27 @@ class Attempt:
     @property
     def ended(self) -> bool:
         return self._outcome is not None
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How it ended; None where the recording breaks off."""
+        return self._outcome
+
+    @property
+    def valid(self) -> bool:
+        """Finished, and not by a fault of the infrastructure."""
+        return self._outcome is not None and self._outcome.valid
+
+    @property
+    def spoken(self) -> Iterator[tuple[str, str, str, str | None]]:
+        """Of each turn the state, what was said, the label of the answer ("" for none), and the answer, None for none:
+        in a fraction of the time that `conversation` takes."""
+        for turn in self._turns:
+            reply, label = turn.reply, turn.route.label if turn.route else ""
+            if reply is None:
+                yield turn.state, turn.said, label, None
+            else:
+                yield turn.state, turn.said, label, reply.text if isinstance(reply, TurnLine) else reply.answer.text
 
     @property
     def last_turn(self) -> Turn | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from harvest.studies.merge_keys import merging_named
-from recordings.conversation import Conversation
+from recordings.attempts import Attempt
+from recordings.conversation import Conversation, TrialKey
 from recordings.run_folder import Run
 from recordings.trees.builder import TreeBuilder
 from recordings.trees.tree import ConversationTree
@@ -28,39 +29,39 @@ def fold_trees(
     """
     topics = run.header.topic_set()
     known = {one.id: one for one in topics.topics} if topics else {}
-    recorded = run.conversations
-    _check(run, "system", system, [*run.header.systems, *(one.key.system for one in recorded)])
-    _check(run, "topic", topic, [*known, *(one.key.topic for one in recorded)])
-    chosen = [one for one in recorded if system in (None, one.key.system) and topic in (None, one.key.topic)]
+    recorded = run.attempts
+    _check(run, "system", system, [*run.header.systems, *(_key(one).system for one in recorded)])
+    _check(run, "topic", topic, [*known, *(_key(one).topic for one in recorded)])
+    chosen = [one for one in recorded if system in (None, _key(one).system) and topic in (None, _key(one).topic)]
     unlabelled = False
     if merge is None:
-        one_topic = len({one.key.topic for one in chosen}) <= 1
-        unlabelled = not one_topic and not any(turn.label for one in chosen for turn in one.turns)
+        one_topic = len({_key(one).topic for one in chosen}) <= 1
+        unlabelled = not one_topic and not any(label for one in chosen for _, _, label, _ in one.spoken)
         merge = "exact" if one_topic or unlabelled else "label"
     pools = topic is None and merging_named(merge).pools
-    groups: dict[tuple[str, str], list[Conversation]] = {}
+    groups: dict[tuple[str, str], list[Attempt]] = {}
+    first: dict[TrialKey, Attempt] = {}  # the first valid attempt of each trial
     for one in chosen:
-        groups.setdefault((one.key.system, "" if pools else one.key.topic), []).append(one)
-    finished = {id(one) for one in run.finished}
+        groups.setdefault((_key(one).system, "" if pools else _key(one).topic), []).append(one)
+        if one.valid:
+            first.setdefault(_key(one), one)
     trees: list[ConversationTree] = []
-    left = _acts([one for one in chosen if id(one) in finished], merge)
+    left = _acts((one.conversation() for one in first.values()), merge)
     if unlabelled:
         left.append(
             "no reply has a label, so by label all topics would be one tree without branches: merged by their words, a "
             "tree for each topic; --merge chooses another key"
         )
-    for (name, about), conversations in groups.items():
+    for (name, about), attempts in groups.items():
         builder = TreeBuilder(
             merging_named(merge, known.get(about)), protocol=str(run.header.hashes.get("protocol", ""))
         )
-        lost = _without_valid(conversations)
-        whole = [builder.add(one) for one in conversations if id(one) in finished or id(one) in lost]
+        lost = _without_valid(attempts)
+        whole = [builder.add_attempt(one) for one in attempts if first.get(_key(one)) is one or id(one) in lost]
         if any(whole):
             trees.append(builder.tree())
         else:
-            left.append(
-                f"{name}{f', {about}' if about else ''}: no complete trial ({_tried(conversations)}), so no tree"
-            )
+            left.append(f"{name}{f', {about}' if about else ''}: no complete trial ({_tried(attempts)}), so no tree")
     if not trees:
         raise InputError(
             f"no complete trial to fold ({_tried(chosen)})",
@@ -70,25 +71,30 @@ def fold_trees(
     return trees, left
 
 
-def _without_valid(conversations: Sequence[Conversation]) -> dict[int, Conversation]:
+def _key(attempt: Attempt) -> TrialKey:
+    return attempt.started.key
+
+
+def _without_valid(attempts: Sequence[Attempt]) -> dict[int, Attempt]:
     """By its id, the last attempt of each trial that has no valid one."""
-    valid = {one.key for one in conversations if one.valid}
-    last = {one.key: one for one in sorted(conversations, key=lambda one: one.attempt) if one.key not in valid}
+    valid = {_key(one) for one in attempts if one.valid}
+    lost = [one for one in attempts if _key(one) not in valid]
+    last = {_key(one): one for one in sorted(lost, key=lambda one: one.started.attempt)}
     return {id(one): one for one in last.values()}
 
 
-def _tried(conversations: Sequence[Conversation]) -> str:
+def _tried(attempts: Sequence[Attempt]) -> str:
     """`3 trials recorded: 2 invalid, 1 interrupted`: of each trial its last attempt, none of them valid."""
-    if not conversations:
+    if not attempts:
         return "nothing recorded"
-    lost = _without_valid(conversations).values()
+    lost = _without_valid(attempts).values()
     broken_off = sum(one.outcome is None for one in lost)
     invalid = len(lost) - broken_off
     kinds = [f"{count} {kind}" for count, kind in ((invalid, "invalid"), (broken_off, "interrupted")) if count]
     return f"{pluralize(len(lost), 'trial')} recorded: {', '.join(kinds)}"
 
 
-def _acts(conversations: Sequence[Conversation], merge: str) -> list[str]:
+def _acts(conversations: Iterable[Conversation], merge: str) -> list[str]:
     """Which user turns were merged by acts that users recorded, and which by rules, where there are both."""
     sides = dict(part.partition("=")[::2] for part in "".join(merge.split()).split(","))
     if merge != "act" and sides.get("user") != "act":

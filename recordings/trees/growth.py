@@ -21,6 +21,7 @@ from recordings.trees.tree import ConversationTree, DeclaredKey, FoldedTrial, Sc
 __all__ = ["Growth"]
 
 _WAITING = 1 << 22  # turns that are kept until they are placed
+_SEEN = 1 << 13  # different turns that are known again
 _NONE = -1
 
 
@@ -37,6 +38,7 @@ class Growth:
         self.protocols: set[str] = set()
         self.invalid = self.interrupted = 0
         self.trials: list[FoldedTrial] = []
+        self._seen: dict[tuple[str, str, str | None], tuple[int, int]] = {}  # turns that came before
         self._most = waiting
         self._symbols: dict[tuple[str, str], int] = {}
         self._texts: list[str] = []
@@ -69,9 +71,17 @@ class Growth:
         if self.folded and (trial is not None) != bool(self.trials):
             raise ValueError("either all trials of a tree have names, or none has")
         before = len(self._codes)
-        for speaker, key, text in path:
-            self._codes.append(self.intern(speaker, key, text or ""))
-            self._prints.append(_NONE if text is None else _fingerprint(text))
+        seen = self._seen
+        if len(seen) > _SEEN:
+            seen.clear()
+        for turn in path:
+            known = seen.get(turn)
+            if known is None:
+                speaker, key, text = turn
+                known = self.intern(speaker, key, text or ""), _NONE if text is None else _fingerprint(text)
+                seen[turn] = known
+            self._codes.append(known[0])
+            self._prints.append(known[1])
         self._lengths.append(len(self._codes) - before)
         self._kinds.append(self._outcomes.setdefault(outcome, len(self._outcomes)) if outcome else _NONE)
         if trial is not None:
