@@ -161,6 +161,32 @@ async def test_concurrent_appends_share_fsyncs(tmp_path: Path, monkeypatch: pyte
     assert [json.loads(row)["trial"] for row in lines] == list(range(1, 201)) == order
 
 
+async def test_appends_that_wait_share_one_write_and_the_chain_never_says_more_than_the_file_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, real, writes = tmp_path / "run", os.write, 0
+
+    def counted(descriptor: int, data: bytes) -> int:
+        nonlocal writes
+        writes += 1
+        written = real(descriptor, data)
+        hashes = (run / "trials-000001.chain").read_bytes().count(b"\n") - 1  # its first line is no hash
+        assert hashes <= (run / "trials-000001.jsonl").read_bytes().count(b"\n")
+        return written
+
+    async with RunWriter.create(run, header()) as writer:
+        monkeypatch.setattr(os, "write", counted)
+        await asyncio.gather(*(writer.append(started(number), sync=True) for number in range(1, 101)))
+        assert writes == 2  # one of the lines, one of their hashes
+        waiting = asyncio.create_task(writer.append(started(101), sync=True))
+        await asyncio.sleep(0)  # it waits with its line unwritten
+        await writer.append(started(102))
+        order = [json.loads(row).get("trial") for row in (run / "trials-000001.jsonl").read_text().splitlines()]
+        assert order[-2:] == [101, 102], "what was said earlier stands earlier"
+        await waiting
+        monkeypatch.setattr(os, "write", real)
+
+
 async def test_append_with_sync_returns_after_an_fsync_that_began_after_its_write(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
