@@ -39,7 +39,8 @@ FOLDER = "decisions"
 class Decision:
     """What one person said. id: made by whoever decided, never used twice. by: the person. version: of the guideline.
     about: one thing or several that were judged as one, each as the `about` of a judgment. value: JSON. note: in the
-    person's own words. at: UTC time, ISO 8601.
+    person's own words. at: UTC time, ISO 8601. adjudicates: the person saw what others had said, and decided between
+    them.
     """
 
     id: str
@@ -50,6 +51,7 @@ class Decision:
     value: Json
     note: str = ""
     at: str = ""
+    adjudicates: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,10 @@ def _decision(known: str, row: Mapping[str, Any], place: Place) -> Decision:
     about = row.get("about")
     if not isinstance(about, list) or not about or not all(map(_is_thing, about)) or "value" not in row:
         raise RunError("a decision holds 'about' (a list of objects) and 'value'", place=place)
-    return Decision(known, about=tuple(about), value=row["value"], **texts)
+    adjudicates = row.get("adjudicates", False)
+    if not isinstance(adjudicates, bool):
+        raise RunError(f"'adjudicates' of a decision is {str(adjudicates)[:40]!r}", place=place, allowed="true, false")
+    return Decision(known, about=tuple(about), value=row["value"], adjudicates=adjudicates, **texts)
 
 
 def _is_thing(about: object) -> bool:
@@ -160,11 +165,14 @@ class DecisionBook:
             decision.value,
             self._cleaner.text(decision.note),
             stamp(self.clock()),
+            decision.adjudicates,
         )
         row: dict[str, Json] = {"id": kept.id, "by": kept.by, "version": kept.version}
         row |= {"about": [dict(one) for one in kept.about], "criterion": kept.criterion, "value": kept.value}
         if kept.note:
             row["note"] = kept.note
+        if kept.adjudicates:
+            row["adjudicates"] = True
         await self._append(kept.id, {**row, "at": kept.at})
         return kept
 

@@ -203,7 +203,7 @@ def read_layers(run: str | PathLike[str]) -> tuple[Layer, ...]:
 
 
 def decided_layers(decisions: Iterable[Decision], files: Iterable[Layer]) -> Iterator[Layer]:
-    """Decisions as layers, one for each person and version. files: the layers that are files.
+    """Decisions as layers, one for each person and version, adjudications apart. files: the layers that are files.
 
     A layer is parted where a file of the same person came in between: it has one time, and what was decided before the
     file must not seem newer than it.
@@ -212,18 +212,18 @@ def decided_layers(decisions: Iterable[Decision], files: Iterable[Layer]) -> Ite
     for layer in files:
         if layer.kind == "human":
             times.setdefault(layer.author, []).append(moment(layer.made_at))
-    parts: dict[tuple[str, str, int], dict[object, tuple[Judgment, str]]] = {}
+    parts: dict[tuple[str, str, bool, int], dict[object, tuple[Judgment, str]]] = {}
     for one in decisions:
         part = bisect_left(sorted(times.get(one.by, ())), moment(one.at))
-        found = parts.setdefault((one.by, one.version, part), {})
+        found = parts.setdefault((one.by, one.version, one.adjudicates, part), {})
         for about in one.about:
             judgment = Judgment(about, one.criterion, one.value, one.note)
             key = (one.criterion, Target.of(judgment) or frozenset(about.items()))
             found.pop(key, None)  # the newest last
             found[key] = (judgment, one.at)
-    for (author, version, _), kept in parts.items():
+    for (author, version, adjudicates, _), kept in parts.items():
         judgments, stamps = zip(*kept.values(), strict=True)
-        yield Layer("human", author, version, DECIDED, max(stamps), tuple(judgments))
+        yield Layer("human", author, version, DECIDED, max(stamps), tuple(judgments), adjudicates)
 
 
 def _folder(run: Path) -> Path:

@@ -63,8 +63,8 @@ __all__ = ["command"]
 @click.option(
     "--adjudicate",
     is_flag=True,
-    help="With --export: only what people judged differently, with their votes. With --import: these decide, and every"
-    " one has a reason in its note.",
+    help="With --export, --serve: only what people judged differently, with their votes. With --import, --serve: these"
+    " decide, and every one has a reason in its note.",
 )
 @click.option("--force", is_flag=True, help="With --export: overwrite an existing file.")
 @click.option(
@@ -171,8 +171,8 @@ def command(
         raise InputError("--author and --version go with --import and --serve")
     if (names or sample is not None) and sheet is None and not serve:
         raise InputError("--criterion and --sample go with --export and --serve")
-    if adjudicate and sheet is None and filled is None:
-        raise InputError("--adjudicate goes with --export and --import")
+    if adjudicate and sheet is None and filled is None and not serve:
+        raise InputError("--adjudicate goes with --serve, --export and --import")
     if adjudicate and sample is not None:
         raise InputError("--adjudicate and --sample exclude each other: a sample would leave differences as they are")
     if force and sheet is None:
@@ -213,6 +213,7 @@ def command(
             port=PORT if port is None else port,
             scale=read_scale(scale or SCALE),
             same="trial" if each else "words" if once else "node",
+            adjudicate=adjudicate,
         )
     else:
         _annotate(run, recorded, criteria)

@@ -12,6 +12,7 @@ import click
 from harvest.cli.asked_criteria import asked_criteria
 from harvest.cli.interruption import run_until_stopped
 from harvest.cli.told_agreement import tell_agreement
+from harvest.judging.sheets.adjudication import disputed_rows
 from harvest.judging.sheets.asked_rows import assess_run
 from harvest.terminal import printable
 from recordings.decisions import DecisionBook
@@ -60,20 +61,37 @@ def serve_page(
     port: int,
     scale: Sequence[float],
     same: Same,
+    adjudicate: bool = False,
 ) -> None:
-    """names: of criteria. people: who judges, each with a link."""
+    """names: of criteria. people: who judges, each with a link. adjudicate: only what people judged differently, with
+    what they said."""
     people = check_people(people)
     from harvest.judging.serving.choices import scale_choices
     from harvest.judging.serving.questions import questions
 
     assessed = assess_run(run, recorded, schema, nuggets=nuggets)
     rows, total = asked_criteria(assessed, schema, names, sample, seed, goal="page")
+    if adjudicate:
+        rows = list(disputed_rows(rows, read_layers(run)))
+        if not rows:
+            raise InputError("no two people judged the same thing differently by these criteria, so nothing is open")
     asked = questions(rows, assessed, same=same)
     part = f" of {total}, drawn with seed {seed}" if len(rows) < total else ""
     told = f" ({len(rows)}{part} rows; what trials share is asked once)" if len(asked) < len(rows) or part else ""
     topics = recorded.header.topic_set()
     known = {topic.id: topic for topic in topics.topics} if topics else {}
-    serve_questions(run, asked, people, scale_choices(scale), known, told=told, port=port, version=version, seed=seed)
+    serve_questions(
+        run,
+        asked,
+        people,
+        scale_choices(scale),
+        known,
+        told=told,
+        port=port,
+        version=version,
+        seed=seed,
+        adjudicating=adjudicate,
+    )
     people_said = [layer for layer in read_layers(run) if layer.kind == "human"]
     tell_agreement(people_said, [one.criterion for one in asked])
 
@@ -105,6 +123,7 @@ def serve_questions(
     port: int,
     seed: int,
     version: str = "",
+    adjudicating: bool = False,
 ) -> None:
     """Until it is stopped. folder: where decisions are kept. told: what else there is to say of their number."""
     from harvest.judging.serving.desk import Desk
@@ -127,7 +146,17 @@ def serve_questions(
 
     async def work() -> None:
         try:
-            desk = Desk(folder, asked, people, book, choices=choices, version=version, seed=seed, topics=topics)
+            desk = Desk(
+                folder,
+                asked,
+                people,
+                book,
+                choices=choices,
+                version=version,
+                seed=seed,
+                topics=topics,
+                adjudicating=adjudicating,
+            )
             try:
                 await serve(desk, listening, tokens, tell)
             finally:

@@ -54,7 +54,7 @@ class _Person:
 
 class Desk:
     """run: the folder of the decisions. choices: what can be decided. version: of the guideline. seed: of the orders.
-    topics: by id.
+    topics: by id. adjudicating: people see what others said, and give their reason.
     """
 
     def __init__(
@@ -68,9 +68,10 @@ class Desk:
         version: str = "",
         seed: int = 0,
         topics: Mapping[str, Topic] | None = None,
+        adjudicating: bool = False,
     ) -> None:
         self._run, self._book, self._version = run, book, version
-        self._choices, self._topics = tuple(choices), topics or {}
+        self._choices, self._topics, self._adjudicating = tuple(choices), topics or {}, adjudicating
         self._asked = {one.id: one for one in asked}
         self._places = {key_of(Judgment(about, one.criterion, None)): one.id for one in asked for about in one.about}
         self._known: dict[str, tuple[str, str, Json]] = {}  # what was said under an id: by whom, of what
@@ -92,6 +93,7 @@ class Desk:
             "states": {one: list(state) for one, state in person.states.items()},
             "made": [[decision, question] for decision, question in person.made.items()],
             "progress": self.progress(name),
+            "adjudicating": self._adjudicating,
         }
 
     def question(self, known: str) -> dict[str, Json]:
@@ -124,13 +126,24 @@ class Desk:
         value = self._value(sent["value"])
         if not isinstance(note, str) or len(note) > LONGEST_NOTE:
             raise Unacceptable(400, f"a note is text of at most {LONGEST_NOTE} characters")
+        if self._adjudicating and not note.strip():
+            raise Unacceptable(400, "an adjudication needs its reason, in the note")
         said = (name, question.id, value)
         if known in self._book.ids and self._known.get(known, said) != said:
             raise Unacceptable(409, "another decision has this id")
         self._known[known] = said
         fresh = known not in self._book.ids
         kept = await self._book.decide(
-            Decision(known, name, self._version, question.about, question.criterion, value, note)
+            Decision(
+                known,
+                name,
+                self._version,
+                question.about,
+                question.criterion,
+                value,
+                note,
+                adjudicates=self._adjudicating,
+            )
         )
         if fresh:
             person = self._people[name]
@@ -161,8 +174,12 @@ class Desk:
     def _recall(self, name: str) -> None:
         """What this person has said so far: the decisions on disk, and the sheets that were there at the start."""
         person = self._people[name]
-        decisions = [one for one in read_decisions(self._run).standing if one.by == name]
-        files = [layer for layer in self._files if layer.author == name]
+        decisions = [
+            one
+            for one in read_decisions(self._run).standing
+            if one.by == name and one.adjudicates == self._adjudicating
+        ]
+        files = [layer for layer in self._files if layer.author == name and layer.adjudicates == self._adjudicating]
         every = sorted((*files, *decided_layers(decisions, files)), key=lambda layer: layer.made_at)
         said = newest_judgments(layer for layer in every if self._version in ("", layer.version))
         person.states = {}

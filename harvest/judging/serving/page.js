@@ -244,6 +244,8 @@
     });
     at("conversation").className = told.titles.length ? "pair" : "";
     at("conversation").replaceChildren(...found);
+    at("votes").hidden = !told.votes.length;
+    at("votes").replaceChildren(...(told.votes.length ? [made("p", "", "What people said:"), ...told.votes.map((one) => made("p", "vote", one))] : []));
     at("wanted").textContent = told.wanted ? "What was wanted: " + told.wanted : "";
     const asked = at("conversation").querySelector("mark") || at("conversation").querySelector(".asked");
     const top = asked ? asked.getBoundingClientRect().top - at("conversation").getBoundingClientRect().top : 0;
@@ -322,6 +324,12 @@
     }
     const value = JSON.parse(chosen.value);
     const note = at("note").value;
+    if (work.adjudicating && !note.trim()) {
+      at("saved").textContent = "Say why, then Ctrl+Enter";
+      at("saved").className = "waits";
+      at("note").focus();
+      return;
+    }
     const before = work.states[id];
     if (!before || before[0] !== value || before[1] !== note) {
       const entry = { id: crypto.randomUUID(), question: id, value, note };
@@ -449,7 +457,9 @@
         if (!work.made.some(([decision]) => decision === entry.id)) work.made.push([entry.id, entry.question]);
       }
     }
-    at("who").textContent = work.person;
+    at("who").textContent = work.person + (work.adjudicating ? ", deciding where people differ" : "");
+    at("note-label").textContent = work.adjudicating ? "Your reason" : "Note (optional)";
+    at("note").required = work.adjudicating;
     listKeys();
     tellProgress();
     const again = work.questions.findIndex((one) => one[0] === known);

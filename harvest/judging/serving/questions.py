@@ -29,6 +29,7 @@ class Question:
     """One decision. id: of its words and its criterion, 16 hexadecimal digits. about: the things it decides, each as
     the `about` of a judgment. conversations: to be read; more than one for a set. turn, speaker, start, end: what is
     asked about; turn 0 for whole conversations, start -1 for a whole turn. titles: of conversations that are compared.
+    votes: what people said of it, where somebody decides between them.
     """
 
     id: str
@@ -42,6 +43,7 @@ class Question:
     start: int = -1
     end: int = -1
     titles: tuple[str, ...] = ()
+    votes: tuple[str, ...] = ()
 
     @property
     def group(self) -> tuple[str | int, ...]:
@@ -66,7 +68,10 @@ def questions(rows: Iterable[Row], assessed: Sequence[Assessed], *, same: Same =
     for row in rows:
         made = _of_turn(row, trials, same) if "attempt" in row else _of_set(row, sets)
         first = found.get(made.id)
-        found[made.id] = made if first is None else replace(first, about=(*first.about, *made.about))
+        if first is not None:
+            votes = tuple(dict.fromkeys((*first.votes, *made.votes)))
+            made = replace(first, about=(*first.about, *made.about), votes=votes)
+        found[made.id] = made
     return tuple(found.values())
 
 
@@ -79,6 +84,7 @@ def _of_set(row: Row, sets: Mapping[tuple[str, str], Sequence[Conversation]]) ->
         ({"system": system, "topic": topic},),
         topic,
         tuple(sets[system, topic]),
+        votes=_votes(row),
     )
 
 
@@ -105,7 +111,12 @@ def _of_turn(row: Row, trials: Mapping[tuple[str, int], Conversation], same: Sam
         row.get("speaker", "system"),
         start,
         end,
+        votes=_votes(row),
     )
+
+
+def _votes(row: Row) -> tuple[str, ...]:
+    return (row["votes"],) if "votes" in row else ()
 
 
 def shown(question: Question, topics: Mapping[str, Topic]) -> dict[str, Json]:
@@ -120,6 +131,7 @@ def shown(question: Question, topics: Mapping[str, Topic]) -> dict[str, Json]:
         "id": question.id,
         "wanted": topic.request if topic else "",
         "titles": list(question.titles),
+        "votes": list(question.votes),
         "conversations": [_told(one, question) for one in question.conversations],
     }
 
