@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 from collections import Counter
@@ -30,6 +28,7 @@ from tests.support.browsing import settings
 from tests.support.checkout import ROOT
 from tests.support.command_line import harvest
 from tests.support.judged_page import asked_of
+from tests.support.judging_command import Server, serving
 from tests.support.reported import small_run
 
 FOREIGN = "rebound.example"
@@ -43,56 +42,6 @@ STRANGE = (
     "\ud83d is half of one. \u0645\u0631\u062d\u0628\u0627 means hello. He was murdered."
 )
 """From right to left, emoji of several characters, line ends of two, half a character, markup, and harm."""
-
-
-@dataclass
-class Server:
-    """The command, in a process of its own, on a port that stays. links: by person, new at every start."""
-
-    run: Path
-    words: tuple[str, ...]
-    people: tuple[str, ...] = ("anna", "ben")
-    port: int = 0
-    links: dict[str, str] = field(default_factory=dict)
-    process: subprocess.Popen[str] | None = None
-
-    def start(self) -> None:
-        if not self.port:
-            with socket.socket() as free:
-                free.bind(("127.0.0.1", 0))
-                self.port = free.getsockname()[1]
-        people = [word for name in self.people for word in ("--author", name)]
-        command = [sys.executable, "-m", "harvest", "annotate", str(self.run), "--serve", "--port", str(self.port)]
-        self.process = subprocess.Popen(
-            [*command, *people, *self.words], stderr=subprocess.PIPE, text=True, encoding="utf-8", cwd=ROOT
-        )
-        assert self.process.stderr is not None
-        self.links = {}
-        told = ""
-        while len(self.links) < len(self.people):
-            line = self.process.stderr.readline()
-            told += line
-            assert line, told
-            if link := re.fullmatch(r"  (\S+)\s+(http://\S+#\S+)\n", line):
-                self.links[link[1]] = link[2]
-
-    def end(self, by: signal.Signals) -> tuple[int, str]:
-        """Its code, and what it said at the end."""
-        assert self.process is not None
-        self.process.send_signal(by)
-        _, told = self.process.communicate(timeout=20)
-        return self.process.returncode, told
-
-
-@contextmanager
-def serving(run: Path, *words: str, people: tuple[str, ...] = ("anna", "ben")) -> Iterator[Server]:
-    server = Server(run, words, people)
-    server.start()
-    try:
-        yield server
-    finally:
-        if server.process is not None and server.process.poll() is None:
-            server.end(signal.SIGINT)
 
 
 @pytest.fixture(scope="module")
