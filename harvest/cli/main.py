@@ -89,6 +89,7 @@ _GROUPS: Mapping[str, Mapping[str, _Entry]] = {
         ),
         "pool": _Entry("harvest.cli.pool", "List what there is to judge in RUNs, each thing once."),
         "judge": _Entry("harvest.cli.judge", "Let a model judge nuggets, turns, conversations or blind pairs."),
+        "nuggets": _Entry("harvest.cli.nuggets", "Say how much of what topics want the answers hold."),
         "preferences": _Entry("harvest.cli.preferences", "Say which systems people prefer."),
     },
     "Exchange": {

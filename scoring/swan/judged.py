@@ -20,6 +20,7 @@ from typing import TypeVar
 from recordings.errors import RunError
 from recordings.judgments import KINDS, UNSURE, Judgment, Layer, Target
 from recordings.times import moment
+from recordings.wanted import HELD
 from scoring.swan.extraction import RULES
 from scoring.swan.item import Source
 from scoring.swan.nugget import Candidate, Nugget, place_nuggets
@@ -141,7 +142,7 @@ class Judgments:
             for judgment, place in _placed(layer):
                 criterion = criteria.get(judgment.criterion)
                 if criterion is None:
-                    if judgment.criterion not in (NUGGET, EXTRACTION, "gold"):
+                    if judgment.criterion not in (NUGGET, EXTRACTION, HELD, "gold"):
                         unknown.update([judgment.criterion] if counts else [])
                     continue
                 if layer.kind == "rule" and layer.author in map(str, (*criterion.rules, *criterion.set_rules)):

@@ -1,0 +1,166 @@
+"""`harvest nuggets`: what topics want, which answers hold it, and how much of it that is."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Literal
+
+import click
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from harvest.studies.held_nuggets import HeldFigure, held_figures
+from harvest.terminal import printable
+from recordings.judgments import Layer, read_layers, write_layer
+from recordings.run_folder import Run, read
+from recordings.times import stamp, utc_now
+from recordings.wanted import held_of, read_wanted, wanted_of, write_assigned, write_created
+from topics.counting import pluralize
+from topics.errors import InputError, Place
+
+__all__ = ["command"]
+
+FORMAT = "harvest-nuggets/1"
+_DIGITS = 12
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option(
+    "--import", "given", type=click.Path(path_type=Path), metavar="FILE", help="Take in created or assigned nuggets."
+)
+@click.option("--export", "out", type=click.Path(path_type=Path), metavar="FILE", help="Write them for nuggetizer.")
+@click.option("--form", type=click.Choice(("created", "assigned")), help="With --export: what is written [created].")
+@click.option("--author", metavar="NAME", help="With --import: who made it. Else: whose assignments count.")
+@click.option("--people", is_flag=True, help="With --import: people made it, not a model.")
+@click.option("--force", is_flag=True, help="With --export: overwrite an existing file.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the bootstrap.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+def command(
+    run: Path,
+    given: Path | None,
+    out: Path | None,
+    form: Literal["created", "assigned"] | None,
+    author: str | None,
+    people: bool,
+    force: bool,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Say how much of what topics want the answers hold.
+
+    Nuggets of topics, and which of them each conversation supports, come from files as `nuggetizer` writes them.
+    Without --import and --export: the share of nuggets that each system's conversations hold, strict and partial, of
+    all and of the vital ones.
+    """
+    if given is not None and out is not None:
+        raise InputError("--import and --export were given together", advice="do one after the other")
+    if (form or force) and out is None:
+        raise InputError("--form and --force go with --export")
+    if people and given is None:
+        raise InputError("--people goes with --import")
+    if as_json and (given is not None or out is not None):
+        raise InputError("--json goes with the figures, without --import and --export")
+    recorded = read(run)
+    for sentence in recorded.damage:
+        click.echo(f"damage: {sentence}", err=True)
+    if given is not None:
+        _import(run, recorded, given, (author or "").strip(), "human" if people else "model")
+        return
+    layers = read_layers(run)
+    wanted = wanted_of(layers)
+    if not wanted:
+        raise InputError("it is not known what the topics of this run want", advice="--import FILE of created nuggets")
+    if out is not None and out.exists() and not force:
+        raise InputError("this file exists already", place=Place(str(out)), advice="take another name, or --force")
+    known = recorded.header.topic_set()
+    requests = {one.id: one.request for one in known.topics} if known else {}
+    if out is not None and form != "assigned":
+        write_created(wanted, requests, out)
+        click.echo(f"the nuggets of {pluralize(len(wanted), 'topic')} written to {out}", err=True)
+        return
+    kind, name = _author(layers, author)
+    held = held_of(layers)[kind, name]
+    if out is not None:
+        count = write_assigned(wanted, held, recorded.finished, requests, out)
+        click.echo(f"{pluralize(count, 'conversation')} written to {out}", err=True)
+        return
+    figures = held_figures(wanted, held, recorded.finished, seed=seed)
+    if as_json:
+        document = {"format": FORMAT, "by": {"kind": kind, "name": name, "checked": kind == "human"}, "seed": seed}
+        click.echo(json.dumps({**document, "rows": [_row(one) for one in figures]}, ensure_ascii=False))
+        return
+    Console(highlight=False).print(_table(figures))
+    unassigned = {one.system: one.unassigned for one in figures if one.unassigned}
+    for system, count in unassigned.items():
+        told = f"{printable(system, line=True)}: {pluralize(count, 'conversation')} not assigned, in no figure"
+        click.echo(told, err=True)
+    unchecked = "" if kind == "human" else ", a model: unchecked by people"
+    click.echo(f"assigned by {printable(name, line=True)}{unchecked}", err=True)
+
+
+def _import(run: Path, recorded: Run, given: Path, author: str, kind: str) -> None:
+    if not author:
+        raise InputError("it is not known who made these nuggets", advice="give --author NAME")
+    layers = read_layers(run)
+    topics = dict.fromkeys(one.key.topic for one in recorded.finished)
+    found = read_wanted(given, topics, recorded.finished, wanted_of(layers))
+    now = stamp(utc_now())
+    fresh = Layer(kind, author, "", given.name, now, found.held)
+    told = held_of(layers).get((kind, author), {})
+    same = all(told.get(trial) == said for trial, said in held_of([fresh]).get((kind, author), {}).items())
+    kept = [Layer("gold", author, "", given.name, now, found.wanted), *([] if same else [fresh])]
+    for layer in kept:
+        if layer.judgments:
+            path = write_layer(run, layer)
+            told_of = pluralize(len(layer.judgments), "judgment")
+            click.echo(f"{told_of} of {author} written to judgments/{path.name}", err=True)
+    if not any(layer.judgments for layer in kept):
+        click.echo("nothing new: all this is in the run already", err=True)
+
+
+def _author(layers: tuple[Layer, ...], wanted: str | None) -> tuple[str, str]:
+    known = sorted(held_of(layers))
+    chosen = [one for one in known if wanted in (None, one[1], ":".join(one))]
+    if len(chosen) == 1:
+        return chosen[0]
+    if not known:
+        raise InputError("nobody assigned nuggets to these conversations", advice="--import FILE of assigned nuggets")
+    what = f"nobody called {wanted!r} assigned nuggets" if not chosen else "several assigned nuggets"
+    raise InputError(what, allowed=", ".join(":".join(one) for one in known), advice="name one with --author")
+
+
+def _row(one: HeldFigure) -> dict[str, object]:
+    return {
+        "system": one.system,
+        "reading": one.reading,
+        "value": _number(one.value),
+        "low": _number(one.interval.low),
+        "high": _number(one.interval.high),
+        "note": one.interval.note,
+        "n": one.n,
+        "topics": one.topics,
+        "unassigned": one.unassigned,
+    }
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else round(value, _DIGITS)
+
+
+def _table(figures: tuple[HeldFigure, ...]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("system", overflow="fold")
+    table.add_column("held", no_wrap=True)
+    for heading in ("share [low, high]", "n", "topics"):
+        table.add_column(Text(heading), justify="right", no_wrap=True)
+    for one in figures:
+        shown = "-" if math.isnan(one.value) else f"{one.value:.4f}"
+        if not math.isnan(one.interval.low):
+            shown += f" [{one.interval.low:.4f}, {one.interval.high:.4f}]"
+        table.add_row(Text(printable(one.system, line=True)), one.reading, Text(shown), str(one.n), str(one.topics))
+    return table

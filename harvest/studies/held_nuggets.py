@@ -1,0 +1,87 @@
+"""How much of what topics want the conversations hold: recall of nuggets, as AutoNuggetizer scores it.
+
+strict    a nugget counts where it is supported
+partial   one that is partly supported counts half (arXiv 2504.15068 names the four)
+all       over every nugget of the topic
+vital     over the vital ones alone: undefined, not 0, where the topic has none
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from recordings.conversation import Conversation
+from recordings.wanted import Held
+from scoring.statistics.bootstrap import Interval, Resampler
+from topics.identity import generator
+
+__all__ = ["READINGS", "HeldFigure", "held_figures", "recall"]
+
+READINGS = ("strict all", "strict vital", "partial all", "partial vital")
+_WORTH = {"strict": {"support": 1.0}, "partial": {"support": 1.0, "partial_support": 0.5}}
+
+
+@dataclass(frozen=True, slots=True)
+class HeldFigure:
+    """The mean over topics of the mean over a topic's conversations, in [0, 1]; NaN where none has a value.
+
+    n: conversations with a value. topics: that these are on. unassigned: valid conversations on topics that want
+    something, whose nuggets nobody assigned, or others than the topic has now.
+    """
+
+    system: str
+    reading: str
+    value: float
+    interval: Interval
+    n: int
+    topics: int
+    unassigned: int
+
+
+def recall(wanted: Mapping[str, str], said: Mapping[str, str], reading: str) -> float:
+    """Of one conversation, in [0, 1]; NaN where no nugget is of the kind that counts.
+
+    wanted: importance by nugget. said: assignment by nugget, of each.
+    """
+    how, which = reading.split()
+    counted = [text for text, importance in wanted.items() if which == "all" or importance == which]
+    worth = _WORTH[how]
+    return math.fsum(worth.get(said[text], 0.0) for text in counted) / len(counted) if counted else math.nan
+
+
+def held_figures(
+    wanted: Mapping[str, Mapping[str, str]],
+    held: Held,
+    conversations: Sequence[Conversation],
+    *,
+    seed: int = 0,
+    level: float = 0.95,
+) -> tuple[HeldFigure, ...]:
+    """By system, each of `READINGS`. conversations: valid ones. Intervals are over topics, by bootstrap."""
+    found = []
+    for system in dict.fromkeys(one.key.system for one in conversations):
+        own = [one for one in conversations if one.key.system == system and one.key.topic in wanted]
+        said = {id(one): held.get((one.trial_id, one.attempt), {}) for one in own}
+        done = [one for one in own if said[id(one)].keys() == wanted[one.key.topic].keys()]
+        topics = list(dict.fromkeys(one.key.topic for one in done))
+        cells: dict[str, list[list[float]]] = {topic: [] for topic in topics}
+        for one in done:
+            nuggets = wanted[one.key.topic]
+            cells[one.key.topic].append([recall(nuggets, said[id(one)], reading) for reading in READINGS])
+        most = max(map(len, cells.values()), default=1)
+        values = np.full((len(topics), most, len(READINGS)), math.nan)
+        for row, topic in enumerate(topics):
+            values[row, : len(cells[topic])] = cells[topic]
+        intervals = Resampler(generator(seed, "held", system), level=level).means(topics, values)
+        for column, reading in enumerate(READINGS):
+            here = [[cell[column] for cell in rows if not math.isnan(cell[column])] for rows in cells.values()]
+            means = [math.fsum(rows) / len(rows) for rows in here if rows]
+            value = math.fsum(means) / len(means) if means else math.nan
+            count = sum(map(len, here))
+            left = len(own) - len(done)
+            found.append(HeldFigure(system, reading, value, intervals[column], count, len(means), left))
+    return tuple(found)

@@ -1,0 +1,192 @@
+"""`harvest nuggets`: files of nuggetizer in and out, and what answers hold; undefined where nothing vital is wanted."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harvest.studies.held_nuggets import READINGS, recall
+from recordings.judgments import read_layers
+from tests.support.command_line import harvest
+
+Row = dict[str, Any]
+
+WANTED: dict[str, list[tuple[str, str]]] = {
+    "T1": [("It opens at nine.", "vital"), ("It closes at five. \U0001f553", "okay")],
+    "T2": [("Bring a coat.", "okay")],
+}
+SAID = {("A", "T1"): ("support", "partial_support"), ("A", "T2"): ("support",)}
+SAID |= {("B", "T1"): ("partial_support", "not_support"), ("B", "T2"): ("not_support",)}
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """Two systems that answer once about each of two topics."""
+    rows = [
+        {
+            "messages": [
+                {"role": "user", "content": f"{topic}?"},
+                {"role": "assistant", "content": "At nine.\r\nYes."},
+            ],
+            "metadata": {"system": system, "topic": topic, "trial": 1},
+        }
+        for system, topic in SAID
+    ]
+    write(tmp_path / "talks.jsonl", rows)
+    done = harvest("import", "--format", "messages", tmp_path / "talks.jsonl", "--out", tmp_path / "run")
+    assert done.returncode == 0, done.stderr
+    return tmp_path / "run"
+
+
+def write(path: Path, rows: list[Row]) -> Path:
+    path.write_text("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def created() -> list[Row]:
+    return [
+        {"query": f"{topic}?", "qid": topic, "nuggets": [{"text": text, "importance": of} for text, of in nuggets]}
+        for topic, nuggets in WANTED.items()
+    ]
+
+
+def assigned() -> list[Row]:
+    return [
+        {
+            "query": f"{topic}?",
+            "qid": topic,
+            "answer_text": "At nine.\r\nYes.",
+            "response_length": 3,
+            "run_id": f"{system}/1",
+            "nuggets": [
+                {"text": text, "importance": of, "assignment": how}
+                for (text, of), how in zip(WANTED[topic], said, strict=True)
+            ],
+        }
+        for (system, topic), said in SAID.items()
+    ]
+
+
+def take(run: Path, rows: list[Row], author: str = "nuggetizer", *words: str) -> str:
+    done = harvest("nuggets", run, "--import", write(run.parent / "in.jsonl", rows), "--author", author, *words)
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+def shares(run: Path, *words: str) -> dict[tuple[str, str], Row]:
+    done = harvest("nuggets", run, "--json", *words)
+    assert done.returncode == 0, done.stderr
+    return {(row["system"], row["reading"]): row for row in json.loads(done.stdout)["rows"]}
+
+
+def test_what_was_created_and_assigned_comes_out_as_it_came_in(run: Path) -> None:
+    take(run, created())
+    take(run, assigned())
+    for form, rows in (("created", created()), ("assigned", assigned())):
+        out = run.parent / f"{form}.jsonl"
+        assert harvest("nuggets", run, "--export", out, "--form", form).returncode == 0
+        found = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+        assert sorted(found, key=str) == sorted(rows, key=str)
+    assert "nothing new" in take(run, assigned())
+
+
+def test_the_shares_are_means_over_topics_and_no_vital_nugget_is_undefined(run: Path) -> None:
+    take(run, assigned())  # which says what is wanted, too
+    found = shares(run)
+    values = {key: (row["value"], row["n"], row["topics"]) for key, row in found.items()}
+    assert values["A", "strict all"] == (0.75, 2, 2)
+    assert values["A", "strict vital"] == (1.0, 1, 1)  # of T1 alone: T2 has none, which is not 0
+    assert values["A", "partial all"] == (0.875, 2, 2)
+    assert values["B", "strict vital"] == (0.0, 1, 1)
+    assert values["B", "partial vital"] == (0.5, 1, 1)
+    shown = harvest("nuggets", run)
+    assert "unchecked by people" in shown.stderr
+
+
+def test_a_topic_that_wants_nothing_vital_has_no_vital_share() -> None:
+    found = [recall({"Bring a coat.": "okay"}, {"Bring a coat.": "not_support"}, reading) for reading in READINGS]
+    assert found[0] == found[2] == 0.0
+    assert math.isnan(found[1])
+    assert math.isnan(found[3])
+
+
+def test_nuggets_that_are_created_anew_have_to_be_assigned_anew(run: Path) -> None:
+    take(run, assigned())
+    other = created()[1] | {"nuggets": [{"text": "Bring a hat.", "importance": "vital"}]}
+    take(run, [other])
+    row = shares(run)["A", "strict all"]
+    assert (row["value"], row["n"], row["unassigned"]) == (0.5, 1, 1)
+    take(run, [created()[1]])  # and back: what was assigned to these holds again
+    assert shares(run)["A", "strict all"]["unassigned"] == 0
+
+
+def test_several_who_assigned_are_told_apart_and_scores_of_criteria_stay_as_they_are(run: Path) -> None:
+    take(run, assigned())
+    opposite = [
+        row | {"nuggets": [one | {"assignment": "not_support"} for one in row["nuggets"]]} for row in assigned()
+    ]
+    take(run, opposite, "anna", "--people")
+    done = harvest("nuggets", run)
+    assert (done.returncode, "human:anna, model:nuggetizer" in done.stderr) == (2, True), done.stderr
+    assert shares(run, "--author", "anna")["A", "partial all"]["value"] == 0.0
+    scored = harvest("score", run, "-m", "SWAN", "--json")
+    assert "in no score" not in scored.stdout
+    assert {layer.kind for layer in read_layers(run)} == {"gold", "human", "model"}
+
+
+def changed(what: Callable[[Row], object], number: int = 0) -> list[Row]:
+    rows = assigned()
+    what(rows[number])
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (changed(lambda row: row.update(qid="T9")), "in.jsonl:1:25: no conversation here is on the topic 'T9'"),
+        (changed(lambda row: row.update(run_id="C/1"), 1), "there is no valid conversation 'C/1' on the topic 'T2'"),
+        (changed(lambda row: row["nuggets"].pop()), "1 of the 2 nuggets of 'T1' are assigned"),
+        (changed(lambda row: row["nuggets"][0].update(text="It is blue.")), "'T1' wants no such nugget"),
+        (changed(lambda row: row["nuggets"][0].update(importance="okay")), "'okay' here, and 'vital'"),
+        (changed(lambda row: row["nuggets"][0].update(assignment="maybe")), "'maybe' is not known here"),
+        (changed(lambda row: row["nuggets"].append(row["nuggets"][0])), "this nugget stands twice"),
+        (changed(lambda row: row.update(nuggets=[])), "no nugget"),
+        ([*assigned(), assigned()[0]], "in.jsonl:5:"),
+        ([*created(), created()[0]], "in.jsonl:3:"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_its_place_and_nothing_is_kept(run: Path, rows: list[Row], said: str) -> None:
+    take(run, created())
+    before = read_layers(run)
+    done = harvest("nuggets", run, "--import", write(run.parent / "in.jsonl", rows), "--author", "nuggetizer")
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "in.jsonl:" in done.stderr
+    assert read_layers(run) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--import", "a", "--export", "b"), "given together"),
+        (("--form", "created"), "go with --export"),
+        (("--people",), "goes with --import"),
+        (("--import", "a"), "give --author NAME"),
+        ((), "it is not known what the topics of this run want"),
+        (("--import", "a", "--author", "x", "--json"), "--json goes with the figures"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(run: Path, words: tuple[str, ...], said: str) -> None:
+    done = harvest("nuggets", run, *words)
+    assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+
+
+def test_before_anything_is_assigned_there_is_no_share(run: Path) -> None:
+    take(run, created())
+    done = harvest("nuggets", run)
+    assert (done.returncode, "nobody assigned nuggets" in done.stderr) == (2, True), done.stderr
