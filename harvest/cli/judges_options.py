@@ -44,6 +44,12 @@ def judges_options(command: _Command) -> _Command:
         **others: Any,
     ) -> Any:
         precedence = Precedence.asked(judges, nuggets, folding)
+        if precedence.uses("model"):
+            raise InputError(
+                "--judges names model, and nobody would check here what it says",
+                allowed="human, rule",
+                advice="`harvest score RUN --judges model` corrects a model's figure by people, or calls it unchecked",
+            )
         chosen = Judges(load_schema(schema) if schema else None, precedence)
         return command(*arguments, judges=chosen, **others)
 

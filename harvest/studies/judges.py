@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from recordings.judgments import Layer
@@ -10,8 +10,10 @@ from scoring.asked import Judged
 from scoring.scores import SHIPPED
 from scoring.swan.judged import Judgments, Precedence
 from scoring.swan.schema import Schema, load_schema
+from scoring.swan.votes import FOLDINGS, named_judge
+from topics.errors import InputError
 
-__all__ = ["Judges"]
+__all__ = ["Judges", "refuse_unknown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,22 @@ class Judges:
         return self.schema or load_schema(SHIPPED)
 
     def judged(self, layers: Iterable[Layer]) -> Judged:
-        """What they say in these layers."""
-        schema = self.criteria
+        """What they say in these layers. Raises InputError for a name that nobody judged by."""
+        schema, layers = self.criteria, tuple(layers)
+        refuse_unknown(self.precedence, layers)
         return Judged(schema, Judgments.of(layers, schema, self.precedence))
+
+
+def refuse_unknown(judges: Precedence | None, layers: Sequence[Layer]) -> None:
+    """A name nobody judged by is a slip of the pen; silently, it would look as if nothing were judged."""
+    known = sorted({(layer.kind, layer.author) for layer in layers if layer.kind != "gold"})
+    judges = judges or Precedence()
+    for kind, author in judges.entries:
+        if author and (kind, author) not in known and kind != "rule":
+            allowed = ", ".join(f"{one}:{name}" for one, name in known if one == kind) or f"there is no {kind} layer"
+            raise InputError(f"nobody called {author!r} judged as {kind}", allowed=allowed)
+    kind, author = named_judge(judges.folding)
+    voters = [(one, name) for one, name in known if one != "rule"]
+    if author and not any(author == name and kind in ("", one) for one, name in voters):
+        names = dict.fromkeys(name for _, name in voters)
+        raise InputError(f"nobody called {judges.folding!r} judged", allowed=", ".join((*FOLDINGS, *names)))

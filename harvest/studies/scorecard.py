@@ -15,6 +15,7 @@ from typing import Any
 from harvest.audits.threshold import Threshold
 from harvest.pages.finding.notices import opens_as_failure
 from harvest.studies.bounds import Checked
+from harvest.studies.judges import refuse_unknown
 from harvest.studies.recorded_audit import recorded_scoring, recorded_thresholds
 from harvest.studies.side_by_side import SideBySide, run_names
 from harvest.studies.sources import sources
@@ -36,7 +37,6 @@ from scoring.scores import SHIPPED, score
 from scoring.settings import Settings, scoring_settings
 from scoring.swan.judged import Judgments, Precedence
 from scoring.swan.schema import Schema, load_schema
-from scoring.swan.votes import FOLDINGS, named_judge
 from scoring.table import ScoreTable
 from simulators.probing.recorded import holds_probe
 from topics.counting import pluralize
@@ -248,7 +248,7 @@ def score_material(
     judged = None
     if measures:
         chosen = schema or load_schema(SHIPPED)
-        _refuse_unknown(judges, material.layers)
+        refuse_unknown(judges, material.layers)
         judged = Judged(chosen, Judgments.of(material.layers, chosen, judges))
     table = score(
         material.finished,
@@ -304,21 +304,6 @@ def asked_names(measures: Sequence[Term], topics: TopicSet, schema: Schema | Non
     chosen = schema or load_schema(SHIPPED)
     made = (one for term in measures for one in understand(term, Settings(), topics, chosen))
     return tuple(dict.fromkeys(one.name for one in made))
-
-
-def _refuse_unknown(judges: Precedence | None, layers: Sequence[Layer]) -> None:
-    """A name nobody judged by is a slip of the pen; silently, it would look as if nothing were judged."""
-    known = sorted({(layer.kind, layer.author) for layer in layers if layer.kind != "gold"})
-    judges = judges or Precedence()
-    for kind, author in judges.entries:
-        if author and (kind, author) not in known and kind != "rule":
-            allowed = ", ".join(f"{one}:{name}" for one, name in known if one == kind) or f"there is no {kind} layer"
-            raise InputError(f"nobody called {author!r} judged as {kind}", allowed=allowed)
-    kind, author = named_judge(judges.folding)
-    voters = [(one, name) for one, name in known if one != "rule"]
-    if author and not any(author == name and kind in ("", one) for one, name in voters):
-        names = dict.fromkeys(name for _, name in voters)
-        raise InputError(f"nobody called {judges.folding!r} judged", allowed=", ".join((*FOLDINGS, *names)))
 
 
 def scores_document(

@@ -86,6 +86,22 @@ def test_systems_that_different_people_judged_are_compared_with_a_warning(run: P
     assert not [note for note in difference(run)[1] if "different judges" in note], "anna judged both"
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--judgments", "zoe"), "nobody called 'zoe' judged"),
+        (("--judges", "human:zoe"), "nobody called 'zoe' judged as human"),
+        (("--judges", "human,model"), "nobody would check here what it says"),
+    ],
+)
+def test_somebody_unknown_and_a_model_that_nobody_checks_are_refused(
+    run: Path, options: tuple[str, ...], said: str
+) -> None:
+    judge(run, "anna", {"A": 1.0, "B": 0.5}.__getitem__)
+    done = harvest("compare", run, "-m", WAN, *options)
+    assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+
+
 @pytest.mark.parametrize("command", [("compare",), ("variance",)])
 def test_without_swan_the_options_would_change_nothing_and_are_refused(run: Path, command: tuple[str, ...]) -> None:
     for options in (("--judges", "human"), ("--judgments", "majority"), ("--schema", "dialeval-quality")):
