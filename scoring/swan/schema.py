@@ -33,7 +33,8 @@ Level = Literal["nugget", "turn", "dialogue", "set"]
 PLACELESS = ("dialogue", "set")
 """Levels of what has no position in a conversation: each thing weighs 1."""
 JUDGES = ("human", "model")
-_RESERVED = ("all", "extraction", "gold", "nugget")  # `--criterion all`; what judgments that are no scores are called
+# `--criterion all`; what judgments that are no scores are called
+_RESERVED = ("all", "extraction", "gold", "held", "nugget", "wanted")
 
 SAMPLINGS: Mapping[str, str] = MappingProxyType(
     {
