@@ -16,11 +16,12 @@ from recordings.decisions import Decision, DecisionBook, read_decisions
 from recordings.judgments import Judgment, Layer, Target, read_layers, write_layer
 from recordings.merge import merge
 from recordings.run_folder import read
-from tests.harvest.judging.serving.test_judging_in_browser import SIZES, serving
+from tests.harvest.judging.serving.test_judging_in_browser import SIZES
 from tests.support.accessibility import violations
 from tests.support.browsing import settings
 from tests.support.checkout import ROOT
 from tests.support.command_line import harvest
+from tests.support.judging_command import serving
 
 WAN = "WAN(Fluency)"
 
