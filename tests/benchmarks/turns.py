@@ -2,6 +2,7 @@
 
     python -m tests.benchmarks.turns                   about a minute
     python -m tests.benchmarks.turns --write           writes docs/performance.md
+    python -m tests.benchmarks.turns --inspect         beside Inspect AI, and nothing else; also with --write
     python -m tests.benchmarks.turns --profile 10      what costs most at concurrency 10, by cProfile
 
 All talk to one server, which costs them nothing: it is a process of its own, and only its clients are counted. Each
@@ -29,6 +30,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tests.servers.instant_chat import REPLY
+from tests.support.inspect_page import inspect_part
 from tests.support.performance_page import machine, write_part
 
 TOPICS, TURNS = 45, 2
@@ -324,6 +326,7 @@ def main() -> None:
     options.add_argument("--trials", type=int, default=20)
     options.add_argument("--largest", type=int, default=200, help="trials of the run whose memory is measured")
     options.add_argument("--write", action="store_true")
+    options.add_argument("--inspect", action="store_true")
     options.add_argument("--profile", type=int, metavar="CONCURRENCY")
     options.add_argument("--client", nargs=4, metavar=("NAME", "URL", "CONCURRENCY", "TRIALS"), help="for itself")
     asked = options.parse_args()
@@ -333,6 +336,18 @@ def main() -> None:
         return
     if asked.profile:
         profiled(asked.profile, asked.trials)
+        return
+    if asked.inspect:
+        with server() as url:
+            told = inspect_part(
+                url,
+                (10, 50),
+                asked.trials,
+                lambda concurrency: apart("harvest", url, concurrency, asked.trials).per_turn,
+            )
+        print(told)
+        if asked.write:
+            write_part("inspect", told)
         return
     told = page(asked.trials, asked.largest)
     print(told)
