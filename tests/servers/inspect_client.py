@@ -23,7 +23,7 @@ TOPICS, TURNS = 45, 2
 ASK, MORE = "Name some researchers of this field.\nFormat: name, URL", "Can you name a few more?"
 
 
-@solver
+@solver  # type: ignore[untyped-decorator]  # it has no types here
 def two_rounds() -> Any:
     async def solve(state: Any, generate: Any) -> Any:
         state = await generate(state)
