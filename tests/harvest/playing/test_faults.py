@@ -95,7 +95,7 @@ async def ways() -> AsyncIterator[dict[str, dict[str, Any]]]:
 
 
 def systems(name: str, fault: Fault, url: str) -> list[dict[str, Any]]:
-    reached = {"timeout": 2.0 if fault.late else 60.0} | ({"max_reply": fault.most} if fault.most else {})
+    reached = {"timeout": 6.0 if fault.late else 60.0} | ({"max_reply": fault.most} if fault.most else {})
     plain = {"base_url": f"{url}/{name}", "model": "m", "stream": fault.stream, **reached}
     found: list[dict[str, Any]] = [{"name": name, "driver": "openai", "options": plain}]
     if remembered(fault):
