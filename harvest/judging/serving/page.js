@@ -271,8 +271,6 @@
       at("asked").textContent = work.criteria[criterion] || criterion;
       at("place").textContent = place + 1 + " of " + work.questions.length + " · " + criterion + (state ? " · decided" : "");
       at("asked").focus();
-    } else if (state === undefined) {
-      drawChoices(state);
     }
     document.documentElement.dataset.question = id;
     delete document.documentElement.dataset.shown;
