@@ -16,24 +16,35 @@ from scoring.swan.judged import Precedence
 from scoring.swan.schema import load_schema
 from topics.errors import InputError
 
-__all__ = ["check_judges", "judges_options"]
+__all__ = ["check_judges", "judges_options", "judgment_options"]
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-def judges_options(command: _Command) -> _Command:
-    """The four options; the command gets `judges`."""
+def judgment_options(command: _Command) -> _Command:
+    """The four options, as they were given."""
+    for option in (
+        click.option("--nuggets", metavar="NAME", help="Layer of nuggets that SWAN scores [the rules']."),
+        click.option(
+            "--judgments",
+            "folding",
+            metavar="HOW|NAME",
+            help="How several judgments of one thing become one: distribution, mean, majority, adjudicated, or whose"
+            " alone counts [distribution].",
+        ),
+        click.option(
+            "--judges", metavar="KINDS", help="Whose judgments SWAN uses, in order of precedence [human,rule]."
+        ),
+        click.option("--schema", metavar="NAME|FILE", help="Criteria for SWAN [sakai-2023]."),
+    ):
+        command = option(command)
+    return command
 
-    @click.option("--schema", metavar="NAME|FILE", help="Criteria for SWAN [sakai-2023].")
-    @click.option("--judges", metavar="KINDS", help="Whose judgments SWAN uses, in order of precedence [human,rule].")
-    @click.option(
-        "--judgments",
-        "folding",
-        metavar="HOW|NAME",
-        help="How several judgments of one thing become one: distribution, mean, majority, adjudicated, or whose alone"
-        " counts [distribution].",
-    )
-    @click.option("--nuggets", metavar="NAME", help="Layer of nuggets that SWAN scores [the rules'].")
+
+def judges_options(command: _Command) -> _Command:
+    """The same; the command gets what they say, as `judges`."""
+
+    @judgment_options
     @wraps(command)
     def with_judges(
         *arguments: Any,

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import click
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 from harvest.audits.audit import load_audit
 from harvest.cli.number import NumberRange
 from harvest.cli.setting_options import setting_options
 from harvest.cli.study_output import check_output, study_output, write_figures
-from harvest.studies.allocation import Spending, plan_spending
-from harvest.studies.node_planning import NodePlan, plan_node
+from harvest.studies.allocation import plan_spending
+from harvest.studies.node_planning import plan_node
 from harvest.studies.planning import plan_study
-from harvest.studies.tail_planning import TailPlan, is_tail, plan_tail
-from harvest.tables.long_rows import long_latex
+from harvest.studies.tail_planning import is_tail, plan_tail
+from harvest.tables.long_rows import LongRow, long_latex
 from harvest.tables.node_plan_document import node_plan_document, node_plan_rows
 from harvest.tables.node_plan_figures import node_plan_tables
 from harvest.tables.paper_tables import csv_rows
@@ -29,6 +30,7 @@ from harvest.tables.spending_document import spending_document, spending_rows
 from harvest.tables.spending_figures import spending_tables
 from harvest.tables.tail_plan_document import tail_plan_document, tail_plan_rows
 from harvest.tables.tail_plan_figures import tail_plan_tables
+from recordings.json_text import Json
 from recordings.run_folder import read
 from scoring.notation import parse
 from topics.errors import InputError
@@ -125,7 +127,7 @@ def command(
             changes=changes,
             seed=seed,
         )
-        _print_spending(spending, as_json, as_csv, as_latex)
+        _SPENDING.show(spending, as_json, as_csv, as_latex)
         return
     if detect is None:
         raise InputError("which difference is to be found?", advice="give --detect SIZE, or --allocate with --from RUN")
@@ -135,7 +137,7 @@ def command(
         _refuse_beside("--node", {"--measure": wanted, **spreads, "--figure": figures or None})
         if pilot is None:
             raise InputError("--node needs a pilot, which shows how often a turn is reached", advice="give --from RUN")
-        _print_node(
+        _NODE.show(
             plan_node(
                 load_audit(audit),
                 read(pilot),
@@ -154,7 +156,7 @@ def command(
     asked = parse(wanted) if wanted is not None else None
     if asked is not None and is_tail(asked):
         _refuse_beside("a tail", {"--interaction": interaction, "--failing": failing, "--figure": figures or None})
-        _print_tail(
+        _TAIL.show(
             plan_tail(
                 load_audit(audit),
                 asked,
@@ -182,16 +184,7 @@ def command(
         changes=changes,
         seed=seed,
     )
-    if as_json:
-        click.echo(json.dumps(plan_document(study), ensure_ascii=False))
-    elif as_csv:
-        click.echo(csv_rows(plan_rows(study)), nl=False)
-    elif as_latex:
-        click.echo(long_latex(list(plan_rows(study)), study.pilots), nl=False)
-    else:
-        people = Console(highlight=False)
-        for part in plan_tables(study):
-            people.print(part)
+    _STUDY.show(study, as_json, as_csv, as_latex)
     write_figures(figures, lambda: plan_chart(study))
 
 
@@ -201,43 +194,39 @@ def _refuse_beside(what: str, options: Mapping[str, object]) -> None:
         raise InputError(f"{', '.join(given)} says nothing to {what}", advice="leave it out")
 
 
-def _print_node(plan: NodePlan, as_json: bool, as_csv: bool, as_latex: bool) -> None:
-    if as_json:
-        click.echo(json.dumps(node_plan_document(plan), ensure_ascii=False))
-    elif as_csv:
-        click.echo(csv_rows(node_plan_rows(plan)), nl=False)
-    elif as_latex:
-        click.echo(long_latex(list(node_plan_rows(plan)), plan.pilots), nl=False)
-    else:
-        people = Console(highlight=False)
-        for part in node_plan_tables(plan):
-            people.print(part)
+class _Planned(Protocol):
+    @property
+    def pilots(self) -> Sequence[Mapping[str, Json]]: ...
 
 
-def _print_tail(plan: TailPlan, as_json: bool, as_csv: bool, as_latex: bool) -> None:
-    if as_json:
-        click.echo(json.dumps(tail_plan_document(plan), ensure_ascii=False))
-    elif as_csv:
-        click.echo(csv_rows(tail_plan_rows(plan)), nl=False)
-    elif as_latex:
-        click.echo(long_latex(list(tail_plan_rows(plan)), plan.pilots), nl=False)
-    else:
-        people = Console(highlight=False)
-        for part in tail_plan_tables(plan):
-            people.print(part)
+_P = TypeVar("_P", bound=_Planned)
 
 
-def _print_spending(spending: Spending, as_json: bool, as_csv: bool, as_latex: bool) -> None:
-    if as_json:
-        click.echo(json.dumps(spending_document(spending), ensure_ascii=False))
-    elif as_csv:
-        click.echo(csv_rows(spending_rows(spending)), nl=False)
-    elif as_latex:
-        click.echo(long_latex(list(spending_rows(spending)), spending.pilots), nl=False)
-    else:
-        people = Console(highlight=False)
-        for part in spending_tables(spending):
-            people.print(part, soft_wrap=isinstance(part, str))
+@dataclass(frozen=True, slots=True)
+class _Form(Generic[_P]):
+    """How a kind of plan is written: as JSON, as rows of the long form, and for people."""
+
+    document: Callable[[_P], dict[str, Any]]
+    rows: Callable[[_P], Iterable[LongRow]]
+    tables: Callable[[_P], Iterable[RenderableType]]
+
+    def show(self, plan: _P, as_json: bool, as_csv: bool, as_latex: bool) -> None:
+        if as_json:
+            click.echo(json.dumps(self.document(plan), ensure_ascii=False))
+        elif as_csv:
+            click.echo(csv_rows(self.rows(plan)), nl=False)
+        elif as_latex:
+            click.echo(long_latex(list(self.rows(plan)), plan.pilots), nl=False)
+        else:
+            people = Console(highlight=False)
+            for part in self.tables(plan):
+                people.print(part, soft_wrap=isinstance(part, str))
+
+
+_STUDY = _Form(plan_document, plan_rows, plan_tables)
+_NODE = _Form(node_plan_document, node_plan_rows, node_plan_tables)
+_TAIL = _Form(tail_plan_document, tail_plan_rows, tail_plan_tables)
+_SPENDING = _Form(spending_document, spending_rows, spending_tables)
 
 
 def _counts(option: str, text: str | None, least: int) -> tuple[int, ...]:

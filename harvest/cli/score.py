@@ -10,6 +10,7 @@ from typing import Any
 import click
 from rich.console import Console
 
+from harvest.cli.judges_options import judgment_options
 from harvest.cli.notifying import Channels, notice_options
 from harvest.cli.setting_options import setting_options
 from harvest.notices.verdicts import bounds_bulletin
@@ -51,16 +52,7 @@ __all__ = ["command"]
     metavar="MEASURE",
     help="Print only these measures, in this order, named as in tables: R, %useful S1, SWAN, …",
 )
-@click.option("--schema", metavar="NAME|FILE", help="Criteria for SWAN [sakai-2023].")
-@click.option("--judges", metavar="KINDS", help="Whose judgments SWAN uses, in order of precedence [human,rule].")
-@click.option(
-    "--judgments",
-    "folding",
-    metavar="HOW|NAME",
-    help="How several judgments of one thing become one: distribution, mean, majority, adjudicated, or whose alone"
-    " counts [distribution].",
-)
-@click.option("--nuggets", metavar="NAME", help="Layer of nuggets that SWAN scores [the rules'].")
+@judgment_options
 @setting_options()
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the bootstrap.")
 @click.option("--keep/--no-keep", default=False, help="Write scores.json into the run folder (one run only).")

@@ -21,7 +21,7 @@ TOLD = """## Beside Inspect AI
 Milliseconds of CPU a turn of `harvest run` and of [Inspect AI](https://inspect.aisi.org.uk) {version}, one after the
 other in one run against the same server: 45 topics × 2 turns × {trials} trials (`epochs`), the second turn with the
 first one before it, as many connections and samples at a time as the concurrency says. Its log is written, its display
-is off. Both are warm: imports and what is made once are left out. Measured while the machine had other work, which
+is off. Both are warm: imports and what is made once are left out. Other work of the machine
 changes the milliseconds more than their ratio. Written by
 `python -m tests.benchmarks.turns --inspect --write`, which makes an environment for Inspect AI in the tests' cache, on
 {machine}.

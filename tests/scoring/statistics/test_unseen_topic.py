@@ -14,7 +14,7 @@ from scipy import stats
 from scoring.measures.usefulness import share
 from scoring.statistics.bootstrap import METHOD, Interval, Resampler
 from scoring.statistics.proportions import clopper_pearson
-from scoring.statistics.unseen_topic import answer_ends, beyond, boldest, share_ends
+from scoring.statistics.unseen_topic import answer_ends, beyond, boldest, ends, share_ends
 
 Floats = npt.NDArray[np.float64]
 Z = 1.959963984540054
@@ -33,6 +33,20 @@ def of(useful: npt.ArrayLike, trials: int, *, pooled: bool = False, below: npt.A
     bottom = np.where(grid < answers[:, None], 1.0, np.nan)
     lost = np.zeros(above.shape, dtype=bool)
     return share(names(len(counts)), above * bottom, bottom, lost, level=0.95, pooled=pooled).interval
+
+
+@given(st.integers(1, 4), st.integers(1, 400), st.floats(0.5, 0.999), st.booleans(), st.integers(0, 2**32 - 1))
+def test_ends_are_the_quantiles_of_numpy_to_the_last_bit(
+    columns: int, draws: int, level: float, tied: bool, seed: int
+) -> None:
+    low, high = np.random.default_rng(seed).normal(size=(2, columns, draws))
+    low[0] = np.nan  # a column without anything to weigh: all of it, since the unseen topic then weighs nothing
+    if tied:
+        low, high = low.round(1), high.round(1)
+    tail = (1 - level) / 2
+    wanted = np.quantile(low, tail, axis=1), np.quantile(high, 1 - tail, axis=1)
+    for mine, theirs in zip(ends(low, high, level), wanted, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
 
 
 def test_a_single_failure_on_five_topics_claims_no_more_than_none_did() -> None:
