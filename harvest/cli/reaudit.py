@@ -129,6 +129,7 @@ def command(
         check_placebo(resolved)
         introduce(console, resolved)
         play_to_folder(resolved, folder.absolute(), "", console)
+        console.print(Text(printable(f"recorded in {folder}", line=True)), soft_wrap=True)
         if resolved.placebo and not extend:
             harness = play_placebo(resolved, folder, console)
     run = read(folder)

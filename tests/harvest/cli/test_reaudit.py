@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,9 @@ def test_the_story_of_a_watched_assistant(folder: Path, monkeypatch: pytest.Monk
 
     code, found, said = reaudit(folder)
     assert (code, found["verdict"] != "changed") == (0, True), said
+    assert re.search(r"^recorded in runs/[^/]+/20[-0-9]+T[-0-9]+$", said, re.MULTILINE), (
+        "where a report of it can be made"
+    )
 
     becomes(folder, useful=10)
     verdicts, states = [], []
