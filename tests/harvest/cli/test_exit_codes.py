@@ -14,6 +14,7 @@ import pytest
 
 from harvest.cli import main
 from harvest.cli.main import COMMANDS
+from tests.support.reported import audit
 
 FAULTS: tuple[BaseException, ...] = (
     ZeroDivisionError("of our own"),
@@ -98,8 +99,9 @@ def test_an_output_that_was_closed_from_the_start_changes_no_exit_code(
     assert done.returncode == code
 
 
-@pytest.mark.parametrize("command", ["run demo --out run", "score --help"])
+@pytest.mark.parametrize("command", ["run audit.yaml --out run", "score --help"])
 def test_a_reader_that_goes_away_is_no_fault(tmp_path: Path, command: str) -> None:
+    (tmp_path / "audit.yaml").write_text(audit("  - {name: A, driver: parrot}\n", 1))
     with subprocess.Popen(
         [sys.executable, "-m", "harvest", *command.split()],
         cwd=tmp_path,

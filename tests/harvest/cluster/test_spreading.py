@@ -21,6 +21,7 @@ from recordings.shard import planned_trials
 from recordings.store import read_header
 from recordings.times import moment
 from tests.support.cluster import CountingApi, cluster, content, counting_api
+from tests.support.command_line import harvest
 
 SPACING = 0.1
 LATE = 0.02  # seconds that a thread of the server may take to look at its clock
@@ -58,9 +59,14 @@ def command(folder: Path, out: str, *options: str) -> subprocess.Popen[str]:
 
 def played(folder: Path, out: str, *options: str) -> str:
     """What a command that plays the whole audit says."""
-    _, said = (process := command(folder, out, *options)).communicate(timeout=300)
-    assert process.returncode == 0, said
-    return said
+    done = harvest("run", "audit.yaml", "--out", out, *options, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+def refused(folder: Path, out: str, *options: str, told: str) -> None:
+    done = harvest("run", "audit.yaml", "--out", out, *options, cwd=folder)
+    assert (done.returncode, told in done.stderr) == (2, True), done.stderr
 
 
 def smallest_gap(run: Run) -> float:
@@ -208,10 +214,7 @@ def test_what_cannot_be_played_on_a_cluster_is_said_before_anything_is_sent(tmp_
         (("--dask", "tcp://127.0.0.1:9", "--shard", "1/2"), "--dask deals out shards"),
         (("--dask", "tcp://127.0.0.1:9", "--worker", "w"), "leave --shard and --worker out"),
     ):
-        _, said = (process := command(tmp_path, "new", *words)).communicate(timeout=60)
-        assert (process.returncode, told in said) == (2, True), said
-    _, said = (process := command(tmp_path, "there", "--dask", "nowhere")).communicate(timeout=60)
-    assert (process.returncode, "a cluster plays into a new run" in said) == (2, True), said
-    _, said = (process := command(tmp_path, "new", "--dask", "nowhere")).communicate(timeout=60)
-    assert (process.returncode, "there is no scheduler of Dask at nowhere" in said) == (2, True), said
+        refused(tmp_path, "new", *words, told=told)
+    refused(tmp_path, "there", "--dask", "nowhere", told="a cluster plays into a new run")
+    refused(tmp_path, "new", "--dask", "nowhere", told="there is no scheduler of Dask at nowhere")
     assert not api.times

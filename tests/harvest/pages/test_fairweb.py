@@ -28,7 +28,8 @@ DIRECT = "direct"
 TOPICS = ("M001", "M002", "M006", "M012", "R015")
 """Chosen so that every format of the back end's listings occurs, a refusal, talk, both labels and all states."""
 FEW_TOPICS = ("M002", "M006")
-"""Played on all interfaces but the first; under the marker `soak` all topics are."""
+"""Played on the second interface under the marker `soak`, where all topics are played on all."""
+PLAYED = [EACH_TIME[0], *(pytest.param(name, marks=pytest.mark.soak) for name in EACH_TIME[1:])]
 
 FORMATS = {
     "numbered, with dashes": r"^1\. [^\[\]]+ - https://",
@@ -136,12 +137,12 @@ def test_the_topics_bring_about_every_format_both_labels_and_all_states(short: P
     assert {one.outcome.kind for one in _of(run, DIRECT).values() if one.outcome} == {"completed", "breakdown"}
 
 
-@pytest.mark.parametrize("name", EACH_TIME)
+@pytest.mark.parametrize("name", PLAYED)
 def test_text_links_and_labels_are_those_of_the_back_end_itself(short: Plays, name: str) -> None:
     assert _compared(short(name), name).keys() <= {"autolink"}
 
 
-@pytest.mark.parametrize("name", EACH_TIME)
+@pytest.mark.parametrize("name", PLAYED)
 def test_every_turn_on_a_page_has_its_evidence(short: Plays, name: str) -> None:
     has_its_evidence(short(name), name)
 
@@ -154,7 +155,7 @@ def has_its_evidence(run: Run, name: str) -> None:
             assert turn.reply.finish == "signs", "without a sign of its own each turn waits 4 s"
 
 
-@pytest.mark.parametrize("names", [EACH_TIME[:1], EACH_TIME[1:]])
+@pytest.mark.parametrize("names", [EACH_TIME[:1], pytest.param(EACH_TIME[1:], marks=pytest.mark.soak)])
 def test_every_answer_is_read_the_same_from_what_was_kept(short: Plays, names: Sequence[str]) -> None:
     is_read_the_same(short(names[0]), names)
 

@@ -18,8 +18,12 @@ from typing import Any
 
 import pytest
 
+from harvest.drivers.browser import BrowserDriver
 from harvest.drivers.registry import DRIVERS, build_driver
+from harvest.pages.browser.rotation import BrowserRotation
+from harvest.pages.browser.window import Browser
 from harvest.systems.driver import Driver, DriverError, NotSent, Opening, Surroundings, Unanswered
+from harvest.systems.timing import Clock
 from protocols.answer import Answer, Exchange
 from tests.servers import echo
 from tests.servers.echo_page import EchoPage
@@ -28,6 +32,8 @@ from tests.support.recorded_run import record
 from tests.support.stepping import BEGINNING, Leaping
 from topics.library import load_topics
 from topics.links import Link
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 ECHO = str(Path(echo.__file__))
 TOPICS = load_topics("fairweb-45")
@@ -129,15 +135,28 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-Rigged = Callable[[str], AbstractAsyncContextManager[Rig]]
+class Lent(Browser):
+    """A browser that goes on where a driver closes it: the other tests use it, too."""
+
+    async def close(self) -> None:
+        self._closed = True
+
+
+Rigged = Callable[..., AbstractAsyncContextManager[Rig]]
 
 
 @pytest.fixture
-def rigged(recorded: Path) -> Rigged:
-    """Builds a case, and at the end holds the driver to letting go of everything."""
+def rigged(recorded: Path, request: pytest.FixtureRequest) -> Rigged:
+    """Builds a case, and at the end holds the driver to letting go of everything. own: in a browser of its own."""
+    shared = request.getfixturevalue("browser") if "browser-page" in request.node.callspec.params.values() else None
+
+    def lent(driver: Driver, clock: Clock) -> None:
+        if isinstance(driver, BrowserDriver) and shared is not None:
+            first = Lent(shared._playwright, shared._browser, clock)
+            driver._relay = BrowserRotation(driver._settings, first=first, clock=clock)
 
     @asynccontextmanager
-    async def rigging(name: str) -> AsyncIterator[Rig]:
+    async def rigging(name: str, own: bool = False) -> AsyncIterator[Rig]:
         case = CASES[name]
         before, tasks = children(), asyncio.all_tasks()
         extra: list[Driver] = []
@@ -149,6 +168,8 @@ def rigged(recorded: Path) -> Rigged:
                 around = Surroundings("echo", recorded, topics=TOPICS, environment=os.environ, clock=clock.clock)
                 filled = _filled(case.options, server.url if server else "")
                 extra.append(build_driver(case.driver, {**filled, **options}, around))
+                if not own:
+                    lent(extra[-1], clock.clock)
                 return extra[-1]
 
             return build
@@ -306,7 +327,7 @@ async def test_a_session_answers_the_same_alone_and_among_others(rigged: Rigged,
 
 @pytest.mark.parametrize("name", CASES)
 async def test_closing_twice_or_before_any_turn_is_harmless(rigged: Rigged, name: str) -> None:
-    async with rigged(name) as rig:
+    async with rigged(name, own=True) as rig:
         for session in (await rig.open(1), await rig.open(2)):
             await session.close()
             await session.close()
@@ -316,7 +337,7 @@ async def test_closing_twice_or_before_any_turn_is_harmless(rigged: Rigged, name
 
 @pytest.mark.parametrize("name", [name for name in CASES if name not in ("parrot", "replay")])
 async def test_a_driver_is_closed_over_open_sessions(rigged: Rigged, name: str) -> None:
-    async with rigged(name) as rig:
+    async with rigged(name, own=True) as rig:
         sessions = [await rig.open(trial) for trial in range(1, 4)]
         await asyncio.gather(*(session.say("turn") for session in sessions))
         await rig.driver.close()

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import pytest
-import pytest_asyncio
 
 from harvest.pages.browser.window import Browser
 from harvest.pages.reading.page import BLOCKS, collapse_spaces, parse_page
 from harvest.systems.driver import Denied
-from tests.support.browsing import browsing, look, named, run, showing, tagged
+from tests.support.browsing import look, named, run, showing, tagged
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def browser() -> AsyncIterator[Browser]:
-    async with browsing() as started:
-        yield started
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 NESTED = """

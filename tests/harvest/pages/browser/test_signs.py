@@ -11,9 +11,9 @@ import pytest_asyncio
 
 from harvest.pages.browser.turn_signs import TurnSigns
 from harvest.pages.browser.window import Browser, Frame, Window
-from tests.support.browsing import browsing, named, run, showing
+from tests.support.browsing import named, run, showing
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 PAGE = """<style>@keyframes turn { to { rotate: 1turn } } .turning { animation: turn 1s infinite }</style>
 <nav id=nav>chats</nav><main id=log></main><div id=status></div>
@@ -21,13 +21,7 @@ PAGE = """<style>@keyframes turn { to { rotate: 1turn } } .turning { animation: 
 ADD = "html => document.getElementById('status').innerHTML = html"
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def browser() -> AsyncIterator[Browser]:
-    async with browsing() as started:
-        yield started
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def plain(browser: Browser) -> AsyncIterator[Window]:
     """One window for the tests that only put something into it: a new one takes half a second."""
     async with showing(browser, PAGE) as window:

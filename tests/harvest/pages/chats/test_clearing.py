@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 import pytest
-import pytest_asyncio
 
 from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.browser.window import Browser
@@ -20,9 +19,9 @@ from harvest.pages.sites.description import site_of
 from harvest.systems.driver import NotSent
 from tests.servers.local_http import Asked, response
 from tests.servers.npm_package import NpmPackage
-from tests.support.browsing import browsing, pages
+from tests.support.browsing import pages
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 COOKIE_CONSENT = NpmPackage(
     "vanilla-cookieconsent",
@@ -63,12 +62,6 @@ function show() {
 NEWS = WINDOW.replace("ABOUT", "Meet our new plans.")
 COOKIES = WINDOW.replace("ABOUT", "We and our partners use cookies to measure what you read.")
 REJECT_OR_ACCEPT = "<button>Reject all</button><button>Only necessary</button><button data-works=1>Accept all</button>"
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def browser() -> AsyncIterator[Browser]:
-    async with browsing() as started:
-        yield started
 
 
 @asynccontextmanager

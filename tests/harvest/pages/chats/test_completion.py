@@ -23,7 +23,7 @@ from harvest.pages.chats.completion import Completion, Patience, Sample, Verdict
 from harvest.pages.chats.experience import Experience
 from harvest.pages.sites.description import site_of
 from harvest.systems.driver import Unanswered
-from tests.support.browsing import browsing, pages
+from tests.support.browsing import pages
 
 STEP = 0.1
 
@@ -336,10 +336,11 @@ async def said_on(browser: Browser, url: str, manners: Manners, known: Experienc
         await window.close()
 
 
-async def test_a_page_that_is_never_done_is_unfinished_once_then_believed_then_mistrusted() -> None:
+@pytest.mark.asyncio(loop_scope="session")
+async def test_a_page_that_is_never_done_is_unfinished_once_then_believed_then_mistrusted(browser: Browser) -> None:
     manners, known = Manners(patience=Patience(stuck=2.0)), Experience()
     answer = {"/": NEVER_DONE.replace("ASKED", "true"), "/answer": "It ends here."}
-    async with browsing() as browser, pages(answer) as server:
+    async with pages(answer) as server:
         with pytest.raises(Unanswered, match=r"unfinished: .*still shows that more is coming \(progress\)") as fault:
             await said_on(browser, server.url, manners, known)
         assert fault.value.partial == "It ends here."
@@ -349,9 +350,10 @@ async def test_a_page_that_is_never_done_is_unfinished_once_then_believed_then_m
     assert known.mistrusted == {"progress"}
 
 
-async def test_a_page_that_is_never_done_and_shows_nothing_else_is_unfinished_every_time() -> None:
+@pytest.mark.asyncio(loop_scope="session")
+async def test_a_page_that_is_never_done_and_shows_nothing_else_is_unfinished_every_time(browser: Browser) -> None:
     manners, known = Manners(patience=Patience(stuck=1.0)), Experience()
-    async with browsing() as browser, pages({"/": NEVER_DONE.replace("ASKED", "false")}) as server:
+    async with pages({"/": NEVER_DONE.replace("ASKED", "false")}) as server:
         for _ in range(3):
             with pytest.raises(Unanswered, match="unfinished"):
                 await said_on(browser, server.url, manners, known)
@@ -391,14 +393,16 @@ FETCHED = """
   add(`<div class=bot><p>${text}</p></div>`);"""
 
 
-async def test_a_sign_that_went_while_the_page_could_not_run_went_with_the_text() -> None:
-    async with browsing() as browser, pages({"/": ANSWERED.replace("WORK", BLOCKED)}) as server:
+@pytest.mark.asyncio(loop_scope="session")
+async def test_a_sign_that_went_while_the_page_could_not_run_went_with_the_text(browser: Browser) -> None:
+    async with pages({"/": ANSWERED.replace("WORK", BLOCKED)}) as server:
         said = await said_on(browser, server.url, Manners(), Experience())
     assert (said.answer.text, said.finish) == ("It begins here and ends here.", "signs")
 
 
+@pytest.mark.asyncio(loop_scope="session")
 async def test_requests_and_text_are_on_one_clock_however_late_the_word_of_the_sending_comes(
-    monkeypatch: pytest.MonkeyPatch,
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent = Frame.sent
 
@@ -408,13 +412,14 @@ async def test_requests_and_text_are_on_one_clock_however_late_the_word_of_the_s
 
     monkeypatch.setattr(Frame, "sent", late)
     answer = {"/": ANSWERED.replace("WORK", FETCHED), "/answer": "It ends here."}
-    async with browsing() as browser, pages(answer) as server:
+    async with pages(answer) as server:
         said = await said_on(browser, server.url, Manners(), Experience())
     assert (said.answer.text, said.finish) == ("It ends here.", "signs")
 
 
+@pytest.mark.asyncio(loop_scope="session")
 async def test_the_end_of_a_request_is_a_sign_though_the_press_that_sent_it_took_long(
-    monkeypatch: pytest.MonkeyPatch,
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     click = Part.click
 
@@ -424,6 +429,6 @@ async def test_the_end_of_a_request_is_a_sign_though_the_press_that_sent_it_took
 
     monkeypatch.setattr(Part, "click", slow)
     answer = {"/": ANSWERED.replace("WORK", FETCHED), "/answer": "It ends here."}
-    async with browsing() as browser, pages(answer) as server:
+    async with pages(answer) as server:
         said = await said_on(browser, server.url, Manners(), Experience())
     assert (said.answer.text, said.finish) == ("It ends here.", "signs")

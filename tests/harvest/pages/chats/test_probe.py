@@ -23,6 +23,7 @@ from harvest.pages.sites.description import load_site, parse_site
 from harvest.systems.driver import DriverError, Opening, Surroundings
 from tests.harvest.pages.conftest import SharedInterface
 from tests.support.browsing import browsing
+from tests.support.command_line import harvest
 from tests.support.interfaces import NAMES, Pages, awkward_pages
 from tests.support.same_words import allowed_between
 
@@ -197,21 +198,14 @@ def test_a_page_without_a_chat_is_one_message_and_leaves_no_draft(
         assert not out.exists()
 
 
-async def narrow(pages: Pages, name: str, *arguments: str) -> tuple[int, str, str]:
+def narrow(pages: Pages, name: str, *arguments: str) -> tuple[int, str, str]:
     """The command on a terminal of 80 columns: code, standard output, standard error."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "harvest", "probe", pages.url(name), *arguments),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "COLUMNS": "80"},
-    )
-    out, err = await asyncio.wait_for(process.communicate(), 240)
-    assert process.returncode is not None
-    return process.returncode, out.decode(), err.decode()
+    done = harvest("probe", pages.url(name), *arguments, width=80)
+    return done.returncode, done.stdout, done.stderr
 
 
-async def test_what_was_found_is_told_in_lines_of_eighty_columns_after_what_is_waited_for(pages: Pages) -> None:
-    code, out, err = await narrow(pages, "launcher")
+def test_what_was_found_is_told_in_lines_of_eighty_columns_after_what_is_waited_for(pages: Pages) -> None:
+    code, out, err = narrow(pages, "launcher")
     assert code == 0, err
     assert parse_site(out).open == ('button[aria-label="Open chat"]',)
     assert max(map(len, err.splitlines())) <= 80
@@ -228,30 +222,27 @@ async def test_what_was_found_is_told_in_lines_of_eighty_columns_after_what_is_w
     assert "no draft" not in err
 
 
-async def test_a_draft_without_an_answer_is_no_missing_draft(pages: Pages) -> None:
-    code, out, err = await narrow(pages, "max-length", "--message", "more than a short box takes, by far")
+def test_a_draft_without_an_answer_is_no_missing_draft(pages: Pages) -> None:
+    code, out, err = narrow(pages, "max-length", "--message", "more than a short box takes, by far")
     assert code == 2
     assert parse_site(out).composer
     assert "no answer: too-long-for-composer" in err
     assert "no draft" not in err
 
 
-async def test_what_was_found_is_not_lost_with_a_file_that_cannot_be_written(pages: Pages, tmp_path: Path) -> None:
+def test_what_was_found_is_not_lost_with_a_file_that_cannot_be_written(pages: Pages, tmp_path: Path) -> None:
     picture = tmp_path / "page.png"
-    code, out, err = await narrow(pages, "plain", "--out", "/proc/site.yaml", "--screenshot", str(picture), "--json")
+    code, out, err = narrow(pages, "plain", "--out", "/proc/site.yaml", "--screenshot", str(picture), "--json")
     assert code == 2
     found = json.loads(out)
     assert parse_site(found["draft"]).composer
     assert "error: /proc/site.yaml: " in err
     assert "draft written" not in err
     assert picture.read_bytes().startswith(PNG)
-    code, out, err = await narrow(pages, "plain", "--out", "/proc/site.yaml")
-    assert code == 2
-    assert parse_site(out).composer
 
 
-async def test_json_is_one_document_where_there_is_no_draft_and_a_file_cannot_be_written(pages: Pages) -> None:
-    code, out, err = await narrow(pages, "login", "--screenshot", "/proc/page.png", "--json")
+def test_json_is_one_document_where_there_is_no_draft_and_a_file_cannot_be_written(pages: Pages) -> None:
+    code, out, err = narrow(pages, "login", "--screenshot", "/proc/page.png", "--json")
     assert code == 2
     assert json.loads(out)["fault"]["reason"] == "login"
     assert "there is no draft, because the box to type in was not found" in err

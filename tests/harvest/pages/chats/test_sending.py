@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from harvest.pages.browser import part as part_module
 from harvest.pages.browser.part import Part
@@ -15,9 +13,9 @@ from harvest.pages.chats.composer import Typed, type_text
 from harvest.pages.chats.place import Place
 from harvest.pages.chats.sending import Sent, send
 from harvest.systems.driver import DriverError, NotSent, Unanswered
-from tests.support.browsing import browsing, named, run, showing
+from tests.support.browsing import named, run, showing
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 PAGE = """<main id=log></main><form><textarea id=box></textarea><button id=send>Send</button></form><script>
 const box = document.getElementById("box"), button = document.getElementById("send");
@@ -53,12 +51,6 @@ box.addEventListener("keydown", (event) => {
 setTimeout(() => { button.disabled = false; }, 2500);
 </script>"""
 )
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def browser() -> AsyncIterator[Browser]:
-    async with browsing() as started:
-        yield started
 
 
 async def typed(window: Window, text: str) -> tuple[Place, Typed]:

@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-import pytest_asyncio
 
 from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.browser.window import Browser
@@ -18,10 +17,10 @@ from harvest.pages.reading.page import Page
 from harvest.pages.reading.turn import Habits, read_turn
 from harvest.pages.sites.description import site_of
 from harvest.systems.driver import Unanswered
-from tests.support.browsing import browsing, pages, run
+from tests.support.browsing import pages, run
 from tests.support.snapshots import COMPOSER, snapshot
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 MANNERS = Manners(patience=Patience(alone=0.4), open_seconds=20, answer_seconds=30)
 CHAT = """<!doctype html><body><main role=log style="height:500px"></main>
@@ -42,12 +41,6 @@ SIGNED = CHAT.replace("late();", 'log.setAttribute("aria-busy", "true");').repla
 )
 """The same, with a sign that tells when the answer has ended."""
 WHOLE = "This is the beginning. And this is the rest of it."
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def browser() -> AsyncIterator[Browser]:
-    async with browsing() as started:
-        yield started
 
 
 @asynccontextmanager

@@ -8,11 +8,12 @@ import pytest
 
 from harvest.pages.browser.part import Part
 from harvest.pages.browser.settings import BrowserSettings
+from harvest.pages.browser.window import Browser
 from harvest.pages.chats.chat import Chat, Manners
 from harvest.pages.chats.experience import Experience
 from harvest.pages.sites.description import site_of
 from harvest.systems.driver import Unanswered
-from tests.support.browsing import browsing, pages
+from tests.support.browsing import pages
 
 SWEPT = """<!doctype html><body><main role=log><p>Hello, ask me anything about the harbour.</p></main>
 <form><textarea></textarea><button>Send</button></form><script>
@@ -32,9 +33,10 @@ document.querySelector("form").onsubmit = (event) => {
 </script>"""
 
 
+@pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("sweep", ["sweep", "strip"])
 async def test_what_a_page_becomes_before_it_is_first_looked_at_is_no_answer(
-    sweep: str, monkeypatch: pytest.MonkeyPatch
+    browser: Browser, sweep: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     click = Part.click
 
@@ -43,7 +45,7 @@ async def test_what_a_page_becomes_before_it_is_first_looked_at_is_no_answer(
         await asyncio.sleep(1.5)  # a busy machine
 
     monkeypatch.setattr(Part, "click", slow)
-    async with browsing() as browser, pages({"/": SWEPT.replace("SWEEP", sweep)}) as server:
+    async with pages({"/": SWEPT.replace("SWEEP", sweep)}) as server:
         window = await browser.sitting(BrowserSettings())
         chat = Chat(window, site_of({}), Manners(), Experience())
         await chat.open(server.url)
