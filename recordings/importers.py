@@ -17,6 +17,7 @@ from typing import TypeAlias
 
 from recordings.conversation import Conversation
 from recordings.dbdc import TOPIC, Breakdown, Counts, read_dialogues
+from recordings.dialeval import read_helpdesk
 from recordings.judgments import Layer
 from recordings.messages import Messages, read_messages
 from recordings.transcript import Transcript, read_transcript
@@ -157,6 +158,13 @@ def read_dbdc(request: Request) -> Found:
     return Found(found.conversations, topics, warnings=found.warnings, layers=found.layers)
 
 
+def read_dialeval(request: Request) -> Found:
+    """Helpdesk dialogues of STC-3 and DialEval, with the nugget types and qualities that their annotators gave."""
+    found = read_helpdesk(request.files, system=request.system)
+    topics = request.topics or made_of(found.conversations)
+    return Found(found.conversations, topics, warnings=found.warnings, layers=found.layers)
+
+
 IMPORTERS: Mapping[str, Importer] = MappingProxyType(
     {
         "gfrc": Importer(read_gfrc, {"topic": "each conversation names its topic (##### M002): leave out --topic"}),
@@ -178,6 +186,13 @@ IMPORTERS: Mapping[str, Importer] = MappingProxyType(
             read_dbdc,
             {"trial": "dialogues are numbered in their order: leave out --trial"},
             annotated=True,
+        ),
+        "dialeval": Importer(
+            read_dialeval,
+            {
+                "trial": "every dialogue is a topic of its own: leave out --trial",
+                "topic": "every dialogue is a topic of its own: leave out --topic",
+            },
         ),
     }
 )

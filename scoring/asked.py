@@ -13,9 +13,11 @@ from scoring.forms.readings import POOLED
 from scoring.material import Judged, Material
 from scoring.measure import Figure, Measure
 from scoring.measures.swan import SWAN, swan_of
+from scoring.measures.value_share import SHARE
 from scoring.measures.wan import WAN, criterion_of, weighted_schema
 from scoring.swan.assessment import Assessment, nugget_notes
 from scoring.swan.checking import check
+from scoring.swan.item import Source
 from scoring.swan.scorers import CORRECTED, SCORERS, UNCHECKED, Scorers
 from scoring.swan.unsettled import refuse_unsettled
 from scoring.swan.votes import Opinion
@@ -80,9 +82,9 @@ class Asked:
             refuse_unsettled(self.assessments, judgments, schema, self._criteria())
 
     def _criteria(self) -> set[str]:
-        """What the measures rest on: every criterion, or those of the WANs and what their rules need."""
+        """What the measures rest on: every criterion, or those of the WANs and shares and what their rules need."""
         schema = self.judged().schema
-        if any(measure.declaration is not WAN for measure in self._of_judgments):
+        if any(measure.declaration not in (WAN, SHARE) for measure in self._of_judgments):
             return {one.name for one in schema}
         own = {criterion_of(one.base, schema) for one in self._of_judgments}
         return own | {name for one in own for rule in schema[one].rules for name in rule.needs}
@@ -199,13 +201,20 @@ class Asked:
     def _judges(self) -> tuple[str, ...]:
         """Whose judgments, other than those of rules, SWAN and WAN rest on."""
         names = self._criteria()
-        votes = [
+        votes: list[tuple[Sequence[tuple[Source, object]], bool]] = [
             (entry.votes or ((entry.by, entry.value),), entry.disputed)
             for one in self.assessments
             for name, scored in one.scored.items()
             if name in names
             for entry in scored
             if entry.by.kind != "rule"
+        ]
+        votes += [
+            (entry.votes, entry.disputed)
+            for one in self.assessments
+            for name, valued in one.valued.items()
+            if name in names
+            for entry in valued
         ]
         votes += [
             (tuple((vote.by, vote.value) for vote in one.votes), one.disputed)
@@ -219,7 +228,7 @@ class Asked:
         disputed = sum(one for _, one in votes)
         differ = "differs" if disputed == 1 else "differ"
         differing = f"; {disputed} {differ} from what others, or a rule, said" if disputed else ""
-        rest = f"SWAN and WAN rest on {pluralize(counts.total(), 'judgment')} by {whose}{differing}."
+        rest = f"{self._resting()} rest on {pluralize(counts.total(), 'judgment')} by {whose}{differing}."
         several = [given for given, _ in votes if len(given) > 1]
         if not several:
             return (rest,)
@@ -230,6 +239,13 @@ class Asked:
             f"{pluralize(len(several), 'thing')} of {len(votes)} judged by several, {split} of them differently: "
             f"their votes are folded by --judgments {folding}.",
         )
+
+    def _resting(self) -> str:
+        """What is said to rest on judgments."""
+        shares = [measure.declaration is SHARE for measure in self._of_judgments]
+        if all(shares):
+            return "Shares of values"
+        return "Shares of values, SWAN and WAN" if any(shares) else "SWAN and WAN"
 
     def coverage(self) -> tuple[str, ...]:
         """What SWAN and WAN are made of: criteria that do not compare, and judges that are mixed."""

@@ -44,6 +44,7 @@ from scoring.measures.t_measure import T_FLAT, T_MEASURE
 from scoring.measures.tokens import COST, TOKENS_IN, TOKENS_OUT
 from scoring.measures.u_measure import U_MEASURE
 from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
+from scoring.measures.value_share import SHARE
 from scoring.measures.wan import WAN
 from topics.plug_ins import found_in, load_entry
 
@@ -64,6 +65,7 @@ OF_CONVERSATIONS = (
     CUMULATIVE_SUMMARY,
     SWAN,
     WAN,
+    SHARE,
     U_MEASURE,
     S_MEASURE,
     S_FLAT,

@@ -30,7 +30,7 @@ _DEEPEST = 20
 _LONGEST = 2000
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![\w%]))"
-    r"|(?P<name>[^\W\d][\w%-]*|%[\w%-]+)|(?P<mark>[(),=*]))"
+    r"|(?P<name>[^\W\d][\w%-]*(?:\*(?=\s*[,)]))?|%[\w%-]+)|(?P<mark>[(),=*]))"
 )
 _ADVICE = "write it as tables print it, for example GF(RATINGS, by=NMD) or SWAN(weights=linear(L=1250)), _ for a space"
 
@@ -39,9 +39,9 @@ _ADVICE = "write it as tables print it, for example GF(RATINGS, by=NMD) or SWAN(
 class Term:
     """A name with what it is taken of and its parameters.
 
-    name: letters, digits, `_`, `-` and `%`, or `*` for a product. arguments: what stands without a name, in order.
-    parameters: (name, value) pairs in the order of their names, each name once; equal terms are equal whatever order
-    they were written in.
+    name: letters, digits, `_`, `-` and `%`, before `,` and `)` also with a `*` at its end, or `*` for a product.
+    arguments: what stands without a name, in order. parameters: (name, value) pairs in the order of their names, each
+    name once; equal terms are equal whatever order they were written in.
     """
 
     name: str

@@ -319,9 +319,12 @@ def _export(
         return
     count = write_sheet(rows, sheet)
     part = f" of {total}, drawn with seed {seed}," if count < total else ""
-    click.echo(
-        f"{count} rows{part} written to {sheet}: fill in 'value' (0 to 1, n/a, or unsure), then --import it", err=True
+    valued = {bool(schema[name].values) for name in {row["criterion"] for row in rows}}
+    kinds = " or ".join(
+        words for has, words in ((False, "0 to 1"), (True, "one of those in 'question'")) if has in valued
     )
+    told = f"{pluralize(count, 'row')}{part} written to {sheet}"
+    click.echo(f"{told}: fill in 'value' ({kinds}, n/a, or unsure), then --import it", err=True)
 
 
 def _import(

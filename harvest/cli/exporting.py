@@ -99,5 +99,7 @@ def _write_scores(run: Path, chosen: Sequence[Conversation], out: Path, name: st
 
     criteria = load_schema(schema)
     judgments = Judgments.of(read_layers(run), criteria, Precedence.asked("human"))
+    if criteria[name].values:
+        raise InputError(f"{criteria[name].name} has values and no scores", advice="take a criterion with scores")
     rows = write_validation(chosen, judgments, criteria[name].name, out)
     click.echo(f"{pluralize(rows, 'score')} by people written to {out}", err=True)

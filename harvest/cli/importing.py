@@ -56,7 +56,8 @@ def command(
     `gfrc` files hold annotated transcripts as in the GFRC paper (##### M002, ### U1, ### S1 o, #L2, …); `messages`
     files hold a JSON object with "messages" on each line; `cast2022` files hold the topic trees of TREC CAsT 2022, of
     which every path from the root to a leaf becomes a trial; `dbdc` files hold dialogues whose breakdowns people
-    annotated (DBDC), one topic for all, every dialogue a trial.
+    annotated (DBDC), one topic for all, every dialogue a trial; `dialeval` files hold helpdesk dialogues with what
+    annotators said of turns and of the whole (STC-3, DialEval), every dialogue a topic.
     """
     chosen = importer(form)
     for option, advice in chosen.unused.items():

@@ -73,6 +73,6 @@ def check_judges(judges: Judges, measures: Collection[Term]) -> None:
     if judges == Judges() or any("judgments" in one.needs for one in known):
         return
     raise InputError(
-        "--schema, --judges, --judgments and --nuggets are for SWAN and WAN",
+        "--schema, --judges, --judgments and --nuggets are for SWAN, WAN and share_of",
         advice="ask for it: --measure SWAN, or --measure 'WAN(Correctness)'",
     )

@@ -66,7 +66,7 @@ def serve_page(
     """names: of criteria. people: who judges, each with a link. adjudicate: only what people judged differently, with
     what they said."""
     people = check_people(people)
-    from harvest.judging.serving.choices import scale_choices
+    from harvest.judging.serving.choices import scale_choices, value_choices
     from harvest.judging.serving.questions import questions
 
     assessed = assess_run(run, recorded, schema, nuggets=nuggets)
@@ -86,6 +86,7 @@ def serve_page(
         people,
         scale_choices(scale),
         known,
+        values={one.name: value_choices(one.values) for one in schema if one.values},
         told=told,
         port=port,
         version=version,
@@ -122,6 +123,7 @@ def serve_questions(
     told: str,
     port: int,
     seed: int,
+    values: Mapping[str, Sequence[Choice]] | None = None,
     version: str = "",
     adjudicating: bool = False,
 ) -> None:
@@ -152,6 +154,7 @@ def serve_questions(
                 people,
                 book,
                 choices=choices,
+                values=values,
                 version=version,
                 seed=seed,
                 topics=topics,

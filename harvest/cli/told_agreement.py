@@ -32,7 +32,7 @@ def tell_agreement(people: Sequence[Layer], criteria: Iterable[str]) -> None:
             who = " and ".join(printable(name, line=True) for name in one.people)
             click.echo(f"  {'':<{wide}}  {who}: {_figures(one.found)}", err=True)
     click.echo(
-        "  alpha: Krippendorff's of the scores; 1 is full agreement, 0 chance, n/a if all scores are equal", err=True
+        "  alpha: Krippendorff's of the scores or values; 1 is full agreement, 0 chance, n/a if all are equal", err=True
     )
 
 

@@ -81,6 +81,9 @@ def read_wan(declaration: Declaration, term: Term, asking: Asking, *, sets: bool
             allowed=", ".join(one.name.replace(" ", "_") for one in schema if one.level != "set"),
             advice=f"write pooled({term})",
         )
+    if criterion.values:
+        own = criterion.name.replace(" ", "_")
+        raise InputError(f"{term}: {own} has values and no scores", advice=f"write share_of({own})")
     term = Term(term.name, (Term(criterion.name.replace(" ", "_")),), term.parameters)
     return with_weights(declaration, term, asking)
 

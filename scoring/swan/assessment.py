@@ -16,7 +16,7 @@ from recordings.judgments import Target
 from scoring.nuggets import find_nuggets
 from scoring.settings import Settings
 from scoring.swan.extraction import Extractor, extract_nuggets
-from scoring.swan.item import Item, Scored, Source, dialogue_items, nugget_items, turn_items
+from scoring.swan.item import Item, Scored, Source, Valued, dialogue_items, nugget_items, turn_items
 from scoring.swan.judged import Judgments
 from scoring.swan.nugget import Nugget
 from scoring.swan.rules.rule import Sight, Verdict
@@ -75,7 +75,7 @@ class Assessment:
     proposed and that were not accepted. unsettled: by criterion, opinions that scores here rest on although other
     opinions of the same precedence differ. extractors: the authors of the nuggets, where there are several and none
     counts before the others. checks: by criterion, where models are used, every item with the score that no person gave
-    and what people said of it.
+    and what people said of it. valued: by criterion that has values, what was given, in the order of reading.
     """
 
     key: TrialKey
@@ -89,6 +89,7 @@ class Assessment:
     unsettled: Mapping[str, tuple[Opinion, ...]] = field(default_factory=lambda: MappingProxyType({}))
     extractors: tuple[str, ...] = ()
     checks: Mapping[str, tuple[Check, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    valued: Mapping[str, tuple[Valued, ...]] = field(default_factory=lambda: MappingProxyType({}))
 
     def wans(self, schema: Schema) -> dict[str, Wan]:
         """WAN^c by criterion, for those that one conversation can have: not those of sets of conversations."""
@@ -131,9 +132,10 @@ def assess(
         return Assessment(conversation.key, conversation.attempt, (), nothing, nothing, lacking=True)
     known = judgments.nuggets(conversation.trial_id, conversation.attempt, passages(conversation))
     sight = ground.sight(conversation, known, extractor)
+    said = turn_items(conversation, sight.nuggets, "user") if any(one.speaker == "user" for one in schema) else ()
     levels = {
         "nugget": nugget_items(conversation, sight.nuggets),
-        "turn": turn_items(conversation, sight.nuggets),
+        "turn": (*turn_items(conversation, sight.nuggets), *said),
         "dialogue": dialogue_items(conversation, sight.nuggets),
     }
     opinions = judgments.opinions.get((conversation.trial_id, conversation.attempt), {})
@@ -142,6 +144,7 @@ def assess(
     values: dict[str, dict[Item, float]] = {}
     unsettled: dict[str, tuple[Opinion, ...]] = {}
     checks: dict[str, tuple[Check, ...]] = {}
+    valued: dict[str, tuple[Valued, ...]] = {}
     used = 0
     for one in sorted(schema, key=lambda criterion: any(rule.needs for rule in criterion.rules)):
         if one.level == "set":
@@ -162,7 +165,9 @@ def assess(
         if judgments.beside:
             checks[one.name] = _checks(conversation, one, items[one.name], judgments, ruled)
         told = {entry.item for entry in scored[one.name]}
-        absent = {item for item, opinion in kept.items() if opinion.value is None} - told  # does not apply
+        absent = {item for item, opinion in kept.items() if opinion.absent} - told
+        if one.values:
+            valued[one.name] = tuple(_valued(item, opinion) for item, opinion in kept.items() if opinion.shares)
         items[one.name] = tuple(item for item in items[one.name] if item not in absent)
         values[one.name] = {entry.item: entry.value for entry in scored[one.name]}
     orphans = len(opinions) - used
@@ -178,6 +183,7 @@ def assess(
         unsettled={name: opinions for name, opinions in unsettled.items() if opinions},
         extractors=tuple(sorted((layer.layer.author, *layer.equals))) if layer and layer.equals else (),
         checks=checks,
+        valued=valued,
     )
 
 
@@ -233,6 +239,11 @@ def _checks(
     return tuple(found)
 
 
+def _valued(item: Item, opinion: Opinion) -> Valued:
+    votes = tuple((one.by, one.value) for one in opinion.votes if not isinstance(one.value, float))
+    return Valued(item, opinion.shares, opinion.share, votes, opinion.disputed)
+
+
 def _counts(opinion: Opinion, now: tuple[Verdict, Source, int] | None) -> bool:
     """Whether what was judged goes before what a rule says now."""
     return now is None or opinion.rank <= now[2]
@@ -245,7 +256,8 @@ def _scores(items: tuple[Item, ...], kept: Mapping[Item, Opinion], ruled: _Ruled
         if opinion is not None and _counts(opinion, now):
             if opinion.value is not None:
                 disputed = opinion.disputed or (now is not None and now[0].value != opinion.value)
-                votes = tuple((one.by, one.value) for one in opinion.votes) if len(opinion.votes) > 1 else ()
+                every = opinion.votes if len(opinion.votes) > 1 else ()
+                votes = tuple((one.by, one.value) for one in every if not isinstance(one.value, str))
                 found.append(Scored(item, opinion.value, opinion.by, disputed, share=opinion.share, votes=votes))
         elif now is not None:
             verdict, by, _ = now

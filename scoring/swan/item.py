@@ -1,7 +1,7 @@
 """Items: what a criterion scores, with where it stands, and the score it got from whom.
 
     nugget_items(…)   the system nuggets of types F and O, one item each
-    turn_items(…)     exactly one item for each system turn
+    turn_items(…)     exactly one item for each system turn, and for each user turn
     dialogue_items(…) one item for the conversation as a whole
 
 [SWAN] §3 lets the score of a turn stand on its first nugget and gives the others 0; that would divide by their
@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from recordings.conversation import Conversation
 from scoring.swan.nugget import Nugget
 from scoring.words import passages
 
-__all__ = ["Item", "Scored", "Source", "dialogue_items", "nugget_items", "turn_items"]
+__all__ = ["Item", "Scored", "Source", "Valued", "dialogue_items", "nugget_items", "turn_items"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,19 @@ class Scored:
         return tuple(source for source, _ in self.votes) or (self.by,)
 
 
+@dataclass(frozen=True, slots=True)
+class Valued:
+    """An item with the shares of the judges that gave it each value; they sum to 1, and a value without any is not
+    there. share, votes: as of `Scored`. disputed: somebody else gave another value.
+    """
+
+    item: Item
+    shares: tuple[tuple[str, float], ...]
+    share: float
+    votes: tuple[tuple[Source, str | None], ...]
+    disputed: bool
+
+
 def nugget_items(conversation: Conversation, nuggets: Sequence[Nugget]) -> tuple[Item, ...]:
     """The system nuggets of types F and O as items, in reading order."""
     last = _last_turn(conversation)
@@ -85,8 +99,11 @@ def nugget_items(conversation: Conversation, nuggets: Sequence[Nugget]) -> tuple
     )
 
 
-def turn_items(conversation: Conversation, nuggets: Sequence[Nugget]) -> tuple[Item, ...]:
-    """One item for each system turn, also one without nuggets or words; positions are those of the last words."""
+def turn_items(
+    conversation: Conversation, nuggets: Sequence[Nugget], speaker: Literal["system", "user"] = "system"
+) -> tuple[Item, ...]:
+    """One item for each turn of the speaker; positions are those of the last words. A system turn may be without
+    nuggets or words; a user turn without words is where nobody spoke, and is none."""
     last = _last_turn(conversation)
     own = [one for one in nuggets if one.speaker == "system" and one.type != "E"]
     return tuple(
@@ -98,9 +115,10 @@ def turn_items(conversation: Conversation, nuggets: Sequence[Nugget]) -> tuple[I
             passage.last_position,
             sum(one.turn < passage.turn for one in own),
             passage.turn == last,
+            speaker,
         )
         for passage in passages(conversation)
-        if passage.speaker == "system"
+        if passage.speaker == speaker and (speaker == "system" or passage.text)
     )
 
 

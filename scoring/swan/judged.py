@@ -24,7 +24,7 @@ from recordings.wanted import HELD
 from scoring.swan.extraction import RULES
 from scoring.swan.item import Source
 from scoring.swan.nugget import Candidate, Nugget, place_nuggets
-from scoring.swan.schema import Schema
+from scoring.swan.schema import Criterion, Schema
 from scoring.swan.votes import USUAL, Given, Opinion, fold
 from scoring.words import Passage
 from topics.errors import InputError, Place
@@ -152,7 +152,9 @@ class Judgments:
                     continue
                 target = Target.of_dialogue(judgment) if criterion.level == "dialogue" else Target.of(judgment)
                 silent = judgment.value == UNSURE or judgment.unjudged
-                given = None if silent else Given(_score(judgment, place), by, rank, place, layer.adjudicates)
+                given = (
+                    None if silent else Given(_said_of(judgment, criterion, place), by, rank, place, layer.adjudicates)
+                )
                 if judgment.unjudged:
                     unjudged[layer.author, judgment.unjudged] += 1
                 if target is not None and criterion.level != "set":
@@ -344,10 +346,19 @@ def _name(layer: Layer) -> str:
     return layer.path.rpartition("/")[2]
 
 
-def _score(judgment: Judgment, place: Place) -> float | None:
+def _said_of(judgment: Judgment, criterion: Criterion, place: Place) -> float | str | None:
+    """The score, or of a criterion with values the value. Raises RunError."""
     value = judgment.value
     if value is None:
         return None
+    if criterion.values:
+        if value not in criterion.value_names:
+            raise RunError(
+                f"the value for {judgment.criterion} is {str(value)[:40]!r}",
+                place=place,
+                allowed=f"{', '.join(criterion.value_names)}, or null where the criterion does not apply",
+            )
+        return str(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
         raise RunError(
             f"the score for {judgment.criterion} is {str(value)[:40]!r}",

@@ -29,10 +29,13 @@ from topics.text_file import decode
 __all__ = ["PLACELESS", "SAMPLINGS", "Criterion", "Schema", "load_schema", "shipped_schemas"]
 
 _STEERING = re.compile(r"[(),=*]")
+_VALUE = re.compile(r"[^\W\d][\w%-]{0,39}\*?")
 Level = Literal["nugget", "turn", "dialogue", "set"]
 PLACELESS = ("dialogue", "set")
 """Levels of what has no position in a conversation: each thing weighs 1."""
 JUDGES = ("human", "model")
+_NO_VALUES = ("unsure", "na", "all")
+_MOST_VALUES = 9  # each has a digit on the page
 # `--criterion all`; what judgments that are no scores are called
 _RESERVED = ("all", "extraction", "gold", "held", "nugget", "wanted")
 
@@ -52,10 +55,12 @@ SAMPLINGS: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """One criterion. number: from 0. level: what is scored: each `nugget`, each system `turn`, each `dialogue` as a
-    whole, or once the `set` of all conversations of a system on a topic. types: of the nuggets (`F`, `O`), () for other
-    levels. judges: `human`, `model`, those that may score it. rules: the rules that can; set_rules: those that score a
-    set. weight: CW. weighting: NW; a dialogue and a set have no position and weigh 1.
+    """One criterion. number: from 0. level: what is scored: each `nugget`, each `turn` of the speaker, each `dialogue`
+    as a whole, or once the `set` of all conversations of a system on a topic. types: of the nuggets (`F`, `O`), () for
+    other levels. judges: `human`, `model`, those that may score it. rules: the rules that can; set_rules: those that
+    score a set. weight: CW. weighting: NW; a dialogue and a set have no position and weigh 1. speaker: whose turns;
+    other levels look at what the system said. values: where it has no scores but values without an order, each with its
+    meaning; then it is in no WAN, and the share of each value is taken.
     """
 
     number: int
@@ -69,10 +74,21 @@ class Criterion:
     weight: float = 1.0
     weighting: Weighting = Uniform()  # noqa: RUF009  a frozen value without fields
     set_rules: tuple[SetRule, ...] = ()
+    speaker: Literal["system", "user"] = "system"
+    values: tuple[tuple[str, str], ...] = ()
 
     def takes(self, item: Item) -> bool:
-        """Whether an item of the criterion's level is of a type it looks at."""
-        return self.level != "nugget" or item.type in self.types
+        """Whether an item of the criterion's level is of a speaker and a type it looks at."""
+        return item.speaker == self.speaker and (self.level != "nugget" or item.type in self.types)
+
+    @property
+    def value_names(self) -> tuple[str, ...]:
+        """The values it can have, () where it has scores."""
+        return tuple(name for name, _ in self.values)
+
+    def value_of(self, text: str) -> str | None:
+        """The value that is written so, in whatever case; None where there is none."""
+        return next((name for name in self.value_names if name.casefold() == text.strip().casefold()), None)
 
     @property
     def silences(self) -> tuple[str, ...]:
@@ -131,6 +147,8 @@ class _CriterionFile(StrictModel):
     scorers: tuple[str, ...]
     weight: float = Field(default=1.0, ge=0, le=1e6)
     weighting: str = Field(default="uniform", max_length=200)
+    speaker: Literal["system", "user"] = "system"
+    values: dict[str, str] | None = None
 
 
 class _SchemaFile(StrictModel):
@@ -214,6 +232,7 @@ def _criterion(document: Document, loc: Loc, one: _CriterionFile) -> Criterion:
             set_rules.append(rule)
         else:
             rules.append(rule)
+    _check_values(document, loc, one)
     types = {"F": ("F",), "O": ("O",), "both": ("F", "O"), None: ()}[one.nuggets]
     return Criterion(
         number=one.number,
@@ -227,7 +246,41 @@ def _criterion(document: Document, loc: Loc, one: _CriterionFile) -> Criterion:
         weight=one.weight,
         weighting=weighting,
         set_rules=tuple(set_rules),
+        speaker=one.speaker,
+        values=tuple((one.values or {}).items()),
     )
+
+
+def _check_values(document: Document, loc: Loc, one: _CriterionFile) -> None:
+    """What is judged by values, and what a user says, is for people alone: no rule and no prompt knows of either."""
+    people_alone = [
+        name for name, used in (("values", one.values is not None), ("speaker", one.speaker == "user")) if used
+    ]
+    if one.speaker == "user" and one.level != "turn":
+        raise document.error((*loc, "speaker"), "speaker: what the user says is judged by turns", allowed="level: turn")
+    if people_alone and tuple(one.scorers) != ("human",):
+        raise document.error(
+            (*loc, "scorers"), f"scorers: a criterion with {people_alone[0]} is for people", allowed="[human]"
+        )
+    if one.values is None:
+        return
+    if one.level == "set":
+        raise document.error((*loc, "values"), "values: a set of conversations has a score", allowed="another level")
+    for key, usual in (("weight", 1.0), ("weighting", "uniform")):
+        if getattr(one, key) != usual:
+            raise document.error((*loc, key), f"{key}: shares of values are not weighted", advice="leave it out")
+    names = [name.casefold() for name in one.values]
+    if not 2 <= len(set(names)) == len(names) <= _MOST_VALUES:
+        raise document.error(
+            (*loc, "values"), "values: these cannot be told apart", allowed=f"2 to {_MOST_VALUES} different names"
+        )
+    for name in one.values:
+        if not _VALUE.fullmatch(name) or name.casefold() in _NO_VALUES:
+            raise document.error(
+                (*loc, "values", name),
+                f"values: {name[:40]!r} cannot be the name of a value",
+                allowed="a letter, then letters, digits, _, - and %, also with a * at the end; not unsure, na, all",
+            )
 
 
 _END = ".yaml"

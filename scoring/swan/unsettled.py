@@ -59,5 +59,5 @@ def _differing(found: list[tuple[str, Opinion]], judgments: Judgments) -> RunErr
     )
 
 
-def _said(value: float | None) -> str:
-    return "n/a" if value is None else f"{value:g}"
+def _said(value: float | str | None) -> str:
+    return "n/a" if value is None else value if isinstance(value, str) else f"{value:g}"

@@ -28,11 +28,12 @@ FOLDINGS = (USUAL, _MEAN, _MAJORITY, _ADJUDICATED)
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What one author says of one thing. value: a score in [0, 1], or None for "does not apply". rank: its place in the
+    """What one author says of one thing. value: a score in [0, 1], or one of the criterion's values, or None for "does
+    not apply". rank: its place in the
     precedence. place: where it stands. adjudicates: its author saw what others had said, and decided between them.
     """
 
-    value: float | None
+    value: float | str | None
     by: Source
     rank: int
     place: Place
@@ -45,7 +46,8 @@ class Opinion:
     for, in (0, 1]; 1 without a score. by: the first of those who voted. disputed: another source that could have been
     used gave another value; who revises a judgment of one's own disputes nothing. rank: its place in the precedence.
     votes: all that count, by author. equals: the votes that none counts before another of, though they differ; ()
-    where they were folded.
+    where they were folded. shares: by a criterion that has values, each that was given with the share of the votes that
+    name one, and `value` is None.
     """
 
     value: float | None
@@ -55,6 +57,12 @@ class Opinion:
     votes: tuple[Given, ...]
     share: float = 1.0
     equals: tuple[Given, ...] = ()
+    shares: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def absent(self) -> bool:
+        """Whether it says that the criterion does not apply."""
+        return self.value is None and not self.shares
 
 
 def named_judge(folding: str) -> tuple[str, str]:
@@ -77,16 +85,15 @@ def fold(given: Collection[Given], folding: str) -> Opinion | None:
     votes = tuple(sorted((one for one in used if one.rank == rank), key=lambda one: (one.by.kind, one.by.author)))
     said = {one.value for one in votes}
     disputed = len({one.value for one in given}) > 1
-    if len(said) == 1:
-        return Opinion(votes[0].value, votes[0].by, disputed, rank, votes)
-    if folding == _ADJUDICATED:
-        return Opinion(votes[0].value, votes[0].by, disputed, rank, votes, equals=votes)
-    counted = _most(votes) if folding == _MAJORITY else votes
-    scores = [one.value for one in counted if one.value is not None]
-    if not scores:
-        return Opinion(None, votes[0].by, disputed, rank, votes)
-    share = 1.0 if folding == _MEAN else len(scores) / len(counted)
-    return Opinion(math.fsum(scores) / len(scores), votes[0].by, disputed, rank, votes, share)
+    unsettled = votes if len(said) > 1 and folding == _ADJUDICATED else ()
+    counted = votes[:1] if unsettled or len(said) == 1 else _most(votes) if folding == _MAJORITY else votes
+    scores = [one.value for one in counted if isinstance(one.value, float)]
+    named = [one.value for one in counted if isinstance(one.value, str)]
+    value = math.fsum(scores) / len(scores) if scores else None
+    shares = tuple((name, count / len(named)) for name, count in sorted(Counter(named).items()))
+    applies = len(scores) + len(named)
+    share = 1.0 if folding == _MEAN or not applies else applies / len(counted)
+    return Opinion(value, votes[0].by, disputed, rank, votes, share, unsettled, shares)
 
 
 def _without(used: Sequence[Given], referees: Sequence[Given]) -> list[Given]:

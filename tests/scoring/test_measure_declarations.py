@@ -12,6 +12,7 @@ from harvest.tables.measure_tables import every_measure, markdown
 from scoring.catalogue import understand
 from scoring.library import OF_CONVERSATIONS
 from scoring.measure import Declaration
+from scoring.measures.value_share import SHARE
 from scoring.notation import parse
 from scoring.settings import Settings
 from scoring.swan.schema import load_schema
@@ -33,7 +34,8 @@ def by_name(one: Declaration) -> str:
 
 @pytest.mark.parametrize("one", ASKABLE, ids=by_name)
 def test_the_example_of_every_measure_can_be_asked_for_as_it_stands(one: Declaration) -> None:
-    made = understand(parse(one.example), Settings(), load_topics("fairweb-45"), load_schema("sakai-2023"))
+    schema = load_schema("dialeval-nuggets" if one is SHARE else "sakai-2023")
+    made = understand(parse(one.example), Settings(), load_topics("fairweb-45"), schema)
     assert one in (made[-1].form, made[-1].declaration)
     assert made[-1].term == parse(one.example)
 

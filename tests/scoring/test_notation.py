@@ -74,6 +74,7 @@ def test_any_text_is_read_or_refused_with_one_clear_error(text: str) -> None:
         ("SWAN(weights=linear(L=9) * last_turn, schema=own)", "SWAN(schema=own, weights=linear(L=9)*last_turn)"),
         ("R()", "R"),
         ("f(-1e-3)", "f(-0.001)"),
+        ("f(a* , b*,c *d)", "f(a*, b*, c*d)"),
     ],
 )
 def test_there_is_one_way_to_write_a_measure(text: str, written: str) -> None:
@@ -91,7 +92,7 @@ def test_there_is_one_way_to_write_a_measure(text: str, written: str) -> None:
         ("R + 1", 3, "'+' is not allowed"),
         ("f(1e999)", 3, "too large"),
         ("f(12abc)", 3, "'1' is not allowed"),
-        ("f(a*)", 5, "a name or a number is missing"),
+        ("f(a**)", 5, "a name or a number is missing"),
         ("f(a*2)", 6, "a number is not a factor"),
         ("f(" * 30 + ")" * 30, 43, "more than 20 deep"),
     ],

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harvest.judging.serving.choices import scale_choices
+from harvest.judging.serving.choices import scale_choices, value_choices
 from harvest.judging.serving.desk import Desk
 from harvest.judging.serving.questions import Question, Same, questions
 from harvest.judging.serving.serving import bind, make_links, serve
@@ -37,7 +37,8 @@ def desk_of(
     run: Path, book: DecisionBook, criteria: Sequence[str], people: Sequence[str] = PEOPLE, schema: str = "sakai-2023"
 ) -> Desk:
     choices = scale_choices((0.0, 0.5, 1.0))
-    return Desk(run, asked_of(run, criteria, schema=schema), people, book, choices=choices)
+    values = {one.name: value_choices(one.values) for one in load_schema(schema) if one.values}
+    return Desk(run, asked_of(run, criteria, schema=schema), people, book, choices=choices, values=values)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from recordings.json_text import Json
 from recordings.judgments import UNSURE
 
-__all__ = ["PAIR_CHOICES", "Choice", "scale_choices"]
+__all__ = ["PAIR_CHOICES", "Choice", "scale_choices", "value_choices"]
 
 _WORDS = {0.0: "no", 0.5: "partly", 1.0: "yes"}
 _CANNOT_TELL = "unsure – I cannot tell"
+_ABSENT = "n/a – it does not apply here"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,16 @@ def scale_choices(scale: Sequence[float]) -> tuple[Choice, ...]:
         Choice(str(key), value, f"{value:g} – {_WORDS[value]}" if value in _WORDS else f"{value:g}")
         for key, value in enumerate(map(float, scale), 1)
     )
-    return (*scores, Choice("0", None, "n/a – it does not apply here"), Choice("U", UNSURE, _CANNOT_TELL))
+    return (*scores, Choice("0", None, _ABSENT), Choice("U", UNSURE, _CANNOT_TELL))
+
+
+def value_choices(values: Sequence[tuple[str, str]]) -> tuple[Choice, ...]:
+    """values: at most nine, each with its meaning."""
+    named = (
+        Choice(str(key), name, f"{name} – {meaning}" if meaning else name)
+        for key, (name, meaning) in enumerate(values, 1)
+    )
+    return (*named, Choice("0", None, _ABSENT), Choice("U", UNSURE, _CANNOT_TELL))
 
 
 PAIR_CHOICES = (

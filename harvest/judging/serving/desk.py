@@ -53,8 +53,9 @@ class _Person:
 
 
 class Desk:
-    """run: the folder of the decisions. choices: what can be decided. version: of the guideline. seed: of the orders.
-    topics: by id. adjudicating: people see what others said, and give their reason.
+    """run: the folder of the decisions. choices: what can be decided; values: by the criteria that have choices of
+    their own. version: of the guideline. seed: of the orders. topics: by id. adjudicating: people see what others said,
+    and give their reason.
     """
 
     def __init__(
@@ -65,13 +66,15 @@ class Desk:
         book: DecisionBook,
         *,
         choices: Sequence[Choice],
+        values: Mapping[str, Sequence[Choice]] | None = None,
         version: str = "",
         seed: int = 0,
         topics: Mapping[str, Topic] | None = None,
         adjudicating: bool = False,
     ) -> None:
         self._run, self._book, self._version = run, book, version
-        self._choices, self._topics, self._adjudicating = tuple(choices), topics or {}, adjudicating
+        self._choices, self._values = tuple(choices), values or {}
+        self._topics, self._adjudicating = topics or {}, adjudicating
         self._asked = {one.id: one for one in asked}
         self._places = {key_of(Judgment(about, one.criterion, None)): one.id for one in asked for about in one.about}
         self._known: dict[str, tuple[str, str, Json]] = {}  # what was said under an id: by whom, of what
@@ -88,7 +91,7 @@ class Desk:
             "person": name,
             "key": content_hash("harvest-page", [str(self._run.resolve()), name], size=8),
             "criteria": texts,
-            "choices": [[one.key, one.value, one.words] for one in self._choices],
+            "choices": {one: [[each.key, each.value, each.words] for each in self._choices_of(one)] for one in texts},
             "questions": [[one, self._asked[one].criterion] for one in person.order],
             "states": {one: list(state) for one, state in person.states.items()},
             "made": [[decision, question] for decision, question in person.made.items()],
@@ -123,7 +126,7 @@ class Desk:
         if set(sent) != {"id", "question", "value", "note"}:
             raise Unacceptable(400, "a decision has id, question, value and note, and nothing else")
         known, question, note = _id(sent["id"]), self._question(sent["question"]), sent["note"]
-        value = self._value(sent["value"])
+        value = self._value(sent["value"], question.criterion)
         if not isinstance(note, str) or len(note) > LONGEST_NOTE:
             raise Unacceptable(400, f"a note is text of at most {LONGEST_NOTE} characters")
         if self._adjudicating and not note.strip():
@@ -201,12 +204,16 @@ class Desk:
             raise Unacceptable(404, "there is no such question here: the page was made for another run; open it again")
         return found
 
-    def _value(self, value: Json) -> Json:
+    def _choices_of(self, criterion: str) -> Sequence[Choice]:
+        return self._values.get(criterion, self._choices)
+
+    def _value(self, value: Json, criterion: str) -> Json:
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        for one in self._choices:
+        choices = self._choices_of(criterion)
+        for one in choices:
             if value == one.value and (number if isinstance(one.value, float) else type(value) is type(one.value)):
                 return one.value
-        raise Unacceptable(400, f"a value is one of {', '.join(json.dumps(one.value) for one in self._choices)}")
+        raise Unacceptable(400, f"a value is one of {', '.join(json.dumps(one.value) for one in choices)}")
 
     def summary(self) -> Iterable[str]:
         """How much each person has done, one sentence each."""

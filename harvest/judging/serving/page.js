@@ -195,8 +195,10 @@
     document.documentElement.dataset.done = String(done);
   };
 
+  const choices = () => work.choices[work.questions[place][1]];
+
   const drawChoices = (state) => {
-    const found = work.choices.map(([key, value, words]) => {
+    const found = choices().map(([key, value, words]) => {
       const input = made("input", "");
       input.type = "radio";
       input.name = "value";
@@ -372,7 +374,7 @@
     z: ["undo the last decision", undo],
     j: ["jump to a number, or to what you were unsure of", jump],
     c: ["show what is covered", lift],
-    "?": ["this list", () => at("keys").showModal()],
+    "?": ["this list", () => openKeys()],
   };
 
   const choose = (key) => {
@@ -384,12 +386,17 @@
 
   const listKeys = () => {
     const rows = [
-      ...work.choices.map(([key, , words]) => [key, words]),
+      ...choices().map(([key, , words]) => [key, words]),
       ["Enter", "save, and go on to the next open decision"],
       ["← →", "back and forth, without deciding"],
       ...Object.entries(KEYS).map(([key, [words]]) => [key.toUpperCase(), words]),
     ];
     at("list").replaceChildren(...rows.flatMap(([key, words]) => [made("dt", "", made("kbd", "", key)), made("dd", "", words)]));
+  };
+
+  const openKeys = () => {
+    listKeys();
+    at("keys").showModal();
   };
 
   const single = () => localStorage.getItem("harvest-single-keys") !== "off";
@@ -458,7 +465,6 @@
     at("who").textContent = work.person + (work.adjudicating ? ", deciding where people differ" : "");
     at("note-label").textContent = work.adjudicating ? "Your reason" : "Note (optional)";
     at("note").required = work.adjudicating;
-    listKeys();
     tellProgress();
     const again = work.questions.findIndex((one) => one[0] === known);
     if (again < 0) goOpen(0); else { place = again; show(false); }
@@ -473,7 +479,7 @@
   at("open").addEventListener("click", () => goOpen(place + 1));
   at("undo").addEventListener("click", undo);
   at("jump").addEventListener("click", jump);
-  at("help").addEventListener("click", () => at("keys").showModal());
+  at("help").addEventListener("click", openKeys);
   at("jump-form").addEventListener("submit", (event) => {
     event.preventDefault();
     at("jumper").close();

@@ -98,6 +98,8 @@ def _of_turn(row: Row, trials: Mapping[tuple[str, int], Conversation], same: Sam
     else:
         read = [one for one in conversation.turns if not turn or one.number <= turn]
         words: list[Json] = [[one.said, one.reply.answer.text if one.reply else None] for one in read]
+        if row.get("speaker") == "user":  # trials may be answered in different ways
+            words[-1] = [read[-1].said, None]
         own: list[Json] = [trial, attempt] if same == "trial" else []
         asked += [words, turn, start, end, own]
     return Question(
@@ -143,7 +145,7 @@ def _told(conversation: Conversation, question: Question) -> list[Json]:
             break
         asked = turn.number == question.turn
         found.append(_side("user", turn.number, turn.said, question, asked and question.speaker == "user"))
-        if turn.reply is not None:
+        if turn.reply is not None and not (asked and question.speaker == "user"):
             text = turn.reply.answer.text
             found.append(_side("system", turn.number, text, question, asked and question.speaker == "system"))
     return found

@@ -44,5 +44,6 @@ def _key(row: Row) -> Key:
 
 
 def _vote(judgment: Judgment) -> str:
-    value = "n/a" if judgment.value is None else f"{judgment.value:g}"
+    said = judgment.value
+    value = "n/a" if said is None else said if isinstance(said, str) else f"{said:g}"
     return f"{value} ({judgment.note})" if judgment.note else value

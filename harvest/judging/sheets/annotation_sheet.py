@@ -10,15 +10,16 @@ write_sheet(rows, path)        as `.csv` or `.jsonl`, by the ending of the path
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING
 
 from harvest.judging.sheets.pair_sheet import transcript
 from harvest.judging.sheets.sheet_file import Row, write_rows
-from recordings.conversation import Conversation
+from recordings.conversation import Conversation, Turn
 from scoring.swan.assessment import Assessment
+from scoring.swan.item import Item
 from scoring.swan.schema import Criterion
 from topics.identity import content_hash
 
@@ -34,6 +35,7 @@ __all__ = [
     "set_id",
     "sheet_rows",
     "shuffle_rows",
+    "sides",
     "write_sheet",
 ]
 
@@ -84,10 +86,12 @@ def counts(assessed: Sequence[Assessed], criteria: Iterable[Criterion]) -> dict[
 def sheet_rows(assessed: Sequence[Assessed], criterion: Criterion) -> Iterator[Row]:
     """The rows of one criterion in the order of the conversations; for sets one for each system and topic.
 
-    `said` is the user turn before, `text` what is to be scored, `context` the words around it where it is a part of a
-    turn; a whole conversation is told as in a sheet of pairs. `trial` is its number; `id` the trial's identity.
+    `said` is what the other side said before, `text` what is to be scored, `context` the words around it where it is a
+    part of a turn; a whole conversation is told as in a sheet of pairs. `trial` is its number; `id` the trial's
+    identity.
     """
-    asked = {"criterion": criterion.name, "question": criterion.question}
+    meanings = "; ".join(f"{name}: {meaning}" if meaning else name for name, meaning in criterion.values)
+    asked = {"criterion": criterion.name, "question": " – ".join(filter(None, (criterion.question, meanings)))}
     if criterion.level == "set":
         sets: dict[tuple[str, str], list[Conversation]] = {}
         for one in assessed:
@@ -112,8 +116,7 @@ def sheet_rows(assessed: Sequence[Assessed], criterion: Criterion) -> Iterator[R
                     "id": one.conversation.trial_id,
                 }
                 continue
-            turn = replies[item.turn]
-            text = turn.reply.answer.text if turn.reply else ""
+            said, text = sides(replies, item)
             part = {} if item.start < 0 else {"start": str(item.start), "end": str(item.end)}
             yield {
                 **asked,
@@ -122,7 +125,7 @@ def sheet_rows(assessed: Sequence[Assessed], criterion: Criterion) -> Iterator[R
                 "trial": str(key.trial),
                 "turn": str(item.turn),
                 "speaker": item.speaker,
-                "said": turn.said,
+                "said": said,
                 "text": text[item.start : item.end] if part else text,
                 "context": _context(text, item.start, item.end) if part else "",
                 "type": item.type,
@@ -131,6 +134,15 @@ def sheet_rows(assessed: Sequence[Assessed], criterion: Criterion) -> Iterator[R
                 "id": one.conversation.trial_id,
                 **part,
             }
+
+
+def sides(turns: Mapping[int, Turn], item: Item) -> tuple[str, str]:
+    """What the other side said before, and what the item's speaker said there. turns: by number."""
+    turn = turns[item.turn]
+    if item.speaker == "user":
+        before = turns.get(item.turn - 1)
+        return before.reply.answer.text if before is not None and before.reply else "", turn.said
+    return turn.said, turn.reply.answer.text if turn.reply else ""
 
 
 def _context(text: str, start: int, end: int) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from recordings.judgments import Judgment, Layer
+from recordings.judgments import UNSURE, Judgment, Layer
 from scoring.annotations.agreement import Agreement, agreement
 
 __all__ = ["Among", "Key", "agreements", "compare_with_earlier", "key_of", "newest_judgments", "people_means"]
@@ -80,16 +80,18 @@ def agreements(layers: Iterable[Layer], criteria: Iterable[str]) -> tuple[Among,
     for layer in layers:
         if not layer.adjudicates:  # who saw what the others said does not agree with them by judging
             mine.setdefault(layer.author, []).append(layer)
-    said: dict[str, dict[Key, dict[str, float | None]]] = {name: {} for name in criteria}
+    said: dict[str, dict[Key, dict[str, float | str | None]]] = {name: {} for name in criteria}
     for author, own in mine.items():
         for key, judgment in newest_judgments(own).items():
             value = judgment.value
-            if judgment.criterion in said and (value is None or isinstance(value, (int, float))):
+            if judgment.criterion not in said or value == UNSURE:
+                continue
+            if value is None or isinstance(value, (int, float, str)):
                 said[judgment.criterion].setdefault(key, {})[author] = value
     return tuple(one for name, rows in said.items() for one in _among(name, rows))
 
 
-def _among(criterion: str, rows: Mapping[Key, Mapping[str, float | None]]) -> Iterator[Among]:
+def _among(criterion: str, rows: Mapping[Key, Mapping[str, float | str | None]]) -> Iterator[Among]:
     shared = {key: row for key, row in rows.items() if len(row) > 1}
     everybody = sorted({author for row in shared.values() for author in row})
     groups = [tuple(everybody), *(combinations(everybody, 2) if len(everybody) > 2 else ())]

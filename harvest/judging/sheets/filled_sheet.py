@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 
-from harvest.judging.sheets.annotation_sheet import COLUMNS, OPEN_COLUMNS, Assessed, set_id
+from harvest.judging.sheets.annotation_sheet import COLUMNS, OPEN_COLUMNS, Assessed, set_id, sides
 from harvest.judging.sheets.pair_sheet import transcript
 from harvest.judging.sheets.sheet_file import LONGEST_CELL, Given, read_rows, taken_back, writable
 from recordings.json_text import Json
@@ -60,8 +60,8 @@ def read_sheet(
             empty += any(row.cells.values())
             notes += bool(row.get("note"))
             continue
-        value = _value(row)
         criterion = _criterion(row, schema)
+        value = _value(row, criterion)
         if reasons and not row.get("note"):
             raise row.error("note", "this decision has no reason", advice="say in 'note' why it is so")
         about: Mapping[str, str | int]
@@ -125,7 +125,8 @@ def _target(row: Given, criterion: Criterion, by_trial: Mapping[tuple[str, int],
     items = one.assessment.items[criterion.name]
     item = next((item for item in items if (item.turn, item.start, item.end) == (turn, start, end)), None)
     if item is None or row.get("speaker") not in ("", item.speaker):
-        what = f"turn {turn} has no reply here" if whole else f"no nugget {criterion.name} looks at has this span"
+        missing = "no user turn" if criterion.speaker == "user" else "no reply"
+        what = f"turn {turn} has {missing} here" if whole else f"no nugget {criterion.name} looks at has this span"
         raise row.error(
             "turn" if whole else "start", what, advice="export the sheet again: its rows must stay as they are"
         )
@@ -139,8 +140,7 @@ def _target(row: Given, criterion: Criterion, by_trial: Mapping[tuple[str, int],
 def _words(one: Assessed, item: Item) -> str:
     if not item.turn:
         return writable(transcript(one.conversation))
-    turn = next(turn for turn in one.conversation.turns if turn.number == item.turn)
-    text = turn.reply.answer.text if turn.reply else ""
+    _, text = sides({turn.number: turn for turn in one.conversation.turns}, item)
     return writable(text if item.start < 0 else text[item.start : item.end])
 
 
@@ -154,12 +154,21 @@ def _same(cell: str, words: str) -> bool:
     return False
 
 
-def _value(row: Given) -> Json:
+def _value(row: Given, criterion: Criterion) -> Json:
     text = row.get("value")
     if text.lower() in _ABSENT:
         return None
     if text.lower() == UNSURE:
         return UNSURE
+    if criterion.values:
+        named = criterion.value_of(taken_back(text))
+        if named is None:
+            raise row.error(
+                "value",
+                f"value: {text[:40]!r} is no value of {criterion.name}",
+                allowed=f"{', '.join(criterion.value_names)}, n/a, unsure, or nothing to leave it out",
+            )
+        return named
     value = float(text.replace(",", ".")) if _SCORE.fullmatch(text) else -1.0
     if not 0 <= value <= 1:
         raise row.error("value", f"value: {text[:40]!r} is not a score", allowed=_VALUE)

@@ -49,6 +49,7 @@ def test_each_format_declares_what_it_leaves_unused() -> None:
         "messages": {"trial"},
         "cast2022": {"trial", "topic"},
         "dbdc": {"trial"},
+        "dialeval": {"trial", "topic"},
     }
 
 

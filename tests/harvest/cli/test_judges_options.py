@@ -107,5 +107,5 @@ def test_without_swan_the_options_would_change_nothing_and_are_refused(run: Path
     for options in (("--judges", "human"), ("--judgments", "majority"), ("--schema", "dialeval-quality")):
         done = harvest(*command, run, *options)
         assert done.returncode == 2
-        assert "are for SWAN and WAN" in done.stderr
+        assert "are for SWAN, WAN and share_of" in done.stderr
     assert harvest(*command, run, "-m", WAN, "--judges", "cats").returncode == 2

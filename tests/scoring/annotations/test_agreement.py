@@ -24,6 +24,24 @@ def test_the_alpha_of_four_observers_of_interval_data_is_as_printed_in_krippendo
     assert (found.things, found.scored) == (11, 11)  # the twelfth was judged by one observer alone
 
 
+def test_the_alpha_of_values_without_an_order_is_that_of_nominal_data_as_printed_in_krippendorff_2011() -> None:
+    four = ("123321412...", "1233224125.3", ".3332342251.", "12332441251.")
+    units = [[f"v{one[i]}" for one in four if one[i] != "."] for i in range(12)]
+    found = agreement(units)
+    assert round(found.alpha, 3) == 0.743
+    assert (found.things, found.scored) == (11, 11)
+
+
+def test_of_two_values_alpha_and_its_interval_are_those_of_scores_of_0_and_1() -> None:
+    rng = np.random.default_rng(3)
+    truth = rng.integers(0, 2, 60)
+    rows = [[float(one), float(one if rng.random() < 0.8 else 1 - one)] for one in truth]
+    units = [i // 2 for i in range(60)]
+    scores, values = agreement(rows, units), agreement([["no" if one else "yes" for one in row] for row in rows], units)
+    assert (values.alpha, values.low, values.high) == pytest.approx((scores.alpha, scores.low, scores.high), abs=1e-12)
+    assert values.equal == scores.equal
+
+
 def test_of_scores_of_0_and_1_it_is_the_alpha_of_binary_data_as_printed_in_krippendorff_2011() -> None:
     """Two observers, ten articles, binary data: 0.095."""
     one, two = "0 1 0 0 0 0 0 0 1 0", "1 1 1 0 0 1 0 0 0 0"

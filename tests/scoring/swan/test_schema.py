@@ -28,6 +28,18 @@ criteria:
 """
 
 
+VALUES = """format: harvest-schema/1
+name: mine
+criteria:
+  - number: 3
+    name: Clear
+    level: turn
+    speaker: user
+    values: {yes: good, no: bad}
+    scorers: [human]
+"""
+
+
 def written(tmp_path: Path, text: str) -> Path:
     path = tmp_path / "mine.yaml"
     path.write_text(text, encoding="utf-8")
@@ -40,7 +52,7 @@ def test_the_20_plus_1_criteria_of_table_1_of_swan_come_with_harvest_under_their
     assert [one.number for one in schema] == list(range(21))
     assert all(one.sampling in SAMPLINGS and one.question and one.judges for one in schema)
     assert all(one.weight == 1 and one.weighting == Uniform() for one in schema)
-    assert shipped_schemas() == ("dialeval-quality", "sakai-2023", "sakai-2023-rules")
+    assert shipped_schemas() == ("dialeval-nuggets", "dialeval-quality", "sakai-2023", "sakai-2023-rules")
 
 
 def test_a_criterion_is_found_by_name_or_number_and_a_near_miss_is_named() -> None:
@@ -111,6 +123,39 @@ def test_what_is_wrong_with_a_schema_is_said_with_line_and_column(
         load_schema(path)
     assert str(raised.value).startswith(f"{path}:{where}: ")
     assert what in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "where", "what"),
+    [
+        ("level: turn", "level: dialogue", "7:14", "what the user says is judged by turns"),
+        ("[human]", "[human, model]", "9:14", "is for people"),
+        ("[human]", "[label]", "9:14", "is for people"),
+        ("{yes: good, no: bad}", "{yes: good}", "8:13", "cannot be told apart"),
+        ("{yes: good, no: bad}", "{yes: good, Yes: bad}", "8:13", "cannot be told apart"),
+        ("{yes: good, no: bad}", "{yes: good, unsure: bad}", "8:33", "cannot be the name of a value"),
+        ("{yes: good, no: bad}", "{yes: good, 1: bad}", "8:", "values"),
+        ("{yes: good, no: bad}", "{yes: good, 'a b': bad}", "8:32", "cannot be the name of a value"),
+        ("[human]", "[human]\n    weight: 2", "10:13", "shares of values are not weighted"),
+    ],
+)
+def test_what_is_wrong_with_the_values_of_a_criterion_is_said_with_line_and_column(
+    tmp_path: Path, old: str, new: str, where: str, what: str
+) -> None:
+    with pytest.raises(InputError) as raised:
+        load_schema(written(tmp_path, VALUES.replace(old, new)))
+    assert f"mine.yaml:{where}" in str(raised.value)
+    assert what in str(raised.value)
+
+
+def test_a_criterion_with_values_has_them_in_the_order_of_the_file_and_in_any_case(tmp_path: Path) -> None:
+    (one,) = load_schema(written(tmp_path, VALUES)).criteria
+    assert (one.speaker, one.value_names, one.value_of(" YES "), one.value_of("maybe")) == (
+        "user",
+        ("yes", "no"),
+        "yes",
+        None,
+    )
 
 
 def test_a_blank_in_the_name_of_a_criterion_may_be_written_as_an_underscore(tmp_path: Path) -> None:

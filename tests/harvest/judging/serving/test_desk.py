@@ -7,6 +7,7 @@ import json
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -69,6 +70,35 @@ async def test_decisions_are_scored_as_a_sheet_would_be(run: Path, desk: Desk) -
     assert (found["Adaptability"].value, found["Adaptability"].n) == (0.5, 1)
     # n/a takes the thing out of what could be scored; unsure leaves it in, without a score.
     assert (found["Fluency"].n, found["Fluency"].items) == (0, len(asked(desk, "Fluency")) - 1)
+
+
+async def test_each_criterion_has_the_choices_of_its_own_values(run: Path) -> None:
+    book = DecisionBook.open(run)
+    desk = desk_of(run, book, ["all"], schema="dialeval-nuggets")
+    choices = desk.work("anna")["choices"]
+    assert isinstance(choices, dict)
+    assert [(key, value) for key, value, _ in choices["Helpdesk nugget"]] == [
+        ("1", "HNUG"), ("2", "HNUG*"), ("3", "HNaN"), ("0", None), ("U", "unsure"),
+    ]  # fmt: skip
+    known = asked(desk, "Customer nugget")[0]
+    await desk.decide("anna", decision(1, known, "CNUG*"))
+    for number, wrong in enumerate(("HNUG", 0.5, "cnug"), 2):
+        with pytest.raises(Unacceptable, match='a value is one of "CNUG0", "CNUG"'):
+            await desk.decide("anna", decision(number, known, wrong))
+    await book.close()
+    (layer,) = [one for one in read_layers(run) if one.author == "anna"]
+    assert {(one.about.get("speaker"), one.value) for one in layer.judgments} == {("user", "CNUG*")}
+
+
+async def test_a_user_turn_is_asked_about_without_the_answer_to_it(run: Path) -> None:
+    book = DecisionBook.open(run)
+    desk = desk_of(run, book, ["Customer nugget"], schema="dialeval-nuggets")
+    for known in asked(desk, "Customer nugget"):
+        shown: Any = desk.question(str(known))["conversations"]
+        (told,) = shown
+        assert (told[-1]["speaker"], told[-1]["asked"]) == ("user", True)
+        assert not any(one["asked"] for one in told[:-1])
+    await book.close()
 
 
 async def test_unsure_takes_back_an_earlier_score(run: Path, desk: Desk) -> None:

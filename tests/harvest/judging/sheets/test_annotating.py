@@ -119,6 +119,68 @@ def test_whole_conversations_are_scored_in_a_sheet_too(
         assert (wans["Effectiveness"].n, wans["Effectiveness"].items) == (0, 1)
 
 
+NUGGETS = ("--schema", "dialeval-nuggets")
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_turns_of_both_sides_get_the_values_of_their_criteria_in_a_sheet(
+    run: Path, tmp_path: Path, annotate: Annotate, ending: str
+) -> None:
+    sheet = tmp_path / f"sheet.{ending}"
+    code, told = annotate("--export", str(sheet), "--criterion", "all", *NUGGETS)
+    assert (code, "(one of those in 'question', n/a, or unsure)" in told) == (0, True)
+    filled(sheet, lambda i, row: "cnug0" if row["speaker"] == "user" else "HNUG*")
+    assert annotate("--import", str(sheet), "--author", "anna", *NUGGETS)[0] == 0
+    filled(sheet, lambda i, row: "unsure" if row["speaker"] == "user" else "HNaN")
+    code, told = annotate("--import", str(sheet), "--author", "ben", *NUGGETS)
+    assert re.search(r"Helpdesk nugget  equal 0% \(n=\d\)  alpha -", told)
+    schema, recorded = load_schema("dialeval-nuggets"), read(run)
+    judgments = Judgments.of(read_layers(run), schema)
+    for one in recorded.finished:
+        valued = assess(one, schema, judgments).valued
+        spoken = [(turn.number, -1, -1) for turn in one.turns]
+        assert [(each.item.turn, each.item.start, each.item.end) for each in valued["Customer nugget"]] == spoken
+        assert {each.item.speaker for each in valued["Customer nugget"]} == {"user"}
+        assert {each.shares for each in valued["Customer nugget"]} == {(("CNUG0", 1.0),)}
+        assert {each.shares for each in valued["Helpdesk nugget"]} == {(("HNUG*", 0.5), ("HNaN", 0.5))}
+
+
+def test_a_row_of_a_user_turn_shows_what_was_said_before_it_and_what_the_values_mean(
+    run: Path, tmp_path: Path, annotate: Annotate
+) -> None:
+    sheet = tmp_path / "sheet.jsonl"
+    annotate("--export", str(sheet), "--criterion", "Customer nugget", *NUGGETS)
+    rows = [json.loads(line) for line in sheet.read_text(encoding="utf-8").splitlines()]
+    conversations = {one.trial_id: one for one in read(run).finished}
+    for row in rows:
+        turns = conversations[row["id"]].turns
+        turn = int(row["turn"])
+        before = turns[turn - 2].reply if turn > 1 else None
+        assert (row["text"], row["said"]) == (turns[turn - 1].said, before.answer.text if before else "")
+        assert "CNUG*: says that the problem is solved" in row["question"]
+
+
+def test_a_value_of_another_criterion_is_refused_with_its_place(tmp_path: Path, annotate: Annotate) -> None:
+    sheet = tmp_path / "sheet.csv"
+    annotate("--export", str(sheet), "--criterion", "Customer nugget", *NUGGETS)
+    filled(sheet, lambda i, row: "HNUG")
+    code, told = annotate("--import", str(sheet), "--author", "anna", *NUGGETS)
+    assert code == 2
+    assert re.search(rf"{re.escape(str(sheet))}:\d+:\d+: value: 'HNUG' is no value", told)
+    assert "value: 'HNUG' is no value of Customer nugget\n  allowed: CNUG0, CNUG, CNUG*, CNaN, n/a, unsure" in told
+
+
+def test_who_adjudicates_between_values_sees_the_votes(run: Path, tmp_path: Path, annotate: Annotate) -> None:
+    sheet = tmp_path / "sheet.jsonl"
+    for author, value in (("anna", "HNUG"), ("ben", "HNaN")):
+        annotate("--export", str(sheet), "--criterion", "Helpdesk nugget", "--force", *NUGGETS)
+        filled(sheet, lambda i, row, value=value: value)  # type: ignore[misc]
+        annotate("--import", str(sheet), "--author", author, *NUGGETS)
+    annotate("--export", str(sheet), "--criterion", "Helpdesk nugget", "--force", "--adjudicate", *NUGGETS)
+    rows = [json.loads(line) for line in sheet.read_text(encoding="utf-8").splitlines()]
+    assert {row["votes"] for row in rows} == {"HNUG; HNaN"}
+
+
 def test_rows_without_a_value_are_left_out(tmp_path: Path, annotate: Annotate) -> None:
     sheet = tmp_path / "sheet.csv"
     annotate("--export", str(sheet), "--criterion", "Fluency")

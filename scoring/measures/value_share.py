@@ -1,0 +1,84 @@
+"""share_of(Criterion, VALUE): which share of the turns, nuggets or dialogues of a conversation its judges give a value,
+by a criterion that has values in place of scores, such as the nugget types of DialEval.
+
+Where several people judged one thing, each vote counts alike, so that the shares of all values are the mean of the
+annotators' distributions; `--judgments` chooses otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from scoring.measure import Asking, Declaration, Figure, Measure
+from scoring.measures.wan import criterion_of
+from scoring.notation import Term, number_text
+from scoring.swan.schema import Schema
+from scoring.understanding import refuse_arguments, refuse_parameters
+from topics.errors import InputError
+
+if TYPE_CHECKING:
+    from scoring.material import Material
+
+__all__ = ["SHARE"]
+
+
+def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:
+    """The share of one value, or without one of each value that the criterion has."""
+    refuse_parameters(term, ())
+    refuse_arguments(declaration, term)
+    inside, schema = term.arguments[0], asking.schema
+    known = [one.name.replace(" ", "_") for one in schema if one.values]
+    try:
+        criterion = schema[number_text(inside) if isinstance(inside, float) else str(inside)]
+    except InputError as fault:
+        raise InputError(f"{term}: {fault.what}", allowed=", ".join(known) or None) from None
+    if not criterion.values:
+        raise InputError(
+            f"{term}: {criterion.name} has scores and no values",
+            allowed=", ".join(known) or f"no criterion of the schema {schema.name!r}",
+            advice=f"write WAN({criterion.name.replace(' ', '_')}), or give another --schema",
+        )
+    names = criterion.value_names
+    if len(term.arguments) > 1:
+        chosen = criterion.value_of(str(term.arguments[1]))
+        if chosen is None:
+            raise InputError(f"{term}: {criterion.name} has no such value", allowed=", ".join(names))
+        names = (chosen,)
+    of = Term(criterion.name.replace(" ", "_"))
+    terms = [Term(declaration.name, (of, Term(name))) for name in names]
+    return tuple(Measure(one, one, asking.settings, declaration) for one in terms)
+
+
+def value_of(term: Term, schema: Schema) -> tuple[str, str]:
+    """The criterion and the value of a share, as the schema names them."""
+    return criterion_of(term, schema), str(term.arguments[1])
+
+
+def _score(material: Material, measure: Measure) -> Figure:
+    criterion, value = value_of(measure.base, material.judged().schema)
+    judged = material.assessment.valued.get(criterion, ())
+    whole = math.fsum(one.share for one in judged)
+    share = math.fsum(one.share * dict(one.shares).get(value, 0.0) for one in judged)
+    by = sorted({str(source) for one in judged for source, _ in one.votes})
+    note = f"judged by {', '.join(by)}" if by else "it was not judged"
+    return Figure(measure.name, share / whole if judged else math.nan, len(judged), note=note)
+
+
+SHARE = Declaration(
+    name="share_of",
+    sentence="The share of the turns, nuggets or dialogues that judges give one value, such as a type of nugget.",
+    of="conversation",
+    formula="mean over what was judged of the share of its judges who gave the value",
+    source="[STC3] §3.2.4, its distributions over types",
+    undefined="the criterion's values were given to nothing",
+    example="share_of(Helpdesk_nugget, HNUG)",
+    n="judged turns, nuggets or dialogues",
+    needs=("judgments",),
+    good="neither",
+    written=("share_of(Criterion, VALUE)",),
+    arguments=(1, 2),
+    legend="share of a value",
+    score=_score,
+    read=_read,
+)
