@@ -7,7 +7,9 @@
         assigned: which of them one conversation holds. run_id: SYSTEM/TRIAL, as `harvest export --format answers` has
         it. assignment: support, partial_support or not_support
 
-A line of JSON each. Every fault has its place; a conversation is assigned every nugget of its topic, and no other.
+A line of JSON each. Every fault has its place; a conversation is assigned every nugget of its topic, and no other. What
+looks like a secret in the text of a nugget is redacted when it is read, as it is where layers are stored, so that a
+file still fits what was made of it.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from recordings.conversation import Conversation
 from recordings.exports import write_export
 from recordings.json_text import Json, line
 from recordings.judgments import Judgment, Layer
+from recordings.redaction import Redactor, marks_in
 from topics.errors import InputError
 from topics.json_file import JsonValue, read_json
 
@@ -66,6 +69,7 @@ def read_wanted(
 
     known: what topics want already, from nugget to importance. Raises InputError, with file:line:column.
     """
+    cleaner = Redactor()
     of = {(f"{one.key.system}/{one.key.trial}", one.key.topic): one for one in conversations}
     names, wanted = frozenset(topics), dict(known)
     created: dict[str, JsonValue] = {}
@@ -76,7 +80,7 @@ def read_wanted(
             raise record["qid"].error(
                 f"no conversation here is on the topic {topic!r}", allowed=", ".join(sorted(names))
             )
-        nuggets = _nuggets(record)
+        nuggets = _nuggets(record, cleaner)
         if not record.has("run_id"):
             if topic in created:
                 raise record["qid"].error(
@@ -94,10 +98,10 @@ def read_wanted(
             )
         if (name, topic) in assigned:
             raise record["run_id"].error(f"{name!r} on {topic!r} was assigned before", advice="keep one of the two")
-        _refuse_others(record, topic, nuggets, wanted.setdefault(topic, nuggets))
+        _refuse_others(record, topic, nuggets, wanted.setdefault(topic, nuggets), cleaner)
         about: dict[str, str | int] = {"trial": conversation.trial_id, "attempt": conversation.attempt}
         assigned[name, topic] = tuple(
-            Judgment({**about, WANTED: one["text"].text()}, HELD, one["assignment"].text(ASSIGNMENTS))
+            Judgment({**about, WANTED: cleaner.text(one["text"].text())}, HELD, one["assignment"].text(ASSIGNMENTS))
             for one in record["nuggets"].elements()
         )
     fresh = {topic: nuggets for topic, nuggets in wanted.items() if known.get(topic) != nuggets}
@@ -113,24 +117,27 @@ def read_wanted(
     )
 
 
-def _nuggets(record: JsonValue) -> dict[str, str]:
+def _nuggets(record: JsonValue, cleaner: Redactor) -> dict[str, str]:
     """From text to importance, in the order of the file."""
     found: dict[str, str] = {}
     for one in record["nuggets"].elements():
-        text = one["text"].text()
+        text = cleaner.text(one["text"].text())
         if text in found:
-            raise one["text"].error("this nugget stands twice in one record", advice="keep one of them")
+            secret = ": they differ only in what looks like a secret, which is not kept" if marks_in(text) else ""
+            raise one["text"].error(f"this nugget stands twice in one record{secret}", advice="keep one of them")
         found[text] = one["importance"].text(IMPORTANCES)
     if not found:
         raise record["nuggets"].error("no nugget: a topic that wants nothing has no record", advice="leave it out")
     return found
 
 
-def _refuse_others(record: JsonValue, topic: str, given: Mapping[str, str], wanted: Mapping[str, str]) -> None:
+def _refuse_others(
+    record: JsonValue, topic: str, given: Mapping[str, str], wanted: Mapping[str, str], cleaner: Redactor
+) -> None:
     if given == wanted:
         return
     for one in record["nuggets"].elements():
-        text = one["text"].text()
+        text = cleaner.text(one["text"].text())
         if text not in wanted:
             raise one["text"].error(f"{topic!r} wants no such nugget", advice="assign the nuggets that were created")
         if given[text] != wanted[text]:

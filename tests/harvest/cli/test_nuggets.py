@@ -95,6 +95,21 @@ def test_what_was_created_and_assigned_comes_out_as_it_came_in(run: Path) -> Non
     assert "nothing new" in take(run, assigned())
 
 
+def test_a_nugget_that_looks_like_a_secret_is_assigned_as_it_was_created(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "ghp_" + "a1B2c3D4e5F6" * 3
+    monkeypatch.setitem(WANTED, "T2", [(f"The key is {key}", "okay")])
+    take(run, created())
+    take(run, assigned())
+    assert all(key not in file.read_text(encoding="utf-8") for file in (run / "judgments").iterdir())
+    assert shares(run)["A", "strict all"]["topics"] == 2
+    out = run.parent / "assigned.jsonl"
+    assert harvest("nuggets", run, "--export", out, "--form", "assigned").returncode == 0
+    rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    assert "nothing new" in take(run, rows)  # what was written fits, too
+
+
 def test_the_shares_are_means_over_topics_and_no_vital_nugget_is_undefined(run: Path) -> None:
     take(run, assigned())  # which says what is wanted, too
     found = shares(run)
