@@ -10,7 +10,7 @@ import click
 from rich.console import Console
 
 from harvest.judging.gold_rows import add_entities
-from harvest.judging.pool import Entity, PooledRun, Words, pooled_entities, pooled_words, spread
+from harvest.judging.pool import Entity, PooledRun, Words, asked_in_words, pooled_entities, pooled_words, spread
 from harvest.judging.sheets.asked_rows import assess_run
 from harvest.judging.sheets.sheet_file import sheet_ending, write_rows
 from harvest.tables.pool_figures import COLUMNS, pool_document, pool_rows, pool_table
@@ -71,6 +71,14 @@ def command(
             raise InputError("this file exists already", place=Place(str(out)), advice="take another name, or --force")
     criteria = load_schema(schema)
     chosen = {criteria[name].name for name in names}
+    for one in criteria:
+        if one.name in chosen and one not in asked_in_words(criteria):
+            why = f"of level {one.level}" if one.level != "nugget" else "not for people to score"
+            raise InputError(
+                f"{one.name} is {why}: only criteria of level nugget are judged by the words alone",
+                allowed=", ".join(each.name for each in asked_in_words(criteria)) or "none of this schema",
+                advice="judge it by harvest annotate RUN --serve, which asks once about what trials share",
+            )
     if len({run.resolve() for run in runs}) < len(runs):
         raise InputError("one run was named twice")
     pooled = [_pooled(run, criteria, nuggets) for run in runs]
@@ -83,7 +91,7 @@ def command(
     entities = pooled_entities(pooled, table)
     words = [one for one in pooled_words(pooled, criteria) if not chosen or one.criterion in chosen]
     if out is not None:
-        _write(out, entities, words)
+        _write(out, pooled, entities, words)
     if as_json:
         click.echo(json.dumps(pool_document(pooled, entities, words), ensure_ascii=False))
     else:
@@ -115,6 +123,6 @@ def _spread(runs: Sequence[PooledRun], words: Sequence[Words], chosen: set[str])
         )
 
 
-def _write(out: Path, entities: Sequence[Entity], words: Sequence[Words]) -> None:
-    count = write_rows(pool_rows(entities, words), COLUMNS, out)
+def _write(out: Path, runs: Sequence[PooledRun], entities: Sequence[Entity], words: Sequence[Words]) -> None:
+    count = write_rows(pool_rows(runs, entities, words), COLUMNS, out)
     click.echo(f"{pluralize(count, 'row')} written to {out}", err=True)

@@ -33,6 +33,7 @@ __all__ = [
     "PooledRun",
     "Said",
     "Words",
+    "asked_in_words",
     "plain_words",
     "pooled_entities",
     "pooled_words",
@@ -160,12 +161,18 @@ def pooled_entities(runs: Sequence[PooledRun], table: GoldTable | None = None) -
     return tuple(sorted(entities, key=lambda one: (place[one.topic], -len(one.where), one.key)))
 
 
+def asked_in_words(schema: Schema) -> list[Criterion]:
+    """The criteria that people judge by the words alone; turns, conversations and sets are judged with what surrounds
+    them."""
+    return [one for one in schema if one.level == "nugget" and one.may_score("human")]
+
+
 def pooled_words(runs: Sequence[PooledRun], schema: Schema) -> tuple[Words, ...]:
     """What people can be asked in words, by criterion in the order of the schema, then as entities are."""
     found: dict[_Key, list[Occurrence]] = {}
     said: dict[_Key, dict[tuple[int, str], Said]] = {}
     covered: dict[_Key, set[int]] = {}
-    asked = [one for one in schema if one.level == "nugget" and one.may_score("human")]
+    asked = asked_in_words(schema)
     for number, run in enumerate(runs):
         own = _newest(layer for layer in run.people if layer.source != SOURCE)
         every = _newest(run.people)

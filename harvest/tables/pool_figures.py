@@ -85,22 +85,25 @@ def _part(part: int, whole: int) -> float | None:
     return None if math.isnan(found) else found
 
 
-def pool_rows(entities: Sequence[Entity], words: Sequence[Words]) -> Iterator[Row]:
-    """A row for each thing, with at most 20 of its places, as `SYSTEM TOPIC TRIAL:TURN`."""
+def pool_rows(runs: Sequence[PooledRun], entities: Sequence[Entity], words: Sequence[Words]) -> Iterator[Row]:
+    """A row for each thing, with at most 20 of its places, as `SYSTEM TOPIC TRIAL:TURN`, of several runs with the name
+    of the run before it."""
+    names = run_names([run.recorded for run in runs])
+    names = names if len(names) > 1 else ("",)
     for entity in entities:
-        yield _row(entity, "", entity.key, "yes" if entity.judged else "no")
+        yield _row(names, entity, "", entity.key, "yes" if entity.judged else "no")
     for one in words:
         said = {person: [opinion.value for opinion in opinions] for person, opinions in one.opinions.items()}
         judged = "; ".join(
             f"{person}: {', '.join('n/a' if value is None else f'{value}' for value in values)}"
             for person, values in sorted(said.items())
         )
-        yield _row(one, one.criterion, one.text, judged)
+        yield _row(names, one, one.criterion, one.text, judged)
 
 
-def _row(one: Entity | Words, criterion: str, text: str, judged: str) -> Row:
+def _row(names: Sequence[str], one: Entity | Words, criterion: str, text: str, judged: str) -> Row:
     conversations = {(place.run, place.conversation.trial_id, place.conversation.attempt) for place in one.where}
-    places = list(dict.fromkeys(map(str, one.where)))
+    places = list(dict.fromkeys(f"{names[place.run]} {place}".strip() for place in one.where))
     more = f"; {len(places) - _MOST} more" if len(places) > _MOST else ""
     return {
         "topic": one.topic,

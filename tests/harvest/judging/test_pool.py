@@ -169,7 +169,11 @@ def test_the_list_says_where_each_thing_occurs(months: Sequence[Path], tmp_path:
         (row,) = list(csv.DictReader(file))
     assert (row["topic"], row["criterion"], row["text"], row["judged"]) == ("M002", "Correctness", CLAIM, "anna: n/a")
     assert (row["times"], row["conversations"], row["systems"]) == ("8", "5", "1")
-    assert row["where"].startswith("echo M002 1:1; echo M002 1:2; echo M002 2:1")
+    first, second = (run.name for run in months)
+    assert row["where"].startswith(f"{first} echo M002 1:1; {first} echo M002 1:2; {first} echo M002 2:1")
+    assert f"; {second} echo M002 1:1" in row["where"]
+    assert harvest("pool", months[0], "--criterion", "Correctness", "--out", out, "--force").returncode == 0
+    assert "echo M002 1:1; echo" in out.read_text(encoding="utf-8-sig"), "of one run the name says nothing"
     refused = harvest("pool", *months, "--out", out)
     assert (refused.returncode, "exists already" in refused.stderr) == (2, True)
 
@@ -209,6 +213,8 @@ def test_entities_are_judged_once_in_a_gold_table(tmp_path: Path) -> None:
     [
         (("--force",), "--force goes with --out"),
         (("--criterion", "Corectness"), "Correctness"),
+        (("--criterion", "Sufficiency"), "Sufficiency is of level turn: only criteria of level nugget"),
+        (("--criterion", "Adaptability"), "is of level set"),
         (("--out", "list.txt"), ".csv"),
         (("--gold", "gold.csv"), "these runs have no topics"),
     ],
