@@ -15,7 +15,9 @@ from harvest.studies.preferences import preferences, read_key
 from harvest.tables.long_rows import long_latex
 from harvest.tables.paper_tables import csv_rows
 from harvest.tables.preference_figures import preference_document, preference_rows, preference_tables
-from topics.errors import InputError
+from topics.counting import pluralize
+from topics.errors import InputError, Place
+from topics.regular_file import missing_advice
 
 __all__ = ["command"]
 
@@ -46,12 +48,16 @@ def command(
     if as_json + as_csv + as_latex > 1:
         raise InputError("--json, --csv and --latex exclude each other", advice="give one of them")
     key = read_key(kept)
+    for sheet in sheets:
+        if not sheet.exists():
+            raise InputError("no such file or folder", place=Place.of(sheet), advice=missing_advice(sheet))
     texts = {number: pair.text for number, pair in key.numbered().items()}
     filled = [read_chosen(sheet, texts) if sheet.is_dir() else read_preferences(sheet, texts) for sheet in sheets]
     said = [(one.pair, one.annotator, one.choice) for sheet in filled for one in sheet.preferences]
     for sheet, one in zip(sheets, filled, strict=True):
         if one.empty:
-            click.echo(f"{sheet}: {one.empty} rows have no preference and were skipped", err=True)
+            without = f"{pluralize(one.empty, 'row')} without a preference skipped"
+            click.echo(f"{sheet}: {without}", err=True)
     found = preferences(key, said, level=level, seed=seed)
     if as_json:
         click.echo(json.dumps(preference_document(found), ensure_ascii=False))

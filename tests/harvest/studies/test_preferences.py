@@ -96,6 +96,13 @@ def test_a_sheet_names_no_system_and_texts_that_begin_like_formulas_are_kept_apa
     assert "exists already" in str(again.exception)
 
 
+def test_a_sheet_or_folder_that_is_not_there_is_said_to_be_missing(run: Path, tmp_path: Path) -> None:
+    _, key = written(run, tmp_path)
+    for name in ("pairs.judged", "pears.csv"):
+        done = CliRunner().invoke(prefer, [str(tmp_path / name), "--key", str(key)])
+        assert f"{name}: no such file or folder" in str(done.exception)
+
+
 def test_what_two_people_chose_comes_back_as_preferences(run: Path, tmp_path: Path) -> None:
     sheet, key = written(run, tmp_path, "--systems", "mine-2,yours")
     pairs = read_key(key).numbered()
