@@ -14,7 +14,7 @@ from typing import Any
 from harvest.voices.endpoint import OVERFLOW, REFUSED
 from recordings.json_text import Json
 from recordings.judgments import UNSURE
-from simulators.llm.acceptance import SECRET, UNFINISHED
+from simulators.llm.acceptance import SECRET
 from simulators.outside import Sample
 
 __all__ = ["BETTER", "FAULTS", "Verdict", "failure_of", "read_better", "read_score"]
@@ -33,7 +33,7 @@ FAULTS = MappingProxyType(
 """Why a thing is unjudged, by name."""
 
 _WHOLE = ("", "stop", "end_turn", "eos", "eos_token", "stop_sequence")
-_CUT = ("length", "max_tokens", "model_length", "model_context_window_exceeded", UNFINISHED)
+_CUT = ("length", "max_tokens", "model_length", "model_context_window_exceeded")
 _REFUSED = ("content_filter", "safety", "recitation", "blocklist", "prohibited_content", REFUSED)
 _TOO_LONG = (OVERFLOW, "contextwindowexceeded")
 _FILTERED = ("content_filter", "content_policy_violation")

@@ -30,7 +30,7 @@ def test_a_score_of_the_scale_is_a_verdict_with_its_reason(score: object) -> Non
     [
         ("length", "overflowed"),
         ("max_tokens", "overflowed"),
-        ("unfinished", "overflowed"),
+        ("unfinished", "failed"),
         ("content_filter", "refused"),
         ("refusal", "refused"),
         ("SAFETY", "refused"),
