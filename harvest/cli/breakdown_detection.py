@@ -44,12 +44,15 @@ _SHOWN = 5
 @click.option("--counts", type=click.Choice(["workshop", "revised"]), default="workshop", show_default=True)
 @click.option("--source", default="", metavar="TEXT", help="Where the data are from and their licence, for the file.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of what each tree sees.")
-def train(files: tuple[Path, ...], out: Path, counts: Counts, source: str, seed: int) -> None:
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
+def train(files: tuple[Path, ...], out: Path, counts: Counts, source: str, seed: int, force: bool) -> None:
     """Train a detector of breakdown on annotated dialogues.
 
     FILE... are dialogues of DBDC with words and annotations, or folders of them. The same data and seed give the same
     file, whatever the order of FILE...
     """
+    if out.exists() and not force:
+        raise InputError("this file exists already", place=Place(str(out)), advice="take another name, or --force")
     examples = training_examples(annotated(files, counts))
     detector = train_detector(examples, seed=seed, about={"source": source, "counts": counts})
     try:

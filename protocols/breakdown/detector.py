@@ -24,6 +24,7 @@ import numpy.typing as npt
 from protocols.breakdown.features import FEATURES, Utterance, counted, grams
 from protocols.breakdown.trees import DEPTH, Trees
 from topics.errors import InputError, Place
+from topics.regular_file import read_bytes
 
 __all__ = ["FORMAT", "Contribution", "Detection", "Detector", "load_detector"]
 
@@ -31,6 +32,7 @@ Floats = npt.NDArray[np.float64]
 
 FORMAT = "harvest-breakdown/1"
 _SHIPPED = "english-dbdc3.json"
+_PARTS = ("about", "base", "features", "words", "trees", "dialogues")
 _LEAST = 0.01
 _DO = "train one: harvest breakdown train FILE… --out DETECTOR.json"
 
@@ -146,7 +148,7 @@ def _kept_in_bounds(rows: Floats) -> Floats:
 
 def load_detector(path: Path | None = None) -> Detector:
     """The detector in a file, or the one that comes with Harvest. Raises InputError for a file that is none."""
-    return _shipped() if path is None else _decoded(path.read_bytes(), Place.of(path))
+    return _shipped() if path is None else _decoded(read_bytes(path, "a detector"), Place.of(path))
 
 
 @cache
@@ -156,10 +158,8 @@ def _shipped() -> Detector:
 
 
 def _decoded(data: bytes, place: Place) -> Detector:
+    found = _parts(data, place)
     try:
-        found = json.loads(data)
-        if found["format"] != FORMAT or tuple(found["features"]) != FEATURES:
-            raise ValueError("made by another version, with other features")
         table = np.array(list(found["features"].values()), dtype=np.float64).reshape(len(FEATURES), 4)
         trees = found["trees"]
         detector = Detector(
@@ -177,15 +177,40 @@ def _decoded(data: bytes, place: Place) -> Detector:
         )
         asked = detector.trees.features
         if asked.size and not 0 <= asked.min() <= asked.max() < len(FEATURES):
-            raise ValueError("a tree asks for a feature that is not there")
+            raise _none("a tree asks for a feature that is not there", place)
         numbers = (detector.base, table, detector.trees.bounds, detector.trees.leaves, list(detector.words.values()))
         if not all(np.isfinite(np.asarray(part, dtype=np.float64)).all() for part in numbers):
-            raise ValueError("a weight is not a finite number")
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(
-            f"not a detector of breakdown: {error}", place=place, allowed=f"a file of the format {FORMAT}", advice=_DO
-        ) from error
+            raise _none("a weight is not a finite number", place)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:  # numpy's words say nothing of the file
+        raise _none("its weights have not the shape of this version's", place) from error
     return detector
+
+
+def _parts(data: bytes, place: Place) -> dict[str, Any]:
+    """The object in the file, with the format and the features of this version."""
+    try:
+        found = json.loads(data.decode())
+    except UnicodeDecodeError:
+        raise _none("it is not UTF-8 text", place) from None
+    except json.JSONDecodeError as error:
+        at = Place(place.path, error.lineno, error.colno)
+        raise _none("it is not JSON from here on" if error.pos else "it is not JSON", at) from None
+    except RecursionError:
+        raise _none("it is not JSON of any use: nested too deep", place) from None
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise _none("its 'format' is another", place)
+    missing = [key for key in _PARTS if key not in found]
+    if missing:
+        raise _none(f"it has no {missing[0]!r}", place)
+    if not isinstance(found["features"], dict) or tuple(found["features"]) != FEATURES:
+        raise _none("made by another version, with other features", place)
+    return found
+
+
+def _none(why: str, place: Place) -> InputError:
+    return InputError(
+        f"not a detector of breakdown: {why}", place=place, allowed=f"a file of the format {FORMAT}", advice=_DO
+    )
 
 
 def _row(numbers: Floats | npt.NDArray[np.int64] | Sequence[float]) -> str:

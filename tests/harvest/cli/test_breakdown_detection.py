@@ -65,6 +65,9 @@ def test_a_trained_detector_is_the_same_file_again_and_is_said_to_have_seen_the_
         assert done.returncode == 0, done.stderr
         assert "trained on 48 turns of 24 dialogues" in done.stderr
     assert files[0].read_bytes() == files[1].read_bytes()
+    again = harvest("breakdown", "train", logs / "one", "--out", files[0])
+    assert (again.returncode, "exists already" in again.stderr) == (2, True)
+    assert files[0].read_bytes() == files[1].read_bytes()
     rows, notes = rows_of(logs, "--detector", files[0])
     assert rows["detector", "MSE(O,T,X)", None] < 0.01
     assert "was trained on 24 of these 24 dialogues" in notes[0]

@@ -120,23 +120,35 @@ def test_a_detector_is_read_back_as_it_was_written_and_the_shipped_file_is_small
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
+    ("old", "new", "why"),
     [
-        ("harvest-breakdown/1", "harvest-breakdown/9"),
-        ('"turn number"', '"number of turns"'),
-        ('"base": [', '"base": [0.1, '),
-        ('"trees": [\n[[', '"trees": [\n[[99, '),
-        ('"words": {', '"words": {"s:x": [1, 2, Infinity],'),
-        (
-            "{",
-            "",
-        ),
+        ("harvest-breakdown/1", "harvest-breakdown/9", ": its 'format' is another"),
+        ('"turn number"', '"number of turns"', ": made by another version, with other features"),
+        ('"base": [', '"base": [0.1, ', ": its weights have not the shape of this version's"),
+        ('"trees": [\n[[', '"trees": [\n[[99, ', ": its weights have not the shape"),
+        ('"words": {', '"words": {"s:x": [1, 2, Infinity],', ": a weight is not a finite number"),
+        ('"words": {', '"words": {"s:x": [1, 2],', ": its weights have not the shape"),
+        ('"words": {', '"others": {', ": it has no 'words'"),
+        ('"dialogues": [', '"dialogues": {', ": it is not JSON from here on"),
+        ("{", "", ": it is not JSON from here on"),
+        ("{", "[" * 100_000, ": it is not JSON"),
     ],
 )
 def test_a_file_that_is_no_detector_is_refused_with_what_to_do(
-    detector: Detector, tmp_path: Path, old: str, new: str
+    detector: Detector, tmp_path: Path, old: str, new: str, why: str
 ) -> None:
     file = tmp_path / "detector.json"
     file.write_text(detector.encoded().replace(old, new, 1), encoding="utf-8")
-    with pytest.raises(InputError, match="not a detector of breakdown"):
+    with pytest.raises(InputError) as raised:
         load_detector(file)
+    assert str(raised.value).startswith(f"{file}:")
+    assert f"not a detector of breakdown{why}" in raised.value.what
+    assert raised.value.advice
+
+
+def test_a_detector_that_is_not_there_is_said_to_be_missing(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        load_detector(tmp_path / "none.json")
+    (tmp_path / "latin.json").write_bytes(b"{\xe9}")
+    with pytest.raises(InputError, match="it is not UTF-8 text"):
+        load_detector(tmp_path / "latin.json")
