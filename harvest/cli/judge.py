@@ -88,7 +88,7 @@ def command(
     asks nothing twice.
     """
     from harvest.judging.models.bias_card import order_sentence
-    from harvest.judging.models.judge_file import read_judge  # brings httpx
+    from harvest.judging.models.judge_file import check_criteria, read_judge  # brings httpx
     from harvest.judging.models.judging import account, estimate, judge_things
 
     secrets: set[str] = set()
@@ -103,7 +103,9 @@ def command(
         if len(runs) > 1:
             raise InputError(f"{len(runs)} runs were given; only --pairs takes several", advice="judge one at a time")
         folder = runs[0]
-        things = _items(folder, load_schema(schema), names or judge.criteria, nuggets or "", only, sample, seed, judge)
+        criteria = load_schema(schema)
+        check_criteria(file, judge, criteria, used=not names)
+        things = _items(folder, criteria, names or judge.criteria, nuggets or "", only, sample, seed, judge)
     click.echo(str(estimate(folder, things, judge, endpoint)), err=True)
     if dry_run:
         return 0
@@ -186,9 +188,6 @@ def _items(
     sets = [name for name in chosen if schema[name].level == "set"]
     if sets:
         raise InputError(f"{', '.join(sets)}: of sets of conversations, which people judge", allowed=", ".join(there))
-    strange = sorted(set(judge.guideline) - {one.name for one in schema})
-    if strange:
-        raise InputError(f"the guideline is on {', '.join(strange)}, which the schema {schema.name!r} has not")
     rows, _ = chosen_rows(assessed, schema, chosen, sample, seed, "model")
     topics = recorded.header.topic_set()
     return of_items(questions(rows, assessed), judge, {one.id: one for one in topics.topics} if topics else {})

@@ -17,10 +17,11 @@ from pydantic import AfterValidator, Field
 
 from harvest.systems.driver import Surroundings
 from harvest.voices.endpoint import Endpoint, EndpointOptions
-from topics.document import StrictModel, read_document, refusal
-from topics.errors import InputError
+from scoring.swan.schema import Schema
+from topics.document import Loc, StrictModel, read_document, refusal
+from topics.errors import InputError, Place
 
-__all__ = ["Judge", "Prices", "read_judge"]
+__all__ = ["Judge", "Prices", "check_criteria", "read_judge"]
 
 
 class JudgeEndpoint(EndpointOptions):
@@ -62,6 +63,30 @@ class Judge(StrictModel):
     @property
     def author(self) -> str:
         return self.endpoint.model
+
+
+def check_criteria(path: Path, judge: Judge, schema: Schema, *, used: bool = True) -> None:
+    """Raises InputError, with file, line and column, where the file names a criterion that the schema does not have or
+    that is not for models. used: whether the file says which criteria are judged."""
+    everything = [name.casefold() for name in judge.criteria] == ["all"]
+    own = judge.criteria if used and not everything else ()
+    named: list[tuple[Loc, str]] = [(("criteria", i), name) for i, name in enumerate(own)]
+    named += [(("guideline", name), name) for name in judge.guideline]
+    for loc, name in named:
+        try:
+            criterion = schema[name]
+        except InputError as fault:
+            raise InputError(fault.what, place=_place(path, loc), allowed=fault.allowed, advice=fault.advice) from None
+        if not criterion.may_score("model") or criterion.level == "set":
+            allowed = ", ".join(one.name for one in schema if one.may_score("model") and one.level != "set")
+            raise InputError(f"{criterion.name} is for people to judge", place=_place(path, loc), allowed=allowed)
+        if loc[0] == "guideline" and name != criterion.name:  # it is looked up as it is written
+            what = f"the guideline is on {name!r}, and the criterion is called {criterion.name!r}"
+            raise InputError(what, place=_place(path, loc))
+
+
+def _place(path: Path, loc: Loc) -> Place:
+    return read_document(path).place(loc, key=loc[0] == "guideline")
 
 
 def read_judge(path: Path, secrets: set[str], *, concurrency: int | None = None) -> tuple[Judge, Endpoint]:
