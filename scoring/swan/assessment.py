@@ -68,11 +68,11 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """One conversation under one schema. items, scored: by criterion, not those of sets; `scored` in the
-    order of reading. nuggets: of both sides. orphans: judgments of this conversation, on criteria of the schema, whose
-    span is no item here (made for other nuggets); they are in no score. lacking: the nuggets that were asked for were
-    not completely extracted here, so nothing is scored and all is undefined. refused: nuggets that their extractor
-    proposed and that were not accepted. unsettled: by criterion, opinions that scores here rest on although other
+    """One conversation under one schema. items, scored: by criterion, not those of sets; `scored` in the order of
+    reading. nuggets: of both sides. orphans: judgments of this conversation, on criteria of the schema, whose span is
+    no item here (made for other nuggets); they are in no score. lacking: the nuggets that were asked for were not
+    completely extracted here, so nothing is scored and all is undefined. refused: nuggets that their extractor proposed
+    and that were not accepted. unsettled: by criterion, items with the opinions that scores here rest on although other
     opinions of the same precedence differ. extractors: the authors of the nuggets, where there are several and none
     counts before the others. checks: by criterion, where models are used, every item with the score that no person gave
     and what people said of it. valued: by criterion that has values, what was given, in the order of reading.
@@ -86,7 +86,7 @@ class Assessment:
     orphans: int = 0
     lacking: bool = False
     refused: int = 0
-    unsettled: Mapping[str, tuple[Opinion, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    unsettled: Mapping[str, tuple[tuple[Item, Opinion], ...]] = field(default_factory=lambda: MappingProxyType({}))
     extractors: tuple[str, ...] = ()
     checks: Mapping[str, tuple[Check, ...]] = field(default_factory=lambda: MappingProxyType({}))
     valued: Mapping[str, tuple[Valued, ...]] = field(default_factory=lambda: MappingProxyType({}))
@@ -142,7 +142,7 @@ def assess(
     items: dict[str, tuple[Item, ...]] = {}
     scored: dict[str, tuple[Scored, ...]] = {}
     values: dict[str, dict[Item, float]] = {}
-    unsettled: dict[str, tuple[Opinion, ...]] = {}
+    unsettled: dict[str, tuple[tuple[Item, Opinion], ...]] = {}
     checks: dict[str, tuple[Check, ...]] = {}
     valued: dict[str, tuple[Valued, ...]] = {}
     used = 0
@@ -159,7 +159,7 @@ def assess(
         used += len(kept)
         ruled = _ruled(one, items[one.name], judgments, sight, values)
         unsettled[one.name] = tuple(
-            opinion for item, opinion in kept.items() if opinion.equals and _counts(opinion, ruled.get(item))
+            (item, opinion) for item, opinion in kept.items() if opinion.equals and _counts(opinion, ruled.get(item))
         )
         scored[one.name] = _scores(items[one.name], kept, ruled)
         if judgments.beside:
@@ -180,7 +180,7 @@ def assess(
         scored,
         orphans,
         refused=layer.refused if layer else 0,
-        unsettled={name: opinions for name, opinions in unsettled.items() if opinions},
+        unsettled={name: found for name, found in unsettled.items() if found},
         extractors=tuple(sorted((layer.layer.author, *layer.equals))) if layer and layer.equals else (),
         checks=checks,
         valued=valued,

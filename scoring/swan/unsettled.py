@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 
 from recordings.errors import RunError
 from scoring.swan.assessment import Assessment
+from scoring.swan.item import Item
 from scoring.swan.judged import Judgments
 from scoring.swan.schema import Schema
 from scoring.swan.votes import Opinion
@@ -14,6 +16,9 @@ from topics.counting import pluralize
 from topics.errors import InputError
 
 __all__ = ["refuse_unsettled"]
+
+_LISTED = 5
+"""Places that are named."""
 
 
 def refuse_unsettled(
@@ -24,13 +29,18 @@ def refuse_unsettled(
     every = tuple(assessments)
     needed = set(criteria) | {name for one in criteria for rule in schema[one].rules for name in rule.needs}
     asked = {(one.key.system, one.key.topic) for one in every}
-    found = [(name, opinion) for one in every for name, opinions in one.unsettled.items() for opinion in opinions]
+    found = [
+        _Unsettled(name, _where(one, item), opinion)
+        for one in every
+        for name, opinions in one.unsettled.items()
+        for item, opinion in opinions
+    ]
     found += [
-        (name, opinion)
+        _Unsettled(name, f"{system} {topic}", opinion)
         for (system, topic, name), opinion in judgments.sets.items()
         if opinion.equals and (system, topic) in asked
     ]
-    found = [(name, opinion) for name, opinion in found if name in needed]
+    found = [one for one in found if one.criterion in needed]
     if found:
         raise _differing(found, judgments)
     extractors = sorted({author for one in every for author in one.extractors})
@@ -41,18 +51,38 @@ def refuse_unsettled(
         )
 
 
-def _differing(found: list[tuple[str, Opinion]], judgments: Judgments) -> RunError:
-    authors = sorted({(one.by.kind, one.by.author) for _, opinion in found for one in opinion.equals})
+@dataclass(frozen=True, slots=True)
+class _Unsettled:
+    """where: in words."""
+
+    criterion: str
+    where: str
+    opinion: Opinion
+
+
+def _where(one: Assessment, item: Item) -> str:
+    """As `IRIS M001 3:2`: system, topic, trial and turn, with the characters of a nugget."""
+    found = f"{one.key.system} {one.key.topic} {one.key.trial}"
+    if item.turn:
+        found += f":{item.turn}"
+    side = " of the user" if item.speaker == "user" else ""
+    return f"{found}{side}, characters {item.start}-{item.end}" if item.start >= 0 else found + side
+
+
+def _differing(found: list[_Unsettled], judgments: Judgments) -> RunError:
+    authors = sorted({(one.by.kind, one.by.author) for each in found for one in each.opinion.equals})
     named = [f"{kind}:{author}" for kind, author in authors]
-    counts = Counter(name for name, _ in found)
+    counts = Counter(one.criterion for one in found)
     listed = ", ".join(f"{name} {count}" for name, count in counts.most_common())
     things = "one and the same thing" if len(found) == 1 else f"the same {pluralize(len(found), 'thing')}"
-    first, *others = sorted(found[0][1].equals, key=lambda one: (str(one.place), str(one.by)))
+    places = "; ".join(one.where for one in found[:_LISTED])
+    places += f"; and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
+    first, *others = sorted(found[0].opinion.equals, key=lambda one: (str(one.place), str(one.by)))
     second = next(one for one in others if one.value != first.value)
     rest = [str(part) for part in str(judgments.precedence).split(",")]
     return RunError(
-        f"{' and '.join(named)} judged {things} differently ({listed}), and nobody adjudicated; here "
-        f"{first.by} says {_said(first.value)}, and {second.by} {_said(second.value)} ({second.place})",
+        f"{' and '.join(named)} judged {things} differently ({listed}), and nobody adjudicated: {places}. "
+        f"Of the first, {first.by} says {_said(first.value)}, and {second.by} {_said(second.value)} ({second.place})",
         place=first.place,
         advice="let somebody decide (harvest annotate RUN --export FILE --criterion NAME --adjudicate), or say whose "
         f"judgment counts: --judges {','.join(dict.fromkeys([named[0], *rest]))}",

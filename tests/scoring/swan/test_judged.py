@@ -81,6 +81,9 @@ def test_where_only_an_adjudicator_may_decide_two_people_who_differ_settle_nothi
                 "human:anna and human:ben judged one and the same thing differently (Correctness 1)"
             )
             assert "human anna 1 says 0, and human ben 1 1" in caught.value.what
+            assert f"nobody adjudicated: {TALK.key.system} {TALK.key.topic} {TALK.key.trial}:1, characters" in (
+                caught.value.what
+            )
             assert caught.value.advice is not None
             assert "--judges human:anna,human,rule" in caught.value.advice
             with pytest.raises(RunError):
