@@ -74,7 +74,7 @@
   const tellSaved = () => {
     const count = waiting().length;
     const said = at("saved");
-    const text = count === 0 ? (work.done ? "Saved" : "") : trouble ? count + (count === 1 ? " answer waits" : " answers wait") + " in this browser and will be sent again" : "Saving…";
+    const text = count === 0 ? (work.done || "") : trouble ? count + (count === 1 ? " answer waits" : " answers wait") + " in this browser and will be sent again" : "Saving…";
     if (said.textContent !== text) said.textContent = text;
     said.className = count && trouble ? "waits" : "";
   };
@@ -118,7 +118,7 @@
         if (reply.ok) {
           drop(name);
           tellTrouble("");
-          work.done = true;
+          work.done = JSON.parse(body).undo ? "Undone" : "Saved";
           work.progress = told.progress;
           if (told.question) {
             if (told.state) work.states[told.question] = told.state; else delete work.states[told.question];
@@ -447,6 +447,7 @@
       sending = false;
     }
     if (!reply.ok) {
+      if (!work) at("asked").textContent = "This page is not open";
       tellTrouble(told.error || "The server failed.");
       return;
     }

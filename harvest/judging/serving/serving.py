@@ -67,7 +67,7 @@ async def serve(desk: Desk, listening: socket.socket, tokens: Mapping[str, str],
         ws="none",
         lifespan="off",
         access_log=False,
-        log_level="warning",
+        log_level="error",  # what strangers send is refused, and is nothing to tell
         server_header=False,
         proxy_headers=False,
         limit_concurrency=200,

@@ -109,8 +109,8 @@ class Desk:
 
     over = "document.getElementById('asked').textContent.startsWith('All ')"
 
-    def until_saved(self) -> None:
-        self.until("document.getElementById('saved').textContent === 'Saved'", 30)
+    def until_saved(self, told: str = "Saved") -> None:
+        self.until(f"document.getElementById('saved').textContent === '{told}'", 30)
 
 
 def scheme(theme: str) -> Literal["dark", "light"]:
@@ -296,7 +296,7 @@ def test_everything_works_by_keyboard_alone_and_breaks_no_rule_of_axe(
         keys.press("z")
         desk.until("document.querySelectorAll('#choices input:checked').length === 0")
         assert desk.value("question") == second
-        desk.until_saved()
+        desk.until_saved("Undone")
         desk.until("document.documentElement.dataset.done === '1'")
         desk.decide("u")
         keys.press("?")
