@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from harvest.cli.asked_criteria import asked_criteria
+from harvest.cli.author_name import check_author
 from harvest.cli.blind_pairs import serve_blind_pairs, write_blind_pairs
 from harvest.cli.interruption import run_until_stopped
 from harvest.cli.serving import PORT, SCALE, read_scale, serve_page
@@ -183,7 +184,7 @@ def command(
         raise InputError("--each and --once exclude each other")
     if seed is not None and sheet is None and not serve:
         raise InputError("--seed goes with --export, --pairs and --serve")
-    author = authors[0].strip() if len(authors) == 1 else ""
+    author = check_author(authors[0]) if len(authors) == 1 else ""
     if filled is not None and not author:
         raise InputError("it is not known whose scores these are", advice="give --author NAME, once")
     criteria = load_schema(schema)
@@ -287,7 +288,7 @@ def _counted(layer: Layer) -> str:
                 types[str(judgment.value["type"])] += 1
         return f"{pluralize(len(layer.judgments), 'nugget')} ({types['F']} of type F, {types['O']} of type O)"
     criteria = ", ".join(sorted({judgment.criterion for judgment in layer.judgments}))
-    return f"{len(layer.judgments)} scores{f' for {criteria}' if criteria else ''}"
+    return f"{pluralize(len(layer.judgments), 'score')}{f' for {criteria}' if criteria else ''}"
 
 
 def _export(
@@ -354,10 +355,11 @@ def _import(
         people.append(layer)
         told = {"new": news.new, "changed": news.changed, "with another note": news.noted, "as before": news.same}
         parts = ", ".join(f"{count} {what}" for what, count in told.items() if count)
-        click.echo(f"{len(judgments)} scores of {author} written to {path} ({parts})", err=True)
+        click.echo(f"{pluralize(len(judgments), 'score')} of {author} written to {path} ({parts})", err=True)
     else:
-        click.echo(f"nothing new: {author} gave all {len(judgments)} scores before; they still hold", err=True)
+        whole = pluralize(len(judgments), "score")
+        click.echo(f"nothing new: {author} gave all {whole} before; they still hold", err=True)
     if sheet.empty:
         lost = f", {sheet.notes} of them with a note, which is not kept" if sheet.notes else ""
-        click.echo(f"{sheet.empty} rows have no value and were skipped{lost}", err=True)
+        click.echo(f"{pluralize(sheet.empty, 'row')} without a value skipped{lost}", err=True)
     tell_agreement(people, [one.criterion for one in judgments])

@@ -27,8 +27,8 @@ def asked_criteria(
     there = rows_by_criterion(assessed, schema)
     wide = max(map(len, there), default=0)
     for name, count in there.items():
-        click.echo(f"  {name:<{wide}}  {schema[name].level:<6}  {count:>7} rows", err=True)
-    click.echo(f"  {'all':<{wide}}  {'':<6}  {sum(there.values()):>7} rows", err=True)
+        click.echo(f"  {name:<{wide}}  {schema[name].level:<8}  {count:>7} {'row' if count == 1 else 'rows'}", err=True)
+    click.echo(f"  {'all':<{wide}}  {'':<8}  {sum(there.values()):>7} rows", err=True)
     raise InputError(
         f"no criterion was given for the {goal}",
         allowed="--criterion NAME for each criterion wanted, or --criterion all",

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from harvest.cli.author_name import check_author
 from harvest.studies.held_nuggets import HeldFigure, held_figures
 from harvest.terminal import printable
 from recordings.judgments import Layer, read_layers, write_layer
@@ -69,7 +70,7 @@ def command(
     for sentence in recorded.damage:
         click.echo(f"damage: {sentence}", err=True)
     if given is not None:
-        _import(run, recorded, given, (author or "").strip(), "human" if people else "model")
+        _import(run, recorded, given, check_author(author or ""), "human" if people else "model")
         return
     layers = read_layers(run)
     wanted = wanted_of(layers)

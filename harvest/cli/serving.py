@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from harvest.cli.asked_criteria import asked_criteria
+from harvest.cli.author_name import check_author
 from harvest.cli.interruption import run_until_stopped
 from harvest.cli.told_agreement import tell_agreement
 from harvest.judging.sheets.adjudication import disputed_rows
@@ -105,7 +106,7 @@ def check_people(people: Sequence[str]) -> list[str]:
                 f"--serve needs the package {package!r}, which is not installed",
                 advice="pip install '.[annotate]' in Harvest's folder; or use a sheet: --export FILE, --pairs FILE",
             )
-    found = [name.strip() for name in people]
+    found = [check_author(name) for name in people]
     if not found or not all(found):
         raise InputError("it is not known who judges", advice="give --author NAME for each person")
     if len(set(found)) < len(found):

@@ -69,6 +69,7 @@ def read_sheet(
             if row.get("system"):  # sheets of the first form named it
                 key = named_sets.get((taken_back(row.get("system")), taken_back(row.get("topic"))))
             else:
+                row.need("id")
                 key = sets.get(taken_back(row.get("id")))
             if key is None:
                 raise row.error(
@@ -107,7 +108,8 @@ def _criterion(row: Given, schema: Schema) -> Criterion:
 
 
 def _target(row: Given, criterion: Criterion, by_trial: Mapping[tuple[str, int], Assessed]) -> Target:
-    column = "id" if "id" in row.cells else "trial"  # sheets of the first form had the identity there
+    column = "trial" if "trial" in row.cells and "id" not in row.cells else "id"  # as sheets of the first form had it
+    row.need(column)
     trial = taken_back(row.get(column))
     one = by_trial.get((trial, row.number("attempt")))
     if one is None:

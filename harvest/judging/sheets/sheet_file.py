@@ -119,7 +119,17 @@ class Given:
     def get(self, column: str) -> str:
         return self.cells.get(column, "")
 
+    def need(self, column: str) -> None:
+        """Raises InputError where the sheet has no such column."""
+        if column not in self.cells:
+            raise self.error(
+                column,
+                f"there is no column {column!r}, which says what the row is about",
+                advice="hand in the sheet with all the columns that it was written with",
+            )
+
     def number(self, column: str) -> int:
+        self.need(column)
         text = self.get(column)
         if not (text.isascii() and text.isdecimal() and len(text) < 12):
             raise self.error(

@@ -150,7 +150,7 @@ def test_a_row_of_a_user_turn_shows_what_was_said_before_it_and_what_the_values_
 ) -> None:
     sheet = tmp_path / "sheet.jsonl"
     annotate("--export", str(sheet), "--criterion", "Customer nugget", *NUGGETS)
-    rows = [json.loads(line) for line in sheet.read_text(encoding="utf-8").splitlines()]
+    rows = [json.loads(line) for line in sheet.read_text(encoding="utf-8").split("\n") if line]
     conversations = {one.trial_id: one for one in read(run).finished}
     for row in rows:
         turns = conversations[row["id"]].turns
@@ -177,7 +177,7 @@ def test_who_adjudicates_between_values_sees_the_votes(run: Path, tmp_path: Path
         filled(sheet, lambda i, row, value=value: value)  # type: ignore[misc]
         annotate("--import", str(sheet), "--author", author, *NUGGETS)
     annotate("--export", str(sheet), "--criterion", "Helpdesk nugget", "--force", "--adjudicate", *NUGGETS)
-    rows = [json.loads(line) for line in sheet.read_text(encoding="utf-8").splitlines()]
+    rows = [json.loads(line) for line in sheet.read_text(encoding="utf-8").split("\n") if line]
     assert {row["votes"] for row in rows} == {"HNUG; HNaN"}
 
 
@@ -187,7 +187,7 @@ def test_rows_without_a_value_are_left_out(tmp_path: Path, annotate: Annotate) -
     code, told = annotate("--import", str(sheet), "--author", "anna")
     assert (code, "no row of this sheet has a value" in told) == (2, True)
     filled(sheet, lambda i, _: "" if i else "0.25")
-    assert "1 scores of anna" in annotate("--import", str(sheet), "--author", "anna")[1]
+    assert "1 score of anna" in annotate("--import", str(sheet), "--author", "anna")[1]
 
 
 def test_the_whole_sheet_shows_nobodys_scores(tmp_path: Path, annotate: Annotate) -> None:
@@ -268,6 +268,11 @@ def test_a_bad_line_of_json_is_refused_with_line_and_column(tmp_path: Path, anno
         (("--sample", "3"), "go with --export"),
         (("--serve", "--criterion", "Fluency"), "it is not known who judges"),
         (("--serve", "--author", "a", "--author", " a ", "--criterion", "all"), "one person was named twice"),
+        (("--serve", "--author", "mean", "--criterion", "all"), "'mean' is a way to fold judgments"),
+        (("--import", "x.csv", "--author", "Distribution"), "is a way to fold judgments"),
+        (("--import", "x.csv", "--author", "anna,ben"), "without commas"),
+        (("--import", "x.csv", "--author", "an\nna"), "'an\\nna' cannot be a name"),
+        (("--import", "x.csv", "--author", "a" * 101), "at most 100 characters"),
         (("--serve", "--author", "a"), "no criterion was given for the page"),
         (("--serve", "--author", "a", "--scale", "1,0"), "is not a scale"),
         (("--serve", "--export", "y.csv"), "were given together"),
@@ -286,6 +291,20 @@ def test_a_bad_line_of_json_is_refused_with_line_and_column(tmp_path: Path, anno
 def test_a_command_that_makes_no_sense_is_refused(annotate: Annotate, arguments: tuple[str, ...], what: str) -> None:
     code, told = annotate(*arguments)
     assert (code, what in told) == (2, True), told
+
+
+@pytest.mark.parametrize("lost", ["id", "attempt", "turn", "start"])
+def test_a_sheet_that_lost_a_column_is_refused_by_its_name(tmp_path: Path, annotate: Annotate, lost: str) -> None:
+    sheet = tmp_path / "sheet.jsonl"
+    annotate("--export", str(sheet), "--criterion", "Correctness")
+    filled(sheet, lambda i, _: "1")
+    rows = [json.loads(line) for line in sheet.read_text(encoding="utf-8").split("\n") if line]
+    kept = [{key: cell for key, cell in row.items() if key != lost} for row in rows]
+    sheet.write_text("".join(json.dumps(row) + "\n" for row in kept), encoding="utf-8")
+    code, told = annotate("--import", str(sheet), "--author", "anna")
+    assert code == 2
+    assert f"{sheet}:1:1: there is no column {lost!r}" in told
+    assert "with all the columns that it was written with" in told
 
 
 def test_a_sheet_that_is_there_is_not_written_over_unasked(tmp_path: Path, annotate: Annotate) -> None:
@@ -307,7 +326,7 @@ def test_without_a_criterion_it_lists_them_with_their_rows_and_writes_nothing(
     code, told = annotate("--export", str(tmp_path / "sheet.csv"))
     assert code == 2
     assert re.search(r"^  Correctness +nugget +2 rows$", told, re.MULTILINE)
-    assert re.search(r"^  Adaptability +set +1 rows$", told, re.MULTILINE)
+    assert re.search(r"^  Adaptability +set +1 row$", told, re.MULTILINE)
     assert re.search(r"^  all +50 rows$", told, re.MULTILINE)
     assert "--criterion NAME for each criterion wanted, or --criterion all" in told
     assert not list(tmp_path.glob("sheet*"))
@@ -390,7 +409,7 @@ def test_a_sheet_that_changes_a_score_is_a_new_layer_the_old_one_stays_and_the_n
     assert [one.value for one in scored] == [1.0, 0.5, 0.5]
     filled(sheet, lambda i, _: "0" if i == 1 else "")
     told = annotate("--import", str(sheet), "--author", "anna")[1]
-    assert "2 rows have no value and were skipped" in told
+    assert "2 rows without a value skipped" in told
     judgments = Judgments.of(read_layers(run), schema)
     scored = [one for each in recorded.finished for one in assess(each, schema, judgments).scored["Fluency"]]
     assert [one.value for one in scored] == [1.0, 0.0, 0.5]  # what a sheet does not say stays as it was
