@@ -9,7 +9,7 @@ from os import PathLike
 
 from harvest.judging.sheets.annotation_sheet import COLUMNS, OPEN_COLUMNS, Assessed, set_id, sides
 from harvest.judging.sheets.pair_sheet import transcript
-from harvest.judging.sheets.sheet_file import LONGEST_CELL, Given, read_rows, taken_back, writable
+from harvest.judging.sheets.sheet_file import LONGEST_CELL, Given, kept_apart, read_rows, taken_back, writable
 from recordings.json_text import Json
 from recordings.judgments import UNSURE, Judgment, Target
 from scoring.swan.item import Item
@@ -148,6 +148,8 @@ def _words(one: Assessed, item: Item) -> str:
 
 def _same(cell: str, words: str) -> bool:
     """Whether a cell holds these words, whatever a spreadsheet did to white space, or to the end of a long cell."""
+    if cell.split() == kept_apart(words).split():  # white space behind the apostrophe is gone
+        return True
     for told in (cell, taken_back(cell)):
         if told.split() == words.split():
             return True
