@@ -9,47 +9,91 @@ from itertools import pairwise
 from typing import ClassVar, Literal
 
 from protocols.labels import NOT_USEFUL, USEFUL
+from recordings.conversation import Turn
 from scoring.swan.rules.own_words import own_words
 from scoring.swan.rules.rule import Sight, Verdict
 
 __all__ = ["Recovery", "is_dissatisfied"]
 
-_BAD = r"(?:wrong|incorrect|false|useless|nonsense|ridiculous|absurd|unhelpful|missing)"
+_BAD = (
+    r"(?:wrong|incorrect|false|useless|nonsense|ridiculous|absurd|unhelpful|missing|terrible|awful|bad|stupid|garbage"
+    r"|rubbish|off\s+topic|irrelevant)"
+)
+_YOURS = r"(?:your|the|this|that|these)\s+(?:last\s+)?(?:answers?|repl(?:y|ies)|responses?|results?|list)"
 _DISSATISFIED = re.compile(
-    rf"\b(?:(?:that|this|it)(?:'s|s|\s+is|\s+was)?\s+(?:still\s+)?{_BAD}(?!\s+to\b)|(?:is|are)\s+(?:still\s+)?wrong\s*(?:$|\n)"
+    rf"\b(?:(?:that|this|it)(?:'s|s|\s+is|\s+was)?\s+(?:still\s+)?{_BAD}(?!\s+(?:to|good)\b)"
+    rf"|(?:is|are)\s+(?:still\s+)?wrong\s*(?:$|\n)|{_YOURS}\s+(?:(?:is|are|was|were)\s+(?:\w+\s+)?{_BAD}|makes?\s+no\s+sense)"
     r"|that(?:'s|\s+is|s)?\s+not\s+(?:right|true|correct)|not\s+what\s+i\s+(?:asked|meant|wanted|said)"
-    r"|you(?:'re|\s+are)\s+(?:wrong|mistaken|not\s+(?:listening|helping|answering|making))"
-    r"|you\s+(?:already\s+said|said\s+that|did(?:n't|\s+not)\s+(?:answer|understand))"
+    r"|(?:that|this)\s+(?:can't|cannot|can\s+not)\s+be\s+(?:right|true|correct)\s*(?:[.!]|$)"
+    r"|you(?:'re|\s+are)\s+(?:wrong|mistaken|not\s+(?:listening|helping|answering|making)|repeating)"
+    r"|you\s+(?:already\s+said|said\s+that|keep\s+(?:saying|repeating|giving|telling)|ignored|misread|misunderst(?:and|ood)|missed"
+    r"|did(?:n't|\s+not)\s+(?:answer|understand|read|listen))"
     r"|(?:doesn't|does\s+not|didn't|did\s+not|don't|do\s+not)\s+(?:make\s+(?:any\s+)?sense|answer|help|work)"
     r"|i\s+(?:don't|do\s+not)\s+understand\s+what\s+you|makes\s+no\s+sense|wrong\s+(?:answer|again)"
-    r"|useless[.!]|nonsense[.!]|are\s+you\s+(?:kidding|serious)|i\s+(?:already|just)\s+(?:said|told|asked)"
-    r"|what\s+are\s+you\s+talking\s+about|i\s+give\s+up|try\s+again|adhere\s+to\s+the\s+(?:output\s+)?format)"
-    r"|^(?:no,?\s+)?i\s+said\b|\?{3,}",
+    r"|useless[.!]|nonsense[.!]|are\s+you\s+(?:kidding|serious)(?:\s+me)?\s*(?:[?!.]|$)"
+    r"|i\s+(?:already|just)\s+(?:said|told|asked)|what\s+are\s+you\s+talking\s+about|try\s+again"
+    r"|adhere\s+to\s+the\s+(?:output\s+)?format)"
+    r"|^(?:no,?\s+)?i\s+(?:said|meant|asked\s+(?:for|about)|was\s+asking)\b|\?{3,}",
     re.IGNORECASE | re.MULTILINE,
 )
+_REPAIR = re.compile(
+    r"\s*(?:no,?\s+)?(?:[\w'-]+\s+){0,3}[\w'-]+\s*(?:[,.;!]|[–-]\s)\s*not\s+(?:[\w'-]+\s+){0,3}[\w'-]+\s*[.!]*\s*"
+    r"|that(?:'s|\s+is)\s+not\s+an?\s+[\w' -]+[.!]?",
+    re.IGNORECASE,
+)
+"""“Loire, not Paris.”: a user who says again what was meant, and nothing else."""
+_LEAVES = re.compile(
+    r"\b(?:i\s+give\s+up|forget\s+it|never\s*mind|i'm\s+done|(?:to|with)\s+a\s+(?:human|person|real\s+person|real\s+human))\b"
+    r"|^\s*no\b(?!\s*,?\s*(?:problem|worries|thanks?|thank\s+you|need|more|further)\b)",
+    re.IGNORECASE,
+)
+"""What a user says who goes on without hope, or contradicts; only where the system asked nothing."""
+_ELSEWHERE = re.compile(
+    r"\b(?:das|es)\s+(?:ist|war|stimmt)\s+(?:immer\s+noch\s+|einfach\s+)?(?:nicht|falsch)|nicht\s+(?:das,?\s+)?was\s+ich"
+    r"|nicht\s+(?:danach\s+)?gefragt|falsche\s+antwort|(?:das\s+)?(?:bringt|hilft)\s+(?:mir\s+)?nichts?"
+    r"|ce\s+n'est\s+pas\s+(?:ce\s+que|juste|vrai|correct)|c'est\s+faux|[çc]a\s+ne\s+sert\s+[àa]\s+rien"
+    r"|no\s+es\s+(?:lo\s+que|correcto|verdad)|eso\s+(?:no\s+es|est[áa]\s+mal)|no\s+(?:me\s+)?(?:sirve|ayuda)",
+    re.IGNORECASE,
+)
+"""The same in German, French and Spanish, in a few set phrases."""
 _NAMED = re.compile(
-    r"\b(?:translate|say|write|spell|type)\b[^:\n]{0,20}:[^\n]*|\bif\s+i\s+said[^,.?!\n]*", re.IGNORECASE
+    r"\b(?:translate|say|write|spell|type|proofread)\b[^:\n]{0,20}:[^\n]*|\bif\s+i\s+said[^,.?!\n]*", re.IGNORECASE
 )
 
 
 def is_dissatisfied(text: str) -> bool:
-    """Whether a user turn says in so many words that the answer before it was bad. English; misses what is implied.
-    Quoted words, and words to be translated or written, do not count."""
-    return _DISSATISFIED.search(_NAMED.sub(" ", own_words(text))) is not None
+    """Whether a user turn says in so many words that the answer before it was bad. English, and a few set phrases of
+    German, French and Spanish; misses what is implied. Quoted words, and words to be translated or written, do not
+    count."""
+    own = _NAMED.sub(" ", own_words(text))
+    return any(one.search(own) for one in (_DISSATISFIED, _ELSEWHERE)) or _REPAIR.fullmatch(own) is not None
+
+
+def _is_let_down(turn: Turn, before: Turn, asked: frozenset[str]) -> bool:
+    """Whether the user is dissatisfied with the answer to `before`: says so, gives up, or asks the same once more.
+    asked: what was said before, by `_plain`."""
+    own = own_words(turn.said)
+    reply = before.reply.answer.text if before.reply else ""
+    if is_dissatisfied(turn.said) or _plain(turn.said) in asked:
+        return True
+    return not reply.rstrip().endswith("?") and _LEAVES.search(own) is not None
+
+
+def _plain(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))
 
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
     """Whether a turn makes good for the one before it ([SWAN] §4.11). Silent on turns with nothing to recover from.
 
-    sign=label: after a turn labelled `x`, 1 where this one is labelled `o`, 0 where `x`. sign=user: after a user
-    turn that says it is dissatisfied, 1 where the user goes on and is content, 0 where the user goes on and is not, or
-    stopped by choice; silent where the protocol ended the conversation.
+    sign=label: after a turn labelled `x`, 1 where this one is labelled `o`, 0 where `x`. sign=user: after a user turn
+    that says it is dissatisfied, 0 where the system says the same again; else 1 where the user goes on and is content,
+    0 where the user goes on and is not, or stopped by choice; silent where the protocol ended the conversation.
     """
 
     sign: str = "label"
     level: ClassVar[Literal["turn"]] = "turn"
-    version: ClassVar[str] = "2"
     needs: ClassVar[tuple[str, ...]] = ()
     limits: ClassVar[str] = (
         "has no item where the conversation broke down right after the bad turn, which %recovery counts as not "
@@ -60,6 +104,10 @@ class Recovery:
     def __post_init__(self) -> None:
         if self.sign not in ("label", "user"):
             raise ValueError("sign is label or user")
+
+    @property
+    def version(self) -> str:
+        return "3" if self.sign == "user" else "2"
 
     def scores(self, sight: Sight) -> Iterator[Verdict]:
         found = self._by_label(sight) if self.sign == "label" else self._by_user(sight)
@@ -79,10 +127,14 @@ class Recovery:
         turns, outcome = sight.conversation.turns, sight.conversation.outcome
         found: dict[int, float] = {}
         for i, turn in enumerate(turns):
-            if not i or not is_dissatisfied(turn.said):
+            if not i or turn.reply is None or not is_dissatisfied(turn.said):
                 continue
-            if i + 1 < len(turns):
-                found[turn.number] = float(not is_dissatisfied(turns[i + 1].said))
+            before = turns[i - 1].reply
+            if before is not None and _plain(before.answer.text) == _plain(turn.reply.answer.text):
+                found[turn.number] = 0.0
+            elif i + 1 < len(turns):
+                asked = frozenset(_plain(one.said) for one in turns[: i + 1])
+                found[turn.number] = float(not _is_let_down(turns[i + 1], turn, asked))
             elif outcome is not None and outcome.kind == "user-stopped":
                 found[turn.number] = 0.0
         return found
