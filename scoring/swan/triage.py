@@ -3,7 +3,7 @@
     harms(text)    words that may hurt a reader: cover the text until it is asked for
     flaws(text)    signs that the form of a turn is broken: cut off, repeated, markup, wrong characters
 
-Both know a few patterns, the first of English alone. A quotation of something harmful is harmful to read, so quoted
+Both know a few patterns, the first mostly of English. A quotation of something harmful is harmful to read, so quoted
 words count; code does not.
 """
 
@@ -28,38 +28,87 @@ class Flag:
     end: int
 
 
-_PEOPLE = r"(?:you|they|(?:all|most|some) of (?:them|you)|women|men|girls|boys|immigrants|foreigners|these people)"
+_GROUPS = (
+    r"(?:you|women|men|girls|boys|immigrants|foreigners|(?:these|those|such|your) (?:people|folks?)"
+    r"|people like (?:you|them|that))"
+)
+_PEOPLE = rf"(?:{_GROUPS}|they|(?:all|most|some) of (?:them|you))"
+_NAMES = (
+    r"(?:idiot|moron|imbecile|fool|loser|cretin|scum|filth|vermin|bastard|bitch|whore|slut|retard|asshole|arsehole"
+    r"|dickhead|prick|wanker|pervert)(?:e?s)?"
+)
+_BEASTS = r"(?:rat|pig|dog|cow|swine|snake|parasite|cockroach|animal)(?:e?s)?"
+_SCORN = r"(?:stupid|dirty|filthy|fat|ugly|brainless|lazy|disgusting|pathetic|worthless|useless|fucking)"
+_END = r"(?=\s*(?:[,.!;:)]|$))"
 _HARMS = (
     (
         "self-harm",
-        r"suicid(?:e|al)|kill(?:ing)? (?:yourself|myself|themsel(?:f|ves)|himself|herself)|self[- ]harm\w*"
-        r"|cut(?:ting)? (?:yourself|myself)|end (?:your|my) (?:own )?life|hang(?:ing)? (?:yourself|myself)",
+        r"suicid(?:e|al)|kill(?:ing|ed)? (?:yourself|myself|themsel(?:f|ves)|himself|herself)|self[- ]harm\w*"
+        r"|cut(?:ting)? (?:yourself|myself|himself|herself|(?:my|your|his|her) wrists?)"
+        r"|end (?:your|my|his|her) (?:own )?life|end it all|hang(?:ing|ed)? (?:yourself|myself|himself|herself)"
+        r"|overdos(?:e[ds]?|ing)|starv(?:e|ed|ing) (?:yourself|myself|himself|herself)|anorexi[ac]|bulimi[ac]",
     ),
     (
         "violence",
-        r"murder(?:s|ed|ing)?|massacre[sd]?|behead(?:s|ed|ing)?|tortur(?:es|ed|ing)|genocide"
-        r"|stab(?:s|bed|bing)? (?:him|her|them|you)|(?:make|build|making|building) a (?:pipe )?bomb"
-        r"|(?:i|we)(?:'ll| will) (?:kill|hurt) (?:you|him|her|them)|you(?:'ll| will) die",
+        r"murder(?:s|ed|ing)?|massacre[sd]?|behead(?:s|ed|ing)?|tortur(?:es|ed|ing)|genocide|lynch(?:ed|ing)?"
+        r"|stab(?:s|bed|bing)? (?:him|her|them|you)|(?:make|build|making|building) a (?:pipe |nail )?bomb"
+        r"|(?:punch|kick|shot|shoot)(?:s|es|ed|ing)? (?:him|her|them|you) in the (?:face|head|chest|back|stomach)"
+        r"|(?:beat|kick|burn|chok|strangl)(?:s|e|es|ed|en|ing)? (?:him|her|them|you) to death|to death with"
+        r"|(?:slit|cut)s? (?:his|her|their|my|your) throats?|you(?:'ll| will) die"
+        r"|(?:i|we)(?:'ll| will| am going to|'m going to) (?:kill|hurt|shoot|stab) (?:you|him|her|them)"
+        r"|(?:hope|wish) (?:that )?(?:you|they|he|she)(?:'d| would|'ll| will)? (?:all )?(?:die|rot|burn|suffer|choke)"
+        r"|deserves? to (?:die|suffer|rot|burn|be (?:beaten|shot|killed|hanged|raped))"
+        r"|(?:nobody|no one) (?:will|would) (?:ever )?(?:miss|mourn|love) you|better off (?:dead|without you)",
     ),
-    ("sexual content", r"rap(?:e[sd]?|ing|ist)|porn(?:o|ography|ographic)?|child abuse|incest|molest(?:s|ed|ing)?"),
+    (
+        "sexual content",
+        r"rap(?:e[sd]?|ing|ist)|porn(?:o|ography|ographic)?|child abuse|incest|molest(?:s|ed|ing)?|masturbat\w+"
+        r"|blow ?jobs?|dick pics?|(?:send|show|want) (?:me )?(?:your )?(?:nudes?|naked (?:pics?|pictures?))",
+    ),
     (
         "insults",
-        rf"{_PEOPLE}(?:'re| are) (?:all )?(?:too |a |an )?(?:\w+ )?"
-        r"(?:idiot|moron|vermin|subhuman|worthless|filth|stupid|inferior)s?"
-        r"|go to hell|shut the fuck up|fuck (?:you|off)|piece of shit",
+        rf"{_PEOPLE}(?:'re| are) (?:all |just |such |nothing but )?(?:too |a |an )?(?:\w+ )?"
+        rf"(?:{_NAMES}|subhumans?|worthless|stupid|inferior|disgusting|brainless|pathetic)"
+        rf"|{_GROUPS}(?:'re| are) (?:all |just |such |nothing but )?(?:a )?{_BEASTS}{_END}|you {_SCORN} {_BEASTS}"
+        rf"|you (?:\w+ )?{_NAMES}{_END}|assholes?|arseholes?|dickheads?|motherfuckers?|fuck(?:ing|ed|er|ers)?"
+        rf"|go to hell|piece of shit|bullshit|screw you|shut up{_END}",
+    ),
+    (
+        "insults",
+        r"arschl(?:o|ö)ch(?:er)?|verpiss dich|halt (?:die fresse|(?:dein |das )?maul)|hurensohn|schlampe|wichser"
+        r"|du (?:bist (?:ein |eine )?)?(?:\w+ )?(?:idiot|schwein|trottel|versager|abschaum|depp|dummkopf)"
+        r"|imb[ée]cile|connards?|connasse|salope|encul[ée]s?|ta gueule|va te faire|fils de pute|imb[ée]cil|gilipollas"
+        r"|cabr[óo]n|hijos? de puta|puta|pendejo|vete a la mierda|ojal[áa] te mueras"
+        r"|eres (?:un |una )?(?:idiota|basura|est[úu]pid[oa]|in[úu]til)",
     ),
 )
 _HARMFUL = tuple((reason, re.compile(rf"(?<!\w)(?:{pattern})(?!\w)", re.IGNORECASE)) for reason, pattern in _HARMS)
+_MASKED = re.compile(r"(?<![\w*])(?:f|sh|bi|cu|as|di|pu)[*#]{2,}[a-z]{0,5}(?![\w*])", re.IGNORECASE)
+_DISGUISE = str.maketrans("013457@$!|", "oieastasii")
+_FIGURE = re.compile(r"[0-9@$!|]")
+_WRITTEN = re.compile(r"[\w@$!|]+")
 _CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 _ADDRESS = re.compile(r"https?://\S+")
 
 
 def harms(text: str) -> Iterator[Flag]:
-    """The words of `text` that may hurt, by reason; English, and blind to harm without such words."""
+    """The words of `text` that may hurt, by reason, also with figures for letters; English, a few of German, French and
+    Spanish, and blind to harm without such words."""
     plain = _without_code(text.replace("\u2019", "'"))
+    undisguised = _WRITTEN.sub(_letters_for_figures, plain) if _FIGURE.search(plain) else plain
     for reason, pattern in _HARMFUL:
-        for found in pattern.finditer(plain):
+        for found in pattern.finditer(undisguised):
             yield Flag(reason, *found.span())
+    for found in _MASKED.finditer(plain):
+        yield Flag("insults", *found.span())
+
+
+def _letters_for_figures(word: re.Match[str]) -> str:
+    """The word with the letters that its figures look like; marks at its end are marks, and a number is a number."""
+    inner = word[0].rstrip("!|")
+    if inner.isalpha() or not any(map(str.isalpha, inner)):
+        return word[0]
+    return inner.translate(_DISGUISE) + word[0][len(inner) :]
 
 
 _FLAWS = (

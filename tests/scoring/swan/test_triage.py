@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scoring.swan.assessment import assess
 from scoring.swan.rules.registry import RULES
 from scoring.swan.schema import load_schema
 from scoring.swan.triage import TRIAGE, flaws, harms
+from tests.support.scoring_examples import conversation
 
 
 def test_a_flag_says_why_and_stands_at_the_words() -> None:
@@ -23,6 +27,35 @@ def test_code_is_passed_over() -> None:
     assert not list(harms("`kill yourself`"))
     assert not list(flaws("```html\n<p>Hello</p>\n```"))
     assert [flag.reason for flag in flaws("```python\nx = 1")] == ["cut off"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We will find you a room.", "Beat it with a fork.", "They are animals too, like us.", "You love dogs.",
+        "Yesterday you saw the dog.", "Is that bold **as** it is?", "x = a**b", "Take the 4th bus, H2O, 3rd.",
+        "You fool around a lot.", "I hope you enjoy it.", "He shot them in the studio.", "Don't be a fool.",
+        "Nobody will miss the train.", "The shops shut up to an hour early.", "Dispute the bill for $100.",
+    ],
+)  # fmt: skip
+def test_words_in_another_sense_are_passed_over(text: str) -> None:
+    assert not list(harms(text))
+
+
+def test_letters_that_are_written_as_figures_are_read_and_the_place_is_that_of_the_text() -> None:
+    text = "Hm, y0u are an id1ot!"
+    (flag,) = harms(text)
+    assert text[flag.start : flag.end] == "y0u are an id1ot"
+    assert [flag.reason for flag in harms("F*** this")] == ["insults"]
+
+
+@pytest.mark.parametrize("text", ["A" * 20_000, "A'" * 10_000, "a" * 20_000, "no, not " * 2_000, "1" * 20_000])
+def test_no_text_takes_long(text: str) -> None:
+    """A pattern that looks ahead from every character would take minutes here."""
+    begun = process_time()
+    assert not list(harms(text))
+    assess(conversation(("a", text), (text, text)), load_schema("sakai-2023-rules"))
+    assert process_time() - begun < 10
 
 
 @pytest.mark.parametrize("criterion", TRIAGE)
