@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -24,20 +25,51 @@ _INVITES = frozenset(
     }
 )
 _ENDS = frozenset({"REJECT", "HEDGE", "APOLOGY", "CONVENTIONAL-CLOSING"})
-_BARE = frozenset({"ACKNOWLEDGE", "AGREEMENT", "OTHER"})
+_BARE = frozenset({"ACKNOWLEDGE", "AGREEMENT", "OTHER", "APPRECIATION"})
+_FEW = 3
+"""Words of a turn that says nothing of its own."""
+
+_CANNOT = re.compile(
+    r"\W*(?:(?:sorry|unfortunately|i'm\s+afraid|i\s+am\s+afraid|as\s+an\s+ai(?:\s+language\s+model)?|but)\W+)*"
+    r"(?:(?:i|we)\s+(?:also\s+|really\s+|simply\s+|just\s+)?(?:cannot|can't|can\s+not|could\s+not|couldn't)"
+    r"|(?:i|we)(?:'m|\s+am|'re|\s+are)\s+(?:unable|not\s+(?:able|allowed|sure))"
+    r"|(?:i|we)\s+(?:do\s+not|don't)\s+(?:know|have|understand|discuss|answer|provide|do)|(?:i|we)\s+have\s+(?:no|nothing)"
+    r"|(?:that|this|it|there)(?:\s+is|'s)\s+(?:not|nothing|all)\b[^.:;?!,]{0,80}\b(?:i|we)"
+    r"|(?:no|nothing)\b[^.:;?!,]{0,80}\b(?:i|we)\s+(?:can|know|have))\b[^.:;?!]*[.!]*\s*",
+    re.IGNORECASE,
+)
+"""A sentence that says what the system cannot do, know or tell, and nothing else."""
+_CANNOT_ELSEWHERE = re.compile(
+    r"\W*(?:(?:leider|désolé|lo\s+siento|es\s+tut\s+mir\s+leid)\W+)?"
+    r"(?:(?:(?:das|dazu|dabei)\s+(?:weiß|kann|habe|darf)\s+ich|ich\s+(?:weiß|kann|habe|darf))\b[^.:;?!]{0,80}"
+    r"\b(?:nicht|nichts|keine?)|je\s+(?:ne\s+\w+|n'ai)\s+(?:pas|rien|aucune?)|no\s+(?:lo\s+)?(?:sé|puedo|tengo))"
+    r"\b[^.:;?!]*[.!]*\s*",
+    re.IGNORECASE,
+)
+_MORE_THAN = re.compile(r"\b(?:better|simpler|easier|more|less|nicer|safer|\w{3,}er\s+than)\b", re.IGNORECASE)
+"""“No idea could be simpler” is praise of an idea, not a dead end."""
+_ON = re.compile(
+    r"\b(?:tell|send|show|give|ask|write)\s+me\b|\blet\s+me\s+know\b|\b(?:just|feel\s+free\s+to)\s+ask\b", re.IGNORECASE
+)
+_REPORTED = re.compile(
+    r"\b(?:says?|said|asks?|asked|reads?|goes|answers?|answered|replies|replied|writes?)\b[^.?!\n]{0,20}:\s",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """1 for a turn that ends in a question or an offer to the user; 0 for one that is empty, a refusal, a `don't know`
-    or a farewell alone, or a bare acknowledgement of a turn that was no question. Silent on the rest.
+    """1 for a turn that ends in a question, an offer or a request to the user; 0 for one that is empty, that only says
+    what the system cannot do, know or tell, or bids farewell, or a bare acknowledgement of a turn that was no question.
+    Silent on the rest.
     """
 
     level: ClassVar[Literal["turn"]] = "turn"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
     needs: ClassVar[tuple[str, ...]] = ()
     limits: ClassVar[str] = (
-        "sees an invitation or a dead end by the acts of English words; blind to whether the turn is interesting"
+        "sees an invitation or a dead end by the acts of English words, and by a few phrases in German, French and "
+        "Spanish; blind to whether the turn is interesting"
     )
     silence: ClassVar[str] = "the turn neither ends in a question or offer nor is a dead end"
 
@@ -48,13 +80,16 @@ class Invitation:
                 own.setdefault(one.turn, []).append(one)
         for item in sight.items:
             here = own.get(item.turn, [])
+            bare = len(sight.text(item).split()) <= _FEW or all(one.act == "ACKNOWLEDGE" for one in here)
             if not sight.text(item).strip():
                 yield Verdict(item, 0.0, "nothing is said")
             elif here and _invites(here[-1]):
                 yield Verdict(item, 1.0, f"ends in {here[-1].act.lower()}", (here[-1].span,))
-            elif here and all(one.act in _ENDS for one in here):
+            elif here and (asks := _asks_for(here)) is not None:
+                yield Verdict(item, 1.0, "asks the user for something", (asks.span,))
+            elif here and all(map(_ends, here)):
                 yield Verdict(item, 0.0, "ends the matter", tuple(one.span for one in here))
-            elif here and all(one.act in _BARE for one in here) and "?" not in sight.said(item.turn):
+            elif here and bare and all(one.act in _BARE for one in here) and "?" not in sight.said(item.turn):
                 yield Verdict(item, 0.0, "a bare acknowledgement", tuple(one.span for one in here))
 
     def __str__(self) -> str:
@@ -63,4 +98,22 @@ class Invitation:
 
 def _invites(last: Nugget) -> bool:
     asks = last.act in _INVITES or last.rule == "question-mark"
-    return asks and bool(own_words(last.text).strip(" ?!."))
+    said = own_words(last.text)
+    if last.act == "OFFER" and re.search(r":\s*\w", said):
+        return False  # what was offered follows at once
+    return asks and bool(said.strip(" ?!.")) and not _REPORTED.search(said)
+
+
+def _asks_for(here: list[Nugget]) -> Nugget | None:
+    """What asks the user to go on, among the last two pieces of the turn."""
+    return next(
+        (one for one in here[-2:] if one.act == "ACTION-DIRECTIVE" and _ON.search(own_words(one.text))),
+        None,
+    )
+
+
+def _ends(one: Nugget) -> bool:
+    said = own_words(one.text)
+    if _MORE_THAN.search(said):
+        return False
+    return one.act in _ENDS or any(pattern.fullmatch(said) for pattern in (_CANNOT, _CANNOT_ELSEWHERE))
