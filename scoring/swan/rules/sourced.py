@@ -21,21 +21,43 @@ _NOBODY = (
     r"(?:my|me|us|our|experts?|studies|research|scientists|many|some|several|most|sources?|people|reports?|you|all|legend"
     r"|tradition|data|available)\b"
 )
+_NAME = (
+    r"[A-Z][\w.&'-]{0,40}(?:\s+(?:(?:of|for|and|the|de|du|des|der|die|das|von|del)\s+){0,2}[A-Z][\w.&'-]{0,40}){1,6}"
+)
+"""A name of two words or more, as bodies and authors have."""
+_SAYS = (
+    r"(?:(?:says|states|reports)\b|(?:said|stated|reported|writes|wrote|notes|noted|finds|found|shows|showed|estimates"
+    r"|estimated|confirms|confirmed|announced)\s+that\b)"
+)
+_AS = r"(?:says|states|reports|reported|writes|wrote|notes|noted|found|shows|showed|records|recorded)"
+_KIND = (
+    r"(?:report|survey|census|study|inquiry|chronicle|dictionary|encyclop[a-z]+|atlas|archive|register|almanac|treaty"
+    r"|act)"
+)
+_YEAR = r"(?:1[5-9]|20)\d\d"
 _NAMED = re.compile(
-    r"\b(?i:according\s+to|as\s+reported\s+by|selon|laut|según)\s+(?i:the\s+|le\s+|la\s+|der\s+|die\s+|das\s+)?"
+    r"\b(?i:according\s+to|as\s+reported\s+by|selon|laut|según|nach\s+angaben)\s+"
+    r"(?i:the\s+|le\s+|la\s+|les\s+|l'|der\s+|die\s+|das\s+|dem\s+|den\s+|des\s+|el\s+|los\s+)?"
     rf"(?!(?i:{_NOBODY}))"
     r"[\w' -]{0,40}?[A-Z][\w.&-]+"
     r"|\b[A-Z]\w+(?:\s+(?:et\s+al\.|and\s+[A-Z]\w+|&\s+[A-Z]\w+))?\s+\((?:19|20)\d\d\)"
     r"|\([A-Z]\w+(?:\s+(?:et\s+al\.|and\s+[A-Z]\w+))?,?\s+(?:19|20)\d\d(?:,[^()]{1,40})?\)"
     r"|\b(?i:wikipedia|britannica|reuters|the\s+guardian|the\s+times|the\s+lancet)"
     r"\s+(?:says|states|reports|writes|gives|notes)\b"
-    r"|\b(?:Section|Article|Chapter)\s+\d+\s+of\s+the\s+[A-Z]|\b(?i:census)\s+of\s+\d{4}|,?\s+p(?:p)?\.\s*\d+\b"
+    rf"|(?<![\w'.&-])(?i:the\s+)?{_NAME},?\s+(?:also\s+)?{_SAYS}|\b[A-Z]{{2,6}}\s+{_SAYS}"
+    rf"|,\s+(?:says|reports|writes)\s+(?i:the\s+)?[A-Z]"
+    rf"|\bas\s+(?!(?i:the\s+)?(?i:{_NOBODY}))[^,.;\n]{{0,40}}?[A-Z][^,.;\n]{{0,40}}\s{_AS}\b"
+    rf"|\b(?i:{_KIND})\s+(?:of|from|by|in)\s+(?:[\w,'-]+\s+){{0,5}}{_YEAR}\b"
+    rf"|\b{_YEAR}\s+(?:[\w'-]+\s+)?(?i:{_KIND})\b"
+    rf"|(?<![\w'.&-]){_NAME},\s+[A-Z][^.!?\n]{{2,80}},\s+{_YEAR}\b"
+    r"|\b(?:Section|Article|Chapter|Paragraph)\s+\d+\s+of\s+(?:the\s+)?\w|§\s*\d+|,?\s+p(?:p)?\.\s*\d+\b"
 )
 _MARK = re.compile(r"\[(\d{1,3})\]")
 _LISTED = re.compile(r"^[ \t]*\[(\d{1,3})\][:\s]+\S", re.MULTILINE)
 _SOURCES = re.compile(
     r"^[ \t]*(?:sources?|references?|quellen?|based\s+on)[ \t]*:[ \t]*(?P<what>\S[^\n]*)", re.I | re.M
 )
+_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?[ \t]*(?:\n|\Z)")
 _NOT = re.compile(r"\b(?:not|never|no|isn't|doesn't)\b[^.!?]{0,60}\Z", re.IGNORECASE)
 _OF_ITSELF = re.compile(
     r"^\W*(?:I\b|I'm|we\b|you\b|your\b|my\b|as\s+an?\s+(?:AI|language|large)|if\s+(?:I|you)\b|thank|sorry)",
@@ -56,7 +78,7 @@ class Sourced:
 
     reachable: Callable[[str], bool | None] | None = None
     level: ClassVar[Literal["nugget"]] = "nugget"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
     needs: ClassVar[tuple[str, ...]] = ()
     limits: ClassVar[str] = (
         "sees that a source is shown, not that it exists or says so; a claim may be grounded in one that is not shown"
@@ -75,7 +97,7 @@ class Sourced:
                 )
                 read[item.turn] = _Turn(item.turn, text, self.reachable)
             turn = read[item.turn]
-            if _OF_ITSELF.match(sight.text(item)) or turn.is_source(item.start):
+            if _OF_ITSELF.match(sight.text(item)) or turn.is_source(item.start) or turn.is_heading(item.start):
                 continue
             found, unknown = turn.source(item.start)
             if found is not None:
@@ -116,6 +138,11 @@ class _Turn:
         line = self.plain.rfind("\n", 0, at) + 1
         place = bisect_right(self.entries, at) - 1
         return place >= 0 and self.entries[place] >= line
+
+    def is_heading(self, at: int) -> bool:
+        """Whether the line is the first row of a table, which says what stands below it."""
+        end = self.plain.find("\n", at)
+        return end >= 0 and _RULE.match(self.plain, end + 1) is not None
 
     def source(self, at: int) -> tuple[Span | None, bool]:
         """The source of the claim that begins there; and whether one was found that nobody can tell of."""
