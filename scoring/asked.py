@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -303,9 +303,9 @@ class Asked:
             said.append("SWANs over different criteria do not compare: give the criteria by --schema, or take WANs.")
         return tuple(said)
 
-    def figures(self, material: Material, default: Sequence[Figure]) -> tuple[Figure, ...]:
-        """The figures of one conversation that are not among the `default` ones, each once."""
-        have = {figure.measure for figure in default}
+    def figures(self, material: Material, default: Collection[str] = ()) -> tuple[Figure, ...]:
+        """The figures of one conversation, each once, but for those that are scored by default."""
+        have = set(default)
         told = False
         found: list[Figure] = []
         for measure in self.measures:

@@ -1,12 +1,13 @@
-"""The figures of one conversation: those of every run, and those that are asked for."""
+"""The figures of single conversations, one by one or many at once: those of every run, and those that are asked for."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from recordings.conversation import Conversation
+from scoring.columns import Column, Conversations, column_of
 from scoring.library import measures, plug_ins
 from scoring.material import Material
 from scoring.measure import Declaration, Figure, Measure
@@ -15,7 +16,10 @@ from scoring.table import ScoreRow
 from topics.errors import HarvestError, InputError
 from topics.topic import Topic
 
-__all__ = ["default_figures", "figure", "rows"]
+__all__ = ["default_columns", "default_figures", "figure", "in_order", "nugget_figures", "rows"]
+
+Ranked = tuple[tuple[int, int, int], Column]
+"""A column, by the first conversation that has it and its place among the figures of that."""
 
 
 def default_figures(material: Material) -> tuple[Figure, ...]:
@@ -24,21 +28,80 @@ def default_figures(material: Material) -> tuple[Figure, ...]:
     Undefined (NaN with n = 0) where the topic has no entry in the gold table or names no kind of URL: it is then
     unknown what a good answer contains. A conversation without relevant nuggets on a judged topic has R = 0, GF = 0.
     """
-    found: list[Figure] = []
-    made = set()
-    for one in measures():
-        if one.shown == "asked" or (material.gold is None and "gold" in one.needs):
-            continue
-        if one.family is not None:
-            found += [] if one.family in made else one.family(material)
-            made.add(one.family)
-        elif one.score is not None:
-            term = Term(one.name)
-            single = figure(material, Measure(term, term, material.settings, one))
-            found += [single] if single is not None else []
+    found = [figure for one in _shown(gold=material.gold is not None) for figure in _figures(one, material)]
     whole = [one for one in found if one.whole]
     turns = [one for one in found if not one.whole and one.nugget is None]
     return (*whole, *turns, *[one for one in found if one.nugget is not None])
+
+
+def default_columns(grounds: Sequence[Material]) -> list[Ranked]:
+    """What `default_figures` gives of whole conversations, of all of them at once. grounds: of one run."""
+    known: dict[str, str] = {}
+    alike: dict[tuple[str, str], list[int]] = {}
+    for at, ground in enumerate(grounds):
+        topic = ground.topic
+        unscorable = known[topic.id] if topic.id in known else known.setdefault(topic.id, ground.unscorable)
+        alike.setdefault((topic.type.name, unscorable), []).append(at)
+    return [
+        ((int(column.at[0]), 0, place), column)
+        for (_, unscorable), places in alike.items()
+        for place, column in enumerate(_columns([grounds[at] for at in places], places, scorable=not unscorable))
+    ]
+
+
+def in_order(columns: Iterable[Ranked]) -> list[str]:
+    """The measures, in the order in which the conversations, one after the other, first have them."""
+    return list(dict.fromkeys(column.measure for _, column in sorted(columns, key=lambda one: one[0])))
+
+
+def _columns(grounds: Sequence[Material], places: Sequence[int], *, scorable: bool) -> Iterator[Column]:
+    """Of conversations on topics of one type, of all of which it is known, or of none, what a good answer contains."""
+    many = Conversations.gather(grounds, places) if scorable else None
+    for one in _shown(gold=grounds[0].gold is not None):
+        if one.of != "conversation":
+            continue
+        columns = one.columns(many) if one.columns is not None and many is not None else None
+        if columns is not None:
+            yield from columns
+            continue
+        found: dict[str, list[tuple[int, Figure]]] = {}
+        for at, ground in zip(places, grounds, strict=True):
+            for single in _figures(one, ground):
+                if single.whole:
+                    found.setdefault(single.measure, []).append((at, single))
+        yield from (column_of(name, figures) for name, figures in found.items())
+
+
+def _shown(*, gold: bool) -> Iterator[Declaration]:
+    """The measures that a run is scored by, one of each family. gold: whether there is a gold table."""
+    families = set()
+    for one in measures():
+        if one.shown == "asked" or (not gold and "gold" in one.needs) or (one.family or one.score) is None:
+            continue
+        if one.family is None or one.family not in families:
+            yield one
+        families.add(one.family)
+
+
+def _figures(declaration: Declaration, material: Material) -> Sequence[Figure]:
+    """Those of a family, or the one of a measure; that of another distribution is asked once."""
+    return material.once((default_figures, declaration.name), lambda: tuple(_made(declaration, material)))
+
+
+def _made(declaration: Declaration, material: Material) -> Iterator[Figure]:
+    if declaration.family is not None:
+        yield from declaration.family(material)
+        return
+    term = Term(declaration.name)
+    single = figure(material, Measure(term, term, material.settings, declaration))
+    if single is not None:
+        yield single
+
+
+def nugget_figures(material: Material) -> Sequence[Figure]:
+    """The figures of the nuggets of a conversation."""
+    found = (one for one in _shown(gold=material.gold is not None) if one.of == "nugget")
+    return [figure for one in found for figure in _figures(one, material)]
 
 
 def figure(material: Material, measure: Measure) -> Figure | None:

@@ -12,7 +12,7 @@ and the documentation. A measure of single conversations can come from another d
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -23,6 +23,7 @@ from topics.errors import InputError
 from topics.topic import Topic, TopicSet
 
 if TYPE_CHECKING:  # each of these stands on measures
+    from scoring.columns import Column, Conversations
     from scoring.forms.pool import Pool, Reading
     from scoring.material import Material
     from scoring.swan.schema import Schema
@@ -113,6 +114,8 @@ class Declaration:
 
     score: its value of one conversation; called where what it needs is there. applies: whether a topic can have it.
     family: all figures of the measures that share this function, for a run that is scored without asking for any.
+    columns: what score, or family, gives of whole conversations, in its order and to the last bit, of many at once;
+    None where it is to be taken one by one, as every measure can be.
     read: what a written form of it asks for; None: its parameters and arguments, checked. rows: of a measure over many
     conversations.
     """
@@ -141,6 +144,7 @@ class Declaration:
     score: Score | None = None
     applies: Callable[[Measure, Topic], bool] = field(default=lambda measure, topic: True)
     family: Callable[[Material], Iterable[Figure]] | None = None
+    columns: Callable[[Conversations], Sequence[Column] | None] | None = None
     read: Read | None = None
     rows: Callable[[Measure, Pool], Iterator[Reading]] | None = None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 
@@ -12,7 +12,8 @@ from recordings.conversation import Conversation, TrialKey
 from recordings.endings import missing_turns
 from scoring.asked import Asked, Judged
 from scoring.catalogue import understand
-from scoring.conversations import default_figures
+from scoring.columns import Columns, column_of
+from scoring.conversations import Ranked, default_columns, default_figures, in_order, nugget_figures
 from scoring.conversations import rows as conversation_rows
 from scoring.forms.pool import Pool
 from scoring.forms.rows import form_rows
@@ -33,7 +34,7 @@ from scoring.words import passages
 from topics.counting import pluralize
 from topics.errors import InputError
 from topics.gold import GoldTable
-from topics.topic import Topic, TopicSet
+from topics.topic import TopicSet
 
 __all__ = ["SHIPPED", "ScoreRow", "ScoreTable", "score"]
 
@@ -91,12 +92,13 @@ def score(
 
         return replace(given, judgments=judge_sets(given.judgments, found.values(), given.schema, sight))
 
-    each = (one for term in measures for one in understand(term, settings, topics, by().schema))
-    wanted = {one.name: one for one in each}
+    wanted = {one.name: one for term in measures for one in understand(term, settings, topics, by().schema)}
     asked = Asked(tuple(wanted.values()), by)
     seed = int(rng.integers(2**63))
+    by_trial = resampler if trial_intervals else None
 
-    blocks: list[tuple[Late, list[ScoreRow]]] = []
+    each: list[Columns] = []
+    blocks: list[tuple[tuple[Late, ...], list[ScoreRow]]] = []
     unlabelled = unjudged = not_asked = 0
     for system in sorted({key.system for key in (*found, *lost)}):
         keys = [key for key in found if key.system == system]
@@ -109,20 +111,25 @@ def score(
             _turns(turns, {key: found[key] for key in keys}, system, topics),
             settings,
         )
-        single: list[tuple[Conversation, Topic, tuple[Figure, ...]]] = []
+        grounds = [
+            Material(found[key], topics.topics[known[key.topic]], gold, topics.attributes, settings, by, settings)
+            for key in keys
+        ]
+        columns = default_columns(grounds)
+        unjudged += sum(ground.unjudged for ground in grounds) if gold is not None else 0
+        default = {column.measure for _, column in columns}
+        further = [asked.figures(ground, default) for ground in grounds]
+        columns += _asked_columns(further)
+        order = in_order(columns)
+        each.append(Columns(system, keys, [one for _, one in columns], order, partial(_nuggets, grounds)))
         for key in keys:
-            topic = topics.topics[known[key.topic]]
-            material = Material(found[key], topic, gold, topics.attributes, settings, by, settings)
-            own = default_figures(material)
-            unjudged += sum(figure.unjudged for figure in own if figure.nugget is not None)
-            own = (*own, *asked.figures(material, own))
-            scores.add(found[key], own)
-            single.append((found[key], topic, own))
+            scores.add(found[key])
+        scores.fill(each[-1])
         for key in gone:
             scores.lose(key.topic, key.trial)
         unlabelled += scores.unlabelled
         not_asked += scores.not_asked
-        joint = list(scores.rows(resampler, trial_intervals=trial_intervals))
+        joint = list(scores.rows(resampler))
         pool = Pool(
             scores,
             [found[key] for key in keys],
@@ -135,23 +142,56 @@ def score(
             planned=len({key.trial for key in planned}),
         )
         joint.extend(form_rows(asked.measures, pool))
-        blocks.append((partial(_single_rows, single, asked, topics.topics), joint))
+        conversations_of = partial(_single_rows, grounds, further)
+        late: tuple[Late, ...] = (
+            Late("conversation", partial(_late_rows, asked, topics, conversations_of)),
+            Late("topic", partial(_late_rows, asked, topics, partial(_bounded_rows, scores.topic_rows, resampler))),
+            Late("trial", partial(_late_rows, asked, topics, partial(_bounded_rows, scores.trial_rows, by_trial))),
+        )
+        blocks.append((late, joint))
     asked.refuse_unsettled()
     missing = len(set(planned) - found.keys() - set(lost))
     parts: list[ScoreRow | Late] = []
     for late, joint in blocks:
-        parts += [late, *asked.with_scorers(joint, topics.topics)]
+        parts += [*late, *asked.with_scorers(joint, topics.topics)]
     notes = (*_notes(gold, unlabelled, unjudged, len(lost), missing, not_asked), *asked.notes())
-    whole = ScoreTable(tuple(parts), settings, notes, asked.coverage())
+    whole = ScoreTable(tuple(parts), settings, notes, asked.coverage(), each)
     _refuse_late_turns(wanted.values(), whole)
     return whole.only(wanted) if only else whole
 
 
-def _single_rows(
-    figures: Iterable[tuple[Conversation, Topic, Sequence[Figure]]], asked: Asked, topics: Sequence[Topic]
+def _late_rows(
+    asked: Asked, topics: TopicSet, make: Callable[[bool], Iterable[ScoreRow]], bounded: bool
 ) -> Iterator[ScoreRow]:
-    """The rows of single conversations."""
-    return asked.with_scorers([row for one in figures for row in conversation_rows(*one)], topics)
+    return asked.with_scorers(list(make(bounded)), topics.topics)
+
+
+def _asked_columns(figures: Sequence[Sequence[Figure]]) -> Iterator[Ranked]:
+    """figures: of each conversation, those that were asked for."""
+    found: dict[str, list[tuple[int, int, Figure]]] = {}
+    for at, own in enumerate(figures):
+        for place, one in enumerate(own):
+            found.setdefault(one.measure, []).append((at, place, one))
+    for name, column in found.items():
+        at, place, _ = column[0]
+        yield (at, 1, place), column_of(name, [(at, one) for at, _, one in column])
+
+
+def _nuggets(grounds: Sequence[Material], at: int) -> Sequence[Figure]:
+    return nugget_figures(grounds[at])
+
+
+def _single_rows(grounds: Sequence[Material], further: Sequence[Sequence[Figure]], bounded: bool) -> Iterator[ScoreRow]:
+    """The rows of single conversations, which have no intervals. further: the figures that were asked for."""
+    for ground, own in zip(grounds, further, strict=True):
+        yield from conversation_rows(ground.conversation, ground.topic, (*default_figures(ground), *own))
+
+
+def _bounded_rows(
+    rows: Callable[[Resampler | None], Iterator[ScoreRow]], resampler: Resampler | None, bounded: bool
+) -> Iterator[ScoreRow]:
+    """Of several conversations. resampler: None where they have no intervals in any case."""
+    return rows(resampler if bounded else None)
 
 
 @cache
@@ -197,7 +237,8 @@ def _turns(
 
 def _refuse_late_turns(measures: Iterable[Measure], table: ScoreTable) -> None:
     last = max((measure.turn for measure in measures if measure.turn), default=0)
-    most = max((row.turn or 0 for row in table.select(measure=USEFUL.name)), default=last) if last else 0
+    turns = (row.turn or 0 for row in table.joint if row.measure == USEFUL.name)
+    most = max(turns, default=last) if last else 0
     if last > most:
         allowed = f"S1 to S{most}" if most > 1 else "S1"
         raise InputError(f"{USEFUL.name} S{last}: no conversation can have so many turns", allowed=allowed)

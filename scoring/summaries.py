@@ -7,15 +7,15 @@ what the others weigh. Every interval has the topic as its unit, except within a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from recordings.conversation import Conversation
+from scoring.columns import Columns
 from scoring.library import declared
-from scoring.measure import Figure
 from scoring.measures.usefulness import (
     MEAN_USEFUL,
     NOT_ASKED,
@@ -63,8 +63,6 @@ class _Part:
     topic: str | None = None
     topic_type: str | None = None
     trial: int | None = None
-    bounded: bool = True
-    """Whether its rows get intervals."""
 
     @property
     def one(self) -> bool:
@@ -80,7 +78,8 @@ class SystemScores:
     """Collects the conversations of one system and yields the rows over them.
 
     topics: in the order of the topic set. trials: numbers, ascending. turns: by topic, how many user turns the
-    protocol can take. `add` once for each valid conversation, `lose` once for each trial that never became valid.
+    protocol can take. `add` once for each valid conversation, `fill` once with their figures, `lose` once for each
+    trial that never became valid.
     unlabelled: replies without a label so far, which are not counted. not_asked: conversations so far that ended well
     before the protocol's last turn.
     """
@@ -106,8 +105,8 @@ class SystemScores:
         self._cells: dict[str, _Cells] = {}
         self._measured: set[tuple[int, str]] = set()
 
-    def add(self, conversation: Conversation, figures: Sequence[Figure]) -> None:
-        """Add a finished, valid conversation and its figures (none without gold)."""
+    def add(self, conversation: Conversation) -> None:
+        """Add a finished, valid conversation."""
         key = conversation.key
         at = self._row[key.topic], self._column[key.trial]
         row = labels(conversation, self.turns[key.topic])
@@ -116,19 +115,20 @@ class SystemScores:
         self.not_asked += NOT_ASKED in row and "-" not in row
         self._useful[at][: len(row)] = useful_cells(row)
         self._recovered[at], self._failed[at] = recovery_cells(row)
-        for figure in figures:
-            if figure.whole:
-                cells = self._cells.get(figure.measure)
-                if cells is None:
-                    counts = np.zeros((2, *self._shape), dtype=np.int64)
-                    none = np.full((3, *self._shape), np.nan)
-                    cells = _Cells(none[0], none[1], none[2], counts[0], counts[1])
-                    self._cells[figure.measure] = cells
-                self._measured.add((at[0], figure.measure))
-                cells.values[at] = figure.value
-                cells.worst[at], cells.best[at] = figure.worst, figure.best
-                cells.unjudged[at] = figure.unjudged
-                cells.unknown[at] = figure.unknown
+
+    def fill(self, found: Columns) -> None:
+        """Take the figures of the conversations that were added, in the order in which they are to have rows."""
+        places = [(self._row[key.topic], self._column[key.trial]) for key in found.keys]
+        rows, columns = np.array(places, dtype=np.int64).reshape(-1, 2).T
+        for measure, parts in found.parts.items():
+            counts = np.zeros((2, *self._shape), dtype=np.int64)
+            none = np.full((3, *self._shape), np.nan)
+            cells = self._cells[measure] = _Cells(none[0], none[1], none[2], counts[0], counts[1])
+            for part in parts:
+                at = rows[part.at], columns[part.at]
+                self._measured.update((row, measure) for row in np.unique(at[0]).tolist())
+                cells.values[at], cells.worst[at], cells.best[at] = part.value, part.worst, part.best
+                cells.unjudged[at], cells.unknown[at] = part.unjudged, part.unknown
 
     def lose(self, topic: str, trial: int) -> None:
         """Add a trial whose every attempt failed for reasons of infrastructure."""
@@ -144,25 +144,40 @@ class SystemScores:
         """(topics, trials) whether the infrastructure failed the trial in every attempt."""
         return self._invalid.copy()
 
-    def rows(self, resampler: Resampler, *, trial_intervals: bool = True) -> Iterator[ScoreRow]:
-        """Rows by topic, by trial, by trial and topic type, by topic type, and over everything. trial_intervals:
-        whether those over a single trial's topics get intervals."""
-        everything, all_trials = range(len(self.topics)), range(len(self.trials))
+    def rows(self, resampler: Resampler) -> Iterator[ScoreRow]:
+        """Rows by topic type, and over everything."""
+        parts = [_Part(members, range(len(self.trials)), None, name) for name, members in self._types().items()]
+        return self._rows((*parts, _Part(range(len(self.topics)), range(len(self.trials)))), resampler)
+
+    def topic_rows(self, resampler: Resampler | None) -> Iterator[ScoreRow]:
+        """Rows of each topic over its trials. Without a resampler they have no intervals."""
+        all_trials = range(len(self.trials))
+        parts = (_Part([row], all_trials, topic.id, topic.type.name) for row, topic in enumerate(self.topics))
+        return self._rows(parts, resampler)
+
+    def trial_rows(self, resampler: Resampler | None) -> Iterator[ScoreRow]:
+        """Rows of each trial over its topics: by topic type, and over everything. As `topic_rows`."""
+        types, everything = self._types(), range(len(self.topics))
+        parts = (
+            _Part(members, [column], None, name, trial)
+            for column, trial in enumerate(self.trials)
+            for name, members in (*types.items(), (None, everything))
+        )
+        return self._rows(parts, resampler)
+
+    def _types(self) -> dict[str, list[int]]:
         types: dict[str, list[int]] = {}
         for row, topic in enumerate(self.topics):
             types.setdefault(topic.type.name, []).append(row)
-        parts = [_Part([row], all_trials, topic.id, topic.type.name) for row, topic in enumerate(self.topics)]
-        for column, trial in enumerate(self.trials):
-            parts += [_Part(members, [column], None, name, trial, trial_intervals) for name, members in types.items()]
-            parts.append(_Part(everything, [column], None, None, trial, trial_intervals))
-        parts += [_Part(members, all_trials, None, name) for name, members in types.items()]
-        parts.append(_Part(everything, all_trials))
+        return types
+
+    def _rows(self, parts: Iterable[_Part], resampler: Resampler | None) -> Iterator[ScoreRow]:
         for part in parts:
             if (self._valid | self._invalid)[np.ix_(part.topics, part.trials)].any():
                 yield from self._shares(part, resampler)
                 yield from self._means(part, resampler)
 
-    def _shares(self, part: _Part, resampler: Resampler) -> Iterator[ScoreRow]:
+    def _shares(self, part: _Part, resampler: Resampler | None) -> Iterator[ScoreRow]:
         grid = np.ix_(part.topics, part.trials)
         invalid = self._invalid[grid]
         useful = self._useful[grid]
@@ -179,7 +194,7 @@ class SystemScores:
         yield self._share_row(MEAN_USEFUL.name, found, part, invalid)
         lost = invalid & np.array([[self.turns[self.topics[row].id] > 1] for row in part.topics])
         found = self._share(part, self._recovered[grid], self._failed[grid], lost, resampler, pooled=True)
-        if part.bounded and 0 < found.topics < FEWEST_FAILED:
+        if resampler is not None and 0 < found.topics < FEWEST_FAILED:
             few = f"{pluralize(found.topics, part.unit)} with a first turn that failed, too few for an interval"
             found = replace(found, interval=no_interval(few))
         yield self._share_row(RECOVERY.name, found, part, lost)
@@ -190,7 +205,7 @@ class SystemScores:
         above: Floats,
         below: Floats,
         invalid: npt.NDArray[np.bool_],
-        resampler: Resampler,
+        resampler: Resampler | None,
         *,
         whole: float = 1.0,
         pooled: bool = False,
@@ -209,7 +224,7 @@ class SystemScores:
             whole=whole,
             resampler=resampler if self.settings.shares == "bootstrap" and not part.one else None,
             unit=part.unit,
-            bounded=part.bounded,
+            bounded=resampler is not None,
         )
 
     def _share_row(
@@ -236,7 +251,7 @@ class SystemScores:
             note=found.interval.note,
         )
 
-    def _means(self, part: _Part, resampler: Resampler) -> Iterator[ScoreRow]:
+    def _means(self, part: _Part, resampler: Resampler | None) -> Iterator[ScoreRow]:
         grid = np.ix_(part.topics, part.trials)
         present = {measure: cells for measure, cells in self._cells.items() if self._belongs(measure, part)}
         if not present:
@@ -247,7 +262,9 @@ class SystemScores:
         if part.one:
             names, units = [str(self.trials[column]) for column in part.trials], np.moveaxis(stacked, 0, 1)
         intervals = (
-            resampler.means(names, units, top=top, unit=part.unit) if part.bounded else [no_interval()] * len(present)
+            resampler.means(names, units, top=top, unit=part.unit)
+            if resampler is not None
+            else [no_interval()] * len(present)
         )
         lost = self._invalid[grid]
         invalid, valid = int(lost.sum()), self._valid[grid]

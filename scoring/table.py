@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, Literal
 
+from scoring.columns import Columns
 from scoring.library import declared
 from scoring.notation import Term, parse
 from scoring.settings import Settings
 
-__all__ = ["FORMAT", "Late", "ScoreRow", "ScoreTable", "has_top", "is_percentage"]
+__all__ = ["FORMAT", "Late", "ScoreRow", "ScoreTable", "has_top", "is_percentage", "shown_value"]
 
 FORMAT = "harvest-scores/1"
 
@@ -64,10 +65,8 @@ class ScoreRow:
     scorers: str | None = None
 
     def shown(self, value: float) -> str:
-        """`value` as people read this measure: percent for %-measures, four digits otherwise, `n/a` for undefined."""
-        if math.isnan(value):
-            return "n/a"
-        return f"{100 * value:.1f}%" if is_percentage(self.measure) else f"{value:.4f}"
+        """`value` as people read this measure, see `shown_value`."""
+        return shown_value(self.measure, value)
 
     @property
     def label(self) -> str:
@@ -80,6 +79,13 @@ class ScoreRow:
     def as_json(self) -> dict[str, object]:
         """A JSON value with every key; NaN as null, floats to 12 decimals."""
         return {name: _plain(getattr(self, name)) for name in _NAMES}
+
+
+def shown_value(measure: str, value: float) -> str:
+    """A value as people read the measure: percent for %-measures, four digits otherwise, `n/a` for undefined."""
+    if math.isnan(value):
+        return "n/a"
+    return f"{100 * value:.1f}%" if is_percentage(measure) else f"{value:.4f}"
 
 
 def is_percentage(measure: str) -> bool:
@@ -102,36 +108,70 @@ def _with_scorers(term: Term, scorers: str) -> Term:
     return replace(term, arguments=(*term.arguments, *(Term(name) for name in scorers.split(", "))))
 
 
+def _only(late: Late, names: Collection[str], bounded: bool) -> Iterator[ScoreRow]:
+    return (row for row in (late.rows if bounded else late.values) if _named(row, names))
+
+
+def _named(row: ScoreRow, names: Collection[str]) -> bool:
+    return row.measure in names or row.label in names
+
+
 _NAMES = tuple(entry.name for entry in fields(ScoreRow))
 
 
-Late = Callable[[], Iterable[ScoreRow]]
-"""Makes rows when somebody looks at them."""
+Single = Literal["conversation", "topic", "trial"]
+"""What a row is of that is not over all topics (of a type) and all trials: one conversation, turn or nugget; one topic
+over its trials; one trial over its topics."""
 
 
-@dataclass(frozen=True)  # without slots, so that late rows are made once
+@dataclass(frozen=True)  # without slots, so that the rows are made once
+class Late:
+    """Rows that are made when somebody looks at them. of: what each of them is of. make: makes them, with intervals or
+    without, as it is told."""
+
+    of: Single
+    make: Callable[[bool], Iterable[ScoreRow]]
+
+    @cached_property
+    def rows(self) -> tuple[ScoreRow, ...]:
+        """With all that is known of them."""
+        return tuple(self.make(True))
+
+    @cached_property
+    def values(self) -> tuple[ScoreRow, ...]:
+        """The same without intervals, which are most of the work, and without what is noted of these."""
+        return self.rows if self.of == "conversation" else tuple(self.make(False))
+
+
+@dataclass(frozen=True)  # without slots, so that what is derived is kept
 class ScoreTable:
     """All rows of one scoring run, in a fixed order: by system; conversations, then topics, trials, types, all.
 
-    parts: the rows, and what makes those of single conversations: they are most of a table, and tables that people
-    read have none of them. notes: what is missing or was left out, in sentences. coverage: those of the notes that say
-    what the figures are over, and belong above them.
+    parts: the rows over all topics (of a type) and trials, and what makes the others: those are most of a table and
+    most of the work, and tables that people read have few of them. notes: what is missing or was left out, in
+    sentences. coverage: those of the notes that say what the figures are over, and belong above them. each: by system,
+    the figures of single conversations once more, as columns.
     """
 
     parts: Sequence[ScoreRow | Late]
     settings: Settings = field(default_factory=Settings)
     notes: tuple[str, ...] = ()
     coverage: tuple[str, ...] = ()
+    each: Sequence[Columns] = ()
 
     @cached_property
     def rows(self) -> tuple[ScoreRow, ...]:
         """Every row."""
-        return tuple(row for one in self.parts for row in ((one,) if isinstance(one, ScoreRow) else one()))
+        return tuple(row for one in self.parts for row in ((one,) if isinstance(one, ScoreRow) else one.rows))
 
-    @property
+    @cached_property
     def joint(self) -> tuple[ScoreRow, ...]:
-        """The rows without those that are not made yet: in it are all those over several conversations."""
+        """The rows over all trials, and over all topics or those of a type, without making any other."""
         return tuple(one for one in self.parts if isinstance(one, ScoreRow))
+
+    def single(self, of: Single) -> Iterator[ScoreRow]:
+        """The rows of single conversations, topics or trials, without making any other, and without intervals."""
+        return (row for one in self.parts if isinstance(one, Late) and one.of == of for row in one.values)
 
     def as_json(self) -> dict[str, object]:
         """The `harvest-scores/1` document: format, settings, notes and rows. The same scores give the same value."""
@@ -144,8 +184,16 @@ class ScoreTable:
 
     def only(self, names: Collection[str]) -> ScoreTable:
         """The table without the rows of other measures. names: `%useful` for all turns of it, `%useful S1` for one."""
-        kept = set(names)
-        return replace(self, parts=tuple(row for row in self.rows if row.measure in kept or row.label in kept))
+        kept = frozenset(names)
+        return replace(
+            self,
+            parts=tuple(
+                Late(one.of, partial(_only, one, kept)) if isinstance(one, Late) else one
+                for one in self.parts
+                if isinstance(one, Late) or _named(one, kept)
+            ),
+            each=[one.only(kept) for one in self.each],
+        )
 
     def select(self, **wanted: Any) -> Iterator[ScoreRow]:
         """Rows whose fields equal what is asked for: `select(measure="R", system="B1", trial=None)`."""

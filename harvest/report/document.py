@@ -89,9 +89,9 @@ def make_report(
     watched, looks = _watched(runs, baseline, history, matters)
     matters = (watched.matters if watched is not None else MATTERS) if matters is None else matters
     said = _finding(runs, material, scores, found, study, watched, matters)
-    said = replace(said, drives=" ".join(filter(None, (said.drives, judged_sentence(gathered.assessed, scores.rows)))))
+    said = replace(said, drives=" ".join(filter(None, (said.drives, judged_sentence(gathered.assessed, scores.joint)))))
     judged = gathered.assessed
-    kept = transcripts(material, scores.rows, folders, beside, judged if isinstance(judged, Assessed) else None)
+    kept = transcripts(material, scores, folders, beside, judged if isinstance(judged, Assessed) else None)
     level = scores.settings.level
     trees = branches(runs, kept.places, level) if material.finished else Branches((), ())
     parts = [
@@ -99,10 +99,10 @@ def make_report(
         ("compared", "Comparison", sections.compared_blocks(found) if isinstance(found, Comparison) else _why(found)),
         ("watched", "Since the baseline", sections.watched_blocks(watched) if watched else ()),
         ("history", "History", sections.history_blocks(looks)),
-        ("grid", "Topics and turns", grid_blocks(material, scores.rows)),
+        ("grid", "Topics and turns", grid_blocks(material, scores.joint)),
         ("trees", "Conversation trees", trees.blocks),
         ("fairness", "R and GF", sections.fairness_blocks(material, scores)),
-        ("judged", "Judged by criteria", judged_blocks(judged, material, scores.rows)),
+        ("judged", "Judged by criteria", judged_blocks(judged, material, scores)),
         ("spread", "Distributions", sections.distribution_blocks(scores, _mean_useful(gathered))),
         ("variance", "Variance", sections.variance_blocks(study) if isinstance(study, VarianceStudy) else _why(study)),
         ("invalid", "Invalid trials", sections.invalid_blocks(material)),
@@ -211,10 +211,10 @@ def _finding(
     folder, own = next(
         (run.path, own) for run, names in told_apart(runs) for own, name in names.items() if name == system
     )
-    measure = main_measure(scores.rows)
+    measure = main_measure(scores.joint)
     each = study.each.get((measure, None), ()) if isinstance(study, VarianceStudy) else ()
     spread = next((one for one in each if one.system == system), None)
-    return single(system, material, scores.rows, spread, folder, own)
+    return single(system, material, scores, spread, folder, own)
 
 
 def _bars(
@@ -228,7 +228,7 @@ def _bars(
         return
     played = {one.key.system for one in material.finished}
     systems = [name for name in material.systems if name in played]
-    yield from bars_of_scores(scores.rows, main_measure(scores.rows), systems)
+    yield from bars_of_scores(scores.joint, main_measure(scores.joint), systems)
     if isinstance(found, Comparison):
         yield from bars_of_comparison(found, matters)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from scoring.library import declared
 from scoring.measures.usefulness import MEAN_USEFUL
 from scoring.notation import parse
 from scoring.statistics.paired import ESTIMANDS
-from scoring.table import ScoreRow, is_percentage
+from scoring.table import ScoreRow, ScoreTable, is_percentage
 from topics.counting import pluralize
 
 __all__ = [
@@ -70,18 +70,18 @@ def main_measure(rows: Sequence[ScoreRow]) -> str:
 
 
 def single(
-    system: str, material: Material, rows: Sequence[ScoreRow], spread: SystemVariance | None, folder: Path, own: str
+    system: str, material: Material, scores: ScoreTable, spread: SystemVariance | None, folder: Path, own: str
 ) -> Finding:
     """Of one system in one run. spread: how its trials vary in the main measure. own: its name in the run."""
-    measure = main_measure(rows)
-    of = [row for row in ordered_rows(rows) if (row.system, row.measure, row.turn) == (system, measure, None)]
+    measure = main_measure(scores.joint)
+    of = [row for row in ordered_rows(scores.joint) if (row.system, row.measure, row.turn) == (system, measure, None)]
     if not of or math.isnan(of[0].value):
         return Finding("measured", f"{plain(system)} was played, and no measure has a value.", f"{counted(material)}.")
     row = of[0]
     of_what = "topics like these" if "topics" in (row.resampled or "") else "these topics"
     interval = f"{100 * row.level:g}% interval for {of_what}" if row.level is not None and row.low == row.low else ""
     said = _did(measure, row.label, [shown_with_interval(row)])
-    weak = _weakest(system, measure, rows)
+    weak = _weakest(system, measure, scores.single("topic"))
     worst = weak[0].topic or "" if weak else ""
     shown = f"harvest show {shlex.quote(str(folder))} --system {shlex.quote(own)} --topic {shlex.quote(worst)}"
     return Finding(
@@ -97,15 +97,11 @@ def single(
     )
 
 
-def _weakest(system: str, measure: str, rows: Sequence[ScoreRow]) -> list[ScoreRow]:
+def _weakest(system: str, measure: str, rows: Iterable[ScoreRow]) -> list[ScoreRow]:
     """The topics with the worst values, of a measure that has a good end, where topics differ."""
     one = declared(measure)
     good = one.better(parse(measure)) if one else "neither"
-    of = [
-        row
-        for row in rows
-        if (row.system, row.measure) == (system, measure) and row.topic and row.trial is None and row.turn is None
-    ]
+    of = [row for row in rows if (row.system, row.measure, row.turn) == (system, measure, None)]
     of = [row for row in of if row.value == row.value]
     if good == "neither" or len({row.value for row in of}) < 2:
         return []

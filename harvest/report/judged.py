@@ -15,7 +15,7 @@ from harvest.tables.figures import shown_with_interval
 from harvest.terminal import printable
 from recordings.conversation import Conversation
 from scoring.measures.swan import SWAN
-from scoring.table import ScoreRow
+from scoring.table import ScoreRow, ScoreTable
 from topics.counting import pluralize
 
 __all__ = ["judged_blocks", "judged_items", "judged_sentence"]
@@ -24,7 +24,7 @@ _MOST_TOPICS, _LOWEST, _LONGEST = 300, 20, 160
 _STEPS, _MOST_SAID = 5, 3
 
 
-def judged_blocks(assessed: Assessed | str | None, material: Material, rows: Sequence[ScoreRow]) -> Iterator[Block]:
+def judged_blocks(assessed: Assessed | str | None, material: Material, scores: ScoreTable) -> Iterator[Block]:
     """A map for each system; nothing where nobody judged."""
     if assessed is None:
         return
@@ -36,7 +36,7 @@ def judged_blocks(assessed: Assessed | str | None, material: Material, rows: Seq
         "its conversations, and each of those says what every nugget and turn scored, who said so, and what it weighs.",
         "dim",
     )
-    found = {(row.system, row.topic, row.measure): row for row in rows if row.topic and _of_topics(row)}
+    found = {(row.system, row.topic or "", row.measure): row for row in scores.single("topic") if row.turn is None}
     for system in dict.fromkeys(system for system, _, _ in assessed.each):
         yield {"heat": _heat(system, assessed, material, found)}
     lowest = sorted(
@@ -52,10 +52,12 @@ def judged_blocks(assessed: Assessed | str | None, material: Material, rows: Seq
 
 
 def judged_sentence(assessed: Assessed | str | None, rows: Sequence[ScoreRow]) -> str:
-    """What was judged, in one sentence for the beginning of a report; "" where nothing was."""
+    """What was judged, in one sentence for the beginning of a report; "" where nothing was. rows: over all trials."""
     if not isinstance(assessed, Assessed):
         return ""
-    whole = {(row.system, row.measure): row for row in rows if not row.topic and not row.topic_type and _of_topics(row)}
+    whole = {
+        (row.system, row.measure): row for row in rows if not row.topic and not row.topic_type and row.turn is None
+    }
     terms = {name: str(term) for name, term in assessed.terms.items()}
     systems = list(dict.fromkeys(system for system, _, _ in assessed.each))
     said = [
@@ -71,10 +73,6 @@ def judged_sentence(assessed: Assessed | str | None, rows: Sequence[ScoreRow]) -
     if len(lowest) > 1:
         found += f" Lowest are {listed([f'{name} ({value:.2f})' for value, name in lowest])}."
     return found
-
-
-def _of_topics(row: ScoreRow) -> bool:
-    return row.trial is None and row.turn is None and row.entity is None
 
 
 def _heat(

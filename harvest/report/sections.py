@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from harvest.report.blocks import WIDE, Block, as_blocks, details, picture, table, text
 from harvest.report.grid import address
@@ -26,10 +28,11 @@ from harvest.tables.variance_chart import variance_chart
 from harvest.tables.variance_figures import variance_legend, variance_tables
 from harvest.tables.watch_figures import history_tables, watch_tables
 from recordings.conversation import INVALID
+from scoring.columns import Columns
 from scoring.measures.group_fairness import FAIRNESS
 from scoring.measures.relevance import RELEVANCE
 from scoring.measures.usefulness import MEAN_USEFUL
-from scoring.table import ScoreTable
+from scoring.table import ScoreRow, ScoreTable
 from topics.counting import pluralize
 
 __all__ = [
@@ -51,7 +54,7 @@ def figure_blocks(
     material: Material, scores: ScoreTable, contrasts: Sequence[Contrast], lost: Selection
 ) -> Iterator[Block]:
     """The figures as `harvest score` prints them, every variant on demand, and what must be known beside them."""
-    rows = printed_rows(scores.rows, every=False)
+    rows = printed_rows(scores.joint, every=False)
     bounded = {one.system for one in lost.bounds}
     for contrast in contrasts:
         yield text(f"The runs differ: {contrast.said}", "warn")
@@ -62,7 +65,7 @@ def figure_blocks(
     )
     yield from as_blocks(selection_figures(lost, rows), "Bounds, with lost attempts")
     yield from (text(one.sentence, "warn") for one in lost.concentrations)
-    every = printed_rows(scores.rows, every=True)
+    every = printed_rows(scores.joint, every=True)
     if len(every) > len(rows):
         there = {(row.measure, row.turn) for row in rows}
         aside = [row for row in every if (row.measure, row.turn) not in there]
@@ -74,33 +77,29 @@ def figure_blocks(
             asked=[row.measure for row in ordered_rows(aside, every=True)],
         )
         yield details("Every variant", as_blocks(shown, "Variants of measures"))
-    trials = [row for row in scores.rows if row.trial is not None and row.topic is None and row.topic_type is None]
+    trials = [row for row in scores.single("trial") if row.topic_type is None]
     if trials:
-        yield details("Each trial by itself", [_by_trial(material, scores)])
+        yield details("Each trial by itself", [_by_trial(rows, trials)])
     yield from (text(note, "dim") for note in scores.notes if note not in scores.coverage)
     yield from (text(f"Damage: {sentence}", "warn") for sentence in material.damage)
 
 
-def _by_trial(material: Material, scores: ScoreTable) -> Block:
-    """The figures of the first trials of all topics, of the second ones, and so on."""
-    shown = {(row.measure, row.turn): row.label for row in ordered_rows(printed_rows(scores.rows, every=False))}
-    found = {
-        (row.system, row.trial, row.measure, row.turn): row.shown(row.value)
-        for row in scores.rows
-        if row.trial is not None and row.topic is None and row.topic_type is None
-    }
+def _by_trial(rows: Sequence[ScoreRow], trials: Sequence[ScoreRow]) -> Block:
+    """The figures of the first trials of all topics, of the second ones, and so on. rows: those over all trials."""
+    shown = {(row.measure, row.turn): row.label for row in ordered_rows(rows)}
+    found = {(row.system, row.trial, row.measure, row.turn): row.shown(row.value) for row in trials}
     places = dict.fromkeys((system, trial) for system, trial, _, _ in found)
     kept = [key for key in shown if any((*place, *key) in found for place in places)]
-    rows = [[system, str(trial), *(found.get((system, trial, *key), "") for key in kept)] for system, trial in places]
-    return table(["system", "trial", *(shown[key] for key in kept)], rows, [False, True, *[True] * len(kept)])
+    lines = [[system, str(trial), *(found.get((system, trial, *key), "") for key in kept)] for system, trial in places]
+    return table(["system", "trial", *(shown[key] for key in kept)], lines, [False, True, *[True] * len(kept)])
 
 
 def fairness_blocks(material: Material, scores: ScoreTable) -> Iterator[Block]:
     """R against GF, a point for each topic and system; nothing without gold."""
     values: dict[tuple[str, str], dict[str, float]] = {}
-    for row in scores.rows:
-        if row.measure in (RELEVANCE.name, FAIRNESS.name) and row.topic and row.trial is None and row.entity is None:
-            values.setdefault((row.system, row.topic), {})[row.measure] = row.value
+    for row in scores.single("topic"):
+        if row.measure in (RELEVANCE.name, FAIRNESS.name):
+            values.setdefault((row.system, row.topic or ""), {})[row.measure] = row.value
     points: dict[str, list[tuple[float, float]]] = {}
     rows = []
     for (system, topic), own in values.items():
@@ -129,15 +128,25 @@ def distribution_blocks(scores: ScoreTable, cells: Mapping[str, Sequence[float]]
         known = [value for value in each if value == value]
         if known:
             values.setdefault(MEAN_USEFUL.name, {})[system] = known
-    shown = {row.measure for row in ordered_rows(printed_rows(scores.rows, every=False)) if "(" not in row.measure}
-    for row in scores.rows:
-        whole = row.topic and row.trial is not None and row.turn is None and row.entity is None
-        if whole and row.value == row.value and row.measure in shown:
-            values.setdefault(row.measure, {}).setdefault(row.system, []).append(row.value)
+    shown = {row.measure for row in ordered_rows(printed_rows(scores.joint, every=False)) if "(" not in row.measure}
+    for own in scores.each:
+        for measure in _by_first_known(own, shown):
+            found = own.values(measure)[1]
+            values.setdefault(measure, {})[own.system] = found[~np.isnan(found)].tolist()
     if not values:
         return
     yield text("How the values of single conversations are spread: a mean alone hides whether all are alike.", "dim")
     yield picture(distributions_chart(values))
+
+
+def _by_first_known(own: Columns, shown: Collection[str]) -> list[str]:
+    """Those of the measures that have a value, in the order in which the conversations, one after the other, do."""
+    first = [
+        (int(column.at[known].min()), place, column.measure)
+        for place, column in enumerate(own.columns)
+        if column.measure in shown and (known := ~np.isnan(column.value)).any()
+    ]
+    return list(dict.fromkeys(measure for _, _, measure in sorted(first)))
 
 
 def variance_blocks(study: VarianceStudy) -> Iterator[Block]:

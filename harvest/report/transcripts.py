@@ -24,7 +24,7 @@ from harvest.terminal import printable
 from recordings.conversation import Conversation, Turn
 from scoring.measures.relevance import POSITION_WEIGHT
 from scoring.measures.usefulness import labels
-from scoring.table import ScoreRow
+from scoring.table import ScoreTable, shown_value
 
 __all__ = ["MOST_TEXT", "Transcripts", "bounded", "transcripts"]
 
@@ -66,16 +66,16 @@ def _picture(character: str) -> str:
 
 def transcripts(
     material: Material,
-    rows: Sequence[ScoreRow],
+    scored: ScoreTable,
     folders: Mapping[str, tuple[Path, str]],
     beside: Path,
     assessed: Assessed | None = None,
 ) -> Transcripts:
-    """Of every attempt. rows: of the scores, for those of single conversations and nuggets. folders: by system, the run
+    """Of every attempt. scored: for the figures of single conversations and nuggets. folders: by system, the run
     that recorded it and its name there. beside: the folder of the report, to which addresses of evidence are relative.
     assessed: what was judged, where anything was.
     """
-    scores, nuggets = _scores(rows), _nuggets(rows, material)
+    scores, nuggets = _scores(scored, assessed), _nuggets(scored, material)
     valid = {(one.key, one.attempt) for one in material.finished}
     systems = {name: place for place, name in enumerate(material.systems)}
     topics = {topic.id: place for place, topic in enumerate(material.topics.topics)}
@@ -134,30 +134,44 @@ def _labels(one: Conversation, material: Material, counts: bool) -> str:
     return "".join(labels(one, most))[:_MOST_TURNS]
 
 
-def _scores(rows: Sequence[ScoreRow]) -> dict[tuple[str, str, int], dict[str, str]]:
+def _scores(scored: ScoreTable, assessed: Assessed | None) -> dict[tuple[str, str, int], dict[str, str]]:
     """By system, topic and trial, the measures of single conversations as people read them, without variants."""
-    shown = {row.measure for row in printed_rows(rows, every=False)}
+    shown = {row.measure for row in printed_rows(scored.joint, every=False)}
+    judged = (row for row in scored.single("conversation") if row.scorers) if assessed is not None else ()
+    labels = {(row.measure, row.system, row.topic, row.trial): row.label for row in judged}
     found: dict[tuple[str, str, int], dict[str, str]] = {}
-    for row in rows:
-        whole = row.topic and row.trial is not None and row.turn is None and row.entity is None
-        if whole and row.measure in shown and row.value == row.value:
-            found.setdefault((row.system, row.topic or "", row.trial or 0), {})[row.label] = row.shown(row.value)
+    for own in scored.each:
+        keys = [(key.system, key.topic, key.trial) for key in own.keys]
+        for column in (one for one in own.columns if one.measure in shown):
+            measure = column.measure
+            for at, value in zip(column.at.tolist(), column.value.tolist(), strict=True):
+                if value == value:
+                    label = labels.get((measure, *keys[at]), measure)
+                    found.setdefault(keys[at], {})[label] = shown_value(measure, value)
     return found
 
 
-def _nuggets(rows: Sequence[ScoreRow], material: Material) -> dict[tuple[str, str, int], dict[int, list[str]]]:
+def _nuggets(scored: ScoreTable, material: Material) -> dict[tuple[str, str, int], dict[int, list[str]]]:
     """By system, topic and trial, and then by turn, what is known of each entity that an answer names."""
     found: dict[tuple[str, str, int], dict[int, list[str]]] = {}
     titles = {(entry.topic, entry.entity): entry.title for entry in material.gold or ()}
-    for row in rows:
-        if row.entity is None or row.measure != POSITION_WEIGHT.name or row.turn is None:
-            continue
-        title = titles.get((row.topic or "", row.entity), "")
-        known = "not in the gold table" if row.grade is None else f"grade {row.grade}, gain {row.gain or 0:g}"
-        words = f"{title} ({row.entity})" if title else row.entity
-        words += f": {known}, weight {row.value:.4f} at word {row.position}"
-        words += f"; {row.note}" if row.note and row.note != "unjudged" else ""
-        found.setdefault((row.system, row.topic or "", row.trial or 0), {}).setdefault(row.turn, []).append(words)
+    for own in scored.each:
+        for at, key in enumerate(own.keys):
+            by_turn: dict[int, list[str]] = {}
+            for figure in own.nuggets(at):
+                nugget = figure.nugget
+                if nugget is None or figure.measure != POSITION_WEIGHT.name:
+                    continue
+                title = titles.get((key.topic, nugget.entity), "")
+                known = (
+                    "not in the gold table" if nugget.grade is None else f"grade {nugget.grade}, gain {nugget.gain:g}"
+                )
+                words = f"{title} ({nugget.entity})" if title else nugget.entity
+                words += f": {known}, weight {figure.value:.4f} at word {nugget.position}"
+                words += f"; {figure.note}" if figure.note and figure.note != "unjudged" else ""
+                by_turn.setdefault(nugget.turn, []).append(words)
+            if by_turn:
+                found[key.system, key.topic, key.trial] = by_turn
     return found
 
 

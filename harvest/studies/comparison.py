@@ -236,7 +236,7 @@ def _shares(system: str, material: Material, gathered: Gathered | None) -> Value
 def _scored_names(measures: Sequence[Measure], scored: ScoreTable | None) -> dict[str, str]:
     """By measure as it is asked for, what its rows in a table are called: of `GFR` those of `GFR(alpha=0.5)`, which
     the settings make of it. Without those that the table has no rows of, or of which it has several kinds."""
-    known = dict.fromkeys(row.measure for row in scored.rows) if scored is not None else {}
+    known = dict.fromkeys(row.measure for row in scored.joint) if scored is not None else {}
     found = {}
     for measure in measures:
         base = str(measure.base)
@@ -248,7 +248,7 @@ def _scored_names(measures: Sequence[Measure], scored: ScoreTable | None) -> dic
 
 
 def _taken(system: str, names: Mapping[str, str], scored: ScoreTable) -> Values:
-    kept = row_values(system, scored.rows)
+    kept = row_values(system, scored)
     return {(base, None): kept[name, None] for base, name in names.items() if (name, None) in kept}
 
 

@@ -180,8 +180,8 @@ def _compared(
     seed: int,
 ) -> Comparison:
     names = system.names
-    values = {group: row_values(name, table.rows) | share_values(name, material) for group, name in names.items()}
-    own = [row for row in table.rows if row.system in names.values()]
+    values = {group: row_values(name, table) | share_values(name, material) for group, name in names.items()}
+    own = [row for row in table.joint if row.system in names.values()]
     figures = {
         ((row.measure, row.turn), group): row
         for group, name in names.items()

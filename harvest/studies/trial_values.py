@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 from harvest.studies.judges import Judges
@@ -21,7 +21,7 @@ from scoring.measures.usefulness import (
     useful_share,
 )
 from scoring.settings import Settings
-from scoring.table import ScoreRow
+from scoring.table import ScoreTable
 
 __all__ = ["SHARES", "Key", "Values", "measure_values", "row_values", "share_values"]
 
@@ -51,12 +51,16 @@ def share_values(system: str, material: Material) -> Values:
     return found
 
 
-def row_values(system: str, rows: Iterable[ScoreRow]) -> Values:
-    """The cells of measures of single conversations, from the rows of a table of scores."""
+def row_values(system: str, table: ScoreTable) -> Values:
+    """The cells of measures of single conversations, from a table of scores."""
+    own = next((one for one in table.each if one.system == system), None)
+    if own is None:
+        return {}
+    trials = [(key.topic, key.trial) for key in own.keys]
     found: Values = {}
-    for row in rows:
-        if row.system == system and row.topic and row.trial is not None and row.entity is None and row.turn is None:
-            found.setdefault((row.measure, None), {})[row.topic, row.trial] = (row.value, 1.0)
+    for measure in own.order:
+        at, values = own.values(measure)
+        found[measure, None] = {trials[i]: (value, 1.0) for i, value in zip(at.tolist(), values.tolist(), strict=True)}
     return found
 
 
@@ -87,7 +91,7 @@ def measure_values(
             continue
         topic = topics[one.key.topic]
         ground = Ground(one, topic, material.gold, material.topics.attributes, settings, judged, settings)
-        for figure in asked.figures(ground, ()):
+        for figure in asked.figures(ground):
             own.setdefault((figure.measure, None), {})[one.key.topic, one.key.trial] = (figure.value, 1.0)
     asked.refuse_unsettled()
     return found, asked.notes()

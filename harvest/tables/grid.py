@@ -9,7 +9,7 @@ the turns of one trial. Turns that nobody was asked in any conversation have no 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
 from rich import box
@@ -54,7 +54,7 @@ Column = tuple[str, int]
 """A system and the number of a trial."""
 
 
-def grids(material: Material, rows: Sequence[ScoreRow], *, width: int) -> list[RenderableType]:
+def grids(material: Material, rows: Iterable[ScoreRow], *, width: int) -> list[RenderableType]:
     """Tables for every topic type, cut into blocks of trials that fit `width` characters; none where no trial was
     played.
 

@@ -47,7 +47,7 @@ def print_scores(
         console.print(f"[red]{escape(_nothing_to_score(material))}[/]")
     else:
         if not asked:
-            for grid in grids(material, table.joint, width=console.width):
+            for grid in grids(material, table.single("trial"), width=console.width):
                 console.print(grid)
             console.print(f"[dim]{legend(material)}[/]")
         _print_contrasts(console, contrasts)

@@ -20,7 +20,15 @@ from scoring.nuggets import Nugget
 from scoring.settings import Settings
 from topics.attributes import AttributeSet
 
-__all__ = ["GroupFairness", "TurnFairness", "combine", "divergence_names", "group_fairness", "summary"]
+__all__ = [
+    "GroupFairness",
+    "TurnFairness",
+    "bounds_of",
+    "combine",
+    "divergence_names",
+    "group_fairness",
+    "summary",
+]
 
 Shares = tuple[float, ...]
 """(C,) of the groups of a set."""
@@ -147,7 +155,7 @@ def _turn(
     found = []
     for name in names:
         similar = _similarity(row, attribute.gold, name)
-        worst, best = (similar, similar) if unknown == 0 else _bounds(sure, attribute.gold, name)
+        worst, best = (similar, similar) if unknown == 0 else bounds_of(sure, attribute.gold, name)
         found.append((TurnFairness(number, row, similar, weight, count), worst, best))
     return tuple(found)
 
@@ -158,7 +166,8 @@ def _similarity(row: Shares, gold: Shares, name: str) -> float:
 
 
 @lru_cache(maxsize=2**14)
-def _bounds(known: Shares, gold: Shares, name: str) -> tuple[float, float]:
+def bounds_of(known: Shares, gold: Shares, name: str) -> tuple[float, float]:
+    """The least and the most similarity, by the divergence `name`, where only the shares `known` are."""
     return similarity_bounds(known, gold, name)
 
 

@@ -9,9 +9,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+import numpy.typing as npt
+
+from scoring.columns import Column, Conversations
 from scoring.measure import Asking, Declaration, Figure, Measure, Parameter, a_number
 from scoring.measures.fairness import GroupFairness, combine, divergence_names, group_fairness, summary
-from scoring.measures.relevance import PATIENCE, RELEVANCE, relevance
+from scoring.measures.fairness_columns import FairnessColumns, combined, fairness_columns, taken_alike
+from scoring.measures.relevance import PATIENCE, RELEVANCE, relevance, relevances
 from scoring.notation import Term, Value, number_text
 from scoring.nuggets import Nugget
 from scoring.settings import Settings
@@ -147,6 +152,49 @@ def _figures(material: Material, of: Declaration, summed: Declaration) -> Iterat
     yield Figure(_summary_name(summed, settings), value, counted, None, None, unjudged, unknown, "", worst, best)
 
 
+def _independent_columns(many: Conversations) -> Sequence[Column] | None:
+    return _columns(many, FAIRNESS, SUMMARY)
+
+
+def _cumulative_columns(many: Conversations) -> Sequence[Column] | None:
+    return _columns(many, CUMULATIVE_FAIRNESS, CUMULATIVE_SUMMARY)
+
+
+def _columns(many: Conversations, of: Declaration, summed: Declaration) -> Sequence[Column] | None:
+    """What `_figures` gives of each conversation."""
+    settings, earning = many.grounds[0].settings, many.counts > 0
+    if not taken_alike(settings):
+        return None
+    found: list[Column] = []
+    first: dict[str, FairnessColumns] = {}
+
+    def add(label: str, one: FairnessColumns, unknown: npt.NDArray[np.int64], *, rel: bool) -> None:
+        found.append(many.column(f"{of.name}{label}", one.value, one.worst, one.best, unknown))
+        if rel and of is FAIRNESS:  # see `_where_relevant`
+            value, worst, best = (np.where(earning, end, math.nan) for end in (one.value, one.worst, one.best))
+            found.append(many.column(f"{FAIRNESS_WHERE_RELEVANT.name}{label}", value, worst, best, unknown))
+
+    for attribute in many.grounds[0].sets:
+        unknown = np.bincount(many.of[many.unknown[attribute.name]], minlength=len(many))
+        made = fairness_columns(many, attribute, settings, cumulative=of is CUMULATIVE_FAIRNESS)
+        first[attribute.name] = made[0]
+        for place, one in enumerate(made):
+            add(f"({_label(attribute.name, one.divergence, place)})", one, unknown, rel=place == 0)
+    value, worst, best = (
+        combined({name: getattr(one, end) for name, one in first.items()}, settings.weights, len(many))
+        for end in ("value", "worst", "best")
+    )
+    some = np.zeros(len(many.of), dtype=bool)
+    for each in many.unknown.values():
+        some |= each
+    unknown = np.bincount(many.of[some], minlength=len(many))
+    add("", FairnessColumns("", value, worst, best), unknown, rel=True)
+    score = relevances(many, settings.patience)
+    value, worst, best = (settings.alpha * score + (1 - settings.alpha) * end for end in (value, worst, best))
+    found.append(many.column(_summary_name(summed, settings), value, worst, best, unknown))
+    return found
+
+
 def _combined(sets: Mapping[str, GroupFairness], settings: Settings) -> tuple[float, float, float]:
     """(value, worst, best) of all sets; the bounds are looked at only where a group is unknown."""
     value = combine({name: one.value for name, one in sets.items()}, settings.weights)
@@ -223,6 +271,7 @@ FAIRNESS = Declaration(
     score=_score,
     applies=_applies,
     family=_independent,
+    columns=_independent_columns,
     read=_read,
 )
 CUMULATIVE_FAIRNESS = Declaration(
@@ -243,6 +292,7 @@ CUMULATIVE_FAIRNESS = Declaration(
     score=_score,
     applies=_applies,
     family=_cumulative,
+    columns=_cumulative_columns,
     read=_read,
 )
 FAIRNESS_WHERE_RELEVANT = Declaration(
@@ -265,6 +315,7 @@ FAIRNESS_WHERE_RELEVANT = Declaration(
     score=_score,
     applies=_applies,
     family=_independent,
+    columns=_independent_columns,
     read=_read,
 )
 SUMMARY = Declaration(
@@ -281,6 +332,7 @@ SUMMARY = Declaration(
     shown="always",
     score=_score,
     family=_independent,
+    columns=_independent_columns,
 )
 CUMULATIVE_SUMMARY = Declaration(
     name="GFR_cum",
@@ -297,6 +349,7 @@ CUMULATIVE_SUMMARY = Declaration(
     aside_words="GF_cum",
     score=_score,
     family=_cumulative,
+    columns=_cumulative_columns,
 )
 SIMILARITY = Declaration(
     name="DistrSim",

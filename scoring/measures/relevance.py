@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from scoring.columns import Column, Conversations
 from scoring.measure import Declaration, Figure, Measure, Parameter, a_number
 from scoring.notation import Value
 from scoring.nuggets import Nugget
@@ -22,6 +23,7 @@ __all__ = [
     "hard_normaliser",
     "position_weight",
     "relevance",
+    "relevances",
 ]
 
 
@@ -56,6 +58,22 @@ def relevance(nuggets: Iterable[Nugget], patience: int) -> float:
     return float((weights * gains).sum() / hard_normaliser(patience))
 
 
+def relevances(many: Conversations, patience: int) -> npt.NDArray[np.float64]:
+    """(conversations,) `relevance` of each, to the last bit."""
+    return many.once((relevance, patience), lambda: _relevances(many, patience))
+
+
+def _relevances(many: Conversations, patience: int) -> npt.NDArray[np.float64]:
+    products = position_weight(many.position, patience) * many.gain
+    counts = many.counts
+    starts = np.cumsum(counts) - counts
+    sums = np.zeros(len(many))
+    for count in np.unique(counts[counts > 0]):  # those with as many nuggets: numpy adds them as it adds one alone
+        rows = np.flatnonzero(counts == count)
+        sums[rows] = products[starts[rows][:, None] + np.arange(count)].sum(axis=1)
+    return sums / hard_normaliser(patience)
+
+
 def _whole(value: Value) -> float:
     """A number of words; one with a fraction is left for the settings to refuse."""
     number = a_number(value)
@@ -76,6 +94,10 @@ def _relevance(material: Material, measure: Measure) -> Figure:
     )
 
 
+def _columns(many: Conversations) -> Sequence[Column]:
+    return (many.column(RELEVANCE.name, relevances(many, many.grounds[0].settings.patience)),)
+
+
 RELEVANCE = Declaration(
     name="R",
     sentence="How much relevant content a conversation gives, discounted by the words read before it.",
@@ -91,6 +113,7 @@ RELEVANCE = Declaration(
     has_top=False,  # divided by a relevant nugget at every word, which nobody reaches
     shown="always",
     score=_relevance,
+    columns=_columns,
 )
 
 

@@ -1,0 +1,160 @@
+"""The figures of many conversations at once, a column a measure: what figures over conversations are made of.
+
+A measure is declared by a function of one conversation; a second one (`Declaration.columns`) may give the same figures,
+to the last bit, of many conversations of one topic type together, many times faster.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from recordings.conversation import TrialKey
+from scoring.measure import Figure
+
+if TYPE_CHECKING:  # which stands on measures
+    from scoring.material import Material
+
+__all__ = ["Column", "Columns", "Conversations", "column_of"]
+
+Floats = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One measure of conversations, each field (conversations,) as in `scoring.measure.Figure`. at: which ones."""
+
+    measure: str
+    at: Counts
+    value: Floats
+    worst: Floats
+    best: Floats
+    unjudged: Counts
+    unknown: Counts
+
+
+def column_of(measure: str, figures: Sequence[tuple[int, Figure]]) -> Column:
+    """The column of figures of single conversations, at least one, each with the number of its conversation."""
+    value, worst, best = np.array([(one.value, one.worst, one.best) for _, one in figures]).T
+    at, unjudged, unknown = np.array([(at, one.unjudged, one.unknown) for at, one in figures], dtype=np.int64).T
+    return Column(measure, at, value, worst, best, unjudged, unknown)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversations:
+    """Conversations of topics of one type of which it is known what a good answer contains, under the same settings,
+    with their relevant nuggets in one sequence.
+
+    at: (n,) the number of each conversation. unjudged: (n,) entities that the gold table says nothing of. The others
+    are (nuggets,), conversation by conversation, in reading order. of: the place of the conversation. unknown: of each
+    attribute set, whether the group is unknown. made: what `once` has computed so far.
+    """
+
+    grounds: Sequence[Material]
+    at: Counts
+    unjudged: Counts
+    of: Counts
+    turn: Counts
+    position: Counts
+    gain: Floats
+    unknown: Mapping[str, npt.NDArray[np.bool_]]
+    made: dict[Hashable, Any] = field(default_factory=dict)
+
+    @classmethod
+    def gather(cls, grounds: Sequence[Material], at: Sequence[int]) -> Conversations:
+        """grounds: at least one. at: the number of each."""
+        relevant = [ground.relevant for ground in grounds]
+        every = [nugget for each in relevant for nugget in each]
+        sets = [one.name for one in grounds[0].sets]
+        bare = np.zeros(len(every), dtype=bool)
+        some = any(nugget.unknown for nugget in every)
+        return cls(
+            grounds,
+            np.array(at, dtype=np.int64),
+            np.array([ground.unjudged for ground in grounds], dtype=np.int64),
+            np.repeat(np.arange(len(grounds)), [len(each) for each in relevant]),
+            np.array([nugget.turn for nugget in every], dtype=np.int64),
+            np.array([nugget.position for nugget in every], dtype=np.int64),
+            np.array([nugget.gain for nugget in every], dtype=np.float64),
+            {name: np.array([name in nugget.unknown for nugget in every]) if some else bare for name in sets},
+        )
+
+    def __len__(self) -> int:
+        return len(self.grounds)
+
+    @property
+    def counts(self) -> Counts:
+        """(n,) relevant nuggets."""
+        return np.bincount(self.of, minlength=len(self))
+
+    def memberships(self, attribute: str) -> Floats:
+        """(nuggets, groups) of an attribute set."""
+        every = [nugget.memberships[attribute] for ground in self.grounds for nugget in ground.relevant]
+        size = len(self.grounds[0].attributes[attribute].groups)
+        return np.array(every, dtype=np.float64).reshape(-1, size)
+
+    def once(self, what: Hashable, make: Callable[[], T]) -> T:
+        """The value of `make()`, computed at most once. what: its key."""
+        if what not in self.made:
+            self.made[what] = make()
+        found: T = self.made[what]
+        return found
+
+    def column(
+        self, measure: str, value: Floats, worst: Floats | None = None, best: Floats | None = None, unknown: Any = 0
+    ) -> Column:
+        """The column of a measure that has no bounds, or these."""
+        none = np.full(len(self), math.nan)
+        counts = np.broadcast_to(np.asarray(unknown, dtype=np.int64), len(self))
+        return Column(
+            measure, self.at, value, none if worst is None else worst, none if best is None else best,
+            self.unjudged, counts,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)  # without slots, so that what is derived is kept
+class Columns:
+    """The conversations of one system and their figures.
+
+    keys: (n,) of the conversations. columns: in the order in which any of their conversations has its figures. order:
+    the measures, in the order of tables. nuggets: figures of the nuggets of the conversation of that number, made when
+    they are looked at.
+    """
+
+    system: str
+    keys: Sequence[TrialKey]
+    columns: Sequence[Column]
+    order: Sequence[str]
+    nuggets: Callable[[int], Sequence[Figure]]
+
+    @cached_property
+    def parts(self) -> Mapping[str, Sequence[Column]]:
+        """The columns of each measure, which are of different conversations."""
+        found: dict[str, list[Column]] = {name: [] for name in self.order}
+        for column in self.columns:
+            found[column.measure].append(column)
+        return found
+
+    def values(self, measure: str) -> tuple[Counts, Floats]:
+        """(found,) the numbers of the conversations that have the measure, ascending, and (found,) its values."""
+        parts = self.parts.get(measure, ())
+        at = np.concatenate([np.zeros(0, dtype=np.int64), *(one.at for one in parts)])
+        value = np.concatenate([np.zeros(0), *(one.value for one in parts)])
+        order = np.argsort(at)
+        return at[order], value[order]
+
+    def only(self, names: Collection[str]) -> Columns:
+        """Without other measures."""
+        return replace(
+            self,
+            columns=[one for one in self.columns if one.measure in names],
+            order=[name for name in self.order if name in names],
+        )

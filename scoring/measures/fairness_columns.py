@@ -1,0 +1,136 @@
+"""GF of many conversations at once: to the last bit what `scoring.measures.fairness` gives of each of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.columns import Conversations
+from scoring.divergences import DIVERGENCES, distr_sim
+from scoring.measures.fairness import bounds_of, divergence_names
+from scoring.settings import Settings
+from topics.attributes import AttributeSet
+
+__all__ = ["FairnessColumns", "combined", "fairness_columns", "taken_alike"]
+
+Floats = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+
+_SURE = 4e-10
+"""A sum of shares this near to 1 is 1 to nine decimals, whichever way its last bits were rounded."""
+
+
+@dataclass(frozen=True, slots=True)
+class FairnessColumns:
+    """GF of one attribute set by one divergence; each (conversations,), as in `scoring.measures.fairness`."""
+
+    divergence: str
+    value: Floats
+    worst: Floats
+    best: Floats
+
+
+def taken_alike(settings: Settings) -> bool:
+    """Whether all turns that count weigh the same and hold a relevant nugget: other settings are rare, and their
+    conversations are taken one by one."""
+    return settings.irrelevant != "uniform" and settings.turn_weight == "one"
+
+
+def fairness_columns(
+    many: Conversations, attribute: AttributeSet, settings: Settings, *, cumulative: bool = False
+) -> tuple[FairnessColumns, ...]:
+    """`group_fairness` of many conversations, under settings that are `taken_alike`; by each of its divergences."""
+    slots = _Slots.of(many)
+    shares, sure = many.memberships(attribute.name), ~many.unknown[attribute.name]
+    here, count = slots.sums(shares), slots.count.astype(np.float64)
+    known = here if sure.all() else slots.sums(shares, sure)
+    if cumulative:
+        count = slots.cumulated(count[:, None])[:, 0]
+        whole = slots.cumulated(here)
+        here, known = whole, whole if known is here else slots.cumulated(known)
+    achieved, certain = here / count[:, None], known / count[:, None]
+    unsure = [at for at in _near(certain) if round(1.0 - math.fsum(certain[at].tolist()), 9) != 0]
+    found = []
+    for name in divergence_names(attribute, settings):
+        similar = distr_sim(achieved, attribute.gold, DIVERGENCES[name]) if len(achieved) else np.zeros(0)
+        value = slots.means(similar)
+        worst = best = value
+        if unsure:
+            ends = np.stack([similar, similar])
+            for at in unsure:
+                ends[:, at] = bounds_of(tuple(certain[at].tolist()), attribute.gold, name)
+            worst, best = slots.means(ends[0]), slots.means(ends[1])
+        found.append(FairnessColumns(name, value, worst, best))
+    return tuple(found)
+
+
+def _near(certain: Floats) -> list[int]:
+    """Rows whose sum may differ from 1 in nine decimals."""
+    return [int(at) for at in np.flatnonzero(np.abs(1.0 - certain.sum(axis=1)) > _SURE)]
+
+
+def combined(values: Mapping[str, Floats], weights: Mapping[str, float], n: int) -> Floats:
+    """(n,) `combine` of each conversation. values: (n,) by attribute set."""
+    scale = [weights.get(name, 1.0) for name in values]
+    whole = math.fsum(scale)
+    if whole <= 0:
+        return np.full(n, math.nan)
+    parts = [weight * one for weight, one in zip(scale, values.values(), strict=True)]
+    if len(parts) <= 2:  # the sum of two numbers is rounded once
+        sums: Floats = parts[0] + parts[1] if len(parts) == 2 else parts[0]
+    else:
+        sums = np.array([math.fsum(each) for each in zip(*(part.tolist() for part in parts), strict=True)])
+    return sums / whole
+
+
+@dataclass(frozen=True, slots=True)
+class _Slots:
+    """The turns that hold a relevant nugget. slot: (nuggets,) the turn of each. count: (turns,) nuggets. sizes: (n,)
+    such turns of each conversation; starts: (n,) the first of them."""
+
+    slot: Counts
+    count: Counts
+    sizes: Counts
+    starts: Counts
+
+    @classmethod
+    def of(cls, many: Conversations) -> _Slots:
+        return many.once("turns that count", lambda: cls._made(many))
+
+    @classmethod
+    def _made(cls, many: Conversations) -> _Slots:
+        first = np.ones(len(many.of), dtype=bool)
+        first[1:] = (many.of[1:] != many.of[:-1]) | (many.turn[1:] != many.turn[:-1])
+        slot = np.cumsum(first) - 1
+        sizes = np.bincount(many.of[first], minlength=len(many))
+        return cls(slot, np.bincount(slot, minlength=0), sizes, np.cumsum(sizes) - sizes)
+
+    def sums(self, shares: Floats, only: npt.NDArray[np.bool_] | None = None) -> Floats:
+        """(turns, groups) sums over the nuggets, or some of them, one after the other."""
+        slot = self.slot if only is None else self.slot[only]
+        rows = shares if only is None else shares[only]
+        each = [np.bincount(slot, weights=column, minlength=len(self.count)) for column in rows.T]
+        return np.stack(each, axis=1)
+
+    def cumulated(self, rows: Floats) -> Floats:
+        """(turns, columns) each row with those of the earlier turns of its conversation, one after the other."""
+        found = rows.copy()
+        place = np.arange(len(rows)) - np.repeat(self.starts, self.sizes)
+        for further in range(1, int(place.max(initial=0)) + 1):
+            here = np.flatnonzero(place == further)
+            found[here] = found[here - 1] + found[here]
+        return found
+
+    def means(self, values: Floats) -> Floats:
+        """(n,) the mean over the turns of each conversation, of their exact sum; 0 without one."""
+        found = np.zeros(len(self.sizes))
+        one, two, more = self.sizes == 1, self.sizes == 2, np.flatnonzero(self.sizes > 2)
+        found[one] = values[self.starts[one]]
+        found[two] = (values[self.starts[two]] + values[self.starts[two] + 1]) / 2.0  # rounded once, as by `fsum`
+        for at, start, size in zip(more.tolist(), self.starts[more].tolist(), self.sizes[more].tolist(), strict=True):
+            found[at] = math.fsum(values[start : start + size].tolist()) / size
+        return found
