@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from recordings.conversation import Conversation
+from scoring.bare_rows import bare_rows
 from scoring.columns import Columns
 from scoring.library import declared
 from scoring.measures.usefulness import (
@@ -29,13 +30,13 @@ from scoring.measures.usefulness import (
     useful_cells,
 )
 from scoring.settings import Settings
-from scoring.statistics.bootstrap import Resampler, no_interval
+from scoring.statistics.bootstrap import Interval, Resampler, no_interval
 from scoring.stochastic.failures import rate_of
 from scoring.table import ScoreRow, has_top
 from topics.counting import pluralize
 from topics.topic import Topic
 
-__all__ = ["SystemScores"]
+__all__ = ["Part", "SystemScores"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -55,7 +56,7 @@ class _Cells:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class Part:
     """Some topics and trials of the system, and what the rows over them are of."""
 
     topics: Sequence[int]
@@ -80,6 +81,7 @@ class SystemScores:
     topics: in the order of the topic set. trials: numbers, ascending. turns: by topic, how many user turns the
     protocol can take. `add` once for each valid conversation, `fill` once with their figures, `lose` once for each
     trial that never became valid.
+    useful: (topics, trials, turns), recovered, failed, valid: (topics, trials) so far, and cells: by measure.
     unlabelled: replies without a label so far, which are not counted. not_asked: conversations so far that ended well
     before the protocol's last turn.
     """
@@ -96,13 +98,13 @@ class SystemScores:
         self._row = {topic.id: row for row, topic in enumerate(topics)}
         self._column = {trial: column for column, trial in enumerate(trials)}
         self._shape = (len(topics), len(trials))
-        self._useful = np.full((*self._shape, max((turns[topic.id] for topic in topics), default=0)), np.nan)
-        self._recovered = np.full(self._shape, np.nan)
-        self._failed = np.full(self._shape, np.nan)
+        self.useful = np.full((*self._shape, max((turns[topic.id] for topic in topics), default=0)), np.nan)
+        self.recovered = np.full(self._shape, np.nan)
+        self.failed = np.full(self._shape, np.nan)
         self.unlabelled = self.not_asked = 0
-        self._valid = np.zeros(self._shape, dtype=bool)
+        self.valid = np.zeros(self._shape, dtype=bool)
         self._invalid = np.zeros(self._shape, dtype=bool)
-        self._cells: dict[str, _Cells] = {}
+        self.cells: dict[str, _Cells] = {}
         self._measured: set[tuple[int, str]] = set()
 
     def add(self, conversation: Conversation) -> None:
@@ -110,11 +112,11 @@ class SystemScores:
         key = conversation.key
         at = self._row[key.topic], self._column[key.trial]
         row = labels(conversation, self.turns[key.topic])
-        self._valid[at] = True
+        self.valid[at] = True
         self.unlabelled += row.count(UNLABELLED)
         self.not_asked += NOT_ASKED in row and "-" not in row
-        self._useful[at][: len(row)] = useful_cells(row)
-        self._recovered[at], self._failed[at] = recovery_cells(row)
+        self.useful[at][: len(row)] = useful_cells(row)
+        self.recovered[at], self.failed[at] = recovery_cells(row)
 
     def fill(self, found: Columns) -> None:
         """Take the figures of the conversations that were added, in the order in which they are to have rows."""
@@ -123,7 +125,7 @@ class SystemScores:
         for measure, parts in found.parts.items():
             counts = np.zeros((2, *self._shape), dtype=np.int64)
             none = np.full((3, *self._shape), np.nan)
-            cells = self._cells[measure] = _Cells(none[0], none[1], none[2], counts[0], counts[1])
+            cells = self.cells[measure] = _Cells(none[0], none[1], none[2], counts[0], counts[1])
             for part in parts:
                 at = rows[part.at], columns[part.at]
                 self._measured.update((row, measure) for row in np.unique(at[0]).tolist())
@@ -136,7 +138,7 @@ class SystemScores:
 
     def values(self, measure: str) -> Floats:
         """(topics, trials) of a measure of conversations, NaN where a trial has none."""
-        cells = self._cells.get(measure)
+        cells = self.cells.get(measure)
         return np.full(self._shape, np.nan) if cells is None else cells.values.copy()
 
     @property
@@ -146,24 +148,27 @@ class SystemScores:
 
     def rows(self, resampler: Resampler) -> Iterator[ScoreRow]:
         """Rows by topic type, and over everything."""
-        parts = [_Part(members, range(len(self.trials)), None, name) for name, members in self._types().items()]
-        return self._rows((*parts, _Part(range(len(self.topics)), range(len(self.trials)))), resampler)
+        parts = [Part(members, range(len(self.trials)), None, name) for name, members in self._types().items()]
+        return self._rows((*parts, Part(range(len(self.topics)), range(len(self.trials)))), resampler)
 
     def topic_rows(self, resampler: Resampler | None) -> Iterator[ScoreRow]:
         """Rows of each topic over its trials. Without a resampler they have no intervals."""
         all_trials = range(len(self.trials))
-        parts = (_Part([row], all_trials, topic.id, topic.type.name) for row, topic in enumerate(self.topics))
-        return self._rows(parts, resampler)
+        parts = [Part([row], all_trials, topic.id, topic.type.name) for row, topic in enumerate(self.topics)]
+        if resampler is not None:
+            return self._rows(parts, resampler)
+        return (row for rows in bare_rows(self, parts) for row in rows)
 
     def trial_rows(self, resampler: Resampler | None) -> Iterator[ScoreRow]:
         """Rows of each trial over its topics: by topic type, and over everything. As `topic_rows`."""
-        types, everything = self._types(), range(len(self.topics))
-        parts = (
-            _Part(members, [column], None, name, trial)
-            for column, trial in enumerate(self.trials)
-            for name, members in (*types.items(), (None, everything))
-        )
-        return self._rows(parts, resampler)
+        each = [
+            [Part(members, [column], None, name, trial) for column, trial in enumerate(self.trials)]
+            for name, members in (*self._types().items(), (None, range(len(self.topics))))
+        ]
+        if resampler is not None:
+            return self._rows((part for parts in zip(*each, strict=True) for part in parts), resampler)
+        found = (bare_rows(self, parts) for parts in each)
+        return (row for parts in zip(*found, strict=True) for rows in parts for row in rows)
 
     def _types(self) -> dict[str, list[int]]:
         types: dict[str, list[int]] = {}
@@ -171,41 +176,41 @@ class SystemScores:
             types.setdefault(topic.type.name, []).append(row)
         return types
 
-    def _rows(self, parts: Iterable[_Part], resampler: Resampler | None) -> Iterator[ScoreRow]:
+    def _rows(self, parts: Iterable[Part], resampler: Resampler) -> Iterator[ScoreRow]:
         for part in parts:
-            if (self._valid | self._invalid)[np.ix_(part.topics, part.trials)].any():
+            if (self.valid | self._invalid)[np.ix_(part.topics, part.trials)].any():
                 yield from self._shares(part, resampler)
                 yield from self._means(part, resampler)
 
-    def _shares(self, part: _Part, resampler: Resampler | None) -> Iterator[ScoreRow]:
+    def _shares(self, part: Part, resampler: Resampler) -> Iterator[ScoreRow]:
         grid = np.ix_(part.topics, part.trials)
         invalid = self._invalid[grid]
-        useful = self._useful[grid]
+        useful = self.useful[grid]
         turns = max(self.turns[self.topics[row].id] for row in part.topics)
         for turn in range(turns):
             here = useful[:, :, turn]
             lost = invalid & np.array([[self.turns[self.topics[row].id] > turn] for row in part.topics])
             found = self._share(part, here, np.where(np.isnan(here), np.nan, 1.0), lost, resampler)
-            yield self._share_row(USEFUL.name, found, part, lost, turn + 1)
+            yield self.share_row(USEFUL.name, found, part, int(lost.sum()), turn + 1)
         seen = ~np.isnan(useful)
         above, below = np.where(seen, useful, 0.0).sum(axis=2), seen.sum(axis=2).astype(np.float64)
         below = np.where(below > 0, below, np.nan)
         found = self._share(part, above, below, invalid, resampler, whole=float(turns))
-        yield self._share_row(MEAN_USEFUL.name, found, part, invalid)
+        yield self.share_row(MEAN_USEFUL.name, found, part, int(invalid.sum()))
         lost = invalid & np.array([[self.turns[self.topics[row].id] > 1] for row in part.topics])
-        found = self._share(part, self._recovered[grid], self._failed[grid], lost, resampler, pooled=True)
-        if resampler is not None and 0 < found.topics < FEWEST_FAILED:
+        found = self._share(part, self.recovered[grid], self.failed[grid], lost, resampler, pooled=True)
+        if 0 < found.topics < FEWEST_FAILED:
             few = f"{pluralize(found.topics, part.unit)} with a first turn that failed, too few for an interval"
             found = replace(found, interval=no_interval(few))
-        yield self._share_row(RECOVERY.name, found, part, lost)
+        yield self.share_row(RECOVERY.name, found, part, int(lost.sum()))
 
     def _share(
         self,
-        part: _Part,
+        part: Part,
         above: Floats,
         below: Floats,
         invalid: npt.NDArray[np.bool_],
-        resampler: Resampler | None,
+        resampler: Resampler,
         *,
         whole: float = 1.0,
         pooled: bool = False,
@@ -224,12 +229,9 @@ class SystemScores:
             whole=whole,
             resampler=resampler if self.settings.shares == "bootstrap" and not part.one else None,
             unit=part.unit,
-            bounded=resampler is not None,
         )
 
-    def _share_row(
-        self, measure: str, found: Share, part: _Part, invalid: npt.NDArray[np.bool_], turn: int | None = None
-    ) -> ScoreRow:
+    def share_row(self, measure: str, found: Share, part: Part, invalid: int, turn: int | None = None) -> ScoreRow:
         return ScoreRow(
             measure=measure,
             system=self.system,
@@ -245,15 +247,15 @@ class SystemScores:
             level=self.settings.level if found.interval.method else None,
             interval=found.interval.method or None,
             resampled=found.interval.resampled or None,
-            invalid=int(invalid.sum()),
+            invalid=invalid,
             worst=found.worst,
             best=found.best,
             note=found.interval.note,
         )
 
-    def _means(self, part: _Part, resampler: Resampler | None) -> Iterator[ScoreRow]:
+    def _means(self, part: Part, resampler: Resampler) -> Iterator[ScoreRow]:
         grid = np.ix_(part.topics, part.trials)
-        present = {measure: cells for measure, cells in self._cells.items() if self._belongs(measure, part)}
+        present = {measure: cells for measure, cells in self.cells.items() if self._belongs(measure, part)}
         if not present:
             return
         stacked = np.stack([cells.values[grid] for cells in present.values()], axis=-1)
@@ -261,13 +263,9 @@ class SystemScores:
         names, units = [self.topics[row].id for row in part.topics], stacked
         if part.one:
             names, units = [str(self.trials[column]) for column in part.trials], np.moveaxis(stacked, 0, 1)
-        intervals = (
-            resampler.means(names, units, top=top, unit=part.unit)
-            if resampler is not None
-            else [no_interval()] * len(present)
-        )
+        intervals = resampler.means(names, units, top=top, unit=part.unit)
         lost = self._invalid[grid]
-        invalid, valid = int(lost.sum()), self._valid[grid]
+        invalid, valid = int(lost.sum()), self.valid[grid]
         columns = np.ascontiguousarray(np.moveaxis(stacked, -1, 0))
         means = _over_topics(columns)
         worst, best = (
@@ -276,50 +274,82 @@ class SystemScores:
         )
         for place, (measure, cells) in enumerate(present.items()):
             values = columns[place]
-            if _event(measure):  # a share, with the interval of one: P(breakdown) is the same figure
-                names = [self.topics[row].id for row in part.topics]
-                rate = rate_of(names, values, level=self.settings.level, invalid=lost)
-                yield replace(self._share_row(measure, rate.share, part, lost), note=rate.note)
+            if self.is_event(measure):
+                yield self.event_row(measure, part)
                 continue
             seen = ~np.isnan(values)
             rows = seen.any(axis=1)
-            interval = intervals[place]
-            absent = int((valid & ~seen & self._having(measure, part)[:, None]).sum()) if rows.any() else 0
-            left_out = f"{pluralize(absent, 'conversation')} without a value, left out" if absent else ""
-            yield ScoreRow(
-                measure=measure,
-                system=self.system,
-                topic=part.topic,
-                topic_type=part.topic_type,
-                trial=part.trial,
-                value=float(means[place]),
-                n=int(seen.sum()),
-                topics=None if part.topic is not None else int(rows.sum()),
-                low=interval.low,
-                high=interval.high,
-                level=self.settings.level if interval.method else None,
-                interval=interval.method or None,
-                resampled=interval.resampled or None,
+            absent = int((valid & ~seen & self.having(measure, part.topics)[:, None]).sum()) if rows.any() else 0
+            yield self.mean_row(
+                measure,
+                part,
+                (float(means[place]), float(worst[place]), float(best[place])),
+                int(seen.sum()),
+                topics=int(rows.sum()),
                 invalid=invalid,
-                worst=float(worst[place]),
-                best=float(best[place]),
                 unjudged=int(cells.unjudged[grid].sum()),
                 unknown=int(cells.unknown[grid].sum()),
-                note="; ".join(filter(None, (left_out, interval.note))),
+                left_out=absent,
+                interval=intervals[place],
             )
 
-    def _belongs(self, measure: str, part: _Part) -> bool:
+    def mean_row(
+        self,
+        measure: str,
+        part: Part,
+        values: tuple[float, float, float],
+        n: int,
+        *,
+        topics: int,
+        invalid: int,
+        unjudged: int,
+        unknown: int,
+        left_out: int,
+        interval: Interval,
+    ) -> ScoreRow:
+        """values: the mean, worst and best. left_out: conversations without a value."""
+        absent = f"{pluralize(left_out, 'conversation')} without a value, left out" if left_out else ""
+        return ScoreRow(
+            measure=measure,
+            system=self.system,
+            topic=part.topic,
+            topic_type=part.topic_type,
+            trial=part.trial,
+            value=values[0],
+            n=n,
+            topics=None if part.topic is not None else topics,
+            low=interval.low,
+            high=interval.high,
+            level=self.settings.level if interval.method else None,
+            interval=interval.method or None,
+            resampled=interval.resampled or None,
+            invalid=invalid,
+            worst=values[1],
+            best=values[2],
+            unjudged=unjudged,
+            unknown=unknown,
+            note="; ".join(filter(None, (absent, interval.note))),
+        )
+
+    def event_row(self, measure: str, part: Part) -> ScoreRow:
+        """A share, with the interval of one: P(breakdown) is the same figure."""
+        grid = np.ix_(part.topics, part.trials)
+        names, lost = [self.topics[row].id for row in part.topics], self._invalid[grid]
+        rate = rate_of(names, self.cells[measure].values[grid], level=self.settings.level, invalid=lost)
+        return replace(self.share_row(measure, rate.share, part, int(lost.sum())), note=rate.note)
+
+    def is_event(self, measure: str) -> bool:
+        """Whether the measure is 1 where something happened and 0 where not."""
+        found = declared(measure)
+        return found is not None and found.event
+
+    def _belongs(self, measure: str, part: Part) -> bool:
         """Whether any topic of the part can have the measure: GF(HINDEX) is none of a movie's."""
-        return bool(self._having(measure, part).any())
+        return bool(self.having(measure, part.topics).any())
 
-    def _having(self, measure: str, part: _Part) -> npt.NDArray[np.bool_]:
-        """(topics of the part,) which can have the measure."""
-        return np.array([(row, measure) in self._measured for row in part.topics], dtype=bool)
-
-
-def _event(measure: str) -> bool:
-    found = declared(measure)
-    return found is not None and found.event
+    def having(self, measure: str, topics: Sequence[int]) -> npt.NDArray[np.bool_]:
+        """(topics,) which of them, given by their rows, can have the measure."""
+        return np.array([(row, measure) in self._measured for row in topics], dtype=bool)
 
 
 def _over_topics(values: Floats) -> Floats:

@@ -128,7 +128,6 @@ def share(
     whole: float = 1.0,
     resampler: Resampler | None = None,
     unit: str = "topic",
-    bounded: bool = True,
 ) -> Share:
     """A share over topics and trials, with its interval and its bounds.
 
@@ -137,7 +136,7 @@ def share(
     pooled: the ratio of the sums (%recovery); else each trial's share is averaged over the trials of a topic, and then
     over topics (%useful, ave%useful), so that neither a topic with fewer valid trials nor a conversation with fewer
     turns weighs less. resampler: bootstrap instead of random weights with an unseen topic. unit: what the rows are,
-    where they are trials of one topic. bounded: whether an interval is made.
+    where they are trials of one topic.
     """
     top, bottom = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
     lost = np.asarray(invalid, dtype=bool)
@@ -148,10 +147,10 @@ def share(
     worst, best = _value(top, filled, pooled), _value(np.where(lost & ~seen, whole, top), filled, pooled)
     counted = int((bottom.sum(axis=1) > 0).sum())
     n = round(float(bottom.sum()))
-    interval = no_interval("no value") if bounded else no_interval()
-    if bounded and n and resampler is not None and top.shape[1] > 1:
+    interval = no_interval("no value")
+    if n and resampler is not None and top.shape[1] > 1:
         interval = _resampled(topics, top, bottom, seen, pooled, resampler)
-    if bounded and n and math.isnan(interval.low):
+    if n and math.isnan(interval.low):
         interval = _with_unseen_topic(top, bottom, value, pooled, level, unit)
     return Share(value, n, counted, interval, worst, best)
 

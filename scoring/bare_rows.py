@@ -1,0 +1,113 @@
+"""Rows of many parts of a system at once, without intervals: of each trial over its topics, of each topic over its
+trials. To the last bit the values of `scoring.summaries`, which makes a part after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL, Share
+from scoring.part_values import ShareValues, present_means, share_values, sum_means
+from scoring.statistics.bootstrap import no_interval
+from scoring.table import ScoreRow
+
+if TYPE_CHECKING:  # which has these rows made
+    from scoring.summaries import Part, SystemScores
+
+__all__ = ["bare_rows"]
+
+Flags = npt.NDArray[np.bool_]
+_Take = Callable[[Any], Any]
+"""Makes (parts, units) of (topics, trials)."""
+
+
+def bare_rows(scores: SystemScores, parts: Sequence[Part]) -> list[list[ScoreRow]]:
+    """The rows of each part. parts: all topics, each over all trials; or all trials, each over the same topics."""
+    by_topic = parts[0].topic is not None
+    members = list(range(len(scores.topics))) if by_topic else list(parts[0].topics)
+
+    def take(cells: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return cells if by_topic else np.ascontiguousarray(cells[members].T)
+
+    rows: list[list[ScoreRow]] = [[] for _ in parts]
+    for measure, turn, there, found, lost in _shares(scores, parts, take):
+        invalid = lost.sum(axis=1).tolist()
+        each = zip(*(getattr(found, one.name).tolist() for one in fields(found)), strict=True)
+        for i, (value, n, counted, worst, best) in enumerate(each):
+            if there[i]:
+                share = Share(value, n, counted, no_interval(), worst, best)
+                rows[i].append(scores.share_row(measure, share, parts[i], invalid[i], turn))
+    for i, row in _means(scores, parts, take, members, by_topic=by_topic):
+        rows[i].append(row)
+    tried = np.any(take(scores.valid | scores.invalid), axis=1).tolist()
+    return [own if some else [] for own, some in zip(rows, tried, strict=True)]
+
+
+def _shares(
+    scores: SystemScores, parts: Sequence[Part], take: _Take
+) -> Iterator[tuple[str, int | None, Sequence[bool], ShareValues, Flags]]:
+    """Measure, turn, (parts,) which have it, values, and (parts, units) what was lost of it."""
+    turns = np.array([scores.turns[topic.id] for topic in scores.topics])
+    most = np.array([turns[list(part.topics)].max() for part in parts])
+    invalid, everywhere = scores.invalid, [True] * len(parts)
+    for turn in range(int(most.max(initial=0))):
+        here, lost = take(scores.useful[:, :, turn]), take(invalid & (turns > turn)[:, None])
+        found = share_values(here, np.where(np.isnan(here), np.nan, 1.0), lost, 1.0, pooled=False)
+        yield USEFUL.name, turn + 1, (most > turn).tolist(), found, lost
+    above, below = take(np.nansum(scores.useful, axis=2)), take((~np.isnan(scores.useful)).sum(axis=2).astype(float))
+    whole, lost = most[:, None].astype(float), take(invalid)
+    found = share_values(above, np.where(below > 0, below, np.nan), lost, whole, pooled=False)
+    yield MEAN_USEFUL.name, None, everywhere, found, lost
+    lost = take(invalid & (turns > 1)[:, None])
+    found = share_values(take(scores.recovered), take(scores.failed), lost, 1.0, pooled=True)
+    yield RECOVERY.name, None, everywhere, found, lost
+
+
+def _means(
+    scores: SystemScores, parts: Sequence[Part], take: _Take, members: Sequence[int], *, by_topic: bool
+) -> Iterator[tuple[int, ScoreRow]]:
+    """The place of a part, and its row, by measure."""
+    invalid, valid = take(scores.invalid).sum(axis=1).tolist(), take(scores.valid)
+    over = sum_means if by_topic else present_means
+    for measure, cells in scores.cells.items():
+        having = scores.having(measure, members)
+        there = having.tolist() if by_topic else [bool(having.any())] * len(parts)
+        if not any(there):
+            continue
+        if scores.is_event(measure):
+            yield from ((i, scores.event_row(measure, part)) for i, part in enumerate(parts) if there[i])
+            continue
+        values = take(cells.values)
+        seen = ~np.isnan(values)
+        absent = valid & ~seen & (having[:, None] if by_topic else having)
+        columns = (
+            over(values),
+            over(take(cells.worst)),
+            over(take(cells.best)),
+            seen.sum(axis=1),
+            absent.sum(axis=1),
+            take(cells.unjudged).sum(axis=1),
+            take(cells.unknown).sum(axis=1),
+        )
+        each = zip(*(column.tolist() for column in columns), strict=True)
+        for i, (value, worst, best, n, left_out, unjudged, unknown) in enumerate(each):
+            if there[i]:
+                yield (
+                    i,
+                    scores.mean_row(
+                        measure,
+                        parts[i],
+                        (value, worst, best),
+                        n,
+                        topics=n,
+                        invalid=invalid[i],
+                        unjudged=unjudged,
+                        unknown=unknown,
+                        left_out=left_out if n else 0,
+                        interval=no_interval(),
+                    ),
+                )
