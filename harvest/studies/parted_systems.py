@@ -14,7 +14,7 @@ from recordings.conversation import Conversation
 from recordings.trees.builder import TreeBuilder
 from recordings.trees.node_text import node_title
 from recordings.trees.tree import ConversationTree
-from scoring.statistics.same_source import SameSource, same_source
+from scoring.statistics.same_source import SameSource, same_sources
 from scoring.stochastic.node_permutation import DRAWS, NodeTests, node_p, whole_p
 from scoring.stochastic.parting import BothSides, Pair, Parting, both_sides, pairs_behind, part
 from topics.errors import InputError
@@ -104,10 +104,22 @@ def parted_systems(
     if not any(folded):
         raise InputError(f"none of {', '.join(map(repr, systems))} has a valid conversation")
     tree, told = builder.tree(), _first_answers(own)
-    found = (
-        _parted(both_sides(tree, first, second), told, level, seed, draws) for first, second in combinations(systems, 2)
-    )
+    texts = _texts(told, systems, seed)
+    found = (_parted(both_sides(tree, *pair), texts[pair], level, seed, draws) for pair in combinations(systems, 2))
     return tuple(_untested(one) if {one.first, one.second} & {*continued} else one for one in found)
+
+
+def _texts(
+    told: Mapping[tuple[str, str], Sequence[str]], systems: Sequence[str], seed: int
+) -> dict[tuple[str, str], SameSource]:
+    """Of each pair whether first answers could come from one system. told: as `_first_answers` gives them."""
+    topics = sorted({topic for _, topic in told})
+    sides = [[told.get((name, topic), ()) for topic in topics] for name in systems]
+    rngs = {
+        pair: generator(seed, "same source", systems[pair[0]], systems[pair[1]])
+        for pair in combinations(range(len(systems)), 2)
+    }
+    return {(systems[one], systems[two]): found for (one, two), found in same_sources(sides, rngs).items()}
 
 
 def _untested(found: PartedSystems) -> PartedSystems:
@@ -125,9 +137,7 @@ def _untested(found: PartedSystems) -> PartedSystems:
     )
 
 
-def _parted(
-    both: BothSides, told: Mapping[tuple[str, str], Sequence[str]], level: float, seed: int, draws: int
-) -> PartedSystems:
+def _parted(both: BothSides, texts: SameSource, level: float, seed: int, draws: int) -> PartedSystems:
     names, merge = both.names, both.tree.merge
     whole = whole_p(both, generator(seed, "parting", merge, *names))
     alpha, refused = round(1 - level, 12), ""
@@ -137,7 +147,6 @@ def _parted(
     except InputError as none:
         refused = none.what
     found = part(both)
-    sides = [[told.get((name, topic), ()) for topic in both.topics] for name in names]
     return PartedSystems(
         *names,
         merge,
@@ -150,7 +159,7 @@ def _parted(
         tests.family,
         tests.out,
         refused,
-        same_source(sides[0], sides[1], generator(seed, "same source", *names)),
+        texts,
     )
 
 

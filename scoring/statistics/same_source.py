@@ -13,14 +13,13 @@ each topic are randomly reassigned to the two sides; the test is exact if texts 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["SameSource", "same_source"]
+__all__ = ["SameSource", "same_source", "same_sources"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -47,18 +46,40 @@ def same_source(
     first: Sequence[Sequence[str]], second: Sequence[Sequence[str]], rng: np.random.Generator, *, draws: int = 999
 ) -> SameSource:
     """Test two sets of texts. first, second: the texts of each side, by topic, in the same order of topics."""
-    told = [(one, two) for one, two in zip(first, second, strict=True) if one and two and len(one) + len(two) > 2]
-    if not told:
-        return SameSource(math.nan, 0, 0, draws)
-    apart = np.zeros(1 + draws)
-    for one, two in told:
-        vectors = _vectors([*one, *two])
-        weight = np.concatenate([np.full(len(one), 1 / len(one)), np.full(len(two), -1 / len(two))])
-        dealt = rng.permuted(np.tile(weight, (1 + draws, 1)), axis=1)
-        dealt[0] = weight
-        apart += (_product(dealt, _product(vectors, vectors)) * dealt).sum(axis=1)
-    p = float((apart >= apart[0] - _SAME).mean())
-    return SameSource(p, sum(len(one) + len(two) for one, two in told), len(told), draws)
+    return same_sources([first, second], {(0, 1): rng}, draws=draws)[0, 1]
+
+
+def same_sources(
+    sides: Sequence[Sequence[Sequence[str]]],
+    pairs: Mapping[tuple[int, int], np.random.Generator],
+    *,
+    draws: int = 999,
+) -> dict[tuple[int, int], SameSource]:
+    """Test pairs of several sets of texts: of each pair what `same_source` gives, with sequences counted once.
+
+    sides: the texts of each, by topic, in the same order of topics. pairs: places of two sides, and what deals them.
+    """
+    found = {pair: SameSource(math.nan, 0, 0, draws) for pair in pairs}
+    apart = {pair: np.zeros(1 + draws) for pair in pairs}
+    for texts in zip(*sides, strict=True):
+        counted = [_counted(own) if own else None for own in texts]
+        for (first, second), rng in pairs.items():
+            one, two = counted[first], counted[second]
+            n = len(texts[first]) + len(texts[second])
+            if one is None or two is None or n < 3:
+                continue
+            weight = np.repeat(
+                [1 / len(texts[first]), -1 / len(texts[second])], [len(texts[first]), len(texts[second])]
+            )
+            dealt = rng.permuted(np.tile(weight, (1 + draws, 1)), axis=1)
+            dealt[0] = weight
+            apart[first, second] += (_product(dealt, _kernel(one, two)) * dealt).sum(axis=1)
+            so_far = found[first, second]
+            found[first, second] = replace(so_far, n=so_far.n + n, topics=so_far.topics + 1)
+    return {
+        pair: replace(one, p=float((apart[pair] >= apart[pair][0] - _SAME).mean())) if one.topics else one
+        for pair, one in found.items()
+    }
 
 
 def _product(one: Floats, two: Floats) -> Floats:
@@ -67,18 +88,44 @@ def _product(one: Floats, two: Floats) -> Floats:
     return found
 
 
-def _vectors(texts: Sequence[str]) -> Floats:
-    """(len(texts), W) unit vectors of the counts of sequences; W: different sequences, by bucket."""
-    grams = [_grams(text) for text in texts]
-    rows = np.repeat(np.arange(len(texts)), [len(one) for one in grams])
-    different, column = np.unique(np.concatenate(grams), return_inverse=True)
-    width = len(different)
-    counts = np.bincount(rows * width + column, minlength=len(texts) * width).reshape(-1, width).astype(np.float64)
-    vectors: Floats = counts / np.sqrt((counts * counts).sum(axis=1, keepdims=True))
-    return vectors
+@dataclass(frozen=True, slots=True, eq=False)
+class _Counted:
+    """The texts of a side on a topic. counts: (n, W + 1) how often each text has each of the W different sequences, and
+    a column of 0. buckets: (W,) of these. column: by bucket, W where no text has it. alike: (n, n) products of counts.
+    """
+
+    counts: Floats
+    buckets: npt.NDArray[np.int64]
+    column: npt.NDArray[np.int32]
+    alike: Floats
+
+    def products(self, other: _Counted) -> Floats:
+        """(n, m) of the counts of each text here and each one there: whole numbers, so nothing is rounded."""
+        return _product(self.counts[:, self.column[other.buckets]], other.counts[:, :-1])
 
 
-@lru_cache(maxsize=8192)  # each answer is set against those of every other system
+def _counted(texts: Sequence[str]) -> _Counted:
+    each = [_grams(text) for text in texts]
+    grams, rows = np.concatenate(each), np.repeat(np.arange(len(texts)), [len(one) for one in each])
+    column = np.zeros(2**_BITS, dtype=np.int32)
+    column[grams] = 1
+    buckets = np.flatnonzero(column)
+    width = len(buckets)
+    column[:] = width
+    column[buckets] = np.arange(width)
+    flat = np.bincount(rows * (width + 1) + column[grams], minlength=len(texts) * (width + 1))
+    counts = flat.reshape(-1, width + 1).astype(np.float64)
+    return _Counted(counts, buckets, column, _product(counts, counts))
+
+
+def _kernel(one: _Counted, two: _Counted) -> Floats:
+    """(n + m, n + m) cosines of the counts of all texts of both sides."""
+    across = one.products(two)
+    products = np.block([[one.alike, across], [across.T, two.alike]])
+    lengths = np.sqrt(np.diagonal(products))
+    return np.asarray(products / lengths / lengths[:, None])
+
+
 def _grams(text: str) -> npt.NDArray[np.int64]:
     """The bucket of each sequence of four characters; blanks are set around the text, so that even "" has some.
 
