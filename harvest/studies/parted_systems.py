@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 
 import numpy as np
 
 from harvest.studies.merge_keys import merging_named
 from recordings.conversation import Conversation
-from recordings.trees.builder import TreeBuilder
+from recordings.trees.builder import PathTurn, TreeBuilder, path_of
+from recordings.trees.keys import LABEL, Merging
 from recordings.trees.node_text import node_title
-from recordings.trees.tree import ConversationTree
+from recordings.trees.tree import ConversationTree, FoldedTrial
 from scoring.statistics.same_source import SameSource, same_sources
 from scoring.stochastic.node_permutation import DRAWS, NodeTests, node_p, whole_p
 from scoring.stochastic.parting import BothSides, Pair, Parting, both_sides, pairs_behind, part
@@ -100,13 +102,20 @@ def parted_systems(
             advice="compare a single topic, or merge by label",
         )
     builder = TreeBuilder(merging)
-    folded = [builder.add(one) for one in own]
-    if not any(folded):
+    for one in own:
+        builder.add_trial(FoldedTrial(one.key, one.attempt), one.outcome, partial(_turns, one, merging))
+    if not any(one.valid for one in own):
         raise InputError(f"none of {', '.join(map(repr, systems))} has a valid conversation")
     tree, told = builder.tree(), _first_answers(own)
     texts = _texts(told, systems, seed)
     found = (_parted(both_sides(tree, *pair), texts[pair], level, seed, draws) for pair in combinations(systems, 2))
     return tuple(_untested(one) if {one.first, one.second} & {*continued} else one for one in found)
+
+
+def _turns(conversation: Conversation, merging: Merging) -> Iterable[PathTurn]:
+    """The way of a conversation, with its texts only where nodes are named by them."""
+    path = path_of(conversation, merging)
+    return ((speaker, key, None) for speaker, key, _ in path) if merging is LABEL else path
 
 
 def _texts(

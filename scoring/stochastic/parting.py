@@ -16,13 +16,14 @@ divergence of counts is too large by chance: `scoring.stochastic.node_permutatio
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from recordings.trees.tree import ConversationTree
+from recordings.trees.tree import ConversationTree, FoldedTrial
 from scoring.divergences import jsd
 from scoring.stochastic.by_topic import by_topic
 from topics.errors import InputError
@@ -142,19 +143,30 @@ def both_sides(tree: ConversationTree, first: str, second: str) -> BothSides:
     if first == second:
         raise ValueError(f"{first!r} cannot be set against itself")
     names = (first, second)
-    played = [{one.key.topic for one in tree.trials if one.key.system == name} for name in names]
-    topics = tuple(sorted(played[0] & played[1]))
+    own = [_trials_of(tree, name) for name in names]
+    told = [[one.key.topic for one in tree.trials[span]] for span in own]
+    topics = tuple(sorted({*told[0]} & {*told[1]}))
     if not topics:
         raise InputError(
             f"{first!r} and {second!r} have no topic in common in this tree",
             advice="play the same topics with both",
         )
-    place = {topic: number for number, topic in enumerate(topics)}
-    side = [
-        names.index(one.key.system) if one.key.system in names and one.key.topic in place else -1 for one in tree.trials
-    ]
-    topic = [place.get(one.key.topic, 0) for one in tree.trials]
-    return BothSides.counted(tree, side, topic, topics, names, tuple(sorted(played[0] ^ played[1])))
+    places = {topic: number for number, topic in enumerate(topics)}
+    side, topic = np.full(len(tree.trials), -1), np.zeros(len(tree.trials), dtype=np.int64)
+    for number, span in enumerate(own):
+        place = np.array([places.get(one, -1) for one in told[number]])
+        side[span], topic[span] = np.where(place >= 0, number, -1), np.maximum(place, 0)
+    return BothSides.counted(tree, side, topic, topics, names, tuple(sorted({*told[0]} ^ {*told[1]})))
+
+
+def _trials_of(tree: ConversationTree, system: str, topic: str | None = None) -> slice:
+    """The trials of a system, or of one topic with it: trials of a tree are sorted."""
+
+    def name(trial: FoldedTrial) -> tuple[str, ...]:
+        return (trial.key.system,) if topic is None else (trial.key.system, trial.key.topic)
+
+    wanted: tuple[str, ...] = (system,) if topic is None else (system, topic)
+    return slice(bisect_left(tree.trials, wanted, key=name), bisect_right(tree.trials, wanted, key=name))
 
 
 def part(both: BothSides) -> Parting:
@@ -218,13 +230,14 @@ def pairs_behind(both: BothSides, node: int, branch: int, most: int = 3) -> tupl
     gap = np.where((took[more] > 0) & (took[1 - more] < came[1 - more]), local[more] - local[1 - more], np.nan)
     order = [place for place in np.argsort(-gap, kind="stable").tolist() if not np.isnan(gap[place])]
     tree = both.tree
-    here = tree.through(node).tolist()
-    taking = set((tree.ending_at(node) if branch == node else tree.through(branch)).tolist())
+    here = tree.through(node)
+    taking = np.isin(here, tree.ending_at(node) if branch == node else tree.through(branch))
     found = []
     for place in order[:most]:
-        first = {}
+        first = []
         for side, name in enumerate(both.names):
-            wanted = (tree.trials[index].key for index in here if (index in taking) == (side == more))
-            first[side] = next(key.trial for key in wanted if (key.system, key.topic) == (name, both.topics[place]))
+            own = _trials_of(tree, name, both.topics[place])
+            wanted = here[(here >= own.start) & (here < own.stop) & (taking == (side == more))]
+            first.append(tree.trials[wanted[0]].key.trial)
         found.append(Pair(both.topics[place], first[0], first[1]))
     return tuple(found)
