@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from harvest.studies.cores import cores
 from harvest.studies.gathered import Gathered
 from harvest.studies.judges import Judges
 from harvest.studies.parted_systems import PartedSystems, parted_systems
@@ -20,7 +21,7 @@ from harvest.studies.trial_values import SHARES, Key, Values, measure_values, ro
 from recordings.json_text import Json
 from recordings.run_folder import Run
 from scoring.catalogue import understand
-from scoring.comparison.aligned import align
+from scoring.comparison.aligned import Aligned, align
 from scoring.comparison.pairs import compare_pairs
 from scoring.comparison.result import MeasureComparison
 from scoring.library import declared, list_forms, measures, single
@@ -104,28 +105,29 @@ def compare_runs(
         types = dict.fromkeys(t.type.name for t in material.topics.topics if t.id in played)
         own = {t.id: t.type.name for t in material.topics.topics}
         parts += [(name, [topic for topic in parts[0][1] if own[topic] == name]) for name in types]
-    found = tuple(
-        compare_pairs(
-            *key,
-            align(
-                topics,
-                chosen,
-                {name: values[name].get(key, {}) for name in chosen},
-                pooled=of is RECOVERY,
-                continued=continued,
-            ),
-            generator(seed, "comparison", *map(str, key), str(part)),
-            estimand=estimand,
-            level=settings.level,
-            good=of.better(measure.term),
-            reach=of.range[1] - of.range[0] if of.has_top else math.inf,
-            topic_type=part,
-        )
-        for part, topics in parts
-        for key, measure in keys.items()
-        for of in (measure.declaration,)
-    )
-    parted, none = _parted(material, chosen, continued, settings, seed)
+    with cores() as pool:
+        found = [
+            pool.submit(
+                _compared,
+                key,
+                measure,
+                align(
+                    topics,
+                    chosen,
+                    {name: values[name].get(key, {}) for name in chosen},
+                    pooled=measure.declaration is RECOVERY,
+                    continued=continued,
+                ),
+                part,
+                settings.level,
+                estimand,
+                seed,
+            )
+            for part, topics in parts
+            for key, measure in keys.items()
+        ]
+        parted, none = _parted(material, chosen, continued, settings, seed)
+        compared = tuple(one.result() for one in found)
     done = Counter(one.key.system for one in material.finished)
     lost = Counter(key.system for key in material.invalid)
     planned = Counter(key.system for key in material.planned)
@@ -135,13 +137,30 @@ def compare_runs(
         estimand=estimand,
         settings=settings,
         seed=seed,
-        measures=found,
+        measures=compared,
         invalid={name: lost[name] for name in chosen},
         unplayed={name: max(0, planned[name] - done[name] - lost[name]) for name in chosen},
         contrasts=beside.contrasts,
         notes=(*notes, *none, *_of_sessions(continued)),
         parted=parted,
         recorded={name: (run.path, own) for run, names in told_apart(runs) for own, name in names.items()},
+    )
+
+
+def _compared(
+    key: Key, measure: Measure, aligned: Aligned, part: str | None, level: float, estimand: Estimand, seed: int
+) -> MeasureComparison:
+    """All pairs of systems in one measure. part: the type of topics; None for all."""
+    of = measure.declaration
+    return compare_pairs(
+        *key,
+        aligned,
+        generator(seed, "comparison", *map(str, key), str(part)),
+        estimand=estimand,
+        level=level,
+        good=of.better(measure.term),
+        reach=of.range[1] - of.range[0] if of.has_top else math.inf,
+        topic_type=part,
     )
 
 

@@ -10,6 +10,7 @@ from itertools import combinations
 
 import numpy as np
 
+from harvest.studies.cores import cores
 from harvest.studies.merge_keys import merging_named
 from recordings.conversation import Conversation
 from recordings.trees.builder import PathTurn, TreeBuilder, path_of
@@ -17,7 +18,7 @@ from recordings.trees.keys import LABEL, Merging
 from recordings.trees.node_text import node_title
 from recordings.trees.tree import ConversationTree, FoldedTrial
 from scoring.statistics.same_source import SameSource, same_sources
-from scoring.stochastic.node_permutation import DRAWS, NodeTests, node_p, whole_p
+from scoring.stochastic.node_permutation import DRAWS, NodeTests, WholeTest, node_p, whole_p
 from scoring.stochastic.parting import BothSides, Pair, Parting, both_sides, pairs_behind, part
 from topics.errors import InputError
 from topics.identity import generator
@@ -107,8 +108,15 @@ def parted_systems(
     if not any(one.valid for one in own):
         raise InputError(f"none of {', '.join(map(repr, systems))} has a valid conversation")
     tree, told = builder.tree(), _first_answers(own)
-    texts = _texts(told, systems, seed)
-    found = (_parted(both_sides(tree, *pair), texts[pair], level, seed, draws) for pair in combinations(systems, 2))
+    sides = [both_sides(tree, *pair) for pair in combinations(systems, 2)]
+    alpha = round(1 - level, 12)
+    with cores() as pool:
+        texts = pool.submit(_texts, told, systems, seed)
+        tests = [pool.submit(_tests, both, alpha, seed, draws) for both in sides]
+        found = [
+            _parted(both, one.result(), texts.result()[both.names], alpha)
+            for both, one in zip(sides, tests, strict=True)
+        ]
     return tuple(_untested(one) if {one.first, one.second} & {*continued} else one for one in found)
 
 
@@ -146,19 +154,25 @@ def _untested(found: PartedSystems) -> PartedSystems:
     )
 
 
-def _parted(both: BothSides, texts: SameSource, level: float, seed: int, draws: int) -> PartedSystems:
+def _tests(both: BothSides, alpha: float, seed: int, draws: int) -> tuple[WholeTest, NodeTests, str]:
+    """The tests of the whole and of the nodes, and why nodes are not tested."""
     names, merge = both.names, both.tree.merge
     whole = whole_p(both, generator(seed, "parting", merge, *names))
-    alpha, refused = round(1 - level, 12), ""
-    tests = NodeTests(np.full(len(both.tree), np.nan), np.full(len(both.tree), np.nan), 0, 0, 0, draws)
     try:
-        tests = node_p(both, generator(seed, "parting turns", merge, *names), draws=draws, level=alpha)
+        return whole, node_p(both, generator(seed, "parting turns", merge, *names), draws=draws, level=alpha), ""
     except InputError as none:
-        refused = none.what
+        nothing = np.full(len(both.tree), np.nan)
+        return whole, NodeTests(nothing, nothing, 0, 0, 0, draws), none.what
+
+
+def _parted(
+    both: BothSides, tested: tuple[WholeTest, NodeTests, str], texts: SameSource, alpha: float
+) -> PartedSystems:
+    whole, tests, refused = tested
     found = part(both)
     return PartedSystems(
-        *names,
-        merge,
+        *both.names,
+        both.tree.merge,
         len(both.topics),
         found.n,
         found.divergence,
