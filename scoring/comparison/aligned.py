@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -89,17 +88,19 @@ def align(
     numbers: dict[str, list[list[int]]] = {topic: [[] for _ in systems] for topic in topics}
     for place, system in enumerate(systems):
         for (topic, trial), cell in cells.get(system, {}).items():
-            if topic in by_topic and not math.isnan(cell[0]) and (pooled or cell[1] > 0):
+            there = cell[0] == cell[0]  # NaN is no value
+            if there and topic in by_topic and (pooled or cell[1] > 0):
                 by_topic[topic][place].append(cell)
-                numbers[topic][place].append(trial)
-    common = {topic: own for topic, own in by_topic.items() if all(own)}
+                if system in continued:
+                    numbers[topic][place].append(trial)
+    common = {topic: [np.array(side) for side in own] for topic, own in by_topic.items() if all(own)}
     if pooled:
-        common = {topic: own for topic, own in common.items() if any(cell[1] for side in own for cell in side)}
+        common = {topic: own for topic, own in common.items() if any(side[:, 1].any() for side in own)}
     shape = len(common), len(systems)
     sums, trials = np.zeros((*shape, 2)), np.zeros(shape, dtype=np.int64)
     for row, own in enumerate(common.values()):
         for column, side in enumerate(own):
-            sums[row, column] = np.sum(side, axis=0)
+            sums[row, column] = side.sum(axis=0)
             trials[row, column] = len(side)
     above, below = sums[..., 0], sums[..., 1]
     if not pooled:
@@ -111,11 +112,13 @@ def align(
             continue  # no figure, so nothing that other trials could move
         moved: dict[int, float] = {}
         for row, (topic, own) in enumerate(common.items()):
-            each = np.array(own[column])
+            each = own[column]
             rest = each[:, 0] - figures[column] * each[:, 1] if pooled else each[:, 0] / each[:, 1]
             scale = len(each) * len(common) / whole[column] if pooled else 1.0
             if len(each) > 1:
                 noise[row, column] = scale**2 * rest.var(ddof=1) / len(each)
+            if system not in continued:
+                continue
             for number, far in zip(numbers[topic][column], rest - rest.mean(), strict=True):
                 moved[number] = moved.get(number, 0.0) + scale * float(far) / (len(each) * len(common))
         if system in continued:

@@ -24,6 +24,7 @@ _WHOLE = 13  # up to so many units that differ, all exchanges are taken: 8192
 _DRAWS = 9999
 _SAME = 1e-12
 _CELLS = 2**21  # of exchanged sums held at a time
+_NEAR = 2**16  # of the signs of one study: what the processor holds close by
 
 
 def exchange_p(differences: npt.ArrayLike, rng: np.random.Generator) -> float:
@@ -95,9 +96,11 @@ def _share_as_far(
     seen = abs(float(statistic(np.ones((1, units)))[0])) - _SAME * scale
     if units <= _WHOLE:
         return float((np.abs(statistic(_signs(units))) >= seen).mean())
-    at_once, as_far = max(1, _CELLS // max(cells, units)), 0
+    at_once, as_far = max(1, _NEAR // max(cells, units)), 0
     for start in range(0, _DRAWS, at_once):
-        signs = np.where(rng.random((min(at_once, _DRAWS - start), units)) < 0.5, -1.0, 1.0)
+        signs = rng.random((min(at_once, _DRAWS - start), units))
+        signs -= 0.5
+        np.copysign(1.0, signs, out=signs)
         as_far += int((np.abs(statistic(signs)) >= seen).sum())
     return float((1 + as_far) / (1 + _DRAWS))
 

@@ -108,9 +108,9 @@ def _drawn_ranges(table: Floats, rng: np.random.Generator, draws: int) -> Floats
     for start in range(0, draws, at_once):
         size = min(at_once, draws - start)
         if every is not None:  # each row's permutations are written out: to draw one is to draw a number
-            sums = np.zeros((size, systems))
-            for topic, which in enumerate(rng.integers(every.shape[1], size=(topics, size))):
-                sums += every[topic, which]
+            sums, moved = np.zeros((size, systems)), np.empty((size, systems))
+            for own, which in zip(every, rng.integers(every.shape[1], size=(topics, size)), strict=True):
+                sums += np.take(own, which, axis=0, out=moved, mode="clip")  # which copies nothing in between
         else:
             sums = rng.permuted(np.broadcast_to(table, (size, topics, systems)), axis=2).sum(axis=1)
         found[start : start + size] = (sums.max(axis=1) - sums.min(axis=1)) / topics
