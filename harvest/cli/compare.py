@@ -10,6 +10,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from harvest.cli.garbage import uncollected
 from harvest.cli.judges_options import check_judges, judges_options
 from harvest.cli.setting_options import setting_options
 from harvest.cli.study_output import check_output, study_output, write_figures
@@ -75,17 +76,18 @@ def command(
     check_output(figures, as_json, as_csv, as_latex)
     measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
     check_judges(judges, measures)
-    found = compare_runs(
-        [read(run) for run in runs],
-        systems=names,
-        measures=measures,
-        estimand=estimand,
-        by_type=by_type,
-        across_scoring=across == "scoring",
-        changes=changes,
-        seed=seed,
-        judges=judges,
-    )
+    with uncollected():
+        found = compare_runs(
+            [read(run) for run in runs],
+            systems=names,
+            measures=measures,
+            estimand=estimand,
+            by_type=by_type,
+            across_scoring=across == "scoring",
+            changes=changes,
+            seed=seed,
+            judges=judges,
+        )
     details = bool(wanted) or len(found.systems) == 2
     if as_json:
         click.echo(json.dumps(comparison_document(found), ensure_ascii=False))

@@ -202,6 +202,8 @@ def main(arguments: list[str] | None = None) -> None:
             _tell(f"{traceback.format_exc()}error: this is a bug in Harvest; please report it with the traceback above")
             code = _FAULT
     unwritten = _flush()
+    if arguments is None:
+        gc.freeze()  # nothing is collected any more: the process ends, and would look through all there is
     sys.exit(code if isinstance(code, int) and code else unwritten)
 
 

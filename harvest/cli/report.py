@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
+from harvest.cli.garbage import uncollected
 from harvest.cli.number import NumberRange
 from harvest.report.document import make_report
 from harvest.report.page import page
@@ -72,7 +70,7 @@ def command(
     for name, word in (("--schema", schema), ("--judges", judges)):
         command_line += [name, word] if word is not None else []
     command_line += ["--seed", str(seed)] if seed else []
-    with _uncollected():
+    with uncollected():
         wrote, found = write_report(
             runs,
             out,
@@ -86,17 +84,6 @@ def command(
         )
     click.echo(wrote, err=True)
     click.echo(found)
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Millions of values are made here, none of them in a circle, and all are needed to the end: to look for what could
-    be collected takes a seventh of the time, and finds nothing."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def _check(out: Path, *, force: bool) -> None:

@@ -11,6 +11,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from harvest.cli.garbage import uncollected
 from harvest.cli.judges_options import check_judges, judges_options
 from harvest.cli.setting_options import setting_options
 from harvest.cli.study_output import check_output, study_output, write_figures
@@ -68,10 +69,11 @@ def command(
     check_output(figures, as_json, as_csv, as_latex)
     measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
     check_judges(judges, measures)
-    recorded = [read(run) for run in runs]
-    study = study_variance(
-        recorded, systems=systems, measures=measures, ks=ks, changes=changes, seed=seed, judges=judges
-    )
+    with uncollected():
+        recorded = [read(run) for run in runs]
+        study = study_variance(
+            recorded, systems=systems, measures=measures, ks=ks, changes=changes, seed=seed, judges=judges
+        )
     if as_json:
         click.echo(json.dumps(_document(study, recorded, seed), ensure_ascii=False))
     elif as_csv:
