@@ -16,7 +16,7 @@ from scoring.table import ScoreRow
 from topics.errors import HarvestError, InputError
 from topics.topic import Topic
 
-__all__ = ["default_columns", "default_figures", "figure", "in_order", "nugget_figures", "rows"]
+__all__ = ["default_columns", "default_figures", "figure", "in_order", "nugget_figures", "rows", "together"]
 
 Ranked = tuple[tuple[int, int, int], Column]
 """A column, by the first conversation that has it and its place among the figures of that."""
@@ -47,6 +47,23 @@ def default_columns(grounds: Sequence[Material]) -> list[Ranked]:
         for (_, unscorable), places in alike.items()
         for place, column in enumerate(_columns([grounds[at] for at in places], places, scorable=not unscorable))
     ]
+
+
+def together(grounds: Sequence[Material], wanted: Sequence[Measure]) -> list[Column]:
+    """The columns of those of these measures that can be taken of many conversations at once, of the conversations of
+    which they can. grounds: of one run, under the settings by which such measures are wanted."""
+    by = {one.declaration.columns: one.declaration.columns for one in wanted}
+    names = {one.base_name for one in wanted}
+    alike: dict[tuple[str, str], list[int]] = {}
+    for at, ground in enumerate(grounds):
+        alike.setdefault((ground.topic.type.name, ground.unscorable), []).append(at)
+    found: list[Column] = []
+    for (_, unscorable), places in alike.items():
+        many = Conversations.gather([grounds[at] for at in places], places) if not unscorable else None
+        for columns in by.values():
+            made = columns(many) if columns is not None and many is not None else None
+            found += [one for one in made or () if one.measure in names]
+    return found
 
 
 def in_order(columns: Iterable[Ranked]) -> list[str]:

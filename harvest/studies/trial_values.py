@@ -8,6 +8,7 @@ from functools import cache
 from harvest.studies.judges import Judges
 from harvest.studies.scorecard import Material
 from scoring.asked import Asked, Judged
+from scoring.conversations import together
 from scoring.matched import Cell, Trial
 from scoring.material import Material as Ground
 from scoring.measure import Measure
@@ -82,16 +83,24 @@ def measure_values(
     def judged() -> Judged:
         return (judges or Judges()).judged(material.layers)
 
-    asked = Asked(tuple(measures), judged)
     topics = {topic.id: topic for topic in material.topics.topics}
     found: dict[str, Values] = {system: {} for system in systems}
-    for one in material.finished if measures else ():
-        own = found.get(one.key.system)
-        if own is None:
-            continue
-        topic = topics[one.key.topic]
-        ground = Ground(one, topic, material.gold, material.topics.attributes, settings, judged, settings)
-        for figure in asked.figures(ground):
-            own.setdefault((figure.measure, None), {})[one.key.topic, one.key.trial] = (figure.value, 1.0)
+    grounds = [
+        Ground(one, topics[one.key.topic], material.gold, material.topics.attributes, settings, judged, settings)
+        for one in material.finished
+        if measures and one.key.system in found
+    ]
+    quick = [one for one in measures if one.declaration.columns is not None and one.settings == settings]
+    cells: list[dict[str, float]] = [{} for _ in grounds]
+    for column in together(grounds, quick) if quick else ():
+        for at, value in zip(column.at.tolist(), column.value.tolist(), strict=True):
+            cells[at][column.measure] = value
+    asked = Asked(tuple(measures), judged)
+    names = dict.fromkeys(one.base_name for one in measures)
+    for ground, cell in zip(grounds, cells, strict=True):
+        cell.update((figure.measure, figure.value) for figure in asked.figures(ground, cell))
+        key = ground.conversation.key
+        for name in (name for name in names if name in cell):
+            found[key.system].setdefault((name, None), {})[key.topic, key.trial] = (cell[name], 1.0)
     asked.refuse_unsettled()
     return found, asked.notes()
