@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -17,6 +17,8 @@ import numpy.typing as npt
 
 from recordings.conversation import TrialKey
 from scoring.measure import Figure
+from scoring.named_entities import named_entities
+from topics.gold import GoldEntry
 
 if TYPE_CHECKING:  # which stands on measures
     from scoring.material import Material
@@ -54,8 +56,9 @@ class Conversations:
     with their relevant nuggets in one sequence.
 
     at: (n,) the number of each conversation. unjudged: (n,) entities that the gold table says nothing of. The others
-    are (nuggets,), conversation by conversation, in reading order. of: the place of the conversation. unknown: of each
-    attribute set, whether the group is unknown. made: what `once` has computed so far.
+    are (nuggets,), conversation by conversation, in reading order. of: the place of the conversation. turn: another
+    number for each turn of each conversation. entry: what the gold table says, a place in `entries`. made: what `once`
+    has computed so far.
     """
 
     grounds: Sequence[Material]
@@ -65,26 +68,28 @@ class Conversations:
     turn: Counts
     position: Counts
     gain: Floats
-    unknown: Mapping[str, npt.NDArray[np.bool_]]
+    entry: Counts
+    entries: Sequence[GoldEntry]
     made: dict[Hashable, Any] = field(default_factory=dict)
 
     @classmethod
     def gather(cls, grounds: Sequence[Material], at: Sequence[int]) -> Conversations:
         """grounds: at least one. at: the number of each."""
-        relevant = [ground.relevant for ground in grounds]
-        every = [nugget for each in relevant for nugget in each]
-        sets = [one.name for one in grounds[0].sets]
-        bare = np.zeros(len(every), dtype=bool)
-        some = any(nugget.unknown for nugget in every)
+        gold, told = grounds[0].gold, ((one.conversation, one.topic) for one in grounds)
+        assert gold is not None, "it is known what a good answer contains"
+        named = named_entities(told, gold, grounds[0].attributes, grounds[0].settings)
+        for ground, unjudged in zip(grounds, named.unjudged, strict=True):
+            ground.once("unjudged", partial(int, unjudged))  # nothing else needs its nuggets then
         return cls(
             grounds,
             np.array(at, dtype=np.int64),
-            np.array([ground.unjudged for ground in grounds], dtype=np.int64),
-            np.repeat(np.arange(len(grounds)), [len(each) for each in relevant]),
-            np.array([nugget.turn for nugget in every], dtype=np.int64),
-            np.array([nugget.position for nugget in every], dtype=np.int64),
-            np.array([nugget.gain for nugget in every], dtype=np.float64),
-            {name: np.array([name in nugget.unknown for nugget in every]) if some else bare for name in sets},
+            np.array(named.unjudged, dtype=np.int64),
+            np.repeat(np.arange(len(grounds)), np.diff(named.named)),
+            np.array(named.turn, dtype=np.int64),
+            np.array(named.position, dtype=np.int64),
+            np.array(named.gain, dtype=np.float64),
+            np.array(named.entry, dtype=np.int64),
+            named.entries,
         )
 
     def __len__(self) -> int:
@@ -96,10 +101,15 @@ class Conversations:
         return np.bincount(self.of, minlength=len(self))
 
     def memberships(self, attribute: str) -> Floats:
-        """(nuggets, groups) of an attribute set."""
-        every = [nugget.memberships[attribute] for ground in self.grounds for nugget in ground.relevant]
+        """(nuggets, groups) of an attribute set; where the gold table gives no group, the same share for each."""
         size = len(self.grounds[0].attributes[attribute].groups)
-        return np.array(every, dtype=np.float64).reshape(-1, size)
+        even = (1.0 / size,) * size
+        every = [entry.groups.get(attribute, even) for entry in self.entries]
+        return np.array(every, dtype=np.float64).reshape(-1, size)[self.entry]
+
+    def unknown(self, attribute: str) -> npt.NDArray[np.bool_]:
+        """(nuggets,) whether the gold table gives no group of an attribute set."""
+        return np.array([attribute not in entry.groups for entry in self.entries], dtype=bool)[self.entry]
 
     def once(self, what: Hashable, make: Callable[[], T]) -> T:
         """The value of `make()`, computed at most once. what: its key."""

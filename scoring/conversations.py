@@ -50,19 +50,22 @@ def default_columns(grounds: Sequence[Material]) -> list[Ranked]:
 
 
 def together(grounds: Sequence[Material], wanted: Sequence[Measure]) -> list[Column]:
-    """The columns of those of these measures that can be taken of many conversations at once, of the conversations of
-    which they can. grounds: of one run, under the settings by which such measures are wanted."""
-    by = {one.declaration.columns: one.declaration.columns for one in wanted}
-    names = {one.base_name for one in wanted}
+    """The columns, under their base names, of those of these measures that can be taken of many conversations at once,
+    of the conversations of which they can. grounds: of one run, under the settings by which the measures are wanted."""
+    names: dict[str, list[str]] = {}
+    for one in wanted:
+        of = one.declaration
+        names.setdefault(of.column(one) if of.column is not None else one.base_name, []).append(one.base_name)
+    by = dict.fromkeys(one.declaration.columns for one in wanted)
     alike: dict[tuple[str, str], list[int]] = {}
     for at, ground in enumerate(grounds):
         alike.setdefault((ground.topic.type.name, ground.unscorable), []).append(at)
     found: list[Column] = []
     for (_, unscorable), places in alike.items():
         many = Conversations.gather([grounds[at] for at in places], places) if not unscorable else None
-        for columns in by.values():
+        for columns in by:
             made = columns(many) if columns is not None and many is not None else None
-            found += [one for one in made or () if one.measure in names]
+            found += [replace(one, measure=name) for one in made or () for name in names.get(one.measure, ())]
     return found
 
 

@@ -115,7 +115,7 @@ class Declaration:
     score: its value of one conversation; called where what it needs is there. applies: whether a topic can have it.
     family: all figures of the measures that share this function, for a run that is scored without asking for any.
     columns: what score, or family, gives of whole conversations, in its order and to the last bit, of many at once;
-    None where it is to be taken one by one, as every measure can be.
+    None where it is to be taken one by one, as every measure can be. column: the name of its column; None for its own.
     read: what a written form of it asks for; None: its parameters and arguments, checked. rows: of a measure over many
     conversations.
     """
@@ -145,6 +145,7 @@ class Declaration:
     applies: Callable[[Measure, Topic], bool] = field(default=lambda measure, topic: True)
     family: Callable[[Material], Iterable[Figure]] | None = None
     columns: Callable[[Conversations], Sequence[Column] | None] | None = None
+    column: Callable[[Measure], str] | None = None
     read: Read | None = None
     rows: Callable[[Measure, Pool], Iterator[Reading]] | None = None
 

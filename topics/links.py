@@ -12,13 +12,14 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 
 from topics.addresses import AUTHORITY, address, canonical_host, canonical_url
 from topics.kinds import KINDS, UrlKind
 from topics.lower_case import to_lower
 
-__all__ = ["KINDS", "MOST_LINKS", "Link", "UrlKind", "canonical_url", "find_links", "find_urls", "links_in"]
+__all__ = ["KINDS", "MOST_LINKS", "Link", "UrlKind", "canonical_url", "find_links", "find_urls", "links_in", "url_ends"]
 
 MOST_LINKS = 10_000
 """Links that are taken of one reply."""
@@ -53,11 +54,13 @@ _CLOSES = {")": "(", "]": "[", "}": "{"}
 _TRAILING = ".,;:!?'*~([{–\\"
 _OPENED = re.compile(r"(?<![^\s(\[*\"'])_{1,3}(?=[^\s_])")
 _CLOSED = re.compile(r"(?<=[^\s_])_{1,3}(?!\w)")
+_UNSURE = re.compile(r"_(?![A-Za-z0-9/-])|_[Hh][Tt][Tt][Pp]")
 _BRACKETS = re.compile(r"\\.|\n[ \t]*\n|!?\[|\]")
 _TITLE = re.compile(r"\s{0,9}(?:\"[^\"\n]{0,999}\"|'[^'\n]{0,999}'|\([^()\n]{0,999}\))?\s{0,9}\)")
 _IN_DESTINATION = re.compile(r"\\.|[()\s]")
 _LONGEST_URL = 2**15
 _LONGEST_PLAIN = 253
+_LONGEST_ALONE = 1024
 _LONGEST = 4096  # characters of a link's destination, and
 _DEEPEST = 8  # brackets open in it: both keep the search linear in the text
 
@@ -99,6 +102,29 @@ def find_urls(text: str, *, www: bool = False, most: int | None = None) -> tuple
     tried = _tried(text, www)
     mentions = (mention for _, mention in islice(tried, most and 2 * most) if mention is not None)
     return tuple(islice(mentions, most))
+
+
+def url_ends(text: str) -> list[tuple[int, str]] | None:
+    """Where each URL of `find_urls(text)` ends, and its href: in a fraction of the time where many texts hold the same
+    addresses. None where a URL cannot be told without what stands before it."""
+    found = []
+    for run in _RUN.finditer(text):
+        mark, stop = run.span()
+        begin = _scheme(text, mark)
+        urls = _urls_alone(text[begin:stop]) if stop - begin <= _LONGEST_ALONE else None
+        if urls is None:
+            return None
+        for end, href in urls:
+            found.append((begin + end, href))
+    return found
+
+
+@lru_cache(maxsize=2**15)
+def _urls_alone(run: str) -> tuple[tuple[int, str], ...] | None:
+    """Ends and hrefs of the URLs in a run of characters without space; None where it depends on the text around it."""
+    if _UNSURE.search(run):
+        return None  # the underscore may end an emphasis that began long before
+    return tuple((one.end, one.href) for one in find_urls(run))
 
 
 def links_in(text: str, *, www: bool = False) -> tuple[Link, ...]:

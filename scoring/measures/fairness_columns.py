@@ -45,7 +45,7 @@ def fairness_columns(
 ) -> tuple[FairnessColumns, ...]:
     """`group_fairness` of many conversations, under settings that are `taken_alike`; by each of its divergences."""
     slots = _Slots.of(many)
-    shares, sure = many.memberships(attribute.name), ~many.unknown[attribute.name]
+    shares, sure = many.memberships(attribute.name), ~many.unknown(attribute.name)
     here, count = slots.sums(shares), slots.count.astype(np.float64)
     known = here if sure.all() else slots.sums(shares, sure)
     if cumulative:

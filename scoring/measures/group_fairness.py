@@ -73,16 +73,17 @@ def _applies(measure: Measure, topic: Topic) -> bool:
 
 def _score(material: Material, measure: Measure) -> Figure:
     """One of the figures that are made together."""
+    cumulative = measure.declaration in (CUMULATIVE_FAIRNESS, CUMULATIVE_SUMMARY)
+    of, summed = (CUMULATIVE_FAIRNESS, CUMULATIVE_SUMMARY) if cumulative else (FAIRNESS, SUMMARY)
+    return _whole(material, of, summed)[_made_as(measure)]
+
+
+def _made_as(measure: Measure) -> str:
+    """The name of its figure among those that are made together."""
     declaration = measure.declaration
     if declaration in (SUMMARY, CUMULATIVE_SUMMARY):
-        key = _summary_name(declaration, material.settings)
-    elif measure.base.parameters:
-        key = str(Term(declaration.name, measure.base.arguments))
-    else:
-        key = measure.base_name
-    cumulative = declaration in (CUMULATIVE_FAIRNESS, CUMULATIVE_SUMMARY)
-    of, summed = (CUMULATIVE_FAIRNESS, CUMULATIVE_SUMMARY) if cumulative else (FAIRNESS, SUMMARY)
-    return _whole(material, of, summed)[key]
+        return _summary_name(declaration, measure.settings)
+    return str(Term(declaration.name, measure.base.arguments)) if measure.base.parameters else measure.base_name
 
 
 def _independent(material: Material) -> Sequence[Figure]:
@@ -175,7 +176,7 @@ def _columns(many: Conversations, of: Declaration, summed: Declaration) -> Seque
             found.append(many.column(f"{FAIRNESS_WHERE_RELEVANT.name}{label}", value, worst, best, unknown))
 
     for attribute in many.grounds[0].sets:
-        unknown = np.bincount(many.of[many.unknown[attribute.name]], minlength=len(many))
+        unknown = np.bincount(many.of[many.unknown(attribute.name)], minlength=len(many))
         made = fairness_columns(many, attribute, settings, cumulative=of is CUMULATIVE_FAIRNESS)
         first[attribute.name] = made[0]
         for place, one in enumerate(made):
@@ -185,8 +186,8 @@ def _columns(many: Conversations, of: Declaration, summed: Declaration) -> Seque
         for end in ("value", "worst", "best")
     )
     some = np.zeros(len(many.of), dtype=bool)
-    for each in many.unknown.values():
-        some |= each
+    for attribute in many.grounds[0].sets:
+        some |= many.unknown(attribute.name)
     unknown = np.bincount(many.of[some], minlength=len(many))
     add("", FairnessColumns("", value, worst, best), unknown, rel=True)
     score = relevances(many, settings.patience)
@@ -272,6 +273,7 @@ FAIRNESS = Declaration(
     applies=_applies,
     family=_independent,
     columns=_independent_columns,
+    column=_made_as,
     read=_read,
 )
 CUMULATIVE_FAIRNESS = Declaration(
@@ -293,6 +295,7 @@ CUMULATIVE_FAIRNESS = Declaration(
     applies=_applies,
     family=_cumulative,
     columns=_cumulative_columns,
+    column=_made_as,
     read=_read,
 )
 FAIRNESS_WHERE_RELEVANT = Declaration(
@@ -316,6 +319,7 @@ FAIRNESS_WHERE_RELEVANT = Declaration(
     applies=_applies,
     family=_independent,
     columns=_independent_columns,
+    column=_made_as,
     read=_read,
 )
 SUMMARY = Declaration(
@@ -333,6 +337,7 @@ SUMMARY = Declaration(
     score=_score,
     family=_independent,
     columns=_independent_columns,
+    column=_made_as,
 )
 CUMULATIVE_SUMMARY = Declaration(
     name="GFR_cum",
@@ -350,6 +355,7 @@ CUMULATIVE_SUMMARY = Declaration(
     score=_score,
     family=_cumulative,
     columns=_cumulative_columns,
+    column=_made_as,
 )
 SIMILARITY = Declaration(
     name="DistrSim",

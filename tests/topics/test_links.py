@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from topics.links import KINDS, Link, UrlKind, canonical_url, find_urls, links_in
+from topics.links import KINDS, Link, UrlKind, canonical_url, find_urls, links_in, url_ends
 
 IMDB, VIDEO, PAGE = KINDS["imdb-title"], KINDS["youtube-video"], KINDS["web-page"]
 MOVIE = "https://www.imdb.com/title/tt0088763/"
@@ -89,6 +89,9 @@ def hrefs(text: str, *, www: bool = False) -> list[str]:
 )
 def test_urls_are_found_without_what_stands_around_them(text: str, found: list[str]) -> None:
     assert hrefs(text) == found
+    quick = url_ends(text)
+    assert quick in (None, [(mention.end, mention.href) for mention in find_urls(text)])
+    assert quick is not None or "_" in text
 
 
 def test_a_mention_says_where_the_url_stands() -> None:
@@ -343,6 +346,13 @@ def test_any_text_gives_urls_that_stand_in_it(text: str) -> None:
             assert canonical_url(mention.href).startswith(("http://", "https://"))
     for link in links_in(text):
         assert canonical_url(link.href).startswith(("http://", "https://"))
+
+
+@given(PIECES)
+@example("_see https://a.org/_. https://a.org/x_y_")
+@example("http://a.org/(_)https://a.org")
+def test_ends_of_urls_are_those_of_mentions_wherever_they_are_told(text: str) -> None:
+    assert url_ends(text) in (None, [(mention.end, mention.href) for mention in find_urls(text)])
 
 
 @given(PIECES)

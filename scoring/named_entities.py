@@ -1,0 +1,190 @@
+"""The relevant entities that many conversations name, in columns: what `scoring.nuggets` finds one by one.
+
+Only what a value of a conversation is made of is kept: the turn, the position and the gain of each, and what the gold
+table says of its groups. Addresses that stand by themselves are read by `topics.links.url_ends`. The few answers that
+need more care, with pictures for example, are left to `find_nuggets`, which says the same of all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from protocols.answer import Answer
+from recordings.conversation import Conversation
+from scoring.nuggets import find_nuggets
+from scoring.settings import Settings
+from topics.attributes import AttributeSet
+from topics.gold import GoldEntry, GoldTable
+from topics.kinds import UrlKind
+from topics.links import url_ends
+from topics.topic import Topic
+
+__all__ = ["NamedEntities", "named_entities"]
+
+_UNJUDGED = -1
+
+
+@dataclass(slots=True)
+class NamedEntities:
+    """Of C conversations with S system turns, the N relevant entities in the order of reading, without repetitions.
+
+    turns, named: (C + 1,) where the turns and the entities of each conversation begin, and where the last ones end.
+    unjudged: (C,) entities that the gold table says nothing of. turn: (N,) the turn that names an entity, of S.
+    position: (N,) WC(n). gain: (N,) g(n). entry: (N,) what the gold table says of it, a place in `entries`.
+    """
+
+    turns: list[int] = field(default_factory=lambda: [0])
+    named: list[int] = field(default_factory=lambda: [0])
+    unjudged: list[int] = field(default_factory=list)
+    turn: list[int] = field(default_factory=list)
+    position: list[int] = field(default_factory=list)
+    gain: list[float] = field(default_factory=list)
+    entry: list[int] = field(default_factory=list)
+    entries: list[GoldEntry] = field(default_factory=list)
+
+
+def named_entities(
+    conversations: Iterable[tuple[Conversation, Topic]],
+    gold: GoldTable,
+    attributes: Mapping[str, AttributeSet],
+    settings: Settings,
+) -> NamedEntities:
+    """The relevant entities of conversations, each given with its topic, which names a kind of URL.
+
+    Raises InputError for a grade that has no gain.
+    """
+    reader = _Reader(gold, attributes, settings)
+    for conversation, topic in conversations:
+        reader.add(conversation, topic)
+    return reader.found
+
+
+class _Reader:
+    def __init__(self, gold: GoldTable, attributes: Mapping[str, AttributeSet], settings: Settings) -> None:
+        self.found, self._turn = NamedEntities(), 0
+        self._gold, self._attributes, self._settings = gold, attributes, settings
+        self._keys: dict[str, dict[str, str | None]] = {}
+        self._judged: dict[str, dict[str, tuple[float, int]]] = {}
+
+    def add(self, conversation: Conversation, topic: Topic) -> None:
+        """The next conversation."""
+        found, self._turn = self.found, self.found.turns[-1]
+        begun = len(found.turn)
+        unjudged = self._read(conversation, topic)
+        if unjudged is None:
+            for column in (found.turn, found.position, found.gain, found.entry):
+                del column[begun:]
+            self._turn = found.turns[-1]
+            unjudged = self._look_again(conversation, topic)
+        found.turns.append(self._turn)
+        found.named.append(len(found.turn))
+        found.unjudged.append(unjudged)
+
+    def _read(self, conversation: Conversation, topic: Topic) -> int | None:
+        """How many entities are unjudged; None where an answer needs more care, with a part of the turns taken."""
+        kind, unjudged = topic.type.url, 0
+        assert kind is not None
+        keys, judged = self._keys.setdefault(topic.id, {}), self._judged.setdefault(topic.id, {})
+        seen: set[str] = set()
+        words = 0
+        for turn in conversation.turns:
+            words += len(turn.said.split())
+            if turn.reply is None:
+                continue
+            answer, at = turn.reply.answer, 0
+            named = _named(answer, kind, keys)
+            if named is None:
+                return None
+            outside = []
+            for end, entity in named:
+                if entity in seen:
+                    continue
+                seen.add(entity)
+                try:
+                    entry = judged[entity]
+                except KeyError:
+                    entry = judged[entity] = self._entry(topic.id, entity)
+                if not entry[0] > 0:
+                    unjudged += entry[1] == _UNJUDGED
+                    continue
+                if end < 0:
+                    outside.append(entry)
+                else:
+                    words += _words_between(answer.text, at, end)
+                    at = end
+                    self._take(max(1, words), *entry)
+            words += _words_between(answer.text, at, len(answer.text))
+            for entry in outside:
+                self._take(max(1, words), *entry)
+            self._turn += 1
+        return unjudged
+
+    def _take(self, position: int, gain: float, entry: int) -> None:
+        """An entity of the turn that is being read."""
+        found = self.found
+        found.turn.append(self._turn)
+        found.position.append(position)
+        found.gain.append(gain)
+        found.entry.append(entry)
+
+    def _entry(self, topic: str, entity: str) -> tuple[float, int]:
+        """Its gain and its place in `entries`."""
+        entry = self._gold.get(topic, entity)
+        if entry is None:
+            return 0.0, _UNJUDGED
+        self.found.entries.append(entry)
+        return self._settings.gain(entry.grade), len(self.found.entries) - 1
+
+    def _look_again(self, conversation: Conversation, topic: Topic) -> int:
+        """How many entities are unjudged."""
+        begun, judged = self._turn, self._judged[topic.id]
+        places: dict[int, int] = {}
+        for turn in conversation.turns:
+            if turn.reply is not None:
+                places[turn.number] = begun + len(places)
+        nuggets = find_nuggets(conversation, topic, self._gold, self._attributes, self._settings)
+        for nugget in nuggets:
+            if nugget.relevant:
+                if nugget.entity not in judged:
+                    judged[nugget.entity] = self._entry(topic.id, nugget.entity)
+                self._turn = places[nugget.turn]
+                self._take(nugget.position, *judged[nugget.entity])
+        self._turn = begun + len(places)
+        return sum(nugget.unjudged for nugget in nuggets)
+
+
+def _named(answer: Answer, kind: UrlKind, keys: dict[str, str | None]) -> list[tuple[int, str]] | None:
+    """Where each mention of an entity ends, and the entity: those in the text in order, then those outside of it, which
+    end at -1. None where the answer needs more care. keys: what addresses are known to name, and added to."""
+    if "![" in answer.text:
+        return None  # the address of a picture names nothing
+    mentions = url_ends(answer.text)
+    if mentions is None:
+        return None
+    found, written, last = [], set(), None
+    for end, href in mentions:
+        try:
+            entity = keys[href]
+        except KeyError:
+            entity = keys[href] = kind.key(href)
+        if entity is None:
+            continue
+        if entity == last:
+            return None  # may be the two addresses of one link
+        last = entity
+        written.add(href)
+        found.append((end, entity))
+    for link in answer.links:
+        if link.href not in written:
+            entity = keys[link.href] if link.href in keys else keys.setdefault(link.href, kind.key(link.href))
+            if entity is not None:
+                found.append((-1, entity))
+    return found
+
+
+def _words_between(text: str, start: int, end: int) -> int:
+    """How many words are touched up to `end` and not up to `start`."""
+    words = len(text[start:end].split())
+    goes_on = 0 < start < end and not (text[start - 1].isspace() or text[start].isspace())
+    return words - 1 if goes_on else words
