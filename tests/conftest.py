@@ -58,6 +58,7 @@ WHOLE_BROWSER = {
         "browser/test_login.py",
         "browser/test_start.py",
         "browser/test_window.py",
+        "test_kills.py",
     )
 }
 """Files that run in the browser people have. All others take Chromium without windows (Debian's
