@@ -88,7 +88,8 @@ def find_nuggets(
     kind = topic.type.url
     if kind is None:
         return ()
-    sets = [attributes[name] for name in topic.type.attributes]
+    sets = tuple([attributes[name] for name in topic.type.attributes])
+    known = {} if gold is None else gold.of(topic.id)
     replies = {turn.number: turn.reply.answer for turn in conversation.turns if turn.reply is not None}
     found: list[Nugget] = []
     seen: set[str] = set()
@@ -98,25 +99,12 @@ def find_nuggets(
         for entity, url, start, end, position in _occurrences(replies[passage.turn], passage, kind):
             repeated = entity in seen
             seen.add(entity)
-            entry = gold.get(topic.id, entity) if gold is not None else None
-            gain = settings.gain(entry.grade) if entry is not None and not repeated else 0.0
+            entry = known.get(entity)
+            grade, title = (None, "") if entry is None else (entry.grade, entry.title)
+            gain = settings.gain(grade) if grade is not None and not repeated else 0.0
             memberships, unknown = _memberships(entry.groups, sets) if entry is not None and gain > 0 else (_NONE, ())
-            found.append(
-                Nugget(
-                    turn=passage.turn,
-                    start=start,
-                    end=end,
-                    position=position,
-                    entity=entity,
-                    url=url,
-                    grade=None if entry is None else entry.grade,
-                    gain=gain,
-                    duplicate=repeated,
-                    title="" if entry is None else entry.title,
-                    memberships=memberships,
-                    unknown=unknown,
-                )
-            )
+            place = (passage.turn, start, end, position, entity, url)
+            found.append(Nugget(*place, grade, gain, repeated, title, memberships, unknown))
     return tuple(found)
 
 

@@ -31,6 +31,7 @@ from topics.topic import Topic, TopicSet
 __all__ = ["GoldEntry", "GoldTable", "parse_gold", "read_gold", "write_gold", "written_vector"]
 
 _COLUMNS = ("topic", "entity", "grade", "title")
+_NOTHING: Mapping[str, GoldEntry] = MappingProxyType({})
 _GRADES = {text: grade for grade in range(10) for text in (f"L{grade}", f"l{grade}", str(grade))}
 
 
@@ -68,6 +69,10 @@ class GoldTable:
     def get(self, topic_id: str, entity_key: str) -> GoldEntry | None:
         """The entry for an entity, by its canonical key; None where it is not judged for this topic."""
         return self._topics.get(topic_id, {}).get(entity_key)
+
+    def of(self, topic_id: str) -> Mapping[str, GoldEntry]:
+        """The entries for a topic, by canonical key; none where it has none."""
+        return self._topics.get(topic_id, _NOTHING)
 
     def entries(self, topic_id: str) -> tuple[GoldEntry, ...]:
         """All entries for a topic; () where it has none."""

@@ -47,6 +47,9 @@ class UrlKind:
         if "{id}" in self.identity and "id" not in named:
             raise ValueError("the identity holds {id}, so path or query must hold a group (?P<id>…)")
 
+    def __hash__(self) -> int:
+        return hash((self.name, self.path))  # asked for with every URL: that of all fields takes longer than the answer
+
     def key(self, url: str) -> str | None:
         """The canonical identity of the entity that `url` names; None where the URL is not of this kind, or is longer
         than 2,048 characters: such an address carries data and is not a name."""

@@ -99,6 +99,8 @@ def find_urls(text: str, *, www: bool = False, most: int | None = None) -> tuple
     many beginnings. A URL inside another one is part of it after `/`, `=` or `:` (archives, redirects), and a URL of
     its own otherwise (a list without spaces). What is longer than 32,768 characters is not a URL that a browser takes.
     """
+    if most is None and not www and (plain := _plain_urls(text)) is not None:
+        return plain
     tried = _tried(text, www)
     mentions = (mention for _, mention in islice(tried, most and 2 * most) if mention is not None)
     return tuple(islice(mentions, most))
@@ -162,6 +164,17 @@ def find_links(text: str, *, www: bool = False) -> FoundLinks:
     kept = tuple(link for start, link in found[:MOST_LINKS] if start < reached)
     rest = to_lower(text[reached:])
     return FoundLinks(kept, rest.count("http://") + rest.count("https://"))
+
+
+def _plain_urls(text: str) -> tuple[Mention, ...] | None:
+    """The URLs of a text in which every run is one from end to end, as `_tried` finds them; None for any other."""
+    found = []
+    for run in _RUN.finditer(text):
+        begin, stop = _scheme(text, run.start()), run.end()
+        if stop - begin > _LONGEST_PLAIN or _PLAIN.fullmatch(text, begin, stop) is None:
+            return None
+        found.append(Mention(begin, stop, text[begin:stop]))
+    return tuple(found)
 
 
 def _tried(text: str, www: bool, covered: Sequence[tuple[int, int]] = ()) -> Iterator[tuple[int, Mention | None]]:
