@@ -23,7 +23,6 @@ from topics.attributes import AttributeSet
 __all__ = [
     "GroupFairness",
     "TurnFairness",
-    "bounds_of",
     "combine",
     "divergence_names",
     "group_fairness",
@@ -155,7 +154,7 @@ def _turn(
     found = []
     for name in names:
         similar = _similarity(row, attribute.gold, name)
-        worst, best = (similar, similar) if unknown == 0 else bounds_of(sure, attribute.gold, name)
+        worst, best = (similar, similar) if unknown == 0 else _bounds(sure, attribute.gold, name)
         found.append((TurnFairness(number, row, similar, weight, count), worst, best))
     return tuple(found)
 
@@ -166,9 +165,9 @@ def _similarity(row: Shares, gold: Shares, name: str) -> float:
 
 
 @lru_cache(maxsize=2**14)
-def bounds_of(known: Shares, gold: Shares, name: str) -> tuple[float, float]:
-    """The least and the most similarity, by the divergence `name`, where only the shares `known` are."""
-    return similarity_bounds(known, gold, name)
+def _bounds(known: Shares, gold: Shares, name: str) -> tuple[float, float]:
+    worst, best = similarity_bounds(known, gold, name)
+    return float(worst), float(best)
 
 
 def _sum(shares: Iterable[Shares], size: int) -> Shares:

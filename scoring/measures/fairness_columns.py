@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from scoring.columns import Conversations
 from scoring.divergences import DIVERGENCES, distr_sim
-from scoring.measures.fairness import bounds_of, divergence_names
+from scoring.measures.fairness import divergence_names
+from scoring.measures.unknown_groups import similarity_bounds
 from scoring.settings import Settings
 from topics.attributes import AttributeSet
 
@@ -53,24 +54,28 @@ def fairness_columns(
         whole = slots.cumulated(here)
         here, known = whole, whole if known is here else slots.cumulated(known)
     achieved, certain = here / count[:, None], known / count[:, None]
-    unsure = [at for at in _near(certain) if round(1.0 - math.fsum(certain[at].tolist()), 9) != 0]
+    unsure = _unsure(certain)
+    rows, which = np.unique(certain[unsure], axis=0, return_inverse=True)
     found = []
     for name in divergence_names(attribute, settings):
         similar = distr_sim(achieved, attribute.gold, DIVERGENCES[name]) if len(achieved) else np.zeros(0)
         value = slots.means(similar)
         worst = best = value
-        if unsure:
-            ends = np.stack([similar, similar])
-            for at in unsure:
-                ends[:, at] = bounds_of(tuple(certain[at].tolist()), attribute.gold, name)
-            worst, best = slots.means(ends[0]), slots.means(ends[1])
+        if len(unsure):
+            least, most = similar.copy(), similar.copy()
+            lows, highs = similarity_bounds(rows, attribute.gold, name)
+            least[unsure], most[unsure] = lows[which.ravel()], highs[which.ravel()]
+            worst, best = slots.means(least), slots.means(most)
         found.append(FairnessColumns(name, value, worst, best))
     return tuple(found)
 
 
-def _near(certain: Floats) -> list[int]:
-    """Rows whose sum may differ from 1 in nine decimals."""
-    return [int(at) for at in np.flatnonzero(np.abs(1.0 - certain.sum(axis=1)) > _SURE)]
+def _unsure(certain: Floats) -> Counts:
+    """The rows whose sum differs from 1 in nine decimals: something is left to be of another group."""
+    near = np.flatnonzero(np.abs(1.0 - certain.sum(axis=1)) > _SURE)
+    kept = [round(1.0 - math.fsum(row), 9) != 0 for row in certain[near].tolist()]
+    unsure: Counts = near[np.array(kept, dtype=bool)]
+    return unsure
 
 
 def combined(values: Mapping[str, Floats], weights: Mapping[str, float], n: int) -> Floats:

@@ -10,7 +10,8 @@ still holds what is known, which has a closed form for each divergence that GF u
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from statistics import median
 from types import MappingProxyType
 
 import numpy as np
@@ -23,64 +24,70 @@ __all__ = ["similarity_bounds"]
 Floats = npt.NDArray[np.float64]
 
 
-def similarity_bounds(known: npt.ArrayLike, gold: npt.ArrayLike, divergence: str) -> tuple[float, float]:
-    """(worst, best) DistrSim in [0, 1] over all distributions that are at least `known` in every group.
+def similarity_bounds(known: npt.ArrayLike, gold: npt.ArrayLike, divergence: str) -> tuple[Floats, Floats]:
+    """(...) worst and (...) best DistrSim in [0, 1] over all distributions that are at least `known` in every group.
 
-    known: (C,) what the entities of known groups add to the achieved distribution; it sums to their share, at most 1.
-    gold: (C,). divergence: `JSD`, `RNOD` or `NMD`. Both are DistrSim itself where nothing is unknown.
+    known: (..., C) what the entities of known groups add to the achieved distribution; it sums to their share, at most
+    1. gold: (C,). divergence: `JSD`, `RNOD` or `NMD`. Both are DistrSim itself where nothing is unknown.
     """
-    least, wanted = np.asarray(known, dtype=np.float64), np.asarray(gold, dtype=np.float64)
-    free = max(0.0, 1.0 - float(least.sum()))
-    corners = least + free * np.eye(len(least))
+    rows, wanted = np.asarray(known, dtype=np.float64), np.asarray(gold, dtype=np.float64)
+    least = rows.reshape(-1, rows.shape[-1])
+    free = np.maximum(0.0, 1.0 - least.sum(axis=1, keepdims=True))
+    corners = least[:, None, :] + free[:, :, None] * np.eye(least.shape[1])
     nearest = _NEAREST[divergence](least, wanted, free)
     spread = np.maximum(nearest - least, 0.0)
-    if spread.sum() > 0:  # rounding of the search must not move what is known
-        nearest = least + spread * (free / spread.sum())
-    worst = float(distr_sim(corners, wanted, DIVERGENCES[divergence]).min())
-    best = float(distr_sim(nearest / nearest.sum(), wanted, DIVERGENCES[divergence]))
-    return worst, max(worst, best)
+    sums = spread.sum(axis=1, keepdims=True)
+    moved = least + spread * np.divide(free, sums, out=np.zeros_like(free), where=sums > 0)
+    nearest = np.where(sums > 0, moved, nearest)  # rounding of the search must not move what is known
+    worst = distr_sim(corners, wanted, DIVERGENCES[divergence]).min(axis=1)
+    best = distr_sim(nearest / nearest.sum(axis=1, keepdims=True), wanted, DIVERGENCES[divergence])
+    return worst.reshape(rows.shape[:-1]), np.maximum(worst, best).reshape(rows.shape[:-1])
 
 
-def _by_ratio(least: Floats, gold: Floats, free: float) -> Floats:
+def _by_ratio(least: Floats, gold: Floats, free: Floats) -> Floats:
     """JSD grows with p/q in each group: p = max(known, level·gold)."""
-    return _levelled(lambda level: np.maximum(least, level * gold), 0.0, 1.0)
+    return _levelled(lambda level: np.maximum(least, level * gold), np.zeros_like(free), np.ones_like(free))
 
 
-def _by_weight(least: Floats, gold: Floats, free: float) -> Floats:
+def _by_weight(least: Floats, gold: Floats, free: Floats) -> Floats:
     """OD is a sum of w·(p - q)², w the mean distance of a group to the gold's: p = max(known, gold + level/w)."""
     places = np.arange(len(gold))
     weights = np.abs(places[:, None] - places)[gold > 0].mean(axis=0)
     weights = np.maximum(weights, 1e-9)
-    return _levelled(lambda level: np.maximum(least, gold + level / weights), -float((weights * gold).max()), 0.0)
+    lowest = np.full_like(free, -float((weights * gold).max()))
+    return _levelled(lambda level: np.maximum(least, gold + level / weights), lowest, np.zeros_like(free))
 
 
-def _by_cumulation(least: Floats, gold: Floats, free: float) -> Floats:
+def _by_cumulation(least: Floats, gold: Floats, free: Floats) -> Floats:
     """NMD is the distance of cumulated sums, which may only grow: their isotonic regression by medians."""
-    wanted = (np.cumsum(gold) - np.cumsum(least))[:-1]
+    wanted = (np.cumsum(gold) - np.cumsum(least, axis=1))[:, :-1]
+    grown = np.array([_grown(row) for row in wanted.tolist()]).reshape(wanted.shape)
+    spread = np.concatenate([np.zeros_like(free), np.clip(grown, 0.0, free), free], axis=1)
+    return least + np.diff(spread, axis=1)
+
+
+def _grown(wanted: Sequence[float]) -> list[float]:
     blocks: list[list[float]] = []
-    for value in wanted.tolist():
+    for value in wanted:
         blocks.append([value])
-        while len(blocks) > 1 and np.median(blocks[-2]) > np.median(blocks[-1]):
+        while len(blocks) > 1 and median(blocks[-2]) > median(blocks[-1]):
             last = blocks.pop()
             blocks[-1] += last
-    grown = [float(np.median(block)) for block in blocks for _ in block]
-    spread = np.concatenate(([0.0], np.clip(grown, 0.0, free), [free]))
-    return least + np.diff(spread)
+    return [median(block) for block in blocks for _ in block]
 
 
-def _levelled(filled: Callable[[float], Floats], low: float, high: float) -> Floats:
-    """`filled` at the level at which it sums to 1, which it does somewhere from `low` to `high`, growing."""
+def _levelled(filled: Callable[[Floats], Floats], low: Floats, high: Floats) -> Floats:
+    """`filled` at the level at which each row sums to 1, which it does somewhere from `low` to `high`, growing."""
     for _ in range(100):
         middle = (low + high) / 2
-        if middle == high:  # no number lies between the two
+        between = middle != high  # else no number lies between the two
+        if not between.any():
             break
-        if filled(middle).sum() < 1:
-            low = middle
-        else:
-            high = middle
+        less = filled(middle).sum(axis=1, keepdims=True) < 1
+        low, high = np.where(between & less, middle, low), np.where(between & ~less, middle, high)
     return filled(high)
 
 
-_NEAREST: Mapping[str, Callable[[Floats, Floats, float], Floats]] = MappingProxyType(
+_NEAREST: Mapping[str, Callable[[Floats, Floats, Floats], Floats]] = MappingProxyType(
     {"JSD": _by_ratio, "RNOD": _by_weight, "NMD": _by_cumulation}
 )
