@@ -11,7 +11,7 @@ from urllib.parse import quote
 from harvest.report.blocks import Block, text
 from harvest.studies.scorecard import Material
 from harvest.tables.grid import last_turn_asked, legend
-from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL, labels
+from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
 from scoring.table import ScoreRow
 from topics.counting import pluralize
 from topics.topic import Topic
@@ -57,10 +57,8 @@ def _cells(material: Material, last: int) -> Cells:
     for key in material.invalid:
         marks = "!" * material.turns.get((key.system, key.topic), 1)
         found.setdefault((key.system, key.topic), []).append((key.trial, marks.ljust(last)))
-    for one in material.finished:
-        own = max(material.turns[one.key.system, one.key.topic], len(one.turns))
-        marks = "".join(labels(one, own)).ljust(last)
-        found.setdefault((one.key.system, one.key.topic), []).append((one.key.trial, marks))
+    for key, own in material.labels.items():
+        found.setdefault((key.system, key.topic), []).append((key.trial, "".join(own).ljust(last)))
     return {where: [marks for _, marks in sorted(trials)] for where, trials in found.items()}
 
 

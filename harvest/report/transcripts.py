@@ -23,7 +23,6 @@ from harvest.tables.figures import printed_rows
 from harvest.terminal import printable
 from recordings.conversation import Conversation, Turn
 from scoring.measures.relevance import POSITION_WEIGHT
-from scoring.measures.usefulness import labels
 from scoring.table import ScoreTable, shown_value
 
 __all__ = ["MOST_TEXT", "Transcripts", "bounded", "transcripts"]
@@ -128,10 +127,9 @@ def transcripts(
 
 
 def _labels(one: Conversation, material: Material, counts: bool) -> str:
-    most = max(material.turns.get((one.key.system, one.key.topic), 0), len(one.turns))
     if not counts:
         return "!" if one.outcome is not None and not one.outcome.valid else ""
-    return "".join(labels(one, most))[:_MOST_TURNS]
+    return "".join(material.labels[one.key])[:_MOST_TURNS]
 
 
 def _scores(scored: ScoreTable, assessed: Assessed | None) -> dict[tuple[str, str, int], dict[str, str]]:

@@ -32,6 +32,7 @@ from recordings.run_folder import Run, first_valid
 from recordings.shard import planned_trials
 from scoring.asked import Judged
 from scoring.catalogue import understand
+from scoring.measures.usefulness import labels
 from scoring.notation import Term
 from scoring.scores import SHIPPED, score
 from scoring.settings import Settings, scoring_settings
@@ -89,6 +90,15 @@ class Material:
     def finished(self) -> tuple[Conversation, ...]:
         """The first valid attempt of each trial."""
         return first_valid(self.conversations)
+
+    @cached_property
+    def labels(self) -> Mapping[TrialKey, tuple[str, ...]]:
+        """Of each finished conversation, the labels of all turns that its protocol can take, or that it had."""
+        most = self.turns
+        return {
+            one.key: labels(one, max(most.get((one.key.system, one.key.topic), 0), len(one.turns)))
+            for one in self.finished
+        }
 
     @cached_property
     def invalid(self) -> frozenset[TrialKey]:

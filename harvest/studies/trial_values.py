@@ -16,7 +16,6 @@ from scoring.measures.usefulness import (
     MEAN_USEFUL,
     RECOVERY,
     USEFUL,
-    labels,
     recovery_cells,
     useful_cells,
     useful_share,
@@ -43,7 +42,7 @@ def share_values(system: str, material: Material) -> Values:
         if one.key.system != system:
             continue
         trial = (one.key.topic, one.key.trial)
-        given = labels(one, material.turns[one.key.system, one.key.topic])
+        given = material.labels[one.key][: material.turns[one.key.system, one.key.topic]]
         for turn, cell in enumerate(useful_cells(given), 1):
             found.setdefault((USEFUL.name, turn), {})[trial] = (cell, 1.0)
         value, over = useful_share(given)

@@ -22,7 +22,7 @@ from harvest.terminal import printable
 from protocols.labels import LABELS, MEANINGS, MISSING, NOT_USEFUL
 from protocols.labels import USEFUL as USEFUL_LABEL
 from recordings.conversation import TrialKey
-from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL, labels
+from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
 from scoring.table import ScoreRow
 from topics.topic import Topic
 
@@ -137,10 +137,7 @@ def _blocks(columns: Sequence[Column], most: int) -> list[Sequence[Column]]:
 def _cells(material: Material, turns: int) -> Mapping[TrialKey, str]:
     """Marks of each trial, blank where another system's protocol takes more turns."""
     cells = {key: ("!" * material.turns[key.system, key.topic]).ljust(turns) for key in material.invalid}
-    for one in material.finished:
-        own = max(material.turns[one.key.system, one.key.topic], len(one.turns))
-        cells[one.key] = "".join(labels(one, own)).ljust(turns)
-    return cells
+    return cells | {key: "".join(own).ljust(turns) for key, own in material.labels.items()}
 
 
 def _asked(cells: Mapping[TrialKey, str], turns: int) -> int:

@@ -121,9 +121,9 @@ def _weights(material: Material) -> Iterator[Figure]:
     nuggets = material.nuggets
     if not nuggets:
         return
-    weights = position_weight([nugget.position for nugget in nuggets], material.settings.patience)
-    name = POSITION_WEIGHT.name
-    for nugget, weight in zip(nuggets, weights.tolist(), strict=True):
+    name, patience = POSITION_WEIGHT.name, material.settings.patience
+    for nugget in nuggets:
+        weight = max(0.0, 1.0 - (nugget.position - 1.0) / patience)  # of few numbers faster than `position_weight`
         unjudged, unknown = int(nugget.unjudged), len(nugget.unknown)
         yield Figure(name, weight, 1, nugget.turn, nugget, unjudged, unknown, _remark(nugget))
 
