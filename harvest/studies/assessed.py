@@ -15,6 +15,7 @@ from scoring.swan.assessment import Assessment, PageText, assess
 from scoring.swan.item import Scored
 from scoring.swan.judged import Judgments, Precedence
 from scoring.swan.schema import Schema, load_schema
+from scoring.swan.weighting import Places
 
 __all__ = ["Assessed", "Weighed", "assess_material"]
 
@@ -52,7 +53,7 @@ class Assessed:
         assessment = self.each[key]
         for name in self.criteria:
             scored = assessment.scored[name]
-            weights = self.schema[name].weighting.weights([one.item for one in scored]).tolist()
+            weights = self.schema[name].weighting.weights(Places.of([one.item for one in scored])).tolist()
             found += [Weighed(name, one, weight * one.share) for one, weight in zip(scored, weights, strict=True)]
         return sorted(found, key=lambda one: (one.scored.item.turn, one.scored.item.start))
 

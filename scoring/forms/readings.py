@@ -22,7 +22,7 @@ from scoring.notation import Term
 from scoring.nuggets import find_nuggets
 from scoring.statistics.bootstrap import Interval, Resampler, no_interval
 from scoring.stochastic.expectation import fairness
-from scoring.swan.assessment import Assessment, of_system
+from scoring.swan.assessment import Assessment, every_wan, of_system
 from scoring.swan.judged import Judgments
 from scoring.swan.schema import Schema
 from scoring.swan.wan import Swan, Wan
@@ -144,7 +144,8 @@ def _of_nuggets(measure: Measure, pool: Pool) -> Iterator[Reading]:
             name = criterion_of(measure.base, schema)
             whole = found.wans[name]
             value, n, note = whole.value, whole.n, f"{whole.items - whole.n} of {whole.items} items are not scored"
-            wans = {(one.key.topic, one.key.trial): one.wans(schema).get(name) for one in here}
+            every = zip(here, every_wan(here, schema), strict=True)
+            wans = {(one.key.topic, one.key.trial): own.get(name) for one, own in every}
             if schema[name].level == "set":
                 wans = _of_sets(name, names, scores.trials, scores.system, judgments)
                 note = note.replace("items", "topics")
@@ -178,7 +179,8 @@ def _of_swan(
 
     A criterion of sets has one score for a topic; it is laid on all trials of the topic evenly.
     """
-    wans = {(one.key.topic, one.key.trial): one.wans(schema) for one in assessments}
+    every = zip(assessments, every_wan(assessments, schema), strict=True)
+    wans = {(one.key.topic, one.key.trial): own for one, own in every}
     above = np.full((len(names), len(trials), len(found.covered)), math.nan)
     below = above.copy()
     sets = judgments.sets

@@ -1,6 +1,7 @@
 """SWAN of a conversation, and of all conversations of a system: nuggets, items and the scores that count.
 
 assess(conversation, schema, …)     every criterion's items with their scores, and who gave them
+every_wan(assessments, schema)      WAN^c of each of many conversations
 of_system(assessments, …)           pooled over conversations (Eq. 2 as printed), and the mean per session
 """
 
@@ -22,14 +23,14 @@ from scoring.swan.nugget import Nugget
 from scoring.swan.rules.rule import Sight, Verdict
 from scoring.swan.schema import Criterion, Schema
 from scoring.swan.votes import Opinion
-from scoring.swan.wan import SessionMean, Swan, Wan, mean_per_session, pool_wans, swan, wan
+from scoring.swan.wan import SessionMean, Swan, Wan, mean_per_session, pool_wans, swan, wan, wans
 from scoring.words import passages
 from topics.attributes import AttributeSet
 from topics.counting import pluralize
 from topics.gold import GoldTable
 from topics.topic import Topic
 
-__all__ = ["Assessment", "Check", "PageText", "assess", "nugget_notes", "of_system"]
+__all__ = ["Assessment", "Check", "PageText", "assess", "every_wan", "nugget_notes", "of_system"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +188,20 @@ def assess(
     )
 
 
+def every_wan(assessments: Sequence[Assessment], schema: Schema) -> list[dict[str, Wan]]:
+    """`Assessment.wans` of each conversation, computed together."""
+    found: list[dict[str, Wan]] = [{} for _ in assessments]
+    for criterion in schema:
+        name = criterion.name
+        if criterion.level == "set":
+            continue
+        items = [len(one.items[name]) for one in assessments]
+        each = wans([one.scored[name] for one in assessments], name, criterion.weighting, items)
+        for own, one in zip(found, each, strict=True):
+            own[name] = one
+    return found
+
+
 def nugget_notes(assessments: Iterable[Assessment], judgments: Judgments) -> tuple[str, ...]:
     """Sentences about nuggets that were asked for by name: whose they are, where they lack, and what was refused."""
     every, name = tuple(assessments), judgments.precedence.nuggets
@@ -288,7 +303,7 @@ def of_system(
     strange = {one.key.system for one in own} - {system}
     if strange:
         raise ValueError(f"conversations of {', '.join(sorted(strange))} among those of {system}")
-    each = [one.wans(schema) for one in own]
+    each = every_wan(own, schema)
     topics = sorted({one.key.topic for one in own})
     parts: dict[str, Wan] = {}
     for criterion in schema:
@@ -296,11 +311,11 @@ def of_system(
         if criterion.level == "set":
             parts[name] = _of_sets(name, system, topics, judgments)
         else:
-            parts[name] = pool_wans(wans[name] for wans in each) if each else Wan(name, 0.0, 0.0, 0, 0)
+            parts[name] = pool_wans(one[name] for one in each) if each else Wan(name, 0.0, 0.0, 0, 0)
     return SystemSwan(
         swan(parts, schema.weights),
-        mean_per_session(swan(wans, schema.weights).value for wans in each),
-        {one.name: mean_per_session(wans[one.name].value for wans in each) for one in schema if one.level != "set"},
+        mean_per_session(swan(one, schema.weights).value for one in each),
+        {one.name: mean_per_session(known[one.name].value for known in each) for one in schema if one.level != "set"},
     )
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from scoring.statistics.bootstrap import Interval
 from scoring.statistics.prediction_powered import FEWEST_OF_PEOPLE, Compared, Corrected, corrected_mean
 from scoring.swan.assessment import Assessment, Check
-from scoring.swan.weighting import Weighting
+from scoring.swan.weighting import Places, Weighting
 from topics.counting import pluralize
 
 __all__ = ["Checked", "check"]
@@ -86,7 +86,7 @@ def _compared(talks: Sequence[tuple[Check, ...]], weighting: Weighting) -> Compa
     people: list[float] = []
     weights: list[float] = []
     for checks in talks:
-        own = weighting.weights([one.item for one in checks])
+        own = weighting.weights(Places.of([one.item for one in checks]))
         whole = float(own.sum())
         for one, weight in zip(checks, own.tolist(), strict=True):
             share = 1.0 if one.people is None else one.people.share

@@ -1,6 +1,7 @@
 """WAN and SWAN: weighted averages of scores over items, and of criteria over a schema ([SWAN] Eq. 1 and 2).
 
     wan(scored, criterion, weighting)   WAN^c of one conversation: numerator, denominator, n
+    wans(each, criterion, weighting)    the same of many conversations, in columns
     pooled(wans)                        Eq. 2 as printed, over the items of several conversations: long ones weigh more
     mean_per_session(values)            the mean of the values of single conversations: each counts once
     swan(wans, weights)                 Eq. 1 over the criteria that are defined, with what they cover
@@ -14,10 +15,18 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from scoring.swan.item import Scored
-from scoring.swan.weighting import Weighting
+import numpy as np
+import numpy.typing as npt
 
-__all__ = ["SessionMean", "Swan", "Wan", "mean_per_session", "pool_wans", "swan", "wan"]
+from scoring.statistics.exact_sums import exact_sums
+from scoring.swan.item import Scored
+from scoring.swan.weighting import Places, Weighting
+
+__all__ = ["SessionMean", "Swan", "Wan", "mean_per_session", "pool_wans", "swan", "wan", "wans", "weighted_sums"]
+
+Floats = npt.NDArray[np.float64]
+_OUTSIDE = "a score lies in [0, 1], and one for {} is {!r}"
+_AT_ONCE = 2**13  # items whose columns stay in the processor's cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +76,11 @@ def wan(scored: Sequence[Scored], criterion: str, weighting: Weighting, *, items
     items: how many there were to score, where some got no score; they are in neither sum. Raises ValueError for a
     score outside [0, 1].
     """
-    own = weighting.weights([one.item for one in scored]).tolist()
+    own = weighting.weights(Places.of([one.item for one in scored])).tolist()
     weights = [weight * one.share for weight, one in zip(own, scored, strict=True)]
     for one in scored:
         if not 0 <= one.value <= 1:
-            raise ValueError(f"a score lies in [0, 1], and one for {criterion} is {one.value!r}")
+            raise ValueError(_OUTSIDE.format(criterion, one.value))
     return Wan(
         criterion,
         math.fsum(weight * one.value for weight, one in zip(weights, scored, strict=True)),
@@ -79,6 +88,45 @@ def wan(scored: Sequence[Scored], criterion: str, weighting: Weighting, *, items
         len(scored),
         len(scored) if items is None else items,
     )
+
+
+def wans(each: Sequence[Sequence[Scored]], criterion: str, weighting: Weighting, items: Sequence[int]) -> list[Wan]:
+    """`wan` of many conversations, equal to the last bit. each: what is scored in each; items: how many there were.
+
+    Raises ValueError for a score outside [0, 1].
+    """
+    flat = [one for scored in each for one in scored]
+    counts = np.array([len(scored) for scored in each], dtype=np.int64)
+    values = np.array([one.value for one in flat], dtype=np.float64)
+    for value in values[~((values >= 0) & (values <= 1))][:1].tolist():
+        raise ValueError(_OUTSIDE.format(criterion, value))
+    shares = np.array([one.share for one in flat], dtype=np.float64)
+    above, below = weighted_sums(counts, Places.of([one.item for one in flat]), values, weighting, shares=shares)
+    columns = zip(above.tolist(), below.tolist(), counts.tolist(), items, strict=True)
+    return [Wan(criterion, top, bottom, n, asked) for top, bottom, n, asked in columns]
+
+
+def weighted_sums(
+    counts: npt.NDArray[np.int64], places: Places, values: Floats, weighting: Weighting, *, shares: Floats | None = None
+) -> tuple[Floats, Floats]:
+    """Numerators and denominators of Eq. 2, exactly rounded, (conversations,) each; 0 where a conversation has no item.
+
+    counts: (conversations,) items of each. places, values: of n items, conversation after conversation; values in
+    [0, 1]. shares: (n,) in (0, 1], by which weights are multiplied; 1 where not given.
+    """
+    above, below = np.empty(len(counts)), np.empty(len(counts))
+    ends = np.concatenate([[0], np.cumsum(counts)])
+    first = 0
+    while first < len(counts):
+        last = max(first + 1, int(np.searchsorted(ends, ends[first] + _AT_ONCE, side="right")) - 1)
+        part = slice(ends[first], ends[last])
+        weights = weighting.weights(places[part])
+        if shares is not None:
+            weights = weights * shares[part]
+        above[first:last] = exact_sums(weights * values[part], counts[first:last])
+        below[first:last] = exact_sums(weights, counts[first:last])
+        first = last
+    return above, below
 
 
 def pool_wans(wans: Iterable[Wan]) -> Wan:

@@ -1,6 +1,6 @@
 """Nugget weightings NW: how much an item counts by where it stands in its conversation ([SWAN] §3).
 
-Each is a frozen value with `weights(items) -> (n,)` array, non-negative, that depends on one item at a time, so that
+Each is a frozen value with `weights(places) -> (n,)` array, non-negative, that depends on one item at a time, so that
 the order of items changes nothing. `str(…)` gives the text that `parse_weighting` reads back.
 
     uniform                 1: a conversation is a bag of nuggets
@@ -23,7 +23,7 @@ import numpy.typing as npt
 from scoring.measures.relevance import position_weight
 from scoring.notation import number_text
 
-__all__ = ["Anchored", "Item", "LastTurn", "Linear", "Product", "Uniform", "Weighting", "parse_weighting"]
+__all__ = ["Anchored", "Item", "LastTurn", "Linear", "Places", "Product", "Uniform", "Weighting", "parse_weighting"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -47,11 +47,34 @@ class Item(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Items by columns, of one conversation or of several, in any order. position, seen, final: (n,) as in `Item`."""
+
+    position: Floats
+    seen: Floats
+    final: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, items: Sequence[Item]) -> Places:
+        return cls(
+            np.array([one.position for one in items], dtype=np.float64),
+            np.array([one.seen for one in items], dtype=np.float64),
+            np.array([one.final for one in items], dtype=np.bool_),
+        )
+
+    def __len__(self) -> int:
+        return len(self.position)
+
+    def __getitem__(self, part: slice) -> Places:
+        return Places(self.position[part], self.seen[part], self.final[part])
+
+
 class Weighting(Protocol):
     """NW: a non-negative weight for each item."""
 
-    def weights(self, items: Sequence[Item]) -> Floats:
-        """items: n of one conversation or of several, in any order. Returns (n,) in [0, 1]; (0,) for none."""
+    def weights(self, places: Places) -> Floats:
+        """(n,) in [0, 1], one for each of n items; (0,) for none."""
         ...
 
 
@@ -59,8 +82,8 @@ class Weighting(Protocol):
 class Uniform:
     """Every item weighs 1."""
 
-    def weights(self, items: Sequence[Item]) -> Floats:
-        return np.ones(len(items))
+    def weights(self, places: Places) -> Floats:
+        return np.ones(len(places))
 
     def __str__(self) -> str:
         return "uniform"
@@ -79,8 +102,8 @@ class Linear:
         if self.L < 1:
             raise ValueError(f"L counts words from 1, not {self.L}")
 
-    def weights(self, items: Sequence[Item]) -> Floats:
-        return position_weight([one.position for one in items], self.L) if items else np.zeros(0)
+    def weights(self, places: Places) -> Floats:
+        return position_weight(places.position, self.L)
 
     def __str__(self) -> str:
         return f"linear(L={self.L})"
@@ -90,8 +113,8 @@ class Linear:
 class LastTurn:
     """1 in the final system turn of the conversation, 0 in all others."""
 
-    def weights(self, items: Sequence[Item]) -> Floats:
-        return np.array([float(one.final) for one in items], dtype=np.float64)
+    def weights(self, places: Places) -> Floats:
+        return places.final.astype(np.float64)
 
     def __str__(self) -> str:
         return "last_turn"
@@ -111,8 +134,8 @@ class Anchored:
         if not 0 < self.rate <= 1:
             raise ValueError(f"rate is above 0 and at most 1, not {self.rate:g}")
 
-    def weights(self, items: Sequence[Item]) -> Floats:
-        powers: Floats = self.rate ** np.array([one.seen for one in items], dtype=np.float64)
+    def weights(self, places: Places) -> Floats:
+        powers: Floats = self.rate**places.seen
         return powers
 
     def __str__(self) -> str:
@@ -130,10 +153,10 @@ class Product:
         if len(self.factors) < self.fewest:
             raise ValueError("a product has two factors or more")
 
-    def weights(self, items: Sequence[Item]) -> Floats:
-        found = np.ones(len(items))
+    def weights(self, places: Places) -> Floats:
+        found = np.ones(len(places))
         for factor in self.factors:
-            found = found * factor.weights(items)
+            found = found * factor.weights(places)
         return found
 
     def __str__(self) -> str:

