@@ -22,6 +22,7 @@ from recordings.store import read_header
 from recordings.times import moment
 from tests.support.cluster import CountingApi, cluster, content, counting_api
 from tests.support.command_line import harvest
+from tests.support.fault_page import Row, hold
 
 SPACING = 0.1
 LATE = 0.02  # seconds that a thread of the server may take to look at its clock
@@ -163,7 +164,7 @@ def test_a_429_to_one_worker_slows_all(tmp_path: Path, api: CountingApi, rate: s
     api.refuse = lambda number: 2 if number == 5 else None
     api.hook = lambda number, _: time.sleep(0.02)
     with cluster(tmp_path) as dask:
-        played(tmp_path, "merged", "--dask", dask.address)
+        said = played(tmp_path, "merged", "--dask", dask.address)
     times = sorted(api.times)
     (refused,) = api.refused
     assert not [at for at in times if refused + 0.4 < at < refused + 2], "nobody sends while it is to be left alone"
@@ -174,7 +175,15 @@ def test_a_429_to_one_worker_slows_all(tmp_path: Path, api: CountingApi, rate: s
     assert all(gap >= slowest * 0.95**turn - LATE for turn, gap in enumerate(gaps[:4])), gaps
     run = read(tmp_path / "merged")
     assert len(run.finished) == 8
-    assert sum(turn.reply.sends for one in run.finished for turn in one.turns if turn.reply) == len(times)
+    assert not run.failures
+    replies = [turn.reply for one in run.finished for turn in one.turns]
+    sends = Counter(reply.sends for reply in replies if reply)
+    assert sends.total() == len(replies)
+    assert sends == {1: len(times) - 2, 2: 1}
+    assert "429" not in said
+    fault = "429, Retry-After of 2 s, to one worker of a cluster: no worker sends meanwhile, and all further apart then"
+    again = {1: "yes"}[sends[2]]
+    hold(Row(fault, "the answer", again, "–", "`test_a_429_to_one_worker_slows_all`"), "Replies that count")
 
 
 @pytest.mark.soak
