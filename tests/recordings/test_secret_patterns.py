@@ -1,7 +1,10 @@
-"""Cookies: each header is looked at on its own, and the same one once; they are found as in one look at all of them."""
+"""Cookies: each header is looked at on its own, and the same one once; they are found as in one look at all of them.
+
+Patterns: what may match is told from what cannot as by plain searches."""
 
 from __future__ import annotations
 
+import random
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -13,7 +16,7 @@ from hypothesis import strategies as st
 
 from recordings.redaction import Redactor
 from recordings.searched_text import SearchedText
-from recordings.secret_patterns import _values, cookies
+from recordings.secret_patterns import _AS_WRITTEN, _BEGINNINGS, _IN_LOWER_CASE, _holds_any, _values, cookies
 from topics.lower_case import to_lower
 
 PARTS = (
@@ -54,3 +57,22 @@ def looks(work: Callable[[], object]) -> int:
     finally:
         sys.setprofile(None)
     return len(asked)
+
+
+def test_looks_by_the_rarest_character_find_what_a_search_finds() -> None:
+    groups = (*_AS_WRITTEN, *_IN_LOWER_CASE, *_BEGINNINGS)
+    assert any(group.around for group in groups)
+    draw = random.Random(1)
+    for group in groups:
+        letters = [*"".join(group.literals), group.rarest]
+        held = 0
+        for number in range(300):
+            parts = [*draw.choices(letters, k=draw.randint(0, 40)), *([group.rarest] * (70 if number % 3 == 0 else 0))]
+            if number % 2:
+                literal = draw.choice(group.literals)
+                parts.insert(draw.randint(0, len(parts)), literal[draw.randint(0, 1) :])
+            text = "".join(parts)
+            expected = any(literal in text for literal in group.literals)
+            assert _holds_any(text, (group,)) == expected, text
+            held += expected
+        assert held > 30
