@@ -23,7 +23,7 @@ def stamp(time: datetime) -> str:
     """`time` as ISO 8601 in UTC with microseconds. Raises ValueError for a time without a zone."""
     if time.tzinfo is None:
         raise ValueError("a time without a time zone")
-    return time.astimezone(UTC).isoformat(timespec="microseconds")
+    return (time if time.tzinfo is UTC else time.astimezone(UTC)).isoformat(timespec="microseconds")
 
 
 def moment(written: str) -> float:

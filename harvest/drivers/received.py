@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.message import Message
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from http import HTTPStatus
 
 from harvest.systems.driver import Denied, DriverError, Exhibit, NotSent, Unanswered
@@ -85,12 +86,7 @@ class Received:
     @property
     def charset(self) -> str:
         """As declared; UTF-8 where nothing is."""
-        message = Message()
-        message["content-type"] = declared = self.header("content-type") or "text/plain"
-        try:
-            return message.get_content_charset("utf-8")
-        except (ValueError, LookupError):  # `charset*=…` is percent-encoded in a charset of its own
-            return excerpt(declared, 60)
+        return _charset(self.header("content-type") or "text/plain")
 
     @property
     def loaded(self) -> object:
@@ -202,6 +198,16 @@ class Received:
 
 
 _quoted = json.JSONEncoder(ensure_ascii=False).encode
+
+
+@lru_cache(maxsize=64)  # a system declares the same again and again
+def _charset(declared: str) -> str:
+    message = Message()
+    message["content-type"] = declared
+    try:
+        return message.get_content_charset("utf-8")
+    except (ValueError, LookupError):  # `charset*=…` is percent-encoded in a charset of its own
+        return excerpt(declared, 60)
 
 
 def _loaded(body: bytes) -> object:
