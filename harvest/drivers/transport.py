@@ -1,11 +1,14 @@
-"""httpx's interface over aiohttp's connections, which cost a fraction of httpcore's, and no more with many of them.
+"""Requests as httpx writes them and errors as it names them, over aiohttp's connections, which cost a fraction of
+httpcore's, and no more with many of them.
+
+Every turn asks for the same: what httpx makes of an address and of headers is kept (`prepared`).
 
 The package `httpx-aiohttp` has the same idea. It does not say when a request begins to go out, takes a reset for a
 connection that could not be made in time, keeps cookies, and lets aiohttp write URLs anew and send again what it holds
 for harmless to send twice; each of these would change what is recorded. Here:
 
     sent           once: aiohttp may not ask again on another connection, whatever the method
-    told           the request's extension `sending` is called right before its first byte goes to the system
+    told           `sending` is called right before the first byte goes to the system
     URLs, headers  as they are given: none is added, rewritten, decoded or taken from the environment
     connections    one that the server closed, or spoke on unasked, while it was idle is not used again
     errors         httpx's, by what failed; the system's own error stands behind as their cause
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
     from aiohttp.connector import Connection
     from aiohttp.tracing import Trace
 
-__all__ = ["AiohttpTransport"]
+__all__ = ["Prepared", "Response", "Transport", "prepared"]
 
 _LONGEST_LINE = 100 * 1024  # bytes of a status line or a header
 _LARGEST_AT_ONCE = 2**20  # bytes of a body
@@ -57,7 +60,76 @@ class _Asking:
 _ASKING: ContextVar[_Asking] = ContextVar("asking")
 
 
-class AiohttpTransport(httpx.AsyncBaseTransport):
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What does not change from one request to the next. headers: as they are sent, the length of the body still open
+    where `measured`; those of httpx are Host and Content-Length, where the request does not say otherwise."""
+
+    method: str
+    url: httpx.URL
+    address: URL
+    headers: CIMultiDict[str]
+    measured: bool
+
+    def headers_for(self, content: bytes | None) -> CIMultiDict[str]:
+        headers = self.headers.copy()
+        if self.measured and content:
+            headers["Content-Length"] = str(len(content))
+        return headers
+
+
+@lru_cache(maxsize=256)
+def prepared(method: str, url: str, headers: tuple[tuple[str, str], ...], filled: bool) -> Prepared:
+    """filled: whether there is a body. Raises httpx.InvalidURL, and ValueError for headers that are not ASCII."""
+    request = httpx.Request(method, url, headers=headers, content=b"?" if filled else None)
+    given = CIMultiDict([(name.decode("latin-1"), text.decode("latin-1")) for name, text in request.headers.raw])
+    measured = filled and all(name.lower() != "content-length" for name, _ in headers)
+    return Prepared(request.method, request.url, _url(str(request.url)), given, measured)
+
+
+class Response:
+    """What has come back so far: the status, the headers as they stand, and the body, as it comes and to be read once.
+    Raises httpx's errors."""
+
+    __slots__ = ("_response", "headers", "status")
+
+    def __init__(self, response: aiohttp.ClientResponse) -> None:
+        self.status, self.headers, self._response = response.status, response.raw_headers, response
+
+    def __aiter__(self) -> Response:
+        return self
+
+    async def __anext__(self) -> bytes:
+        try:
+            data = await self._response.content.readany()
+        except (aiohttp.ClientError, OSError) as error:
+            raise _as_httpx(error) from error
+        if not data:
+            raise StopAsyncIteration
+        return data
+
+    def header(self, name: str) -> str:
+        """name: in lower case. Several of one name are one, apart by commas; "" if there is none."""
+        named = name.encode()
+        return ", ".join(value.decode("latin-1") for key, value in self.headers if key.lower() == named)
+
+    def unpacked(self) -> AsyncIterator[bytes]:
+        """The body with its content-encoding undone. Raises httpx.DecodingError."""
+        return httpx.Response(self.status, headers=list(self.headers), stream=_Body(self)).aiter_bytes()
+
+    def close(self) -> None:
+        self._response.close()  # one that was read to its end has given its connection back by now
+
+
+class _Body(httpx.AsyncByteStream):
+    def __init__(self, response: Response) -> None:
+        self._response = response
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self._response
+
+
+class Transport:
     """Connections to any number of servers; all of one event loop.
 
     timeout: as httpx has them; that of `connect` bounds the look for an address, the connection and its TLS together.
@@ -79,22 +151,26 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
             max_field_size=_LONGEST_LINE,
         )
         self._proxy = str(proxy.url) if proxy is not None else None
-        self._for_proxy = _credentials(proxy) if proxy is not None else []
+        self._for_proxy = _credentials(proxy) if proxy is not None else {}
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        asking = _Asking(request.extensions["sending"])
+    async def ask(self, request: Prepared, content: bytes | None, cookie: str, sending: Callable[[], None]) -> Response:
+        """The head of the response. cookie: a header, "" for none. sending: called once, right before the request goes
+        out. Raises httpx's errors."""
+        asking = _Asking(sending)
         _ASKING.set(asking)
-        headers, tunnelled = request.headers.raw, None
+        headers, tunnelled = request.headers_for(content), None
+        if cookie and "Cookie" not in headers:  # an audit may give its own
+            headers.add("Cookie", cookie)
         if self._proxy is not None and request.url.scheme == "https":
-            tunnelled = {name.decode("latin-1"): text.decode("latin-1") for name, text in self._for_proxy}
+            tunnelled = self._for_proxy
         else:
-            headers += self._for_proxy
+            headers.extend(self._for_proxy)
         try:
             response = await self._session.request(
                 request.method,
-                _url(str(request.url)),
-                headers=CIMultiDict([(name.decode("latin-1"), text.decode("latin-1")) for name, text in headers]),
-                data=_sendable(request.content),
+                request.address,
+                headers=headers,
+                data=_sendable(content) if content else None,
                 allow_redirects=False,
                 proxy=self._proxy,
                 proxy_headers=tunnelled,
@@ -103,32 +179,15 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
             raise _as_httpx(error) from error
         if asking.reading is not None:
             asking.reading.read_into(response.content)
-        return httpx.Response(
-            response.status, headers=list(response.raw_headers), stream=_Body(response), request=request
-        )
+        return Response(response)
 
     async def aclose(self) -> None:
         await self._session.close()
 
 
-def _sendable(content: bytes) -> bytes | io.BytesIO | None:
+def _sendable(content: bytes) -> bytes | io.BytesIO:
     """A large body in pieces: written at once, it would hold up every other session, and aiohttp warns of it."""
-    return (io.BytesIO(content) if len(content) > _LARGEST_AT_ONCE else content) or None
-
-
-class _Body(httpx.AsyncByteStream):
-    def __init__(self, response: aiohttp.ClientResponse) -> None:
-        self._response = response
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        try:
-            async for data in self._response.content.iter_any():
-                yield data
-        except (aiohttp.ClientError, OSError) as error:
-            raise _as_httpx(error) from error
-
-    async def aclose(self) -> None:
-        self._response.close()  # one that was read to its end has given its connection back by now
+    return io.BytesIO(content) if len(content) > _LARGEST_AT_ONCE else content
 
 
 class _Connector(aiohttp.TCPConnector):
@@ -225,18 +284,17 @@ def _readable(transport: asyncio.BaseTransport | None) -> bool:
     return bool(poll.poll(0))
 
 
-@lru_cache(maxsize=256)
 def _url(text: str) -> URL:
     """As it is written, without what httpx has made a header of."""
     url = URL(text, encoded=True)
     return url.with_user(None) if url.raw_user is not None else url
 
 
-def _credentials(proxy: httpx.Proxy) -> list[tuple[bytes, bytes]]:
+def _credentials(proxy: httpx.Proxy) -> dict[str, str]:
     """The header that says to a proxy who asks."""
     if proxy.raw_auth is None:
-        return []
-    return [(b"Proxy-Authorization", b"Basic " + base64.b64encode(b":".join(proxy.raw_auth)))]
+        return {}
+    return {"Proxy-Authorization": f"Basic {base64.b64encode(b':'.join(proxy.raw_auth)).decode()}"}
 
 
 def _in_words(error: BaseException) -> str:

@@ -21,7 +21,7 @@ import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -35,6 +35,8 @@ from topics.errors import InputError, Place
 
 if TYPE_CHECKING:
     import httpx
+
+    from harvest.drivers.transport import Prepared, Response, Transport
 else:
     httpx = lazy_loader.load("httpx")  # at the first request: an audit that is only checked asks nothing
 __all__ = ["Jar", "Request", "Wire"]
@@ -83,21 +85,28 @@ class Jar:
     def __init__(self) -> None:
         self._cookies = httpx.Cookies()
 
-    def put_on(self, request: httpx.Request) -> None:
+    def header(self, url: httpx.URL) -> str:
+        """The cookies for `url`, "" for none."""
+        request = httpx.Request("GET", url)
         self._cookies.set_cookie_header(request)
+        return str(request.headers.get("cookie", ""))
 
-    def take_from(self, response: httpx.Response) -> None:
-        self._cookies.extract_cookies(response)
+    def take_from(self, response: Response, url: httpx.URL) -> None:
+        if response.header("set-cookie"):
+            request = httpx.Request("GET", url)
+            self._cookies.extract_cookies(
+                httpx.Response(response.status, headers=list(response.headers), request=request)
+            )
 
 
 @dataclass(slots=True)
 class _Transfer:
-    """How far one request has got. address: HOST:PORT of the system, "" until a request is built."""
+    """How far one request has got. url: of the system, None until a request is built."""
 
     watch: Stopwatch
-    address: str = ""
+    url: httpx.URL | None = None
     sent: bool = False
-    response: httpx.Response | None = None
+    response: Response | None = None
     body: bytearray = field(default_factory=bytearray)
 
     def sending(self) -> None:
@@ -107,8 +116,8 @@ class _Transfer:
     def received(self, *, whole: bool) -> Received | None:
         if self.response is None:
             return None
-        headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in self.response.headers.raw)
-        return Received(str(self.response.url), self.response.status_code, headers, bytes(self.body), self.watch, whole)
+        headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in self.response.headers)
+        return Received(str(self.url), self.response.status, headers, bytes(self.body), self.watch, whole)
 
 
 class Wire:
@@ -140,7 +149,7 @@ class Wire:
         chosen = own is not None or not os.environ.keys().isdisjoint(("SSL_CERT_FILE", "SSL_CERT_DIR"))
         self._trusted = _trust(own) if chosen else None
         self._held_open = False
-        self._opened: httpx.AsyncBaseTransport | None = None
+        self._opened: Transport | None = None
 
     def ready(self) -> None:
         """Make what the first request needs: that takes a while, and must not take from the gap to the next turn."""
@@ -151,14 +160,14 @@ class Wire:
             await self._opened.aclose()
 
     @property
-    def _transport(self) -> httpx.AsyncBaseTransport:
+    def _transport(self) -> Transport:
         """Of httpx's client it needs nothing: that would look for redirects, cookies and credentials in every turn."""
         if self._opened is None:
-            from harvest.drivers.transport import AiohttpTransport  # late: an audit that is only checked asks nothing
+            from harvest.drivers.transport import Transport  # late: an audit that is only checked asks nothing
 
             options = self._options
             timeout = httpx.Timeout(options.read_timeout or options.timeout, connect=options.connect_timeout, pool=None)
-            self._opened = AiohttpTransport(
+            self._opened = Transport(
                 self._trusted or _trust(None), proxy=self._proxy, timeout=timeout, keep_alive=_KEEP_ALIVE
             )
         return self._opened
@@ -183,41 +192,37 @@ class Wire:
         return received
 
     async def _transfer(self, request: Request, jar: Jar | None, events: Events | None, transfer: _Transfer) -> None:
-        method, url, content = request.method, request.url, request.content
+        from harvest.drivers.transport import prepared  # late, as httpx
+
+        url, content = request.url, request.content
+        headers = tuple(_over(self._headers, request.headers).items())
         for _ in range(_MOST_REDIRECTS + 1):
-            built = httpx.Request(
-                method,
-                _parsed(url),
-                headers=_over(self._headers, request.headers),
-                content=content,
-                extensions={"sending": transfer.sending},
-            )
-            transfer.address = _address(built.url)
-            if jar is not None:
-                jar.put_on(built)
-            response = await self._transport.handle_async_request(built)
+            built = prepared(request.method, url, headers, bool(content))
+            transfer.url = built.url
+            cookie = jar.header(built.url) if jar is not None else ""
+            response = await self._transport.ask(built, content, cookie, transfer.sending)
             transfer.response = response
             try:
                 if jar is not None:
-                    jar.take_from(response)
-                target = _same_origin(response)
+                    jar.take_from(response, built.url)
+                target = _same_origin(response, built)
                 if target is None:
                     await self._read(response, events, transfer)
                     return
             finally:
-                await response.aclose()
+                response.close()
             url = target
         raise Denied("redirect", f"{request.url.partition('?')[0]} redirects more than {_MOST_REDIRECTS} times")
 
-    async def _read(self, response: httpx.Response, events: Events | None, transfer: _Transfer) -> None:
+    async def _read(self, response: Response, events: Events | None, transfer: _Transfer) -> None:
         chunks = self._bounded(response, transfer)
-        media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        media_type = response.header("content-type").partition(";")[0].strip().lower()
         async with aclosing(chunks):
-            if events is None or media_type != "text/event-stream" or not response.is_success:
+            if events is None or media_type != "text/event-stream" or not 200 <= response.status < 300:
                 async for _ in chunks:
                     transfer.watch.mark()
                 return
-            text = _StrictText(response.headers, chunks)
+            text = _StrictText(response, chunks)
             try:
                 # EventSource asks a response for its headers and its text only; ours decodes strictly.
                 from httpx_sse import EventSource  # late, as httpx
@@ -252,8 +257,8 @@ class Wire:
         except (httpx.HTTPError, OSError, Unanswered):
             pass  # nothing of the reply is lost
 
-    async def _bounded(self, response: httpx.Response, transfer: _Transfer) -> AsyncGenerator[bytes, None]:
-        codings = [name.lower() for name in response.headers.get_list("content-encoding", split_commas=True) if name]
+    async def _bounded(self, response: Response, transfer: _Transfer) -> AsyncGenerator[bytes, None]:
+        codings = [name.strip().lower() for name in response.header("content-encoding").split(",") if name]
         packed = [name for name in codings if name != "identity"]
         if len(packed) > 1 or not set(packed) <= _UNPACKED:
             shown = excerpt(", ".join(packed), 80)
@@ -261,7 +266,7 @@ class Wire:
                 "bad-encoding", f"the body is compressed as {shown!r}, although no compression was asked for"
             )
         room = self._options.max_reply
-        async for chunk in response.aiter_bytes() if packed else response.aiter_raw():
+        async for chunk in response.unpacked() if packed else response:
             transfer.body += chunk[: room + 1]
             if len(chunk) > room:
                 raise Unanswered("too-large", f"the reply is longer than {self._options.max_reply} bytes (max_reply)")
@@ -275,7 +280,7 @@ class Wire:
     def _meaning(self, error: Exception, transfer: _Transfer) -> tuple[type[DriverError], str, str]:
         options, said = self._options, _LINE_OF_C.sub("", excerpt(str(error))) or type(error).__name__
         if not transfer.sent:
-            return self._before_sending(error, said, transfer.address)
+            return self._before_sending(error, said, _address(transfer.url))
         if isinstance(error, (TimeoutError, httpx.TimeoutException)):
             silence = options.read_timeout if isinstance(error, httpx.TimeoutException) else None
             bound = f"silence for {silence:g} s" if silence else f"not whole after {options.timeout:g} s"
@@ -283,7 +288,7 @@ class Wire:
         if isinstance(error, httpx.DecodingError):
             return Unanswered, "bad-encoding", f"the body cannot be unpacked: {said}"
         if transfer.response is not None:
-            streamed = "text/event-stream" in transfer.response.headers.get("content-type", "")
+            streamed = "text/event-stream" in transfer.response.header("content-type")
             return Unanswered, "broken-stream" if streamed else "broken-body", f"the reply breaks off: {said}"
         if isinstance(error, httpx.RemoteProtocolError) and "disconnected" not in said:
             return Unanswered, "bad-protocol", f"what came back is not HTTP: {said}"
@@ -311,13 +316,10 @@ def _over(headers: Mapping[str, str], others: Mapping[str, str]) -> dict[str, st
     return {**{name: value for name, value in headers.items() if name.lower() not in named}, **others}
 
 
-@lru_cache(maxsize=256)
-def _parsed(url: str) -> httpx.URL:
-    return httpx.URL(url)
-
-
-def _address(url: httpx.URL) -> str:
+def _address(url: httpx.URL | None) -> str:
     """HOST:PORT, also where the port is that of the scheme."""
+    if url is None:
+        return ""
     host = f"[{url.host}]" if ":" in url.host else url.host
     return f"{host}:{url.port or (443 if url.scheme == 'https' else 80)}"
 
@@ -325,8 +327,8 @@ def _address(url: httpx.URL) -> str:
 class _StrictText:
     """The part of a response that httpx_sse reads: headers, and text whose bytes really are UTF-8."""
 
-    def __init__(self, headers: httpx.Headers, chunks: AsyncIterator[bytes]) -> None:
-        self.headers, self._chunks = headers, chunks
+    def __init__(self, response: Response, chunks: AsyncIterator[bytes]) -> None:
+        self.headers, self._chunks = httpx.Headers(list(response.headers)), chunks
         self.ended = False
 
     async def aiter_text(self) -> AsyncIterator[str]:
@@ -359,16 +361,16 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
-def _same_origin(response: httpx.Response) -> str | None:
+def _same_origin(response: Response, request: Prepared) -> str | None:
     """Where to ask again: the same server, the same method. None for everything else, which is not followed."""
-    if not response.is_redirect:
+    if not 300 <= response.status < 400:
         return None
-    location = response.headers.get("location", "")
-    keeps_method = response.status_code in (307, 308) or response.request.method in ("GET", "HEAD")
+    location = response.header("location")
+    keeps_method = response.status in (307, 308) or request.method in ("GET", "HEAD")
     if not location or not keeps_method:
         return None
     try:
-        here, there = response.request.url, response.request.url.join(location)
+        here, there = request.url, request.url.join(location)
     except httpx.InvalidURL:
         return None
     same = (here.scheme, here.host, here.port) == (there.scheme, there.host, there.port)
