@@ -170,6 +170,14 @@ def test_a_value_of_another_criterion_is_refused_with_its_place(tmp_path: Path, 
     assert "value: 'HNUG' is no value of Customer nugget\n  allowed: CNUG0, CNUG, CNUG*, CNaN, n/a, unsure" in told
 
 
+def test_values_are_no_scores_for_other_tools(run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    asked = ("--format", "validation", "--criterion", "Helpdesk nugget", "--out", str(tmp_path / "v.csv"))
+    with pytest.raises(SystemExit) as ended:
+        main(["export", str(run), *asked, *NUGGETS])
+    assert (ended.value.code, "Helpdesk nugget has values and no scores" in capfd.readouterr().err) == (2, True)
+    assert not (tmp_path / "v.csv").exists()
+
+
 def test_who_adjudicates_between_values_sees_the_votes(run: Path, tmp_path: Path, annotate: Annotate) -> None:
     sheet = tmp_path / "sheet.jsonl"
     for author, value in (("anna", "HNUG"), ("ben", "HNaN")):
