@@ -41,7 +41,8 @@ __all__ = ["FEWEST", "METHOD", "Interval", "Resampler", "no_interval", "too_few"
 
 Floats = npt.NDArray[np.float64]
 Seen = npt.NDArray[np.bool_]
-_Draw = Callable[[np.random.Generator, int], Floats]
+Counts = npt.NDArray[np.unsignedinteger]
+_Draw = Callable[[np.random.Generator, int], Floats | Counts]
 """Draws so many columns of weights."""
 
 _AT_ONCE = 64 * 2**20  # bytes of weights drawn at a time
@@ -247,12 +248,17 @@ class Resampler:
     def _draw_topics(self, rng: np.random.Generator, n: int, size: int) -> Floats:
         return rng.multinomial(n, [1 / n] * n, size=size).T.astype(np.float64)
 
-    def _draw_trials(self, rng: np.random.Generator, n: int, trials: npt.NDArray[np.int64], size: int) -> Floats:
-        """(n · most, size): how often each trial of each topic is drawn; a topic drawn twice draws its trials twice."""
+    def _draw_trials(self, rng: np.random.Generator, n: int, trials: npt.NDArray[np.int64], size: int) -> Counts:
+        """(n · most, size): how often each trial of each topic is drawn; a topic drawn twice draws its trials twice.
+
+        Row by row in memory, of as few bytes as hold them: turning them round takes a while, and so do sums over
+        columns that do not lie side by side.
+        """
         often = rng.multinomial(n, [1 / n] * n, size=size)
         shares = (np.arange(trials.max()) < trials[:, None]) / trials[:, None]
-        drawn = rng.multinomial(often * trials, shares)
-        return drawn.reshape(size, -1).T.astype(np.float64)
+        drawn = rng.multinomial(often * trials, shares).reshape(size, -1)
+        few: Counts = drawn.astype(np.min_scalar_type(int(drawn.max(initial=0))))
+        return np.ascontiguousarray(few.T)
 
     def _generator(self, purpose: str, names: Sequence[str]) -> np.random.Generator:
         return generator(self._seed, "bootstrap", purpose, repr(tuple(names)))
@@ -281,8 +287,8 @@ class Resampler:
         drawn = np.empty((values.shape[0], self._replications) if keep else (0, 0), np.uint8 if counted else np.float64)
         for part in parts:
             weights = draw(rng, found[:, part].shape[1])
-            found[:, part] = weighted_sums(values, weights)
-            keep = keep and (not counted or weights.max(initial=0) <= np.iinfo(np.uint8).max)
+            found[:, part] = weighted_sums(values, weights.astype(np.float64, copy=False))
+            keep = keep and weights.dtype == drawn.dtype
             if keep:
                 drawn[:, part] = weights
         if keep:

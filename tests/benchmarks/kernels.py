@@ -43,8 +43,9 @@ HEAD = """## Arrays
 Processor seconds on arrays in memory, the best of three, beside the plainest numpy that does the same without checks;
 written by `python -m tests.benchmarks.kernels --write`."""
 TOLD = """What misses its bound. The bootstrap of two levels draws how often each of 2,250 trials comes in each
-replication from multinomial distributions, once for all measures. These draws alone take {draws:.2f} s, and kept scores
-are compared to the last bit, so other random numbers may not take their place. It is not the default.
+replication from multinomial distributions, once for all measures. These draws alone take {draws:.2f} s; an index for
+each trial, which the plain formulation draws, would be other random numbers, and `score --json` prints intervals to the
+last bit. It is not the default.
 
 Sums of weighted averages are exactly rounded; those of `np.bincount` depend on the order of items. Both get arrays that
 have been made beforehand. `score` makes them of items that each know who scored them and why, one object each, which
