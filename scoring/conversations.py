@@ -53,6 +53,7 @@ def together(grounds: Sequence[Material], wanted: Sequence[Measure]) -> list[Col
     """The columns, under their base names, of those of these measures that can be taken of many conversations at once,
     of the conversations of which they can. grounds: of one run, under the settings by which the measures are wanted."""
     names: dict[str, list[str]] = {}
+    wanted = [one for one in wanted if one.declaration not in plug_ins()]  # of those each value is checked
     for one in wanted:
         of = one.declaration
         names.setdefault(of.column(one) if of.column is not None else one.base_name, []).append(one.base_name)

@@ -117,4 +117,4 @@ def test_power_and_width_are_met_by_the_interval_of_scores() -> None:
 def test_power_and_width_are_met_over_eight_designs(
     kind: TailKind, beta: float, distance: float, size: tuple[int, int]
 ) -> None:
-    check_promise(kind, beta, distance, size, 1000, 400)
+    check_promise(kind, beta, distance, size, 20_000, 400)  # a smaller pilot is in doubt itself
