@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -16,4 +15,8 @@ _Result = TypeVar("_Result")
 
 async def aside(size: int, work: Callable[[], _Result]) -> _Result:
     """What `work` returns, or raises. size: of what it looks at; from `LONG` on it runs in a thread."""
-    return work() if size < LONG else await asyncio.to_thread(work)
+    if size < LONG:
+        return work()
+    import asyncio  # late: who reads a run has no event loop
+
+    return await asyncio.to_thread(work)

@@ -17,6 +17,7 @@ from itertools import islice
 
 from topics.addresses import AUTHORITY, address, canonical_host, canonical_url
 from topics.kinds import KINDS, UrlKind
+from topics.late_pattern import late_pattern
 from topics.lower_case import to_lower
 
 __all__ = ["KINDS", "MOST_LINKS", "Link", "UrlKind", "canonical_url", "find_links", "find_urls", "links_in", "url_ends"]
@@ -38,26 +39,26 @@ _ESCAPE = r"\\[_*~()\[\]&#+.!=-]"  # Markdown writes foo_bar as foo\_bar
 # What begins with a literal is looked for many times faster. So the scheme is asked for behind what follows it, which
 # spares a copy of megabytes in lower case.
 _MARK = r"://(?:(?<=[Hh][Tt][Tt][Pp]://)|(?<=[Hh][Tt][Tt][Pp][Ss]://))"
-_START = re.compile(_MARK)
-_RUN = re.compile(rf"{_MARK}(?:[^{_STOP}]++|{_ESCAPE})+")
-_RUN_OR_WWW = re.compile(rf"(?:https?://|(?<![\w@.-])www\.)(?:[^{_STOP}]++|{_ESCAPE})+")  # for the text in lower case
-_ENTITY = re.compile(r"&(?ai:lt|gt|quot|apos|nbsp|#0?39|#x27);")
+_START = late_pattern(_MARK)
+_RUN = late_pattern(rf"{_MARK}(?:[^{_STOP}]++|{_ESCAPE})+")
+_RUN_OR_WWW = late_pattern(rf"(?:https?://|(?<![\w@.-])www\.)(?:[^{_STOP}]++|{_ESCAPE})+")  # for the text in lower case
+_ENTITY = late_pattern(r"&(?ai:lt|gt|quot|apos|nbsp|#0?39|#x27);")
 _PLAIN_LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
-_PLAIN = re.compile(
+_PLAIN = late_pattern(
     rf"[Hh][Tt][Tt][Pp][Ss]?://{_PLAIN_LABEL}(?:\.{_PLAIN_LABEL})*+"
     r"(?:[/?#][A-Za-z0-9/._~!$&'*+,=?#%@-]*+(?<=[A-Za-z0-9/$&+=#%@-]))?"
 )
 """A run of at most 253 characters that is one URL from end to end: most are, and need no second look."""
-_SCHEME = re.compile(r"https?://", re.IGNORECASE)
-_BRACKET = re.compile(r"[()\[\]{}]")
+_SCHEME = late_pattern(r"https?://", re.IGNORECASE)
+_BRACKET = late_pattern(r"[()\[\]{}]")
 _CLOSES = {")": "(", "]": "[", "}": "{"}
 _TRAILING = ".,;:!?'*~([{–\\"
-_OPENED = re.compile(r"(?<![^\s(\[*\"'])_{1,3}(?=[^\s_])")
-_CLOSED = re.compile(r"(?<=[^\s_])_{1,3}(?!\w)")
-_UNSURE = re.compile(r"_(?![A-Za-z0-9/-])|_[Hh][Tt][Tt][Pp]")
-_BRACKETS = re.compile(r"\\.|\n[ \t]*\n|!?\[|\]")
-_TITLE = re.compile(r"\s{0,9}(?:\"[^\"\n]{0,999}\"|'[^'\n]{0,999}'|\([^()\n]{0,999}\))?\s{0,9}\)")
-_IN_DESTINATION = re.compile(r"\\.|[()\s]")
+_OPENED = late_pattern(r"(?<![^\s(\[*\"'])_{1,3}(?=[^\s_])")
+_CLOSED = late_pattern(r"(?<=[^\s_])_{1,3}(?!\w)")
+_UNSURE = late_pattern(r"_(?![A-Za-z0-9/-])|_[Hh][Tt][Tt][Pp]")
+_BRACKETS = late_pattern(r"\\.|\n[ \t]*\n|!?\[|\]")
+_TITLE = late_pattern(r"\s{0,9}(?:\"[^\"\n]{0,999}\"|'[^'\n]{0,999}'|\([^()\n]{0,999}\))?\s{0,9}\)")
+_IN_DESTINATION = late_pattern(r"\\.|[()\s]")
 _LONGEST_URL = 2**15
 _LONGEST_PLAIN = 253
 _LONGEST_ALONE = 1024

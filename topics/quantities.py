@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
+from topics.late_pattern import late_pattern
+
 __all__ = ["Range", "quantity"]
 
 
@@ -22,17 +24,17 @@ class Range:
     below: bool = False
 
 
-_SPACES = re.compile(r"[\s\u00a0\u2007\u2009\u202f]+")
+_SPACES = late_pattern(r"[\s\u00a0\u2007\u2009\u202f]+")
 _SCALES = {"": 1, "k": 10**3, "thousand": 10**3, "m": 10**6, "million": 10**6, "b": 10**9, "billion": 10**9}
-_NUMBER = re.compile(r"([-+−]?)([0-9][0-9.,' ]{0,40})([a-z]*)")
-_GROUPED = tuple(re.compile(rf"[0-9]{{1,3}}(?:{mark}[0-9]{{3}})+") for mark in (",", r"\.", "'", " "))
-_LAKHS = re.compile(r"[0-9]{1,2}(?:,[0-9]{2})+,[0-9]{3}")
-_BELOW = re.compile(r"(?:<|under|below|less than|fewer than) ?(.+)")
-_UP_TO = re.compile(r"(?:<=|≤|up to|at most|no more than) ?(.+)")
-_FROM = re.compile(r"(?:>=|≥|at least|from|no less than) ?(.+)")
-_ABOVE = re.compile(r"(?:>|over|above|more than) ?(.+)")
-_OR_MORE = re.compile(r"(.+?) ?(?:\+|or more|and more|and up|and above)")
-_BETWEEN = re.compile(r"(?:between )?(.+?) ?(?:-|–|—| to | and ) ?(.+)")
+_NUMBER = late_pattern(r"([-+−]?)([0-9][0-9.,' ]{0,40})([a-z]*)")
+_GROUPED = tuple(late_pattern(rf"[0-9]{{1,3}}(?:{mark}[0-9]{{3}})+") for mark in (",", r"\.", "'", " "))
+_LAKHS = late_pattern(r"[0-9]{1,2}(?:,[0-9]{2})+,[0-9]{3}")
+_BELOW = late_pattern(r"(?:<|under|below|less than|fewer than) ?(.+)")
+_UP_TO = late_pattern(r"(?:<=|≤|up to|at most|no more than) ?(.+)")
+_FROM = late_pattern(r"(?:>=|≥|at least|from|no less than) ?(.+)")
+_ABOVE = late_pattern(r"(?:>|over|above|more than) ?(.+)")
+_OR_MORE = late_pattern(r"(.+?) ?(?:\+|or more|and more|and up|and above)")
+_BETWEEN = late_pattern(r"(?:between )?(.+?) ?(?:-|–|—| to | and ) ?(.+)")
 
 
 def quantity(text: str) -> tuple[Range, ...]:

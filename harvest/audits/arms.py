@@ -27,8 +27,6 @@ from protocols.states import SimulatedUser
 from simulators.registry import build_users, check_users, files_of
 from simulators.scripted import ScriptedUser
 from simulators.user import User
-from simulators.wrappers import paraphrasing
-from simulators.wrappers.given_words import read_wordings, with_given_words
 from topics.document import Document, Loc, StrictModel
 from topics.errors import InputError
 from topics.topic import Topic
@@ -78,6 +76,9 @@ def read_arms(
 
 
 def _arm(document: Document, loc: Loc, name: str, entry: ArmEntry, protocol: Protocol, topics: Sequence[Topic]) -> Arm:
+    from simulators.wrappers import paraphrasing  # late: most audits have no arms
+    from simulators.wrappers.given_words import read_wordings, with_given_words
+
     wording = texts = None
     if entry.wording is not None:
         wording = document.part((*loc, "wording")).validated(paraphrasing.Options)

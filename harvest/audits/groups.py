@@ -9,14 +9,17 @@ no brackets. The trait `group` of every scenario says which one the user is of; 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from protocols.protocol import Protocol
 from simulators.registry import SIMULATORS, check_users
 from simulators.user import User
-from simulators.wrappers.persona import Options, null_pairs, persona_in, written_options
 from topics.document import Document
 from topics.errors import InputError
 from topics.topic import Topic
+
+if TYPE_CHECKING:  # late: most audits have no groups
+    from simulators.wrappers.persona import Options
 
 __all__ = ["check_groups", "grouped_name", "noise_pairs", "traits_of"]
 
@@ -34,6 +37,10 @@ def traits_of(group: str) -> Mapping[str, object]:
 def noise_pairs(protocol: Protocol, groups: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """The null pairs among `groups`, in their order. Both groups of a null pair say the same words, so any difference
     between them is due to chance."""
+    if not groups:
+        return ()
+    from simulators.wrappers.persona import null_pairs
+
     pairs: set[frozenset[str]] | None = None
     for options in _personas(protocol).values():
         own = {frozenset(pair) for pair in null_pairs(options)}
@@ -48,6 +55,8 @@ def noise_pairs(protocol: Protocol, groups: Sequence[str]) -> tuple[tuple[str, s
 
 def _personas(protocol: Protocol) -> dict[str, Options]:
     """The outermost persona of every user that has one, by the user's name."""
+    from simulators.wrappers.persona import persona_in, written_options
+
     found = {name: persona_in(user.document) for name, user in protocol.users.items()}
     return {name: written_options(document) for name, document in found.items() if document is not None}
 
@@ -64,6 +73,8 @@ def check_groups(
     if not groups:
         _check(document, ("protocol",), users, topics, "")
         return
+    from simulators.wrappers.persona import persona_in
+
     for i, group in enumerate(groups):
         if group in groups[:i]:
             advice = "a null pair is a group of its own: name: {same_as: …} in the protocol"
@@ -82,6 +93,8 @@ def check_groups(
 
 
 def _check_user(document: Document, groups: Sequence[str], name: str, user: Document) -> None:
+    from simulators.wrappers.persona import persona_in, written_options
+
     persona = persona_in(user)
     if persona is None:
         if _foreign(user):

@@ -12,7 +12,6 @@ byte it is `NotSent`, whatever broke; after it the system may have taken the tur
 
 from __future__ import annotations
 
-import asyncio
 import codecs
 import os
 import re
@@ -177,6 +176,8 @@ class Wire:
 
         events: reads the body as it comes, if it is a stream of events with a status of success.
         """
+        import asyncio  # late, as httpx
+
         transfer = _Transfer(Stopwatch(self._clock))
         try:
             async with asyncio.timeout(self._options.timeout):
@@ -245,6 +246,8 @@ class Wire:
         holds it open is waited for once."""
         if self._held_open:
             return
+        import asyncio
+
         read = 0
         try:
             async with asyncio.timeout(_AFTER_THE_END):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -75,6 +74,8 @@ class Gate:
     """
 
     def __init__(self, spacing: float, clock: Clock = REAL_CLOCK) -> None:
+        import asyncio  # late: an audit that is only checked waits for nothing
+
         self._spacing, self.clock = spacing, clock
         self._pace = Pace(spacing)
         self._turnstile = asyncio.Lock()
@@ -119,6 +120,8 @@ class Openings:
     """
 
     def __init__(self, wait: float, retries: int, clock: Clock = REAL_CLOCK) -> None:
+        import asyncio
+
         self._wait, self._most, self._clock = wait, retries, clock
         self._turnstile = asyncio.Lock()
         self._failures, self._failed_at = 0, float("-inf")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -13,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from harvest.systems.driver import Exhibit, Surroundings
 from protocols.protocol import Protocol
-from simulators.human import SOURCE
-from simulators.outside import Prompt, Sample, Taken
 from topics.document import Document
 from topics.errors import InputError
 from topics.suggestions import did_you_mean
 
 if TYPE_CHECKING:  # brings httpx, which an audit without endpoints does not need
     from harvest.voices.endpoint import Endpoint
+    from simulators.outside import Prompt, Sample, Taken
 
 __all__ = ["Endpoints", "place_endpoint_errors", "read_endpoints", "wording_exhibits"]
 
@@ -84,6 +82,8 @@ class Endpoints:
     async def __aexit__(
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> None:
+        import asyncio  # late: an audit that is only checked asks no endpoint
+
         await asyncio.gather(*(one.close() for one in self._endpoints.values()), return_exceptions=True)
 
 
@@ -135,6 +135,8 @@ def wording_exhibits(taken: Taken) -> tuple[Exhibit, ...]:
     One JSON array of {source, act, seed, messages, text, finish} in the order of asking; nothing where no model
     was asked. Only the last sample can have been sent.
     """
+    from simulators.human import SOURCE  # late: an audit that is only checked takes no sample
+
     value = [
         {
             "source": prompt.source,

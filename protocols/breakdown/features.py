@@ -14,6 +14,8 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Literal
 
+from topics.late_pattern import late_pattern
+
 __all__ = ["FEATURES", "LONGEST", "WINDOW", "Utterance", "counted", "grams"]
 
 WINDOW = 20
@@ -27,8 +29,8 @@ def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-_TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)?|[?!]")
-_SENTENCE_END = re.compile(r"[.!?…]\s*$")
+_TOKEN = late_pattern(r"[^\W_]+(?:['’][^\W_]+)?|[?!]")
+_SENTENCE_END = late_pattern(r"[.!?…]\s*$")
 
 _QUESTION_WORDS = _set("what who whom whose which when where why how")
 _AUXILIARIES = _set(
@@ -41,13 +43,13 @@ _FIRST = _set("i me my mine myself we us our i'm i've i'll i'd im")
 _SECOND = _set("you your yours yourself you're you've you'll u ur")
 _THIRD = _set("he she it they him her them his its their")
 _APOLOGY = _set("sorry apologize apologise pardon oops")
-_COMPLAINT = re.compile(
+_COMPLAINT = late_pattern(
     r"\b(?:what\?|huh|wtf|nonsense|makes? (?:no|any) sense|not what i|what do you mean|don'?t understand|"
     r"answer (?:me|my|the)|you (?:just|already) said|already (?:told|said)|confus\w{1,8}|weird|strange|stupid|wrong|"
     r"random|off topic|repeat\w{0,4}|not (?:an answer|true|right)|bot|robot)\b",
     re.IGNORECASE,
 )
-_UNKNOWING = re.compile(
+_UNKNOWING = late_pattern(
     r"\b(?:i )?(?:don|do|can|could|didn)\W?(?:t| not)? (?:know|understand|get it|remember|answer|tell)\b"
     r"|\bno idea\b|\bnot sure\b",
     re.IGNORECASE,

@@ -15,6 +15,7 @@ from typing import ClassVar
 from protocols.route import Evidence
 from protocols.rules.rule import Sight, Verdict, absence, span
 from topics.document import StrictModel
+from topics.late_pattern import late_pattern
 from topics.links import find_urls
 from topics.topic import Topic
 
@@ -41,14 +42,14 @@ _ENDS = (
 )
 # White space is taken once and for all (`\s*+`): shared out between `\s*` and `\s*`, that of "error  error  …" can be
 # taken in more ways than there is time for.
-_STATUS = re.compile(
+_STATUS = late_pattern(
     r"(?:http(?:/[0-9.]+)?\s++|(?:error|status|code)\s*+:?\s*+)*+\(?[45][0-9]{2}\)?\s*+[:|–—-]?\s*+"
     rf"(?:error\s*+:?\s*+)?(?:{_REASONS})(?!\w){_ENDS}"
     r"|(?:http\s++(?:error|status)(?:\s++code)?|error(?:\s++code)?|status\s++code)\s*+:?\s*+[45][0-9]{2}\s*+(?=[.!]|\Z)"
     rf"|(?:{_PLAIN_REASONS})\s*+(?=[.!]|\Z)",
     re.IGNORECASE,
 )
-_MESSAGE = re.compile(
+_MESSAGE = late_pattern(
     r"(?:(?:oops|uh[- ]oh|whoops|hmm+|sorry|we're\s+sorry|error|apologies)\b\W{0,4}\s*(?:but\s+)?){0,4}"
     r"(?:(?:something|an\s+error|a\s+(?:network|server|internal|technical)\s+error|an?\s+un\w+\s+error)\s+"
     r"(?:\w+\s+){0,5}?(?:went\s+wrong|gone\s+wrong|occurred|happened)"
@@ -69,9 +70,9 @@ _MESSAGE = re.compile(
     rf"(?:\s+for\s+this\s+\w+)?(?!\w){_ENDS}",
     re.IGNORECASE,
 )
-_PAGE = re.compile(r"\s*(?:<\?xml[^>]{0,200}>\s*)?<(?:!doctype\s+html|html|head)\b", re.IGNORECASE)
-_TITLE = re.compile(r"<(title|h1)\b[^>]{0,200}>([^<]{0,300})<", re.IGNORECASE)
-_PAGE_WORDS = re.compile(
+_PAGE = late_pattern(r"\s*(?:<\?xml[^>]{0,200}>\s*)?<(?:!doctype\s+html|html|head)\b", re.IGNORECASE)
+_TITLE = late_pattern(r"<(title|h1)\b[^>]{0,200}>([^<]{0,300})<", re.IGNORECASE)
+_PAGE_WORDS = late_pattern(
     rf"\b[45][0-9]{{2}}\b|\b(?:{_REASONS}|error|just\s+a\s+moment|attention\s+required|access\s+denied"
     r"|temporarily\s+unavailable|maintenance)\b",
     re.IGNORECASE,

@@ -21,6 +21,7 @@ from typing import ClassVar
 from protocols.rules.mentions import ASKED, named_urls
 from protocols.rules.rule import Sight, Verdict, absence, span
 from topics.document import StrictModel
+from topics.late_pattern import late_pattern
 from topics.topic import Topic
 
 __all__ = ["Refusal"]
@@ -33,9 +34,9 @@ _LIST_LINES = 3
 # One character for one, so that spans stay those of the answer.
 _PLAIN = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u00b4": "'", "\uff07": "'", "\u00a0": " "})
 
-_SENTENCE = re.compile(r"[^\s.!?。！？…][^.!?。！？\n]*(?:\.(?=\w)[^.!?。！？\n]*)*")
-_CONDITION = re.compile(r"\b(?:if|when|where|why|what|how)\s+$", re.IGNORECASE)
-_QUOTED = re.compile(r"[\"“”«»「『]")
+_SENTENCE = late_pattern(r"[^\s.!?。！？…][^.!?。！？\n]*(?:\.(?=\w)[^.!?。！？\n]*)*")
+_CONDITION = late_pattern(r"\b(?:if|when|where|why|what|how)\s+$", re.IGNORECASE)
+_QUOTED = late_pattern(r"[\"“”«»「『]")
 
 _TASK = (
     r"(?:help(?!\s+(?:but|myself|it)\b)|assist|do\s+(?:that|this|so)|provide|fulfil+|comply|answer|access|browse|search"
@@ -49,7 +50,7 @@ _CANNOT = (
     r"|am\s+not\s+(?:allowed|permitted|programmed|designed|equipped)\s+to"
     r"|'m\s+not\s+(?:allowed|permitted|programmed|designed|equipped)\s+to)"
 )
-_INABILITY = re.compile(
+_INABILITY = late_pattern(
     rf"\b(?:I|we)\s*(?:(?:really|currently|simply|just|still|also|unfortunately)\s+)?{_CANNOT}\s+"
     rf"(?:(?:really|currently|directly|actually|simply|just|even)\s+)?{_TASK}{_NOT_ENOUGH}"
     # "I am an LLM and cannot help", "I'm still learning and can't help with that": the subject stands further back
@@ -62,45 +63,47 @@ _INABILITY = re.compile(
     r"|\bI(?:'d|\s+would)?\s+prefer\s+not\s+to\s+(?:continue|answer|discuss|talk|respond|help)\b",
     re.IGNORECASE,
 )
-_MODEL = re.compile(
+_MODEL = late_pattern(
     r"\b(?:as|I(?:'m|\s+am))\s+(?:only\s+|just\s+|merely\s+)?an?\s+(?:\w+[\s-]+){0,2}?"
     r"(?:ai(?:\s+(?:language\s+)?(?:model|assistant|chatbot))?|language\s+model|llm|chatbot)\b",
     re.IGNORECASE,
 )
-_NEGATION = re.compile(
+_NEGATION = late_pattern(
     r"\b(?:can't|cannot|can\s+not|unable|not\s+able|don't\s+have|do\s+not\s+have|not\s+(?:capable|designed|programmed)"
     r"|outside|beyond|won't)\b",
     re.IGNORECASE,
 )
-_TURNS_ROUND = re.compile(
+_TURNS_ROUND = late_pattern(
     r"\b(?:but|however)\b,?\s+(?:here(?:'s|\s+is|\s+are)\b|(?:these|some|below)\b"
     r"|I\s+(?:can|could|would|will|do)\s+(?:recommend|suggest|list|name|give|offer|share|provide|tell)\b"
     r"|I(?:'d|'ll|\s+have|'ve)\b)",
     re.IGNORECASE,
 )
 _ADVICE = r"(?:that\s+)?(?:you|searching|checking|using|visiting|consulting|trying|looking|asking|contacting)\b"
-_DELIVERS = re.compile(
+_DELIVERS = late_pattern(
     r"(?:^|[.!?:\n]\s*)(?:(?:however|but|that\s+said|still|instead|nevertheless)\b,?\s+)?"
     r"(?:here(?:'s|\s+is|\s+are)\b|the\s+following\b|below\s+(?:is|are)\b"
     rf"|I(?:'d|\s+would|\s+can)?\s+(?:recommend|suggest)\s+(?!{_ADVICE}))",
     re.IGNORECASE,
 )
-_LIST_LINE = re.compile(r"^[ \t]*(?:[-*+•‣▪]|\(?[0-9]{1,3}[.):])[ \t]*\S", re.MULTILINE)
+_LIST_LINE = late_pattern(r"^[ \t]*(?:[-*+•‣▪]|\(?[0-9]{1,3}[.):])[ \t]*\S", re.MULTILINE)
 
-_JAPANESE_INABILITY = re.compile(
+_JAPANESE_INABILITY = late_pattern(
     r"(?:でき(?:ません|ない|かねます|兼ねます)|出来(?:ません|ない|かねます)|お役に立て|お答え(?:し|いたし)?かね|応じ(?:られ|かね)"
     r"|対応(?:し|いたし)?(?:ておりません|ていません|かね)|(?:能力|情報|機能)(?:が|は|を持って)(?:あり|い|おり)?(?:ません|ない)"
     r"|範囲(?:外|を超え))"
 )
-_JAPANESE_APOLOGY = re.compile(
+_JAPANESE_APOLOGY = late_pattern(
     r"(?:申し?訳(?:ございません|ありません|ない(?:です|の)?)|すみません|ごめんなさい|恐れ入りますが)"
 )
-_JAPANESE_MODEL = re.compile(r"(?:言語モデル|人工知能|AI|ＡＩ)\s?(?:です|であ|として|な|のため)")
-_JAPANESE_REFUSAL = re.compile(
+_JAPANESE_MODEL = late_pattern(r"(?:言語モデル|人工知能|AI|ＡＩ)\s?(?:です|であ|として|な|のため)")
+_JAPANESE_REFUSAL = late_pattern(
     r"(?:お手伝い|お答え|お応え|ご要望|ご質問|ご依頼|リクエスト|対応|提供|回答|支援|サポート)[^。\n]{0,30}"
     r"(?:でき|出来)?(?:ません|かねます)(?=[。!！\s]|$)"
 )
-_JAPANESE_DELIVERS = re.compile(r"(?:以下(?:の|に|は|が)|こちら(?:が|は|の)|次の(?:よう|とおり|通り|映画|研究者|動画))")
+_JAPANESE_DELIVERS = late_pattern(
+    r"(?:以下(?:の|に|は|が)|こちら(?:が|は|の)|次の(?:よう|とおり|通り|映画|研究者|動画))"
+)
 _JAPANESE_APOLOGY_ONLY = 60
 
 

@@ -67,7 +67,8 @@ def test_what_scores_and_what_sends_is_imported_only_where_something_is_scored_o
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=plain)
     loaded = set(json.loads(done.stdout))
     assert "harvest.drivers.openai" in loaded
-    assert {"aiohttp", "httpx._client", "numpy", "rich", "scoring.library"} & loaded == set()
+    assert {"aiohttp", "asyncio", "httpx._client", "numpy", "rich", "scoring.library"} & loaded == set()
+    assert not [name for name in loaded if name.startswith("simulators.wrappers.")], "it has neither groups nor arms"
 
 
 def test_a_run_imports_what_scores_after_it_was_played(tmp_path: Path) -> None:
