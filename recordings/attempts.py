@@ -104,26 +104,35 @@ class Attempt:
             case TrialStarted():
                 raise self._wrong(place, "a second trial-started")
 
-    def take_line(self, row: Line) -> bool:
-        """Add what a line of a turn holds; False, with nothing changed, where it is another one or cannot come here."""
-        turns = self._turns
+    def take_lines(self, rows: list[Line], first: int) -> int:
+        """Add what the lines from the number `first` on hold, as long as they are of turns of this attempt and come
+        where they must. Returns the number of the next line."""
         if self._outcome is not None:
-            return False
-        if isinstance(row, AskedLine):
-            if row.turn != len(turns) + 1 or (turns and turns[-1].reply is None):
-                return False
-            turns.append(_OpenTurn(row.state, row.text, row.user, row.act))
-        elif isinstance(row, TurnLine):
-            if row.turn != len(turns) or turns[-1].reply is not None:
-                return False
-            turns[-1].reply = row
-        elif isinstance(row, RouteLine):
-            if row.turn != len(turns) or turns[-1].reply is None or turns[-1].route is not None:
-                return False
-            turns[-1].route = row
-        else:
-            return False
-        return True
+            return first
+        name, attempt, turns = self.started.trial_id, self.started.attempt, self._turns
+        turn, count = turns[-1] if turns else None, len(turns)
+        for number in range(first, len(rows)):
+            row = rows[number]
+            if row.id != name or row.attempt != attempt:
+                return number
+            if isinstance(row, AskedLine):
+                if row.turn != count + 1 or (turn is not None and turn.reply is None):
+                    return number
+                turn, count = _OpenTurn(row.state, row.text, row.user, row.act), row.turn
+                turns.append(turn)
+            elif turn is None:
+                return number
+            elif isinstance(row, TurnLine):
+                if row.turn != count or turn.reply is not None:
+                    return number
+                turn.reply = row
+            elif isinstance(row, RouteLine):
+                if row.turn != count or turn.reply is None or turn.route is not None:
+                    return number
+                turn.route = row
+            else:
+                return number
+        return len(rows)
 
     def forget_turns(self) -> None:
         """Keep no more than how it ended."""
@@ -209,11 +218,12 @@ class Attempts:
         if self.keep_rows:
             attempt.rows.append(row)
 
-    def take_line(self, row: Line, worker: str) -> bool:
-        """Add a line of `worker`'s file that is one of a turn and comes where it must; False, with nothing changed, for
-        any other: `take` its event."""
-        attempt = self.found.get((row.id, row.attempt))
-        return attempt is not None and attempt.worker == worker and attempt.take_line(row)
+    def take_lines(self, rows: list[Line], first: int, worker: str) -> int:
+        """Add lines of `worker`'s file, from the number `first` on, as long as they are of turns of one attempt and
+        come where they must. Returns the number of the next: `first` where that is another line, whose event is to be
+        taken."""
+        attempt = self.found.get((rows[first].id, rows[first].attempt))
+        return attempt.take_lines(rows, first) if attempt is not None and attempt.worker == worker else first
 
     def refuse(self, fault: RunError, row: dict[str, Json] | None) -> None:
         """What to do about a line that cannot be taken: raise `fault`. row: what it holds; None for no JSON object."""

@@ -184,9 +184,13 @@ def read_events(file: Path, attempts: Attempts) -> list[str]:
             if rest:
                 reading.take(rest, Place(name, number), ended=False)
             continue
-        for at, row in enumerate(rows, number):
-            if not attempts.take_line(row, reading.worker):
-                reading.take_event(event_of(row), Place(name, at))
+        at = 0
+        while at < len(rows):
+            after = attempts.take_lines(rows, at, reading.worker)
+            if after == at:
+                reading.take_event(event_of(rows[at]), Place(name, number + at))
+                after += 1
+            at = after
     damage = reading.damage
     if first:
         damage = [f"{file} is empty: its writer was stopped before its first line, or it was emptied"]
