@@ -221,6 +221,11 @@ def picture(every: Sequence[Mapping[str, Mapping[str, float]]]) -> str:
     return str(drawn(*panels))
 
 
+def busy(loads: Sequence[float]) -> str:
+    """How much else went on: with more than its cores to do, a machine takes more processor time for the same work."""
+    return f"which had {min(loads):.1f} to {max(loads):.1f} processes at work when the runs began"
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--largest", type=int, default=4, metavar="POWER", help="of ten: 6 is a million turns")
@@ -232,12 +237,13 @@ def main() -> None:
         print(json.dumps(PARTS[given.part[0]](Path(given.part[1]))))
         return
     head = HEAD.format(largest=given.largest)
-    rows, every = [], []
+    rows, every, loads = [], [], []
     print(head)
     with tempfile.TemporaryDirectory(prefix="growth-") as name:
         folder = Path(name)
         powers = range(3, given.largest + 1)
         for power in powers:
+            loads.append(os.getloadavg()[0])
             every.append(costs(power, folder / f"run-{power}"))
             rows.append(row(every[-1]))
             print(rows[-1], flush=True)
@@ -247,7 +253,7 @@ def main() -> None:
     print(f"\n{told}\n\n{machine()}")
     if given.write:
         (DOCS / "growth.svg").write_text(picture(every), encoding="utf-8")
-        write_part("growth", "\n".join([head, *rows, "", told, "", f"On {machine()}."]))
+        write_part("growth", "\n".join([head, *rows, "", told, "", f"On {machine()}, {busy(loads)}."]))
 
 
 if __name__ == "__main__":
