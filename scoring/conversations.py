@@ -81,7 +81,9 @@ def _columns(grounds: Sequence[Material], places: Sequence[int], *, scorable: bo
     for one in _shown(gold=grounds[0].gold is not None):
         if one.of != "conversation":
             continue
-        columns = one.columns(many) if one.columns is not None and many is not None else None
+        # Of another distribution each value is checked.
+        at_once = None if one in plug_ins() else one.columns
+        columns = at_once(many) if at_once is not None and many is not None else None
         if columns is not None:
             yield from columns
             continue

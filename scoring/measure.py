@@ -115,7 +115,8 @@ class Declaration:
     score: its value of one conversation; called where what it needs is there. applies: whether a topic can have it.
     family: all figures of the measures that share this function, for a run that is scored without asking for any.
     columns: what score, or family, gives of whole conversations, in its order and to the last bit, of many at once;
-    None where it is to be taken one by one, as every measure can be. column: the name of its column; None for its own.
+    None where it is to be taken one by one, as every measure can be, and those of other distributions are. column: the
+    name of its column; None for its own.
     read: what a written form of it asks for; None: its parameters and arguments, checked. rows: of a measure over many
     conversations.
     """
