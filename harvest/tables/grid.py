@@ -10,15 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
 from itertools import groupby
 
 from rich import box
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-from rich.measure import Measurement
-from rich.segment import Segment
-from rich.style import Style
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -195,12 +190,12 @@ def _table(
         table.add_row(Text(printable(topic.id, line=True)), *(_coloured(text[cut]) for text in texts))
     table.add_section()
 
-    def percents(measure: str, *, by_turn: bool) -> list[_Cell]:
+    def percents(measure: str, *, by_turn: bool) -> list[Text]:
         found = []
         for system, trial in columns:
             wanted = turns if by_turn else (None,)
             values = [summaries.get((measure, system, type_name, trial, turn), float("nan")) for turn in wanted]
-            found.append(_Cell((("".join(f"{_percent(value):>{_CELL}}" for value in values), ""),)))
+            found.append(Text("".join(f"{_percent(value):>{_CELL}}" for value in values)))
         return found
 
     table.add_row(Text(USEFUL.name), *percents(USEFUL.name, by_turn=True))
@@ -210,50 +205,11 @@ def _table(
     return table
 
 
-@dataclass(frozen=True, slots=True)
-class _Cell:
-    """The pieces of a cell and the style of each, to the right in one line: what a `Text` would print, in a third of
-    the time, which counts in a grid of ten thousand conversations. Where the line is too narrow, it is a `Text`.
-    """
-
-    pieces: tuple[tuple[str, str], ...]
-
-    @property
-    def text(self) -> Text:
-        return Text.assemble(*self.pieces)
-
-    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        return Measurement.get(console, options, self.text) if options.max_width < self.width else self._whole
-
-    @property
-    def width(self) -> int:
-        return sum(len(piece) for piece, _ in self.pieces)
-
-    @property
-    def _whole(self) -> Measurement:
-        return Measurement(1, self.width)
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        if options.max_width < self.width:
-            yield self.text
-            return
-        yield from _segments(self.pieces, options.max_width)
-
-
-@lru_cache(maxsize=2**12)
-def _segments(pieces: tuple[tuple[str, str], ...], width: int) -> list[Segment]:
-    kept = list(pieces)
-    while kept and not kept[-1][0].strip():  # as `Text` does before it moves to the right
-        kept.pop()
-    room = width - sum(len(piece) for piece, _ in kept)
-    return [
-        *([Segment(" " * room)] if room else ()),
-        *(Segment(piece, Style.parse(style) if style else None) for piece, style in kept),
-    ]
-
-
-def _coloured(labels: str) -> _Cell:
-    return _Cell(tuple([(f"{label:>{_CELL}}", _STYLES[label]) for label in labels]))
+def _coloured(labels: str) -> Text:
+    text = Text()
+    for label in labels:
+        text.append(f"{label:>{_CELL}}", style=_STYLES[label])
+    return text
 
 
 def _percent(value: float) -> str:
