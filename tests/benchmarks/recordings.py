@@ -83,13 +83,15 @@ def score_figures(run: Path) -> list[Bounded]:
     return [Bounded(f"`harvest score`, {CONVERSATIONS:,} conversations", spent, 2.0, "s")]
 
 
-BOT = """import json, os, resource, sys, time
+BOT = """import json, os, resource, sys, threading, time
 
 def reply(text):
     if "RESUMED" in os.environ:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-        with open(os.environ["RESUMED"], "w") as file:
+        mine = f"{os.environ['RESUMED']}.{threading.get_ident()}"  # several are asked at once
+        with open(mine, "w") as file:
             json.dump({"cpu": time.process_time(), "peak": peak}, file)
+        os.replace(mine, os.environ["RESUMED"])
         os._exit(0)
     return "Here are some: https://www.imdb.com/title/tt0000001/ and more to come " + "of this kind " * 40
 """
