@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -77,6 +78,8 @@ def serve_page(
         if not rows:
             raise InputError("no two people judged the same thing differently by these criteria, so nothing is open")
     asked = questions(rows, assessed, same=same)
+    bare = {one.name: one.question for one in schema if one.values and one.question}  # the choices say what they mean
+    asked = tuple(replace(one, question=bare.get(one.criterion, one.question)) for one in asked)
     part = f" of {total}, drawn with seed {seed}" if len(rows) < total else ""
     told = f" ({len(rows)}{part} rows; what trials share is asked once)" if len(asked) < len(rows) or part else ""
     topics = recorded.header.topic_set()
