@@ -36,16 +36,10 @@ def default_figures(material: Material) -> tuple[Figure, ...]:
 
 def default_columns(grounds: Sequence[Material]) -> list[Ranked]:
     """What `default_figures` gives of whole conversations, of all of them at once. grounds: of one run."""
-    known: dict[str, str] = {}
-    alike: dict[tuple[str, str], list[int]] = {}
-    for at, ground in enumerate(grounds):
-        topic = ground.topic
-        unscorable = known[topic.id] if topic.id in known else known.setdefault(topic.id, ground.unscorable)
-        alike.setdefault((topic.type.name, unscorable), []).append(at)
     return [
         ((int(column.at[0]), 0, place), column)
-        for (_, unscorable), places in alike.items()
-        for place, column in enumerate(_columns([grounds[at] for at in places], places, scorable=not unscorable))
+        for places, many in _alike(grounds)
+        for place, column in enumerate(_columns([grounds[at] for at in places], places, many))
     ]
 
 
@@ -57,17 +51,15 @@ def together(grounds: Sequence[Material], wanted: Sequence[Measure]) -> list[Col
     for one in wanted:
         of = one.declaration
         names.setdefault(of.column(one) if of.column is not None else one.base_name, []).append(one.base_name)
-    by = dict.fromkeys(one.declaration.columns for one in wanted)
-    alike: dict[tuple[str, str], list[int]] = {}
-    for at, ground in enumerate(grounds):
-        alike.setdefault((ground.topic.type.name, ground.unscorable), []).append(at)
-    found: list[Column] = []
-    for (_, unscorable), places in alike.items():
-        many = Conversations.gather([grounds[at] for at in places], places) if not unscorable else None
-        for columns in by:
-            made = columns(many) if columns is not None and many is not None else None
-            found += [replace(one, measure=name) for one in made or () for name in names.get(one.measure, ())]
-    return found
+    by = dict.fromkeys(one.declaration.columns for one in wanted if one.declaration.columns is not None)
+    return [
+        replace(one, measure=name)
+        for _, many in _alike(grounds)
+        if many is not None
+        for columns in by
+        for one in columns(many) or ()
+        for name in names.get(one.measure, ())
+    ]
 
 
 def in_order(columns: Iterable[Ranked]) -> list[str]:
@@ -75,9 +67,21 @@ def in_order(columns: Iterable[Ranked]) -> list[str]:
     return list(dict.fromkeys(column.measure for _, column in sorted(columns, key=lambda one: one[0])))
 
 
-def _columns(grounds: Sequence[Material], places: Sequence[int], *, scorable: bool) -> Iterator[Column]:
-    """Of conversations on topics of one type, of all of which it is known, or of none, what a good answer contains."""
-    many = Conversations.gather(grounds, places) if scorable else None
+def _alike(grounds: Sequence[Material]) -> Iterator[tuple[Sequence[int], Conversations | None]]:
+    """The places of conversations on topics of one type, and what they are together; None where it is not known what a
+    good answer contains."""
+    known: dict[str, str] = {}
+    alike: dict[tuple[str, str], list[int]] = {}
+    for at, ground in enumerate(grounds):
+        topic = ground.topic
+        unscorable = known[topic.id] if topic.id in known else known.setdefault(topic.id, ground.unscorable)
+        alike.setdefault((topic.type.name, unscorable), []).append(at)
+    for (_, unscorable), places in alike.items():
+        yield places, None if unscorable else Conversations.gather([grounds[at] for at in places], places)
+
+
+def _columns(grounds: Sequence[Material], places: Sequence[int], many: Conversations | None) -> Iterator[Column]:
+    """Of conversations on topics of one type, as `_alike` gives them."""
     for one in _shown(gold=grounds[0].gold is not None):
         if one.of != "conversation":
             continue

@@ -94,7 +94,8 @@ def command(
 
 def _write_scores(run: Path, chosen: Sequence[Conversation], out: Path, name: str, schema: str) -> None:
     from harvest.judging.validation_rows import write_validation  # brings the criteria, which nothing else here needs
-    from scoring.swan.judged import Judgments, Precedence
+    from scoring.swan.judged import Judgments
+    from scoring.swan.precedence import Precedence
     from scoring.swan.schema import load_schema
 
     criteria = load_schema(schema)

@@ -12,7 +12,7 @@ import click
 from harvest.studies.judges import Judges
 from scoring.library import declared
 from scoring.notation import Term
-from scoring.swan.judged import Precedence
+from scoring.swan.precedence import Precedence
 from scoring.swan.schema import load_schema
 from topics.errors import InputError
 

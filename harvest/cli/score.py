@@ -33,7 +33,7 @@ from harvest.tables.paper_tables import csv_rows, latex_table
 from harvest.tables.report import print_scores
 from recordings.run_folder import read
 from scoring.notation import parse_all
-from scoring.swan.judged import Precedence
+from scoring.swan.precedence import Precedence
 from scoring.swan.schema import load_schema
 from topics.errors import InputError
 from topics.library import load_gold

@@ -35,7 +35,7 @@ from recordings.trees.tree import ConversationTree
 from scoring.catalogue import find
 from scoring.notation import Term, parse
 from scoring.stochastic.transitions import IntervalName
-from scoring.swan.judged import Precedence
+from scoring.swan.precedence import Precedence
 from topics.errors import InputError
 from topics.library import load_gold
 

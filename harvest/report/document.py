@@ -35,7 +35,7 @@ from recordings.json_text import Json
 from recordings.provenance import software
 from recordings.run_folder import Run
 from scoring.measures.usefulness import MEAN_USEFUL
-from scoring.swan.judged import Precedence
+from scoring.swan.precedence import Precedence
 from scoring.swan.schema import load_schema
 from scoring.table import ScoreTable
 from topics.counting import pluralize

@@ -13,7 +13,8 @@ from scoring.scores import SHIPPED
 from scoring.settings import scoring_settings
 from scoring.swan.assessment import Assessment, PageText, assess
 from scoring.swan.item import Scored
-from scoring.swan.judged import Judgments, Precedence
+from scoring.swan.judged import Judgments
+from scoring.swan.precedence import Precedence
 from scoring.swan.schema import Schema, load_schema
 from scoring.swan.weighting import Places
 

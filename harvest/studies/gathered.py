@@ -11,7 +11,7 @@ from harvest.studies.scorecard import Material, gather_material, score_material
 from harvest.studies.side_by_side import SideBySide, set_apart
 from harvest.studies.trial_values import Values, share_values
 from recordings.run_folder import Run
-from scoring.swan.judged import Precedence
+from scoring.swan.precedence import Precedence
 from scoring.swan.schema import Schema
 from scoring.table import ScoreTable
 from topics.errors import HarvestError

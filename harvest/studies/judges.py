@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from recordings.judgments import Layer
 from scoring.asked import Judged
 from scoring.scores import SHIPPED
-from scoring.swan.judged import Judgments, Precedence
+from scoring.swan.judged import Judgments
+from scoring.swan.precedence import Precedence
 from scoring.swan.schema import Schema, load_schema
 from scoring.swan.votes import FOLDINGS, named_judge
 from topics.errors import InputError

@@ -36,7 +36,8 @@ from scoring.measures.usefulness import labels
 from scoring.notation import Term
 from scoring.scores import SHIPPED, score
 from scoring.settings import Settings, scoring_settings
-from scoring.swan.judged import Judgments, Precedence
+from scoring.swan.judged import Judgments
+from scoring.swan.precedence import Precedence
 from scoring.swan.schema import Schema, load_schema
 from scoring.table import ScoreTable
 from simulators.probing.recorded import holds_probe

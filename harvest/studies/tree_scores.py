@@ -22,7 +22,7 @@ from scoring.settings import Settings
 from scoring.statistics.bootstrap import Interval, Resampler
 from scoring.stochastic.decomposition import Contributions, Spread, contributions, spread
 from scoring.stochastic.prefixes import sum_below
-from scoring.swan.judged import Precedence
+from scoring.swan.precedence import Precedence
 from scoring.swan.schema import load_schema
 from scoring.swan.scorers import CORRECTED, UNCHECKED
 from topics.counting import pluralize

@@ -270,9 +270,11 @@ def _check_values(document: Document, loc: Loc, one: _CriterionFile) -> None:
         if getattr(one, key) != usual:
             raise document.error((*loc, key), f"{key}: shares of values are not weighted", advice="leave it out")
     names = [name.casefold() for name in one.values]
-    if not 2 <= len(set(names)) == len(names) <= _MOST_VALUES:
+    if not 2 <= len(names) <= _MOST_VALUES:
+        raise document.error((*loc, "values"), f"values: there are {len(names)}", allowed=f"2 to {_MOST_VALUES}")
+    if len(set(names)) < len(names):
         raise document.error(
-            (*loc, "values"), "values: these cannot be told apart", allowed=f"2 to {_MOST_VALUES} different names"
+            (*loc, "values"), "values: two of them differ in capitals only", advice="give one of them another name"
         )
     for name in one.values:
         if not _VALUE.fullmatch(name) or name.casefold() in _NO_VALUES:

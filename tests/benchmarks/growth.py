@@ -37,9 +37,10 @@ from pathlib import Path
 
 from harvest.audits.audit import load_audit
 from harvest.playing.play import play_audit
-from recordings.events import events_of
+from recordings.events import Event, events_of
 from recordings.run_folder import read
-from recordings.store import RunWriter, read_header
+from recordings.store import read_header
+from tests.benchmarks.recordings import appended
 from tests.support.checkout import DOCS
 from tests.support.performance_page import HEADING, Bounded, machine, write_part
 
@@ -113,23 +114,9 @@ def read_back(folder: Path) -> dict[str, float]:
 
 
 def recorded(folder: Path) -> dict[str, float]:
-    waiting = [events_of(one) for one in read(folder / "run").conversations]
+    waiting: list[Sequence[Event]] = [events_of(one) for one in read(folder / "run").conversations]
     header, count = read_header(folder / "run"), len(waiting)
-
-    async def written() -> float:
-        async with RunWriter.create(folder / "again", header) as writer:
-
-            async def work() -> None:
-                while waiting:
-                    events = waiting.pop()
-                    for start in range(0, len(events), 3):
-                        await writer.append(*events[start : start + 3], sync=True)
-
-            began = time.process_time()
-            await asyncio.gather(*(work() for _ in range(50)))
-        return time.process_time() - began
-
-    spent = asyncio.run(written())
+    spent = appended(folder / "again", header, waiting)
     found = {"cpu": spent, "peak": peak()}
     assert len(read(folder / "again").attempts) == count
     return found

@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from harvest.studies.folded_trees import fold_trees
@@ -143,12 +143,8 @@ def _header() -> Header:
     return Header({"name": "large"}, None, None, {"S": {"driver": "echo"}}, 1, {})
 
 
-def journal_figures(folder: Path, count: int = 5_000) -> list[Bounded]:
-    """Events appended by 50 writers, each of which waits for the disk after every turn; then read back."""
-    run = folder / "appended"
-    header = _header()
-    waiting = [list(events) for events in conversations(count)]
-    records = sum(map(len, waiting))
+def appended(run: Path, header: Header, waiting: list[Sequence[Event]]) -> float:
+    """CPU seconds for a new run of these conversations, by 50 writers who each wait for the disk after every turn."""
 
     async def written() -> float:
         async with RunWriter.create(run, header) as writer:
@@ -163,7 +159,15 @@ def journal_figures(folder: Path, count: int = 5_000) -> list[Bounded]:
             await asyncio.gather(*(work() for _ in range(50)))
         return time.process_time() - began
 
-    spent = asyncio.run(written())
+    return asyncio.run(written())
+
+
+def journal_figures(folder: Path, count: int = 5_000) -> list[Bounded]:
+    """Events appended, then read back."""
+    run = folder / "appended"
+    waiting: list[Sequence[Event]] = list(conversations(count))
+    records = sum(map(len, waiting))
+    spent = appended(run, _header(), waiting)
     began = time.process_time()
     assert len(read(run).attempts) == count
     reading = time.process_time() - began

@@ -16,7 +16,8 @@ from recordings.conversation import Conversation, Outcome, Turn
 from recordings.judgments import Judgment, Layer, Target
 from scoring.swan.assessment import Assessment, PageText, assess
 from scoring.swan.item import Scored
-from scoring.swan.judged import Judgments, Precedence
+from scoring.swan.judged import Judgments
+from scoring.swan.precedence import Precedence
 from scoring.swan.ruled_sets import set_verdicts
 from scoring.swan.schema import Schema, load_schema
 from scoring.swan.triage import TRIAGE

@@ -14,7 +14,8 @@ from recordings.judgments import read_layers
 from recordings.run_folder import Run
 from scoring.settings import Settings
 from scoring.swan.assessment import PageText, assess
-from scoring.swan.judged import Judgments, Precedence
+from scoring.swan.judged import Judgments
+from scoring.swan.precedence import Precedence
 from scoring.swan.rules.rule import Sight
 from scoring.swan.schema import Schema
 from topics.errors import InputError

@@ -16,7 +16,8 @@ from recordings.json_text import Json
 from recordings.judgments import UNSURE, Judgment, Layer, Target, read_layers, write_layer
 from recordings.run_folder import read
 from scoring.swan.assessment import assess
-from scoring.swan.judged import Judgments, Precedence
+from scoring.swan.judged import Judgments
+from scoring.swan.precedence import Precedence
 from scoring.swan.schema import load_schema
 from tests.support.command_line import harvest
 from tests.support.judged_page import asked_of

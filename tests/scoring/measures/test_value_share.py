@@ -19,7 +19,8 @@ from scoring.material import Judged
 from scoring.notation import parse, parse_all
 from scoring.scores import score
 from scoring.settings import Settings
-from scoring.swan.judged import Judgments, Precedence
+from scoring.swan.judged import Judgments
+from scoring.swan.precedence import Precedence
 from scoring.swan.schema import load_schema
 from topics.errors import InputError
 from topics.topic import TopicSet

@@ -14,7 +14,8 @@ from scoring.notation import parse_all
 from scoring.scores import score
 from scoring.settings import Settings
 from scoring.statistics.prediction_powered import Compared, corrected_mean
-from scoring.swan.judged import Judgments, Precedence
+from scoring.swan.judged import Judgments
+from scoring.swan.precedence import Precedence
 from scoring.table import ScoreTable
 from tests.scoring.swan.test_judged import SCHEMA
 from tests.support.scoring_examples import conversation, grid_topics

@@ -16,7 +16,8 @@ from recordings.errors import RunError
 from recordings.judgments import Judgment, Layer, Target, keep_layer, read_layers, write_layer
 from scoring.swan.assessment import assess, of_system
 from scoring.swan.item import Source
-from scoring.swan.judged import NUGGET, Judgments, Precedence
+from scoring.swan.judged import NUGGET, Judgments
+from scoring.swan.precedence import Precedence
 from scoring.swan.schema import load_schema
 from scoring.swan.unsettled import refuse_unsettled
 from tests.support.scoring_examples import conversation

@@ -11,7 +11,8 @@ from scoring.asked import Judged
 from scoring.notation import parse_all
 from scoring.scores import score
 from scoring.settings import Settings
-from scoring.swan.judged import Judgments, Precedence
+from scoring.swan.judged import Judgments
+from scoring.swan.precedence import Precedence
 from scoring.swan.schema import load_schema
 from scoring.table import ScoreTable
 from tests.support.scoring_examples import conversation, grid_topics

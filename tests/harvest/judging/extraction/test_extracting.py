@@ -25,7 +25,8 @@ from recordings.merge import merge
 from recordings.run_folder import read
 from scoring.swan.assessment import assess
 from scoring.swan.extraction import extract_nuggets
-from scoring.swan.judged import EXTRACTION, NUGGET, Judgments, Precedence
+from scoring.swan.judged import EXTRACTION, NUGGET, Judgments
+from scoring.swan.precedence import Precedence
 from scoring.swan.schema import load_schema
 from scoring.words import passages
 from tests.servers.local_http import Asked, LocalServer, response, serving

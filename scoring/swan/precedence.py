@@ -1,0 +1,54 @@
+"""Whose judgments count, as people write it: `human,rule`, or `human:anna,human,model`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from recordings.judgments import KINDS
+from scoring.swan.votes import USUAL
+from topics.errors import InputError
+
+__all__ = ["Precedence"]
+
+
+@dataclass(frozen=True, slots=True)
+class Precedence:
+    """Whose judgments are used, the first entry before the second: kinds, or kind and author.
+
+    nuggets: whose nuggets are scored, by the author of a layer or `author/version`; `rules`: those that the rules find
+    now. "": those of the newest layer of a kind that is used, a model's excepted, or else the rules'. folding: how the
+    votes of several authors become one, one of `FOLDINGS` or a judge's name.
+    """
+
+    entries: tuple[tuple[str, str], ...] = (("human", ""), ("rule", ""))
+    nuggets: str = ""
+    folding: str = USUAL
+
+    @staticmethod
+    def parse(text: str) -> Precedence:
+        """`human,rule` or `human:anna,human,model`. Raises InputError for an unknown kind, or one named twice."""
+        entries = []
+        for part in text.split(","):
+            kind, _, author = part.strip().partition(":")
+            if kind not in KINDS:
+                raise InputError(f"{kind!r} is not a kind of judgment", allowed=", ".join(KINDS))
+            if (kind, author) in entries:
+                raise InputError(f"{part.strip()!r} appears twice in the precedence {text!r}")
+            entries.append((kind, author))
+        return Precedence(tuple(entries))
+
+    @staticmethod
+    def asked(judges: str | None, nuggets: str | None = None, folding: str | None = None) -> Precedence:
+        """As a command was told, the defaults for what it was not. Raises InputError as `parse` does."""
+        entries = Precedence.parse(judges).entries if judges else Precedence().entries
+        return Precedence(entries, nuggets or "", folding or USUAL)
+
+    def __str__(self) -> str:
+        return ",".join(f"{kind}:{author}" if author else kind for kind, author in self.entries)
+
+    def rank(self, kind: str, author: str) -> int | None:
+        """The place of the first entry that names the source; None where none does."""
+        return next((i for i, entry in enumerate(self.entries) if entry[0] == kind and entry[1] in ("", author)), None)
+
+    def uses(self, kind: str) -> bool:
+        return any(entry[0] == kind for entry in self.entries)
