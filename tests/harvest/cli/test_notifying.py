@@ -16,33 +16,16 @@ from tests.support.chat_api import chat_api
 from tests.support.command_line import harvest
 from tests.support.hostile_replies import HOSTILE, LARGE
 from tests.support.listening import listening
+from tests.support.watched_bot import WATCHED, becomes, bless, copied, watch
 
-BOT = """\
-import json, pathlib, zlib
-STATE = pathlib.Path(__file__).with_name("state.json")
-def answer(text, seed=0):
-    state = json.loads(STATE.read_text())
-    if state["down"]:
-        raise ConnectionError("down")
-    state["n"] += 1
-    STATE.write_text(json.dumps(state))
-    good = (zlib.crc32(f"{state['n']} {text}".encode()) % 100) < state["useful"]
-    return "See https://www.imdb.com/title/tt0390384/" if good else "no"
-"""
-AUDIT = """\
-format: harvest-audit/1
-name: watched
-topics: fairweb-45
-only: [M001, M002, M003, M004, M005, M006, M007, M008]
-protocol: fairweb-two-round
-trials: 6
-max_invalid: 1
-systems:
-  - {name: bot, driver: python, options: {function: "bot.py:answer"}, attempts: 1, retries: 0}
+AUDIT = (
+    WATCHED
+    + """\
 thresholds:
   - {measure: "%useful S1", at_least: 0.5}
   - {measure: "ave%useful", at_most: 0.99}
 """
+)
 HOSTILE_AUDIT = """\
 format: harvest-audit/1
 name: hostile
@@ -56,19 +39,14 @@ systems:
 CHANNELS = ("--junit", "junit.xml", "--prometheus", "harvest.prom", "--webhook-env", "HOOK", "--github")
 
 
-def becomes(folder: Path, *, useful: int = 90, down: bool = False) -> None:
-    old = json.loads((folder / "state.json").read_text()) if (folder / "state.json").exists() else {"n": 0}
-    (folder / "state.json").write_text(json.dumps({**old, "useful": useful, "down": down}))
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return bless(watch(tmp_path_factory.mktemp("watched"), AUDIT), "runs/base")
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    (tmp_path / "bot.py").write_text(BOT)
-    (tmp_path / "audit.yaml").write_text(AUDIT)
-    becomes(tmp_path)
-    assert harvest("run", "audit.yaml", "--out", "runs/base", cwd=tmp_path).returncode == 0
-    assert harvest("bless", "runs/base", "--out", "audit.baseline.json", "--by", "me", cwd=tmp_path).returncode == 0
-    return tmp_path
+def folder(base: Path, tmp_path: Path) -> Path:
+    return copied(base, tmp_path)
 
 
 def reaudit(folder: Path, *options: str) -> tuple[int, str, str]:

@@ -16,51 +16,33 @@ from harvest.report.document import make_report
 from harvest.studies.watch_history import WatchRules, read_history
 from recordings.run_folder import read
 from tests.support.command_line import harvest
-
-BOT = """\
-import json, pathlib, zlib
-STATE = pathlib.Path(__file__).with_name("state.json")
-def answer(text, seed=0):
-    state = json.loads(STATE.read_text())
-    if state["down"]:
-        raise ConnectionError("down")
-    state["n"] += 1
-    STATE.write_text(json.dumps(state))
-    good = (zlib.crc32(f"{state['n']} {text}".encode()) % 100) < state["useful"]
-    return "See https://www.imdb.com/title/tt0390384/" if good else "no"
-"""
-AUDIT = """\
-format: harvest-audit/1
-name: watched
-topics: fairweb-45
-only: [M001, M002, M003, M004, M005, M006, M007, M008]
-protocol: fairweb-two-round
-trials: 6
-max_invalid: 1
-systems:
-  - {name: bot, driver: python, options: {function: "bot.py:answer"}, attempts: 1, retries: 0}
-"""
+from tests.support.watched_bot import WATCHED, becomes, bless, copied, watch
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "bot.py").write_text(BOT)
-    (tmp_path / "audit.yaml").write_text(AUDIT)
-    becomes(tmp_path, useful=90)
-    return tmp_path
+    return watch(tmp_path)
 
 
-def becomes(folder: Path, *, useful: int = 90, down: bool = False) -> None:
-    old = json.loads((folder / "state.json").read_text()) if (folder / "state.json").exists() else {"n": 0}
-    (folder / "state.json").write_text(json.dumps({**old, "useful": useful, "down": down}))
+@pytest.fixture(scope="module")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return bless(watch(tmp_path_factory.mktemp("once")), "runs/base-0")
 
 
-def blessed(folder: Path, runs: int = 4) -> None:
-    names = [f"runs/base-{number}" for number in range(runs)]
-    for name in names:
-        assert harvest("run", "audit.yaml", "--out", name, cwd=folder).returncode == 0
-    done = harvest("bless", *names, "--out", "audit.baseline.json", "--by", "me", cwd=folder)
-    assert done.returncode == 0, done.stderr
+@pytest.fixture
+def blessed_once(once: Path, tmp_path: Path) -> Path:
+    return copied(once, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def four_times(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return bless(watch(tmp_path_factory.mktemp("four")), *(f"runs/base-{number}" for number in range(4)))
+
+
+@pytest.fixture
+def blessed(four_times: Path, tmp_path: Path) -> Path:
+    """Four times: fewer only make a shadow."""
+    return copied(four_times, tmp_path)
 
 
 def reaudit(folder: Path, *options: str) -> tuple[int, dict[str, Any], str]:
@@ -68,23 +50,22 @@ def reaudit(folder: Path, *options: str) -> tuple[int, dict[str, Any], str]:
     return done.returncode, json.loads(done.stdout) if done.stdout else {}, done.stderr
 
 
-def test_the_story_of_a_watched_assistant(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_story_of_a_watched_assistant(blessed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    blessed(folder)
-    text = (folder / "audit.baseline.json").read_text()
+    text = (blessed / "audit.baseline.json").read_text()
     assert "imdb" not in text.lower()
     assert "Please" not in text
 
-    code, found, said = reaudit(folder)
+    code, found, said = reaudit(blessed)
     assert (code, found["verdict"] != "changed") == (0, True), said
     assert re.search(r"^recorded in runs/[^/]+/20[-0-9]+T[-0-9]+$", said, re.MULTILINE), (
         "where a report of it can be made"
     )
 
-    becomes(folder, useful=10)
+    becomes(blessed, useful=10)
     verdicts, states = [], []
     for _ in range(4):
-        code, found, said = reaudit(folder)
+        code, found, said = reaudit(blessed)
         verdicts.append((code, found["verdict"]))
         states.append(verdict_of(found))
     assert verdicts[-1] == (1, "changed"), said
@@ -95,22 +76,22 @@ def test_the_story_of_a_watched_assistant(folder: Path, monkeypatch: pytest.Monk
     assert "changed by -" in said
     assert all(len(line) <= 80 for line in said.splitlines())
 
-    becomes(folder, down=True)
-    code, found, said = reaudit(folder)
+    becomes(blessed, down=True)
+    code, found, said = reaudit(blessed)
     assert code == 3
     assert "could not be measured" in said
 
-    becomes(folder, useful=90)
-    code, found, said = reaudit(folder)
-    assert len(list((folder / "runs" / "watched").iterdir())) == 7
-    shown = harvest("history", "audit.history.jsonl", cwd=folder)
+    becomes(blessed, useful=90)
+    code, found, said = reaudit(blessed)
+    assert len(list((blessed / "runs" / "watched").iterdir())) == 7
+    shown = harvest("history", "audit.history.jsonl", cwd=blessed)
     assert shown.returncode == 0
     assert shown.stdout.count("could not be measured") == 1
-    assert len(json.loads(harvest("history", "audit.history.jsonl", "--json", cwd=folder).stdout)) == 7
+    assert len(json.loads(harvest("history", "audit.history.jsonl", "--json", cwd=blessed).stdout)) == 7
 
-    looks = read_history(folder / "audit.history.jsonl")
+    looks = read_history(blessed / "audit.history.jsonl")
     assert {one.rules for one in looks} == {WatchRules(apart=0)}
-    reports = [reported(folder, look.run) for look in looks]
+    reports = [reported(blessed, look.run) for look in looks]
     assert reports[1:] == [*states, "nothing", verdict_of(found)]
     assert reports[4] == "changed", "without the history's own rules, no audit within the hour confirms"
 
@@ -129,59 +110,55 @@ def reported(folder: Path, run: str) -> str:
     return str(made.document["finding"]["verdict"])
 
 
-def test_a_shadow_changes_no_exit_code_and_more_trials_extend_the_last_run(folder: Path) -> None:
-    blessed(folder, runs=1)
-    becomes(folder, useful=5)
-    codes = [reaudit(folder)[0] for _ in range(3)]
+def test_a_shadow_changes_no_exit_code_and_more_trials_extend_the_last_run(blessed_once: Path) -> None:
+    becomes(blessed_once, useful=5)
+    codes = [reaudit(blessed_once)[0] for _ in range(3)]
     assert codes == [0, 0, 0]
-    code, found, said = reaudit(folder, "--extend", "2")
+    code, found, said = reaudit(blessed_once, "--extend", "2")
     assert found["look"] == 3
     assert "shadow" in said
-    last = sorted((folder / "runs" / "watched").iterdir())[-1]
+    last = sorted((blessed_once / "runs" / "watched").iterdir())[-1]
     assert max(one.key.trial for one in read(last).finished) == 8
-    code, found, _ = reaudit(folder, "--enforce")
+    code, found, _ = reaudit(blessed_once, "--enforce")
     assert (code, found["verdict"]) == (1, "changed")
 
 
-def test_an_alarm_is_confirmed_at_another_hour_and_nothing_is_played_where_there_is_none(folder: Path) -> None:
+def test_an_alarm_is_confirmed_at_another_hour_and_nothing_is_played_where_there_is_none(blessed: Path) -> None:
     def if_alarm() -> tuple[int, str]:
-        done = harvest("reaudit", "audit.yaml", "--if-alarm", "--confirm-after", "0", cwd=folder)
+        done = harvest("reaudit", "audit.yaml", "--if-alarm", "--confirm-after", "0", cwd=blessed)
         return done.returncode, done.stderr
 
-    blessed(folder)
     code, said = if_alarm()
     assert (code, "no alarm waits to be confirmed, so nothing is played" in said) == (0, True)
-    assert not (folder / "runs" / "watched").exists()
-    becomes(folder, useful=10)
+    assert not (blessed / "runs" / "watched").exists()
+    becomes(blessed, useful=10)
     alarms: list[bool] = []
     while not any(alarms):
         assert len(alarms) < 4
-        _, found, _ = reaudit(folder)
+        _, found, _ = reaudit(blessed)
         (system,) = found["systems"]
         alarms = [*alarms, any(one["alarm"] for one in system["figures"])]
-    becomes(folder, useful=10, down=True)
+    becomes(blessed, useful=10, down=True)
     assert if_alarm()[0] == 3
-    becomes(folder, useful=10)
+    becomes(blessed, useful=10)
     assert if_alarm()[0] == 1, "an audit that measured nothing leaves the alarm as it was"
     assert if_alarm()[0] == 0
-    wrong = harvest("reaudit", "audit.yaml", "--if-alarm", "--extend", "2", cwd=folder)
+    wrong = harvest("reaudit", "audit.yaml", "--if-alarm", "--extend", "2", cwd=blessed)
     assert (wrong.returncode, "--if-alarm plays a new run or none" in wrong.stderr) == (2, True)
 
 
-def test_a_run_that_is_judged_twice_is_one_look(folder: Path) -> None:
-    blessed(folder, runs=1)
-    code, first, _ = reaudit(folder, "--run", "runs/base-0")
-    code, second, _ = reaudit(folder, "--run", "runs/base-0")
+def test_a_run_that_is_judged_twice_is_one_look(blessed_once: Path) -> None:
+    code, first, _ = reaudit(blessed_once, "--run", "runs/base-0")
+    code, second, _ = reaudit(blessed_once, "--run", "runs/base-0")
     assert (code, first["look"], second["look"]) == (0, 1, 1)
-    assert len((folder / "audit.history.jsonl").read_text().splitlines()) == 1
-    wrong = harvest("history", "audit.history.jsonl", "-m", "nonsense", cwd=folder)
+    assert len((blessed_once / "audit.history.jsonl").read_text().splitlines()) == 1
+    wrong = harvest("history", "audit.history.jsonl", "-m", "nonsense", cwd=blessed_once)
     assert (wrong.returncode, "no figure is called 'nonsense'" in wrong.stderr) == (2, True)
 
 
-def test_another_protocol_is_not_a_change_of_the_system(folder: Path) -> None:
-    blessed(folder, runs=1)
-    (folder / "audit.yaml").write_text(AUDIT.replace("fairweb-two-round", "seed-turns"))
-    code, _, said = reaudit(folder)
+def test_another_protocol_is_not_a_change_of_the_system(blessed_once: Path) -> None:
+    (blessed_once / "audit.yaml").write_text(WATCHED.replace("fairweb-two-round", "seed-turns"))
+    code, _, said = reaudit(blessed_once)
     assert code == 3
     assert "another protocol than the baseline's" in said
 
@@ -195,7 +172,7 @@ def test_what_cannot_be_watched_is_said_in_one_message(folder: Path) -> None:
     assert done.returncode == 2
     assert "audit.baseline.json" in done.stderr
     (folder / "audit.baseline.json").unlink()
-    blessed(folder, runs=1)
+    bless(folder, "runs/base-0")
     twice = harvest("bless", "runs/base-0", "runs/base-0", "--out", "o.json", cwd=folder)
     assert (twice.returncode, "twice" in twice.stderr) == (2, True)
     nowhere = harvest("bless", "runs/base-0", "--out", "nowhere/o.json", cwd=folder)
@@ -284,8 +261,8 @@ systems:
 
 
 def test_a_placebo_needs_a_driver_that_can_read_one(folder: Path) -> None:
-    (folder / "audit.yaml").write_text(AUDIT + "placebo: true\n")
-    blessed(folder, runs=1)
+    (folder / "audit.yaml").write_text(WATCHED + "placebo: true\n")
+    bless(folder, "runs/base-0")
     done = harvest("reaudit", "audit.yaml", cwd=folder)
     assert done.returncode == 2
     assert "audit.yaml:10:1: no system of this audit is read in a way that a placebo can be" in done.stderr
