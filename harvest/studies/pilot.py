@@ -23,7 +23,17 @@ from scoring.statistics.ratio_power import smoothed_shares
 from scoring.table import is_percentage
 from topics.errors import InputError
 
-__all__ = ["ICC", "INTERACTION", "MEAN", "Pilot", "assumed_components", "coming_shares", "pilot_cells", "read_pilot"]
+__all__ = [
+    "ICC",
+    "INTERACTION",
+    "MEAN",
+    "Pilot",
+    "assumed_components",
+    "coming_shares",
+    "pilot_cells",
+    "read_pilot",
+    "refuse_difference",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -138,6 +148,10 @@ def _figure(value: float, key: Key) -> str:
     return f"{100 * value:g}%" if is_percentage(key[0]) else f"{value:g}"
 
 
+def _size(value: float, key: Key) -> str:
+    return f"{100 * value:.4g} points" if is_percentage(key[0]) else f"{value:.4g}"
+
+
 def _refuse_unsplit(trial: float, why: str, where: str) -> None:
     if math.isnan(trial):
         raise InputError(
@@ -198,17 +212,32 @@ def assumed_components(
     sources["within"] = "follows" if shape == "yes or no" else _source("within" in stated, pilot)
     if both > between:
         raise InputError(
-            f"--interaction: {math.sqrt(both):g} is more than lies between the topics of one system",
-            allowed=f"up to {math.sqrt(between):g}, a part of --between",
+            f"--interaction: {_size(math.sqrt(both), key)} is more than lies between the topics of one system",
+            allowed=f"up to {_size(math.sqrt(between), key)}, a part of --between",
         )
     if pilot and shape == "yes or no" and "mean" not in stated and not pooled:
         mean = _mean_with(mean, max(between / _FULLEST, between + within))
-    try:
-        return Components(shape, mean, between - both, both, max(0.0, within), low, high), sources
-    except ValueError as fault:
+    most = (mean - low) * (high - mean) if shape != "unbounded" else math.inf
+    if between >= most:
+        what = "--between" if "between" in stated else _named(key)
         raise InputError(
-            f"{_named(key)}: {fault}", advice="state another --mean or --between, or give a pilot that varies"
-        ) from None
+            f"{what}: topics cannot spread by {_size(math.sqrt(between), key)} around a mean of {_figure(mean, key)}",
+            allowed=f"less than {_size(math.sqrt(most), key)}",
+            advice="state another --mean or --between, or give a pilot that varies less",
+        )
+    return Components(shape, mean, between - both, both, max(0.0, within), low, high), sources
+
+
+def refuse_difference(components: Components, difference: float, key: Key) -> None:
+    """Raises InputError where the range of the measure has no room for two systems that differ so much."""
+    most = 2 * min(components.mean - components.low, components.high - components.mean)
+    if components.shape != "unbounded" and difference >= most:
+        raise InputError(
+            f"--detect: two systems around a mean of {_figure(components.mean, key)} cannot differ by "
+            f"{_size(difference, key)}",
+            allowed=f"less than {_size(most, key)}",
+            advice="state a smaller --detect, or another --mean",
+        )
 
 
 def coming_shares(declaration: Declaration, pilot: Pilot | None, stated: Mapping[str, float]) -> Floats | None:

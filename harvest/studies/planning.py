@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harvest.audits.audit import Audit, place_errors
-from harvest.studies.pilot import Pilot, assumed_components, coming_shares, read_pilot
+from harvest.studies.pilot import Pilot, assumed_components, coming_shares, read_pilot, refuse_difference
 from harvest.studies.plan_costs import PlanCosts
 from harvest.studies.planned_measure import planned_measure
 from harvest.studies.sources import sources
@@ -134,6 +134,7 @@ def plan_study(
     difference, given = detect / scale, {name: value / scale for name, value in (stated or {}).items()}
     pilot = read_pilot(run, asked, key, settings) if run is not None else None
     components, origins = assumed_components(asked.declaration, key, pilot, given)
+    refuse_difference(components, difference, key)
     coming = coming_shares(asked.declaration, pilot, given)
     simulation = _Simulation(audit, components, difference, settings, pilot, seed, coming)
     own = tuple(audit.trials_with(topic) for topic in audit.topics.topics)
@@ -279,20 +280,17 @@ class _Simulation:
         trials = mix[0] if len(set(mix)) == 1 else mix
         each = (trials,) if isinstance(trials, int) else mix
         simulate = simulate_power if self.coming is None else partial(_simulate_ratio, self.coming)
-        try:
-            return simulate(
-                components,
-                self.difference,
-                len(mix),
-                trials,
-                generator(self.seed, "power", estimand, len(mix), *each),
-                estimand=estimand,
-                level=self.settings.level,
-                alpha=self._alpha,
-                studies=max(_FEWEST_STUDIES, min(_STUDIES, _MOST_TRIALS // (2 * len(mix) * max(mix)))),
-            )
-        except ValueError as fault:
-            raise InputError(str(fault), advice="state a smaller --detect, or another --mean") from None
+        return simulate(
+            components,
+            self.difference,
+            len(mix),
+            trials,
+            generator(self.seed, "power", estimand, len(mix), *each),
+            estimand=estimand,
+            level=self.settings.level,
+            alpha=self._alpha,
+            studies=max(_FEWEST_STUDIES, min(_STUDIES, _MOST_TRIALS // (2 * len(mix) * max(mix)))),
+        )
 
 
 def _simulate_ratio(coming: Floats, components: Components, *design: Any, **how: Any) -> Power:

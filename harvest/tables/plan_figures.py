@@ -35,6 +35,10 @@ def plan_tables(study: Study) -> Iterator[RenderableType]:
     yield Text(answer(study), style="bold")
     for estimand in ESTIMANDS:
         yield Padding(Text(_recommended(study, estimand)), (0, 0, 0, 2))
+    if is_percentage(study.key[0]) and study.difference < 0.01:
+        size = 100 * study.difference
+        meant = f"--detect {size:g} is {points(size)}; for {points(100 * size)} give --detect {100 * size:g}."
+        yield Padding(Text(meant), (0, 0, 0, 2))
     if study.present.mix:
         yield Padding(Text(_uneven(study)), (0, 0, 0, 2))
     if study.cautious is not None:
@@ -111,15 +115,16 @@ def _recommended(study: Study, estimand: Estimand) -> str:
             f"{start}: no design below with {own} finds it in 4 studies of 5; about {trials:,.0f} trials of each would."
         )
     topics, trials = study.beyond["topics"], study.beyond["trials"]
-    by_topics = (
-        f"about {topics:,.0f} topics with {_each(study.present)}" if topics < _TOO_MANY else "no number of topics"
+    number = f"about {topics:,.0f}" if topics < _TOO_MANY else f"only more than {_TOO_MANY:,}"
+    own = pluralize(study.present.topics, "topic")
+    if trials < _TOO_MANY:
+        by_trials = f"about {trials:,.0f} trials of {own} would, too"
+    else:
+        by_trials = f"{'no number of' if math.isinf(trials) else f'only more than {_TOO_MANY:,}'} trials of {own} would"
+    return (
+        f"{start}: no design below finds it in 4 studies of 5; {number} topics with {_each(study.present)} would; "
+        f"{by_trials}."
     )
-    by_trials = (
-        f"about {trials:,.0f} trials of {pluralize(study.present.topics, 'topic')} would, too"
-        if trials < _TOO_MANY
-        else f"no number of trials of {pluralize(study.present.topics, 'topic')} would"
-    )
-    return f"{start}: no design below finds it in 4 studies of 5; {by_topics} would; {by_trials}."
 
 
 def _each(one: Design) -> str:

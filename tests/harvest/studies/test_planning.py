@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from rich.padding import Padding
 
 from harvest.audits.audit import load_audit
 from harvest.cli.main import main
@@ -192,6 +193,13 @@ def test_the_document_has_a_row_for_each_design_and_estimand(audit: str) -> None
     assert rows["like-these", 12, 3]["width"] < rows["like-these", 8, 1]["width"]
 
 
+def test_a_share_that_is_taken_for_points_is_said_and_no_number_of_topics_is_never(audit: str) -> None:
+    study = planned(audit, detect=0.05, topics=(4,), trials=(1,))
+    said = " ".join(str(part.renderable) for part in plan_tables(study) if isinstance(part, Padding))
+    assert "--detect 0.05 is 0.05 points; for 5 points give --detect 5." in said
+    assert "only more than 100,000 topics" in said
+
+
 @pytest.mark.parametrize(
     ("more", "why"),
     [
@@ -202,9 +210,9 @@ def test_the_document_has_a_row_for_each_design_and_estimand(audit: str) -> None
         ({"measure": parse("R")}, "nothing is known of how R varies"),
         ({"stated": {"within": 30.0}}, "--within cannot be stated for %useful S1"),
         ({"stated": {"between": 10.0, "interaction": 20.0}}, "more than lies between the topics"),
-        ({"stated": {"between": 60.0}}, "more than a mean of 0.6 leaves room for"),
+        ({"stated": {"between": 60.0}}, "--between: topics cannot spread by 60 points around a mean of 60%"),
         ({"stated": {"mean": 120.0}}, "mean 120% is not inside the range(?s:.*)more than 0% and less than 100%"),
-        ({"detect": 90}, "no room for a difference"),
+        ({"detect": 90}, "--detect: two systems around a mean of 60% cannot differ by 90 points"),
         ({"topics": (5000,), "trials": (50,)}, "too large to simulate"),
     ],
 )
