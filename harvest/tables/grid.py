@@ -9,10 +9,12 @@ the turns of one trial. Turns that nobody was asked in any conversation have no 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -47,8 +49,8 @@ _STYLES = {
     "·": "dim",
     "?": "magenta",
     "!": "bold red",
-    " ": "",
 }
+_ALIKE = re.compile(r"(\S)(?: *\1)*")  # marks that have one colour, because it shows not on blanks
 
 Column = tuple[str, int]
 """A system and the number of a trial."""
@@ -176,39 +178,55 @@ def _table(
     *,
     last: int,
 ) -> Table:
-    """Of these turns; what is of a whole trial stands under its last turn."""
+    """Of these turns; what is of a whole trial stands under its last turn.
+
+    All trials are one column of it: what Rich does for a cell takes longer than the marks of a row.
+    """
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column(Text(type_name), overflow="fold", min_width=len(MEAN_USEFUL.name), max_width=_LONGEST_ID)
-    tallest = max(heading.count("\n") for heading in columns.values())
-    for heading in columns.values():
-        turn_names = "".join(f"{f'S{turn}':>{_CELL}}" for turn in turns)
-        above = "\n" * (tallest - heading.count("\n"))
-        table.add_column(Text(f"{above}{heading}\n{turn_names}"), no_wrap=True, justify="right")
+    turn_names = _cells_of(f"S{turn}" for turn in turns)
+    headings = [[*heading.splitlines(), turn_names] for heading in columns.values()]
+    widths = [max(map(cell_len, lines)) for lines in headings]
+    tallest = max(map(len, headings))
+    level = zip(*([""] * (tallest - len(lines)) + lines for lines in headings), strict=True)
+    table.add_column(Text("\n".join(_line(lines, widths) for lines in level)), no_wrap=True)
+    cut = slice(turns.start - 1, turns.stop - 1)
     for topic in topics:
         texts = [cells.get(TrialKey(system, topic.id, trial), " " * last) for system, trial in columns]
-        cut = slice(turns.start - 1, turns.stop - 1)
-        table.add_row(Text(printable(topic.id, line=True)), *(_coloured(text[cut]) for text in texts))
+        marks = _line([_cells_of(text[cut]) for text in texts], widths)
+        table.add_row(Text(printable(topic.id, line=True)), _coloured(marks))
     table.add_section()
 
-    def percents(measure: str, *, by_turn: bool) -> list[Text]:
+    def percents(measure: str, *, by_turn: bool) -> Text:
         found = []
         for system, trial in columns:
             wanted = turns if by_turn else (None,)
             values = [summaries.get((measure, system, type_name, trial, turn), float("nan")) for turn in wanted]
-            found.append(Text("".join(f"{_percent(value):>{_CELL}}" for value in values)))
-        return found
+            found.append(_cells_of(map(_percent, values)))
+        return Text(_line(found, widths))
 
-    table.add_row(Text(USEFUL.name), *percents(USEFUL.name, by_turn=True))
+    table.add_row(Text(USEFUL.name), percents(USEFUL.name, by_turn=True))
     if last in turns:
         for one in (MEAN_USEFUL, RECOVERY):
-            table.add_row(Text(one.name), *percents(one.name, by_turn=False))
+            table.add_row(Text(one.name), percents(one.name, by_turn=False))
     return table
 
 
-def _coloured(labels: str) -> Text:
-    text = Text()
-    for label in labels:
-        text.append(f"{label:>{_CELL}}", style=_STYLES[label])
+def _cells_of(texts: Iterable[str]) -> str:
+    """What stands in the columns of turns, one beside the other."""
+    return "".join([f"{text:>{_CELL}}" for text in texts])
+
+
+def _line(texts: Iterable[str], widths: Iterable[int]) -> str:
+    """Texts at the right of columns of these widths."""
+    placed = [" " * (width - cell_len(text)) + text for text, width in zip(texts, widths, strict=True)]
+    return (" " * _BETWEEN).join(placed)
+
+
+def _coloured(line: str) -> Text:
+    text = Text(line)
+    for alike in _ALIKE.finditer(line):
+        text.stylize(_STYLES[alike[1]], *alike.span())
     return text
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import example, given
@@ -91,6 +92,28 @@ def test_turns_that_nobody_was_asked_have_no_column_and_the_one_a_breakdown_took
     assert "not asked" not in legend(material([talk("oo"), talk("oo", trial=2)], 20))
     broken = material([talk("oo", ended=BADLY)], 20)
     assert max(turns_of(printed(broken, 80))) == 3
+
+
+def test_a_mark_stands_under_its_turn_where_another_system_takes_more_turns() -> None:
+    held = material([talk("o"), talk("ox", system="B")], 2)
+    held = replace(held, turns={("A", "T1"): 1, ("B", "T1"): 2})
+    lines = printed(held, 80)
+    turns = next(line for line in lines if "S1" in line)
+    marks = next(line for line in lines if "T1" in line)
+    starts = [found.end() for found in re.finditer(r"S\d", turns)]
+    assert [marks[end - 1 : end] for end in starts] == ["o", " ", "o", "x"]
+
+
+def test_marks_have_their_colours() -> None:
+    console = Console(width=80, file=(file := io.StringIO()), force_terminal=True, color_system="standard")
+    for grid in grids(material([talk("oox"), talk("xo", trial=2)], 3), (), width=80):
+        console.print(grid)
+    coloured = re.findall(r"\x1b\[3([23])m([ox ]+)\x1b", file.getvalue())
+    assert [(colour, marks.split()) for colour, marks in coloured] == [
+        ("2", ["o", "o"]),
+        ("3", ["x", "x"]),
+        ("2", ["o"]),
+    ]
 
 
 def test_a_long_name_of_a_topic_is_folded_too() -> None:
