@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
+
+from msgspec import Struct
 
 from protocols.route import Route
 from recordings.conversation import Conversation, Outcome, SystemTurn, Turn
@@ -13,14 +15,18 @@ from recordings.json_text import Json
 from recordings.typed_lines import AskedLine, Line, RouteLine, TurnLine
 from topics.errors import Place
 
-__all__ = ["Attempt", "AttemptId", "Attempts"]
+__all__ = ["Attempt", "AttemptId", "Attempts", "SpokenTurn"]
 
 AttemptId = tuple[str, int]
 """Identity of a trial, and number of the attempt."""
 
+SpokenTurn = tuple[str, str, str, str | None]
+"""The state of a turn, what was said, the label of the answer ("" for none), and the answer, None for none."""
 
-@dataclass(slots=True)
-class _OpenTurn:
+_KNOWN = 2**13  # spoken turns that are known again
+
+
+class _OpenTurn(Struct):  # which is made in a fifth of the time that a dataclass takes
     state: str
     said: str
     user: str
@@ -39,6 +45,7 @@ class Attempt:
     rows: list[dict[str, Json]] = field(default_factory=list)
     failures: list[Failed] = field(default_factory=list)
     _turns: list[_OpenTurn] = field(default_factory=list)
+    _spoken: tuple[SpokenTurn, ...] | None = None  # in place of `_turns`
     _outcome: Outcome | None = None
     _ended_at: str = ""
 
@@ -57,20 +64,15 @@ class Attempt:
         return self._outcome is not None and self._outcome.valid
 
     @property
-    def spoken(self) -> Iterator[tuple[str, str, str, str | None]]:
-        """Of each turn the state, what was said, the label of the answer ("" for none), and the answer, None for none:
-        in a fraction of the time that `conversation` takes."""
-        for turn in self._turns:
-            reply, label = turn.reply, turn.route.label if turn.route else ""
-            if reply is None:
-                yield turn.state, turn.said, label, None
-            else:
-                yield turn.state, turn.said, label, reply.text if isinstance(reply, TurnLine) else reply.answer.text
+    def spoken(self) -> Iterable[SpokenTurn]:
+        """What was spoken in each turn: in a fraction of the time that `conversation` takes."""
+        return _spoken_in(self._turns) if self._spoken is None else self._spoken
 
     @property
     def last_turn(self) -> Turn | None:
         """The turn that was asked last, as far as it was recorded."""
-        return _recorded(len(self._turns), self._turns[-1]) if self._turns else None
+        turns = self._whole_turns()
+        return _recorded(len(turns), turns[-1]) if turns else None
 
     def take(self, event: Event, place: Place) -> None:
         """Add the next event. Raises RunError, with the place, where it cannot come here."""
@@ -138,11 +140,22 @@ class Attempt:
         """Keep no more than how it ended."""
         self._turns, self.failures = [], []
 
+    def keep_spoken(self, known: dict[SpokenTurn, SpokenTurn]) -> None:
+        """Keep no more of the turns than what was spoken. known: turns that came before, and added to: what is like
+        one of them is in memory once."""
+        self._spoken = tuple([known.setdefault(turn, turn) for turn in _spoken_in(self._turns)])
+        self._turns = []
+
     def interrupt(self) -> None:
         """Remove its end, with the row of it, because what went before may be incomplete."""
         if self.ended:
             self._outcome, self._ended_at = None, ""
             del self.rows[-1:]
+
+    def _whole_turns(self) -> list[_OpenTurn]:
+        if self._spoken is not None:
+            raise ValueError("no more was kept of this attempt than what was spoken")
+        return self._turns
 
     def _turn(self, number: int, what: str, place: Place) -> _OpenTurn:
         if number != len(self._turns) or not self._turns:
@@ -155,12 +168,13 @@ class Attempt:
         return RunError(f"{what} ({whose}, begun at {self.place})", place=place)
 
     def conversation(self) -> Conversation:
+        """The attempt as a value. Raises ValueError where no more was kept than what was spoken."""
         started = self.started
         return Conversation(
             key=started.key,
             trial_id=started.trial_id,
             attempt=started.attempt,
-            turns=tuple(_recorded(number, turn) for number, turn in enumerate(self._turns, 1)),
+            turns=tuple(_recorded(number, turn) for number, turn in enumerate(self._whole_turns(), 1)),
             outcome=self._outcome,
             session=started.session,
             place=started.place,
@@ -169,6 +183,15 @@ class Attempt:
             started_at=started.at,
             ended_at=self._ended_at,
         )
+
+
+def _spoken_in(turns: Iterable[_OpenTurn]) -> Iterator[SpokenTurn]:
+    for turn in turns:
+        reply, label = turn.reply, turn.route.label if turn.route else ""
+        if reply is None:
+            yield turn.state, turn.said, label, None
+        else:
+            yield turn.state, turn.said, label, reply.text if isinstance(reply, TurnLine) else reply.answer.text
 
 
 def _recorded(number: int, turn: _OpenTurn) -> Turn:
@@ -181,11 +204,15 @@ class Attempts:
     """The attempts of a run, as its files are read one after the other.
 
     keep_rows: for copying them. turns_of: systems of which an attempt that has ended keeps its turns; None for all.
+    spoken: of its turns such an attempt keeps what was spoken alone.
     """
 
-    def __init__(self, *, keep_rows: bool = False, turns_of: Container[str] | None = None) -> None:
+    def __init__(
+        self, *, keep_rows: bool = False, turns_of: Container[str] | None = None, spoken: bool = False
+    ) -> None:
         self.found: dict[AttemptId, Attempt] = {}
         self.keep_rows, self._turns_of = keep_rows, turns_of
+        self._spoken: dict[SpokenTurn, SpokenTurn] | None = {} if spoken else None
 
     def begin(self, opening: dict[str, Json], place: Place) -> None:
         """The next events are those of another file. opening: the line it begins with."""
@@ -213,10 +240,19 @@ class Attempts:
             )
         else:
             attempt.take(event, place)
-            if attempt.ended and self._turns_of is not None and attempt.started.key.system not in self._turns_of:
-                attempt.forget_turns()
+            if attempt.ended:
+                self._lighten(attempt)
         if self.keep_rows:
             attempt.rows.append(row)
+
+    def _lighten(self, attempt: Attempt) -> None:
+        """Let go of what need not be kept of an attempt that has ended."""
+        if self._turns_of is not None and attempt.started.key.system not in self._turns_of:
+            attempt.forget_turns()
+        if self._spoken is not None:
+            if len(self._spoken) > _KNOWN:
+                self._spoken.clear()
+            attempt.keep_spoken(self._spoken)
 
     def take_lines(self, rows: list[Line], first: int, worker: str) -> int:
         """Add lines of `worker`'s file, from the number `first` on, as long as they are of turns of one attempt and

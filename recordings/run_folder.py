@@ -95,18 +95,25 @@ def run_around(folder: Path) -> Path | None:
     return next((one for one in (whole, *whole.parents) if os.path.lexists(one / "run.json")), None)
 
 
-def read(path: str | PathLike[str], *, keep_rows: bool = False, turns_of: Container[str] | None = None) -> Run:
+def read(
+    path: str | PathLike[str],
+    *,
+    keep_rows: bool = False,
+    turns_of: Container[str] | None = None,
+    spoken: bool = False,
+) -> Run:
     """Read the run in the folder `path`.
 
     keep_rows: with the lines of every attempt, for copying them. turns_of: to save memory where only outcomes are
-    needed, the systems whose ended attempts keep their turns and failures; None for all.
+    needed, the systems whose ended attempts keep their turns and failures; None for all. spoken: to save time and
+    memory where only `Attempt.spoken` is needed of ended attempts, which cannot become conversations then.
 
     Raises RunError, with file and line, for anything but a torn last line: garbage, turns out of order, events of
     an attempt that was not started, an unknown version.
     """
     folder = Path(path)
     header = read_header(folder)
-    attempts, damage = _Whole(folder, keep_rows, turns_of), []
+    attempts, damage = _Whole(folder, keep_rows=keep_rows, turns_of=turns_of, spoken=spoken), []
     for file in event_files(folder):
         damage += read_events(file, attempts)
     return Run(folder, header, tuple(order_attempts(attempts.found.values(), header)), tuple(damage))
@@ -115,8 +122,8 @@ def read(path: str | PathLike[str], *, keep_rows: bool = False, turns_of: Contai
 class _Whole(Attempts):
     """Takes every line, or refuses the run and says how to save the rest of it."""
 
-    def __init__(self, run: Path, keep_rows: bool, turns_of: Container[str] | None) -> None:
-        super().__init__(keep_rows=keep_rows, turns_of=turns_of)
+    def __init__(self, run: Path, *, keep_rows: bool, turns_of: Container[str] | None, spoken: bool) -> None:
+        super().__init__(keep_rows=keep_rows, turns_of=turns_of, spoken=spoken)
         self._run = run
 
     def refuse(self, fault: RunError, row: dict[str, Json] | None) -> None:
@@ -170,13 +177,13 @@ def read_events(file: Path, attempts: Attempts) -> list[str]:
     """
     reading = _Reading(file.name.removeprefix("trials-").removesuffix(".jsonl"), attempts)
     name, first = str(file), True
-    for number, data in blocks_of(file, file.parent):
+    for number, ends, data in blocks_of(file, file.parent):
         block = data
         if first:
             opening, end, block = data.partition(b"\n")
             reading.take(opening, Place(name, number), ended=bool(end), begins=True)
-            first, number = False, number + 1
-        rows = None if attempts.keep_rows else decode_lines(block)
+            first, number, ends = False, number + 1, ends - 1
+        rows = None if attempts.keep_rows else decode_lines(block, ends)
         if rows is None:
             *lines, rest = block.split(b"\n")
             for at, line in enumerate(lines, number):

@@ -15,7 +15,7 @@ from rich.text import Text
 from harvest.cli.number import NumberRange
 from harvest.cli.setting_options import setting_option
 from harvest.cli.study_output import check_output, figure_option, write_figures
-from harvest.studies.folded_trees import fold_trees
+from harvest.studies.folded_trees import fold_trees, folds_spoken
 from harvest.studies.scorecard import gather_material
 from harvest.studies.side_by_side import run_names
 from harvest.studies.sources import sources
@@ -119,7 +119,7 @@ def command(
     for option, value in (("--judges", judges), ("--judgments", folding), ("--nuggets", nuggets)):
         if value is not None and (term is None or "judgments" not in find(term.name).needs):
             raise InputError(f"{option} is for SWAN", advice="ask for it: --score SWAN")
-    recorded = read(run)
+    recorded = read(run, spoken=term is None and folds_spoken(merge))
     trees, left = fold_trees(recorded, system=system, topic=topic, merge=merge)
     for sentence in (*recorded.damage, *left):
         click.echo(f"note: {printable(sentence, line=True)}", err=True)

@@ -9,18 +9,24 @@ from harvest.studies.merge_keys import merging_named
 from recordings.attempts import Attempt
 from recordings.conversation import Conversation, TrialKey
 from recordings.run_folder import Run
-from recordings.trees.builder import TreeBuilder
+from recordings.trees.builder import SPOKEN, TreeBuilder
 from recordings.trees.tree import ConversationTree
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 
-__all__ = ["fold_trees"]
+__all__ = ["fold_trees", "folds_spoken"]
+
+
+def folds_spoken(merge: str | None) -> bool:
+    """Whether `fold_trees` by these keys looks at nothing but what was spoken, for which a run is read in less time.
+    merge: as there. Raises InputError for keys that there are not."""
+    return merge is None or merging_named(merge) in SPOKEN
 
 
 def fold_trees(
     run: Run, *, system: str | None = None, topic: str | None = None, merge: str | None = None
 ) -> tuple[list[ConversationTree], list[str]]:
-    """The trees of a run, and sentences about what has none.
+    """The trees of a run, and sentences about what has none. run: may hold what was spoken alone, if `folds_spoken`.
 
     merge: as `harvest.studies.merge_keys` has it; None: `exact` where one topic is asked for or recorded, or no reply
     has a label, else `label`.

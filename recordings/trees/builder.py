@@ -7,7 +7,7 @@ merged          the tree of all the trials that several trees were made of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +16,10 @@ from recordings.attempts import Attempt
 from recordings.conversation import Conversation, Outcome
 from recordings.trees.assembly import Raw, assemble
 from recordings.trees.growth import Growth
-from recordings.trees.keys import EXACT, LABEL, Merging
+from recordings.trees.keys import EXACT, LABEL, Merging, exact_form
 from recordings.trees.tree import ConversationTree, DeclaredKey, FoldedTrial, Scope, Symbol
 
-__all__ = ["PathTurn", "TreeBuilder", "fold", "merge_trees", "path_of"]
+__all__ = ["SPOKEN", "PathTurn", "TreeBuilder", "fold", "merge_trees", "path_of"]
 
 PathTurn = tuple[str, str, str | None]
 """Speaker, key, and the text as recorded (None where it is not kept)."""
@@ -43,6 +43,18 @@ def _labelled(attempt: Attempt) -> Iterator[PathTurn]:
             yield "system", label or "?", answer
 
 
+def _worded(attempt: Attempt) -> Iterator[PathTurn]:
+    """`path_of` by `EXACT`."""
+    for _, said, _, answer in attempt.spoken:
+        yield "user", exact_form(said), said
+        if answer is not None:
+            yield "system", exact_form(answer), answer
+
+
+SPOKEN: Mapping[Merging, Callable[[Attempt], Iterator[PathTurn]]] = {LABEL: _labelled, EXACT: _worded}
+"""The paths of attempts by the keys that look at nothing but what was spoken (`Attempt.spoken`)."""
+
+
 class TreeBuilder:
     """Folds conversations into one tree, one after the other.
 
@@ -60,10 +72,11 @@ class TreeBuilder:
         return self.add_trial(trial, outcome, lambda: path_of(conversation, self.merging))
 
     def add_attempt(self, attempt: Attempt) -> bool:
-        """Fold an attempt in, as `add` does its conversation; by label in a fraction of the time."""
+        """Fold an attempt in, as `add` does its conversation; by the keys in `SPOKEN` in a fraction of the time."""
         trial = FoldedTrial(attempt.started.key, attempt.started.attempt)
-        if self.merging is LABEL:
-            return self.add_trial(trial, attempt.outcome, lambda: _labelled(attempt))
+        path = SPOKEN.get(self.merging)
+        if path is not None:
+            return self.add_trial(trial, attempt.outcome, lambda: path(attempt))
         return self.add_trial(trial, attempt.outcome, lambda: path_of(attempt.conversation(), self.merging))
 
     def add_trial(self, trial: FoldedTrial, outcome: Outcome | None, path: Callable[[], Iterable[PathTurn]]) -> bool:

@@ -204,7 +204,7 @@ def tree_figures(folder: Path, count: int) -> list[Bounded]:
 
 def folded(run: Path) -> dict[str, float]:
     began = time.process_time()
-    trees, _ = fold_trees(read(run), merge="label")
+    trees, _ = fold_trees(read(run, spoken=True), merge="label")
     spent = time.process_time() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
     return {"n": trees[0].n, "cpu": spent, "peak": peak}

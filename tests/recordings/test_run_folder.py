@@ -203,6 +203,22 @@ async def test_a_run_can_be_read_while_it_is_written(tmp_path: Path) -> None:
         assert len(read(tmp_path / "run").finished) == 1
 
 
+async def test_where_only_what_was_spoken_is_kept_it_is_the_same_and_nothing_else_is_made_up(tmp_path: Path) -> None:
+    async with RunWriter.create(tmp_path / "run", header()) as writer:
+        await play(writer, 1)
+        await play(writer, 2, "Another answer.")
+        await writer.append(started(3), Asked(started(3).trial_id, 1, 1, "ask", "Films?"))  # interrupted
+    whole, spoken = read(tmp_path / "run").attempts, read(tmp_path / "run", spoken=True).attempts
+    assert [tuple(one.spoken) for one in spoken] == [tuple(one.spoken) for one in whole]
+    assert [(one.started, one.outcome) for one in spoken] == [(one.started, one.outcome) for one in whole]
+    for one in spoken[:2]:
+        with pytest.raises(ValueError, match="no more was kept"):
+            one.conversation()
+        with pytest.raises(ValueError, match="no more was kept"):
+            _ = one.last_turn
+    assert spoken[2].conversation() == whole[2].conversation()
+
+
 def test_the_events_of_this_test_are_all_there_are() -> None:
     """A new kind of event needs its rules of order tested above."""
     from recordings import event_lines

@@ -101,7 +101,7 @@ def test_a_damaged_byte_under_an_unknown_key_is_left_to_the_other_reading() -> N
 
 
 def test_many_lines_are_read_as_each_of_them_is() -> None:
-    rows = decode_lines(b"".join(line(encode(event)) for event in EVENTS))
+    rows = decode_lines(b"".join(line(encode(event)) for event in EVENTS), len(EVENTS))
     assert rows is not None
     assert tuple(map(event_of, rows)) == EVENTS
 
@@ -109,4 +109,4 @@ def test_many_lines_are_read_as_each_of_them_is() -> None:
 @given(st.sampled_from([b"", b"{}", b"\xff", b'{"event":"later"}', line(encode(EVENTS[1])).replace(b"ask", b"\xff")]))
 def test_where_one_line_is_odd_none_of_them_is_taken(odd: bytes) -> None:
     whole = line(encode(EVENTS[1]))
-    assert decode_lines(whole + odd.rstrip(b"\n") + b"\n" + whole) is None
+    assert decode_lines(whole + odd.rstrip(b"\n") + b"\n" + whole, 3) is None

@@ -10,7 +10,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harvest.studies.folded_trees import fold_trees
+from harvest.studies.folded_trees import fold_trees, folds_spoken
+from harvest.studies.merge_keys import merging_named
 from harvest.studies.scorecard import Material, gather_material
 from harvest.studies.tree_scores import tree_scores, trial_scores, trial_values
 from harvest.tables.tree_figures import tree_figures
@@ -18,6 +19,7 @@ from harvest.tables.tree_words import legend
 from recordings.conversation import TrialKey
 from recordings.judgments import Target
 from recordings.run_folder import Run, read
+from recordings.trees.builder import TreeBuilder
 from scoring.notation import parse
 from tests.scoring.swan.test_judged import layer
 from tests.support.command_line import harvest
@@ -44,6 +46,31 @@ def material(run: Run) -> Material:
 def values(material: Material) -> Mapping[TrialKey, float]:
     """Of R."""
     return trial_values(material, parse("R"))
+
+
+@pytest.mark.parametrize(("merge", "topic"), [("label", None), (None, None), (" exact", "M001"), (None, "M001")])
+def test_what_was_spoken_is_enough_for_trees_by_label_and_by_words(
+    run: Run, merge: str | None, topic: str | None
+) -> None:
+    assert folds_spoken(merge)
+    trees, left = fold_trees(run, topic=topic, merge=merge)
+    spoken = read(run.path, spoken=True)
+    assert fold_trees(spoken, topic=topic, merge=merge) == (trees, left)
+    assert len(trees) == 2
+    assert sum(tree.n for tree in trees) == sum(one.key.topic == (topic or one.key.topic) for one in run.finished)
+    by_values = [TreeBuilder(merging_named(tree.merge), protocol=tree.scope.protocols[0]) for tree in trees]
+    for tree, builder in zip(trees, by_values, strict=True):
+        for one in run.finished:
+            if (one.key.system, one.key.topic) == (tree.scope.systems[0], topic or one.key.topic):
+                builder.add(one)
+    assert [builder.tree() for builder in by_values] == trees
+
+
+@pytest.mark.parametrize("merge", ["act", "entities", "user=state,system=exact"])
+def test_other_keys_look_at_whole_turns(run: Run, merge: str) -> None:
+    assert not folds_spoken(merge)
+    with pytest.raises(ValueError, match="no more was kept"):
+        fold_trees(read(run.path, spoken=True), merge=merge)
 
 
 def test_a_branch_is_worth_the_mean_of_the_trials_that_take_it(run: Run, values: Mapping[TrialKey, float]) -> None:
