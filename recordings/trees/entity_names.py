@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
+from topics.late_pattern import late_pattern
 from topics.links import KINDS, canonical_url, find_urls, links_in
 
 __all__ = ["entity_names"]
 
 _LONGEST = 20_000  # characters of an answer that are looked through
-_LISTED = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
+_LISTED = late_pattern(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 _ROUND = " \t,;:|–—-([*_`\"'"
 
 

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from scoring.swan.acts import Found, act, plain
 from scoring.swan.openings import opening
 from scoring.swan.sentences import Sentence
+from topics.late_pattern import late_pattern
 
 __all__ = ["pieces"]
 
@@ -26,7 +27,7 @@ _VERB = (
     r"|seems|apologi[sz]e|hope))\b"
 )
 _GAP = r"(?:,\s+|(?<![\s,])\s+)"  # begins where white space begins, so that long runs of it take linear time
-_JOINT = re.compile(
+_JOINT = late_pattern(
     r"(?<!\s)\s*;\s+"
     rf"|{_GAP}(?:because|although|though|whereas|but|while)\s+(?=(?:{_SUBJECT}\b|(?:the|my|your|our|their|its)\s+\w))"
     rf"|{_GAP}(?:as|since)\s+(?={_SUBJECT}{_VERB})"
@@ -34,12 +35,12 @@ _JOINT = re.compile(
     rf"|{_GAP}(?:and|so)\s+(?={_SUBJECT}{_VERB})",
     re.IGNORECASE,
 )
-_SPLICE = re.compile(rf",\s+(?={_SUBJECT}{_VERB})", re.IGNORECASE)
-_BEGINS = re.compile(_SUBJECT + r"\b", re.IGNORECASE)
-_AS = re.compile(r"\bas\s+\w", re.IGNORECASE)
-_JOINING = re.compile(r"[\s,;:!.…–—-]*(?:\b(?:but|and|so|because)\b\s+)?", re.IGNORECASE)
+_SPLICE = late_pattern(rf",\s+(?={_SUBJECT}{_VERB})", re.IGNORECASE)
+_BEGINS = late_pattern(_SUBJECT + r"\b", re.IGNORECASE)
+_AS = late_pattern(r"\bas\s+\w", re.IGNORECASE)
+_JOINING = late_pattern(r"[\s,;:!.…–—-]*(?:\b(?:but|and|so|because)\b\s+)?", re.IGNORECASE)
 _MOST_OPENINGS = 4
-_TWO_WORDS = re.compile(r"\s*\S+\s+\S")
+_TWO_WORDS = late_pattern(r"\s*\S+\s+\S")
 
 
 def pieces(

@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 
 from scoring.swan.acts import Found
+from topics.late_pattern import late_pattern
 
 __all__ = ["opening"]
 
 
 def _whole(*patterns: str) -> re.Pattern[str]:
     """One of the patterns, up to the end of a word."""
-    return re.compile(rf"(?:{'|'.join(f'(?:{pattern})' for pattern in patterns)})(?![\w'])", re.IGNORECASE)
+    return late_pattern(rf"(?:{'|'.join(f'(?:{pattern})' for pattern in patterns)})(?![\w'])", re.IGNORECASE)
 
 
 _PRAISE = (
@@ -111,10 +112,10 @@ _OPENINGS = (
     ),
     ("MAYBE", _whole(r"maybe|perhaps|possibly|could\s+be|it\s+depends|I\s+guess(?:\s+so)?|sort\s+of|kind\s+of")),
 )
-_FOLLOWS = re.compile(r"\s*(?:[,.;:!…–—-]+(?=\s|$|[A-Z\"])|$)|\s*(?=[)(]|[:;]-?[)(DP])")
-_FOLLOWS_BUT = re.compile(r"\s+(?=(?:but|and)\b)", re.IGNORECASE)
+_FOLLOWS = late_pattern(r"\s*(?:[,.;:!…–—-]+(?=\s|$|[A-Z\"])|$)|\s*(?=[)(]|[:;]-?[)(DP])")
+_FOLLOWS_BUT = late_pattern(r"\s+(?=(?:but|and)\b)", re.IGNORECASE)
 _BEFORE_BUT = {"APOLOGY", "YES", "NO", "AGREEMENT", "THANKING"}
-_ADDRESS = re.compile(r",?\s+[A-Z][\w'-]+(?=\s*[,.!?])")  # Hello, Anna.
+_ADDRESS = late_pattern(r",?\s+[A-Z][\w'-]+(?=\s*[,.!?])")  # Hello, Anna.
 
 
 def opening(text: str, *, answering: bool = False) -> Found | None:

@@ -14,34 +14,35 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from topics.late_pattern import late_pattern
 from topics.links import find_urls
 
 __all__ = ["Sentence", "sentences"]
 
 Shape = Literal["prose", "item", "heading", "row", "code"]
 
-_LINE = re.compile(r"([^\n\r\u2028\u2029]*)(?:\r\n|[\n\r\u2028\u2029]|\Z)")
-_FENCE = re.compile(r"[ \t>]{0,12}(`{3,}|~{3,})")
-_ITEM = re.compile(r"[ \t>]{0,99}(?:[-*+•‣▪●○–][ \t]|\(?[0-9]{1,3}[.):](?=[ \t])|\[[0-9]{1,3}\][ \t:])[ \t]{0,99}")
-_HEADING = re.compile(r"[ \t>]{0,12}#{1,6}[ \t]{1,12}")
-_ROW = re.compile(r"[ \t]{0,12}\|")
-_QUOTE = re.compile(r"[ \t]{0,12}>[ \t>]{0,12}")
-_NO_WORDS = re.compile(r"[\s|:*_=+~#>-]*")
-_ENDS = re.compile(
+_LINE = late_pattern(r"([^\n\r\u2028\u2029]*)(?:\r\n|[\n\r\u2028\u2029]|\Z)")
+_FENCE = late_pattern(r"[ \t>]{0,12}(`{3,}|~{3,})")
+_ITEM = late_pattern(r"[ \t>]{0,99}(?:[-*+•‣▪●○–][ \t]|\(?[0-9]{1,3}[.):](?=[ \t])|\[[0-9]{1,3}\][ \t:])[ \t]{0,99}")
+_HEADING = late_pattern(r"[ \t>]{0,12}#{1,6}[ \t]{1,12}")
+_ROW = late_pattern(r"[ \t]{0,12}\|")
+_QUOTE = late_pattern(r"[ \t]{0,12}>[ \t>]{0,12}")
+_NO_WORDS = late_pattern(r"[\s|:*_=+~#>-]*")
+_ENDS = late_pattern(
     r"(?<![.!?…])[.!?…]++[\"'”’»)\]*_]{0,4}(?=\s)|[。！？｡]+[」』”’）)】]{0,4}"
     r"|(?<=\s)[:;]-?[()DP](?=\s)|(?<![!?])[!?]++(?=[A-Z][a-z])|(?<=\s)\.(?=[A-Z])"  # emoticons, and spaces left out
 )
-_INLINE = re.compile(r"`[^`\n]+`|!?\[[^\[\]\n]{0,999}\]\([^()\s]{0,999}\)")
-_TOKEN = re.compile(r"[^\s(\[\"'“‘]*\Z")
-_DOTTED = re.compile(r"(?:[A-Za-z]\.)+[A-Za-z]")
+_INLINE = late_pattern(r"`[^`\n]+`|!?\[[^\[\]\n]{0,999}\]\([^()\s]{0,999}\)")
+_TOKEN = late_pattern(r"[^\s(\[\"'“‘]*\Z")
+_DOTTED = late_pattern(r"(?:[A-Za-z]\.)+[A-Za-z]")
 _TERMINAL = ".!?…:;。！？"
 
 # A full stop after these is part of the word. The second set may end a sentence too, where a new one plainly begins.
-_INSIDE = re.compile(
+_INSIDE = late_pattern(
     r"(?:mr|mrs|ms|dr|prof|st|vs|fig|eq|vol|pp|al|gen|sen|gov|capt|lt|sgt|rev|hon|mt|approx|dept|e\.g|i\.e|cf|viz|ca|eds?)"
 )
-_EITHER = re.compile(r"(?:etc|inc|ltd|co|corp|jr|sr|a\.m|p\.m|u\.s|u\.k|u\.n|ph\.d|b\.a|m\.a|b\.c|a\.d)")
-_STARTS = re.compile(
+_EITHER = late_pattern(r"(?:etc|inc|ltd|co|corp|jr|sr|a\.m|p\.m|u\.s|u\.k|u\.n|ph\.d|b\.a|m\.a|b\.c|a\.d)")
+_STARTS = late_pattern(
     r"(?:The|It|He|She|They|We|You|I|This|That|These|Those|There|In|On|At|But|And|However|If|What|How|Do|Is|Are)\b"
 )
 

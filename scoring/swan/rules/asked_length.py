@@ -12,6 +12,7 @@ from scoring.swan.rules.own_words import own_words
 from scoring.swan.rules.rule import Sight, Verdict
 from scoring.swan.sentences import sentences
 from scoring.words import word_count
+from topics.late_pattern import late_pattern
 
 __all__ = ["AskedLength", "Limit", "asked_limit"]
 
@@ -24,32 +25,32 @@ _WITHIN = (
     r"(?:(?:in|within|under|below|at\s+most|up\s+to|max(?:imum)?(?:\s+of)?|(?:no|not)\s+(?:more|longer)\s+than"
     r"|fewer\s+than|less\s+than|only|just|with|using)\s+){1,3}"
 )
-_LIMIT = re.compile(
+_LIMIT = late_pattern(
     rf"\b{_WITHIN}{_NUMBER}\s+(?P<unit>words?|sentences?)\b"
     r"|(?:^|[.!?;:,]\s*)(?P<alone>one\s+word|one\s+sentence)\b(?:\s*(?:,\s*please|please|only|answers?))?",
     re.IGNORECASE,
 )
-_LONG = re.compile(
+_LONG = late_pattern(
     r"\b(?:write|compose|draft|tell|give)\b[^.!?\n]{0,40}?\b(?:of|with|in|about|around|at\s+least)\s+"
     r"(?:(?:about|around|roughly|at\s+least)\s+)?(?P<number>[1-9][0-9]{1,4})\s+words\b",
     re.IGNORECASE,
 )
-_YES_NO = re.compile(
+_YES_NO = late_pattern(
     r"(?:^|[.!?]\s*)(?:answer|reply|respond|say)?\s*(?:with\s+)?(?:just\s+|only\s+)?(?:yes\s+or\s+no|yes/no)"
     r"(?:\s+only)?\s*(?=[.!?:]|$)",
     re.IGNORECASE,
 )
-_BARE = re.compile(
+_BARE = late_pattern(
     r"\b(?:just|only)\s+(?:give\s+me\s+|say\s+|tell\s+me\s+)?the\s+(?:number|name|year|date|city|country|answer|title)\b"
     r"|\bwith\s+the\s+(?:number|name|year|date|city|country|title)\s+only\b",
     re.IGNORECASE,
 )
-_BRIEF = re.compile(
+_BRIEF = late_pattern(
     r"(?:^|[.!?,;]\s*)(?:briefly|in\s+brief|in\s+short|be\s+brief|keep\s+it\s+(?:short|brief)|short\s+answer)\b"
     r"|\b(?:a\s+short|a\s+brief)\s+(?:answer|reply|summary)\b|\bbriefly\s*[.?!]?\s*$",
     re.IGNORECASE,
 )
-_NEGATED = re.compile(r"\b(?:don't|do\s+not|never|not|without|if)\b[^.!?\n]{0,40}\Z", re.IGNORECASE)
+_NEGATED = late_pattern(r"\b(?:don't|do\s+not|never|not|without|if)\b[^.!?\n]{0,40}\Z", re.IGNORECASE)
 _BRIEF_WORDS = 60
 _BARE_WORDS = 4
 _OVER = 1.2  # a text of about so many words may be a fifth longer

@@ -12,13 +12,14 @@ from scoring.swan.rules.comparing import Claims
 from scoring.swan.rules.normal_form import Form, claim_form, content_words
 from scoring.swan.rules.own_words import own_words
 from scoring.swan.rules.rule import Sight, Verdict
+from topics.late_pattern import late_pattern
 
 __all__ = ["Contradiction"]
 
-_REASON = re.compile(r"\b(?:as|because|since)\s+(?=(?:the|it|this|that|there|he|she|they)\b)", re.IGNORECASE)
-_LISTED = re.compile(r"^(?P<of>.{6,120}?)\s+(?:are|were|include)\s+(?P<list>[^.!?]{3,300})[.!?]?$", re.IGNORECASE)
-_BETWEEN = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+", re.IGNORECASE)
-_YES_NO = re.compile(r"^\W*(yes|no|yeah|nope)\b", re.IGNORECASE)
+_REASON = late_pattern(r"\b(?:as|because|since)\s+(?=(?:the|it|this|that|there|he|she|they)\b)", re.IGNORECASE)
+_LISTED = late_pattern(r"^(?P<of>.{6,120}?)\s+(?:are|were|include)\s+(?P<list>[^.!?]{3,300})[.!?]?$", re.IGNORECASE)
+_BETWEEN = late_pattern(r"\s*,\s*(?:and\s+)?|\s+and\s+", re.IGNORECASE)
+_YES_NO = late_pattern(r"^\W*(yes|no|yeah|nope)\b", re.IGNORECASE)
 _LONGEST = 400  # characters of a claim that is compared
 _LEAST = 3  # words of a predicate
 

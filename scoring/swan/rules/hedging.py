@@ -14,10 +14,11 @@ from scoring.swan.item import Item
 from scoring.swan.rules.own_words import own_words
 from scoring.swan.rules.rule import Sight, Verdict
 from scoring.swan.sentences import sentences
+from topics.late_pattern import late_pattern
 
 __all__ = ["Hedging", "hedges"]
 
-_HEDGE = re.compile(
+_HEDGE = late_pattern(
     r"\b(?:may(?!\s+(?:enter|use|go|leave|ask|take|bring|sit)\b)|might|could\s+(?:be|have|well)|perhaps|maybe|possibly"
     r"|probably|presumably|likely|apparently|allegedly|reportedly|supposedly|seem(?:s|ed)?|appear(?:s|ed)?\s+to"
     r"|I\s+(?:think|believe|guess|suppose|assume|suspect)|as\s+far\s+as\s+I\s+know|to\s+my\s+knowledge"
@@ -28,7 +29,7 @@ _HEDGE = re.compile(
     r"|somewhat|tends?\s+to|suggests?|if\s+I\s+(?:recall|remember))\b",
     re.IGNORECASE,
 )
-_NOT_A_HEDGE = re.compile(
+_NOT_A_HEDGE = late_pattern(
     r"\b(?:in|on|of|since|until|by|early|late|mid)[\s-]+May\b|\bMay\s+[0-9]|(?<=[a-z]\s)May\b|(?<=[.!?]\s)May\s+(?=[A-Z])"
     r"|\b(?:the|its|his|her|their|our)\s+might\b|\b(?:the|a|an|this|that|most)\s+likely\s+\w+|\bLikely\s+(?=[A-Z])"
     r"|\b(?:not|never|n't|no)\s+(?:possible|possibly|perhaps|maybe|probably|likely)\b"

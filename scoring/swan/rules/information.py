@@ -16,14 +16,15 @@ from scoring.swan.rules.comparing import Claims
 from scoring.swan.rules.normal_form import Form, Value, claim_form
 from scoring.swan.rules.own_words import own_words
 from scoring.swan.rules.rule import Sight
+from topics.late_pattern import late_pattern
 
 __all__ = ["Information", "agreement", "alike", "mean_alike"]
 
 _ENDS = frozenset({"REJECT", "HEDGE", "APOLOGY"})
 _COURTESY = frozenset({"CONVENTIONAL-OPENING", "CONVENTIONAL-CLOSING", "THANKING", "ACKNOWLEDGE"})
-_NAME = re.compile(r"(?<![\w'])[A-ZÀ-ÖØ-Þ][\w'’-]*[^\W\d_][\w-]*")
+_NAME = late_pattern(r"(?<![\w'])[A-ZÀ-ÖØ-Þ][\w'’-]*[^\W\d_][\w-]*")
 _NO_NAMES = frozenset({"I", "I'm", "I'd", "I've", "I'll"})
-_GAP = re.compile(r"\s+")
+_GAP = late_pattern(r"\s+")
 _MOST = 400  # values of a conversation that are compared with those of another
 
 

@@ -10,6 +10,7 @@ from typing import ClassVar, Literal
 from scoring.swan.nugget import Nugget
 from scoring.swan.rules.own_words import own_words
 from scoring.swan.rules.rule import Sight, Verdict
+from topics.late_pattern import late_pattern
 
 __all__ = ["Invitation"]
 
@@ -29,7 +30,7 @@ _BARE = frozenset({"ACKNOWLEDGE", "AGREEMENT", "OTHER", "APPRECIATION"})
 _FEW = 3
 """Words of a turn that says nothing of its own."""
 
-_CANNOT = re.compile(
+_CANNOT = late_pattern(
     r"\W*(?:(?:sorry|unfortunately|i'm\s+afraid|i\s+am\s+afraid|as\s+an\s+ai(?:\s+language\s+model)?|but)\W+)*"
     r"(?:(?:i|we)\s+(?:also\s+|really\s+|simply\s+|just\s+)?(?:cannot|can't|can\s+not|could\s+not|couldn't)"
     r"|(?:i|we)(?:'m|\s+am|'re|\s+are)\s+(?:unable|not\s+(?:able|allowed|sure))"
@@ -39,19 +40,19 @@ _CANNOT = re.compile(
     re.IGNORECASE,
 )
 """A sentence that says what the system cannot do, know or tell, and nothing else."""
-_CANNOT_ELSEWHERE = re.compile(
+_CANNOT_ELSEWHERE = late_pattern(
     r"\W*(?:(?:leider|désolé|lo\s+siento|es\s+tut\s+mir\s+leid)\W+)?"
     r"(?:(?:(?:das|dazu|dabei)\s+(?:weiß|kann|habe|darf)\s+ich|ich\s+(?:weiß|kann|habe|darf))\b[^.:;?!]{0,80}"
     r"\b(?:nicht|nichts|keine?)|je\s+(?:ne\s+\w+|n'ai)\s+(?:pas|rien|aucune?)|no\s+(?:lo\s+)?(?:sé|puedo|tengo))"
     r"\b[^.:;?!]*[.!]*\s*",
     re.IGNORECASE,
 )
-_MORE_THAN = re.compile(r"\b(?:better|simpler|easier|more|less|nicer|safer|\w{3,}er\s+than)\b", re.IGNORECASE)
+_MORE_THAN = late_pattern(r"\b(?:better|simpler|easier|more|less|nicer|safer|\w{3,}er\s+than)\b", re.IGNORECASE)
 """“No idea could be simpler” is praise of an idea, not a dead end."""
-_ON = re.compile(
+_ON = late_pattern(
     r"\b(?:tell|send|show|give|ask|write)\s+me\b|\blet\s+me\s+know\b|\b(?:just|feel\s+free\s+to)\s+ask\b", re.IGNORECASE
 )
-_REPORTED = re.compile(
+_REPORTED = late_pattern(
     r"\b(?:says?|said|asks?|asked|reads?|goes|answers?|answered|replies|replied|writes?)\b[^.?!\n]{0,20}:\s",
     re.IGNORECASE,
 )

@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 
 from scoring.swan.rules.own_words import own_words
+from topics.late_pattern import late_pattern
 
 __all__ = ["Form", "Value", "claim_form", "content_words", "values_in"]
 
@@ -32,7 +33,7 @@ _UNITS = {
     "grams": ("g", 1.0), "g": ("g", 1.0), "million": ("", 1e6), "thousand": ("", 1e3), "billion": ("", 1e9),
     "percent": ("%", 1.0), "%": ("%", 1.0),
 }  # fmt: skip
-_TOKEN = re.compile(
+_TOKEN = late_pattern(
     rf"(?P<iso>\b\d{{4}}-\d\d-\d\d\b)"
     rf"|(?P<day>\b\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<month>{_MONTH})\b\.?(?:,?\s+(?P<year>\d{{4}}))?"
     rf"|\b(?P<month2>{_MONTH})\s+(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s+(?P<year2>\d{{4}}))?"
@@ -45,7 +46,7 @@ _TOKEN = re.compile(
 )
 _NOT = frozenset({"not", "never", "cannot", "no", "n't"})
 _ROUND = frozenset({"about", "around", "roughly", "approximately", "nearly", "almost", "over", "some", "circa"})
-_LEAD = re.compile(
+_LEAD = late_pattern(
     r"^\W*(?:(?:as\s+I\s+(?:said|mentioned)|yes|no|well|indeed|actually|in\s+fact|again|sorry|so|and|but|you\s+are\s+right"
     r"|you're\s+right|correct|right|that\s+is)\b[\s,.:;!-]*)+",
     re.IGNORECASE,
@@ -59,7 +60,7 @@ _VERBS = frozenset(
         "begins starts ends contains includes",
     )
 )
-_SHADED = re.compile(
+_SHADED = late_pattern(
     r"\b(?:if|would|could|might|(?-i:may)|perhaps|maybe|suppose|say|says|said|claims?|believes?|think|thinks|according|heard"
     r"|used\s+to|unless)\b",
     re.IGNORECASE,

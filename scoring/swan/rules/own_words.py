@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from topics.late_pattern import late_pattern
+
 __all__ = ["own_words"]
 
 _STRAIGHT = str.maketrans({"’": "'", "‘": "'", "\u00a0": " ", "\u202f": " "})
@@ -12,8 +14,8 @@ _FOREIGN = (
     r"|\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|„[^“”\n]{1,400}[“”]|«[^»\n]{1,400}»|(?<!\w)'[^'\n]{2,200}'(?!\w)"
     r"|^[ \t]{0,3}>[^\n]*"
 )
-_WITH_ADDRESSES = re.compile(_FOREIGN, re.DOTALL | re.MULTILINE)
-_WITHOUT = re.compile(rf"https?://\S+|{_FOREIGN}", re.DOTALL | re.MULTILINE)
+_WITH_ADDRESSES = late_pattern(_FOREIGN, re.DOTALL | re.MULTILINE)
+_WITHOUT = late_pattern(rf"https?://\S+|{_FOREIGN}", re.DOTALL | re.MULTILINE)
 
 
 def own_words(text: str, *, addresses: bool = False) -> str:

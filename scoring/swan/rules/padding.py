@@ -11,10 +11,11 @@ from protocols.rules.repetition import same_text
 from scoring.swan.nugget import Nugget
 from scoring.swan.rules.rule import Sight, Verdict
 from scoring.words import word_count
+from topics.late_pattern import late_pattern
 
 __all__ = ["Padding"]
 
-_PLEASANTRY = re.compile(
+_PLEASANTRY = late_pattern(
     r"^(?:that(?:'s|\s+is)\s+(?:an?\s+)?(?:\w+\s+)?(?:wonderful|great|good|excellent|interesting|fantastic)\s+question"
     r"|(?:what\s+an?\s+)?(?:great|good|excellent|wonderful|interesting)\s+question"
     r"|thank\s+you\s+(?:so\s+much\s+)?for\s+(?:asking|your\s+question|reaching)"

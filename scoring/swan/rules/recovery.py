@@ -12,6 +12,7 @@ from protocols.labels import NOT_USEFUL, USEFUL
 from recordings.conversation import Turn
 from scoring.swan.rules.own_words import own_words
 from scoring.swan.rules.rule import Sight, Verdict
+from topics.late_pattern import late_pattern
 
 __all__ = ["Recovery", "is_dissatisfied"]
 
@@ -20,7 +21,7 @@ _BAD = (
     r"|rubbish|off\s+topic|irrelevant)"
 )
 _YOURS = r"(?:your|the|this|that|these)\s+(?:last\s+)?(?:answers?|repl(?:y|ies)|responses?|results?|list)"
-_DISSATISFIED = re.compile(
+_DISSATISFIED = late_pattern(
     rf"\b(?:(?:that|this|it)(?:'s|s|\s+is|\s+was)?\s+(?:still\s+)?{_BAD}(?!\s+(?:to|good)\b)"
     rf"|(?:is|are)\s+(?:still\s+)?wrong\s*(?:$|\n)|{_YOURS}\s+(?:(?:is|are|was|were)\s+(?:\w+\s+)?{_BAD}|makes?\s+no\s+sense)"
     r"|that(?:'s|\s+is|s)?\s+not\s+(?:right|true|correct)|not\s+what\s+i\s+(?:asked|meant|wanted|said)"
@@ -36,19 +37,19 @@ _DISSATISFIED = re.compile(
     r"|^(?:no,?\s+)?i\s+(?:said|meant|asked\s+(?:for|about)|was\s+asking)\b|\?{3,}",
     re.IGNORECASE | re.MULTILINE,
 )
-_REPAIR = re.compile(
+_REPAIR = late_pattern(
     r"\s*(?:no,?\s+)?(?:[\w'-]+\s+){0,3}[\w'-]+\s*(?:[,.;!]|[–-]\s)\s*not\s+(?:[\w'-]+\s+){0,3}[\w'-]+\s*[.!]*\s*"
     r"|that(?:'s|\s+is)\s+not\s+an?\s+[\w' -]+[.!]?",
     re.IGNORECASE,
 )
 """“Loire, not Paris.”: a user who says again what was meant, and nothing else."""
-_LEAVES = re.compile(
+_LEAVES = late_pattern(
     r"\b(?:i\s+give\s+up|forget\s+it|never\s*mind|i'm\s+done|(?:to|with)\s+a\s+(?:human|person|real\s+person|real\s+human))\b"
     r"|^\s*no\b(?!\s*,?\s*(?:problem|worries|thanks?|thank\s+you|need|more|further)\b)",
     re.IGNORECASE,
 )
 """What a user says who goes on without hope, or contradicts; only where the system asked nothing."""
-_ELSEWHERE = re.compile(
+_ELSEWHERE = late_pattern(
     r"\b(?:das|es)\s+(?:ist|war|stimmt)\s+(?:immer\s+noch\s+|einfach\s+)?(?:nicht|falsch)|nicht\s+(?:das,?\s+)?was\s+ich"
     r"|nicht\s+(?:danach\s+)?gefragt|falsche\s+antwort|(?:das\s+)?(?:bringt|hilft)\s+(?:mir\s+)?nichts?"
     r"|ce\s+n'est\s+pas\s+(?:ce\s+que|juste|vrai|correct)|c'est\s+faux|[çc]a\s+ne\s+sert\s+[àa]\s+rien"
@@ -56,7 +57,7 @@ _ELSEWHERE = re.compile(
     re.IGNORECASE,
 )
 """The same in German, French and Spanish, in a few set phrases."""
-_NAMED = re.compile(
+_NAMED = late_pattern(
     r"\b(?:translate|say|write|spell|type|proofread)\b[^:\n]{0,20}:[^\n]*|\bif\s+i\s+said[^,.?!\n]*", re.IGNORECASE
 )
 

@@ -13,6 +13,7 @@ from scoring.swan.nugget import Span
 from scoring.swan.rules.normal_form import values_in
 from scoring.swan.rules.own_words import own_words
 from scoring.swan.rules.rule import Sight, Verdict
+from topics.late_pattern import late_pattern
 
 __all__ = ["Remembered", "asked_back", "told"]
 
@@ -38,11 +39,11 @@ _ASKED = (
         r"(?:what|who|where)(?:'s|\s+is|\s+are)\s+my\s+(?P<thing>[\w' -]{2,40}?)(?:\s+called|\s+named)?\s*(?=[?.!,]|$)",
     ),
 )
-_TELLS = [(key, re.compile(rf"(?<!\w){pattern}", re.IGNORECASE)) for key, pattern in _TOLD]
-_ASKS = [(key, re.compile(rf"(?<!\w){pattern}", re.IGNORECASE)) for key, pattern in _ASKED]
-_NOT_TOLD = re.compile(r"\b(?:if|suppose|not|never|used\s+to|he|she|they|said)\b[^.!?\n]{0,40}\Z", re.IGNORECASE)
-_NO_VALUE = re.compile(r"^(?:not|no|what|who|never)\b", re.IGNORECASE)
-_AGAIN = re.compile(
+_TELLS = [(key, late_pattern(rf"(?<!\w){pattern}", re.IGNORECASE)) for key, pattern in _TOLD]
+_ASKS = [(key, late_pattern(rf"(?<!\w){pattern}", re.IGNORECASE)) for key, pattern in _ASKED]
+_NOT_TOLD = late_pattern(r"\b(?:if|suppose|not|never|used\s+to|he|she|they|said)\b[^.!?\n]{0,40}\Z", re.IGNORECASE)
+_NO_VALUE = late_pattern(r"^(?:not|no|what|who|never)\b", re.IGNORECASE)
+_AGAIN = late_pattern(
     r"\b(?:repeat|say\s+(?:that|it)\s+again|once\s+more|what\s+did\s+you\s+(?:just\s+)?say|come\s+again)\b",
     re.IGNORECASE,
 )

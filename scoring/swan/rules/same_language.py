@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 
 from scoring.swan.rules.own_words import own_words
 from scoring.swan.rules.rule import Sight, Verdict
+from topics.late_pattern import late_pattern
 
 __all__ = ["LANGUAGES", "SameLanguage", "asked_language", "language_of"]
 
@@ -28,26 +29,26 @@ _COMMON = {
     "Swedish": "och det att är en ett som jag på inte för med den av till kan var hur vad om från har de",
 }
 _SCRIPTS = (
-    ("Japanese", re.compile(r"[\u3040-\u30ff]")),
-    ("Korean", re.compile(r"[\uac00-\ud7af]")),
-    ("Chinese", re.compile(r"[\u4e00-\u9fff]")),
-    ("Russian", re.compile(r"[\u0400-\u04ff]")),
-    ("Greek", re.compile(r"[\u0370-\u03ff]")),
-    ("Arabic", re.compile(r"[\u0600-\u06ff]")),
-    ("Hebrew", re.compile(r"[\u0590-\u05ff]")),
-    ("Hindi", re.compile(r"[\u0900-\u097f]")),
-    ("Thai", re.compile(r"[\u0e00-\u0e7f]")),
+    ("Japanese", late_pattern(r"[\u3040-\u30ff]")),
+    ("Korean", late_pattern(r"[\uac00-\ud7af]")),
+    ("Chinese", late_pattern(r"[\u4e00-\u9fff]")),
+    ("Russian", late_pattern(r"[\u0400-\u04ff]")),
+    ("Greek", late_pattern(r"[\u0370-\u03ff]")),
+    ("Arabic", late_pattern(r"[\u0600-\u06ff]")),
+    ("Hebrew", late_pattern(r"[\u0590-\u05ff]")),
+    ("Hindi", late_pattern(r"[\u0900-\u097f]")),
+    ("Thai", late_pattern(r"[\u0e00-\u0e7f]")),
 )
 LANGUAGES = (*_COMMON, *(name for name, _ in _SCRIPTS))
 """What can be told apart. A script stands for its commonest language: Cyrillic for Russian, for example."""
 _KNOWN = {name: frozenset(words.split()) for name, words in _COMMON.items()}
-_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-_ASKED = re.compile(
+_WORD = late_pattern(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_ASKED = late_pattern(
     r"\b(?:translate|answer|reply|respond|write|speak|continue|summari[sz]e|explain|tell)\b[^?.!\n]{0,60}?\b(?:in|into|to)\s+"
     rf"(?P<language>{'|'.join(LANGUAGES)})\b",
     re.IGNORECASE,
 )
-_NOT_ASKED = re.compile(r"\b(?:don't|do\s+not|never|not|if|would)\b[^.!?\n]{0,40}\Z", re.IGNORECASE)
+_NOT_ASKED = late_pattern(r"\b(?:don't|do\s+not|never|not|if|would)\b[^.!?\n]{0,40}\Z", re.IGNORECASE)
 _LEAST = 4  # words of a text in Latin letters
 _LETTERS = 4  # of another script
 _LOOK = 4000

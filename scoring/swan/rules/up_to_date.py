@@ -10,19 +10,20 @@ from typing import ClassVar, Literal
 from scoring.swan.rules.own_words import own_words
 from scoring.swan.rules.rule import SetSight, SetVerdict, Sight
 from scoring.swan.sentences import sentences
+from topics.late_pattern import late_pattern
 
 __all__ = ["UpToDate", "stated_years"]
 
 _YEAR = r"(?P<year>(?:19|20)\d\d)(?!\d)"
 _YEAR2, _YEAR3 = (_YEAR.replace("year", name) for name in ("year2", "year3"))
-_STATED = re.compile(
+_STATED = late_pattern(
     rf"\b(?:as\s+of|up\s+to)\s+(?:my\s+[\w\s-]{{1,40}}?\s+in\s+)?(?:[A-Z][a-z]+\s+)?{_YEAR}"
     rf"|\b(?:knowledge|training\s+data|trained|last\s+update|cut-?off)\b[^.!?\n]{{0,60}}?\b{_YEAR2}"
     rf"|\b(?:current(?:ly)?|latest|newest|most\s+recent|this\s+year)\b[^.!?\n]{{0,40}}?\b{_YEAR3}",
     re.IGNORECASE,
 )
-_OTHERWISE = re.compile(r"^\W*(?:in|on|by|until|since)\s+(?:\w+\s+)?(?:19|20)\d\d\b|\bif\b", re.IGNORECASE)
-_NOT = re.compile(r"\b(?:not|never|n't)\b[^,;:.!?\n]{0,40}\Z", re.IGNORECASE)
+_OTHERWISE = late_pattern(r"^\W*(?:in|on|by|until|since)\s+(?:\w+\s+)?(?:19|20)\d\d\b|\bif\b", re.IGNORECASE)
+_NOT = late_pattern(r"\b(?:not|never|n't)\b[^,;:.!?\n]{0,40}\Z", re.IGNORECASE)
 
 
 def stated_years(text: str) -> Iterator[int]:
