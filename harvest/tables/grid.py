@@ -70,8 +70,8 @@ def grids(material: Material, rows: Iterable[ScoreRow], *, width: int) -> list[R
     columns = sorted({(key.system, key.trial) for key in cells}, key=lambda column: (place[column[0]], column[1]))
     if not columns:
         return []
-    names = (printable(topic.id, line=True) for topic in topics)
-    name_width = min(_LONGEST_ID, max([len(MEAN_USEFUL.name), *map(len, names)]))
+    longest = max([len(MEAN_USEFUL.name), *(cell_len(printable(topic.id, line=True)) for topic in topics)])
+    name_width = min(_LONGEST_ID, longest)
     room = width - name_width - 2  # the edge of the table, and a blank after the names
     several = {system for system, trial in columns if trial > 1}
     fitting = max(1, (room - _BETWEEN) // _CELL)
@@ -81,6 +81,7 @@ def grids(material: Material, rows: Iterable[ScoreRow], *, width: int) -> list[R
     widths = (len(line) for heading in headings.values() for line in heading.splitlines())
     column_width = max([_CELL * len(stretches[0]), *widths]) + _BETWEEN
     blocks = _blocks(columns, max(1, room // column_width))
+    even = longest <= name_width and column_width <= room
     summaries: dict[tuple[str, str, str | None, int | None, int | None], float] = {
         (row.measure, row.system, row.topic_type, row.trial, row.turn): row.value
         for row in rows
@@ -92,7 +93,7 @@ def grids(material: Material, rows: Iterable[ScoreRow], *, width: int) -> list[R
         for block in blocks:
             titles = {column: headings[column] for column in block}
             for stretch in stretches:
-                tables.append(_table(type_name, members, titles, cells, summaries, stretch, last=turns))
+                tables.append(_table(type_name, members, titles, cells, summaries, stretch, last=turns, even=even))
     return tables
 
 
@@ -177,10 +178,11 @@ def _table(
     turns: range,
     *,
     last: int,
+    even: bool,
 ) -> Table:
-    """Of these turns; what is of a whole trial stands under its last turn.
+    """Of these turns; what is of a whole trial stands under its last turn. even: each topic has one line.
 
-    All trials are one column of it: what Rich does for a cell takes longer than the marks of a row.
+    All trials are one column, and one row where lines are even: what Rich does for a cell takes longer than its marks.
     """
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column(Text(type_name), overflow="fold", min_width=len(MEAN_USEFUL.name), max_width=_LONGEST_ID)
@@ -191,10 +193,14 @@ def _table(
     level = zip(*([""] * (tallest - len(lines)) + lines for lines in headings), strict=True)
     table.add_column(Text("\n".join(_line(lines, widths) for lines in level)), no_wrap=True)
     cut = slice(turns.start - 1, turns.stop - 1)
+    rows: list[tuple[str, str]] = []
     for topic in topics:
         texts = [cells.get(TrialKey(system, topic.id, trial), " " * last) for system, trial in columns]
-        marks = _line([_cells_of(text[cut]) for text in texts], widths)
-        table.add_row(Text(printable(topic.id, line=True)), _coloured(marks))
+        rows.append((printable(topic.id, line=True), _line([_cells_of(text[cut]) for text in texts], widths)))
+    if even:
+        rows = [("\n".join(name for name, _ in rows), "\n".join(marks for _, marks in rows))]
+    for name, marks in rows:
+        table.add_row(Text(name), _coloured(marks))
     table.add_section()
 
     def percents(measure: str, *, by_turn: bool) -> Text:
