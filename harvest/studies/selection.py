@@ -155,6 +155,8 @@ def concentrations(conversations: Sequence[Conversation], *, alpha: float = ALPH
 
 
 def _concentrated(system: str, conversations: Sequence[Conversation], alpha: float) -> Iterator[Concentration]:
+    if all(one.valid for one in conversations):
+        return  # nothing was lost anywhere
     came: dict[tuple[str, TrialKey], Conversation | None] = {}  # the attempt that was lost there, if it was
     for one in conversations:
         for place, ended in _places(one):
