@@ -10,6 +10,7 @@ from typing import Any
 import click
 from rich.console import Console
 
+from harvest.cli.garbage import uncollected
 from harvest.cli.judges_options import judgment_options
 from harvest.cli.notifying import Channels, notice_options
 from harvest.cli.setting_options import setting_options
@@ -98,30 +99,31 @@ def command(
         raise InputError("--keep writes into one run, and several were given", advice="score them one by one")
     if as_json + as_csv + as_latex > 1:
         raise InputError("--json, --csv and --latex exclude each other", advice="give one of them")
-    recorded = [read(run) for run in runs]
-    refuse_twice(recorded)
-    beside = set_apart(recorded, settings, judged=gold is not None)
-    material = gather_material(recorded, beside.left_out)
-    judged = load_gold(gold, material.topics) if gold is not None else None
-    thresholds = material.thresholds
-    if channels.any and not thresholds:
-        raise InputError(
-            "--junit, --prometheus, --webhook-env and --github tell of thresholds, and there are none here",
-            advice="give the audit thresholds; those of several runs are not checked",
+    with uncollected():
+        recorded = [read(run) for run in runs]
+        refuse_twice(recorded)
+        beside = set_apart(recorded, settings, judged=gold is not None)
+        material = gather_material(recorded, beside.left_out)
+        judged = load_gold(gold, material.topics) if gold is not None else None
+        thresholds = material.thresholds
+        if channels.any and not thresholds:
+            raise InputError(
+                "--junit, --prometheus, --webhook-env and --github tell of thresholds, and there are none here",
+                advice="give the audit thresholds; those of several runs are not checked",
+            )
+        criteria = load_schema(schema) if schema else None
+        names = asked_names(measures, material.topics, criteria) if measures else ()
+        scored = partial(
+            score_material,
+            changes=settings,
+            gold=judged,
+            seed=seed,
+            schema=criteria,
+            judges=Precedence.asked(judges, nuggets, folding),
         )
-    criteria = load_schema(schema) if schema else None
-    names = asked_names(measures, material.topics, criteria) if measures else ()
-    scored = partial(
-        score_material,
-        changes=settings,
-        gold=judged,
-        seed=seed,
-        schema=criteria,
-        judges=Precedence.asked(judges, nuggets, folding),
-    )
-    whole = scored(material, measures=(*measures, *measures_needed(thresholds)))
-    table = whole.only(names) if names else whole  # the bounds of the audit need figures nobody asked to see
-    lost = selection(material, table, lambda of, terms: scored(of, measures=terms, only=True))
+        whole = scored(material, measures=(*measures, *measures_needed(thresholds)))
+        table = whole.only(names) if names else whole  # the bounds of the audit need figures nobody asked to see
+        lost = selection(material, table, lambda of, terms: scored(of, measures=terms, only=True))
     paths = [write_scores(runs[0], table, seed, lost.as_json())] if keep else []
     bounds = checked_bounds(thresholds, whole, material.topics, criteria)
     people = Console(stderr=as_json or as_csv or as_latex, highlight=False)

@@ -12,6 +12,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from harvest.cli.garbage import uncollected
 from harvest.cli.number import NumberRange
 from harvest.cli.setting_options import setting_option
 from harvest.cli.study_output import check_output, figure_option, write_figures
@@ -119,8 +120,9 @@ def command(
     for option, value in (("--judges", judges), ("--judgments", folding), ("--nuggets", nuggets)):
         if value is not None and (term is None or "judgments" not in find(term.name).needs):
             raise InputError(f"{option} is for SWAN", advice="ask for it: --score SWAN")
-    recorded = read(run, spoken=term is None and folds_spoken(merge))
-    trees, left = fold_trees(recorded, system=system, topic=topic, merge=merge)
+    with uncollected():
+        recorded = read(run, spoken=term is None and folds_spoken(merge))
+        trees, left = fold_trees(recorded, system=system, topic=topic, merge=merge)
     for sentence in (*recorded.damage, *left):
         click.echo(f"note: {printable(sentence, line=True)}", err=True)
     scored = (

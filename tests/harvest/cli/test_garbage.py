@@ -6,6 +6,7 @@ import gc
 
 import pytest
 
+from harvest.cli import garbage
 from harvest.cli.garbage import uncollected
 
 
@@ -17,3 +18,18 @@ def test_collecting_goes_on_afterwards_whatever_happens() -> None:
     with pytest.raises(ZeroDivisionError), uncollected():
         _ = 1 / 0
     assert gc.isenabled()
+
+
+def test_many_values_are_not_looked_through_later_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(garbage, "_MANY", 10_000)
+    gc.collect()  # so that few are young
+    before = gc.get_freeze_count()
+    try:
+        with uncollected():
+            few: list[list[int]] = [[] for _ in range(100)]
+        assert gc.get_freeze_count() == before
+        with uncollected():
+            many: list[list[int]] = [[] for _ in range(20_000)]
+        assert gc.get_freeze_count() >= before + len(many) + len(few)
+    finally:
+        gc.unfreeze()
