@@ -125,10 +125,10 @@ class SharedGate(Gate):
             raise
 
     async def free(self) -> None:
-        """Wait until this worker holds nothing back."""
+        """Wait until this worker holds nothing back, as it does for the whole gap even if this is stopped."""
         if self._holding is not None:
-            holding, self._holding = self._holding, None
-            await holding
+            await asyncio.shield(self._holding)
+            self._holding = None
 
     def _sent(self, at: float) -> None:
         self._sent_at = at

@@ -140,3 +140,18 @@ async def test_what_stops_a_run_stops_a_gate_that_waits_for_its_turn() -> None:
     with pytest.raises(asyncio.CancelledError):
         await waiting
     assert semaphore.acquire(timeout=1)
+
+
+async def test_a_worker_that_is_stopped_while_it_waits_keeps_the_pace_for_the_others() -> None:
+    semaphore, board = OneLease(), Memory()
+    gates = SharedGates(lambda name: (semaphore, board), {"A": "harvest A"})
+    one, other = gates("A", 4 * SPACING, REAL_CLOCK), gates("A", 4 * SPACING, REAL_CLOCK)
+    await one.passed()
+    sent = REAL_CLOCK.monotonic()
+    waiting = asyncio.create_task(one.passed())
+    await asyncio.sleep(SPACING)
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    await other.passed()
+    assert REAL_CLOCK.monotonic() - sent >= 4 * SPACING
+    await gates.close()
