@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from harvest.stores.stored_run import local_copies
 from recordings.merge import merge
 from topics.counting import pluralize
 
@@ -13,19 +14,22 @@ __all__ = ["command"]
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("runs", nargs=-1, required=True, type=click.Path())
 @click.option("--out", type=click.Path(path_type=Path), required=True, metavar="RUN", help="The new run folder.")
 @click.option("--salvage", is_flag=True, help="Use what can be read of damaged runs; a single RUN is enough.")
-def command(runs: tuple[Path, ...], out: Path, salvage: bool) -> int:
+def command(runs: tuple[str, ...], out: Path, salvage: bool) -> int:
     """Merge the runs of several machines into a new one.
 
     Every attempt is there once and none is lost; the RUNS themselves are not touched. With --salvage, an attempt that a
     damaged line may belong to is cut there and counts as interrupted; damaged files are kept in the new run's folder
     `damaged`, each with a text that says what became of which attempt.
 
+    A RUN may be the address of a run in an object store, or of all runs below it: s3://BUCKET/weekly.
+
     Of the shards of an audit (`harvest run --shard`), it says what is missing, and then ends with 3.
     """
-    merged = merge(runs, out, salvage=salvage)
+    with local_copies(runs, out) as folders:
+        merged = merge(folders, out, salvage=salvage)
     for sentence in (*merged.conflicts, *merged.damage):
         click.echo(f"note: {sentence}", err=True)
     if merged.conflicts:

@@ -15,6 +15,8 @@ from harvest.playing.plan import Plan
 from harvest.playing.play import Silent, first_of, play_audit
 from harvest.playing.progress import Display
 from harvest.playing.runner import Watcher
+from harvest.playing.stored_play import play_stored
+from harvest.stores.stored_run import StoredRun
 from recordings.run_folder import begun_files
 from topics.counting import plural, pluralize
 from topics.errors import HarvestError
@@ -56,8 +58,10 @@ def _of_shard(audit: Audit) -> str:
     return f"  {shard}: {pace}; together, the machines open up to {pluralize(most, 'session')} with a system at a time"
 
 
-def play_to_folder(audit: Audit, folder: Path, worker: str, console: Console) -> tuple[Path | None, set[str]]:
-    """Play what is still to be played.
+def play_to_folder(
+    audit: Audit, folder: Path, worker: str, console: Console, stored: StoredRun | None = None
+) -> tuple[Path | None, set[str]]:
+    """Play what is still to be played. stored: where a copy of the run goes, and what others played comes from.
 
     Returns the file that its events stand in, None where nothing was to be played, and the systems left alone.
     """
@@ -80,6 +84,8 @@ def play_to_folder(audit: Audit, folder: Path, worker: str, console: Console) ->
 
     try:
         # The turn in flight is given up; everything before it is on disk.
+        if stored is not None:
+            return run_until_stopped(play_stored(audit, folder, stored, worker=worker, watching=watching)), left
         return run_until_stopped(play_audit(audit, folder, worker=worker, watching=watching)), left
     except* HarvestError as group:
         raise first_of(group) from None

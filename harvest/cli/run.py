@@ -18,6 +18,8 @@ from harvest.cli.notifying import Channels, notice_options
 from harvest.cli.playing import NOTHING_YET, introduce, play_to_folder
 from harvest.cluster.assignment import Assignment
 from harvest.playing.plan import make_plan
+from harvest.stores.store import open_store
+from harvest.stores.stored_run import StoredRun
 from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import Lasting
 from recordings.run_folder import Run, read
@@ -57,6 +59,7 @@ def _shard(context: click.Context, parameter: click.Parameter, value: str | None
 )
 @click.option("--shard", callback=_shard, metavar="I/N", help="Play only part I of N: one on each of N machines.")
 @click.option("--dask", metavar="ADDRESS", help="Play on the workers of the Dask cluster with this scheduler.")
+@click.option("--store", metavar="URL", help="With --shard or --dask: share the run through this object store.")
 @click.option("--strict", is_flag=True, help="End with 3 where a threshold cannot be told.")
 @click.option("--json", "as_json", is_flag=True, help="The scores as one JSON document on standard output.")
 @notice_options
@@ -69,6 +72,7 @@ def command(
     worker: str,
     shard: Shard | None,
     dask: str | None,
+    store: str | None,
     strict: bool,
     as_json: bool,
     channels: Channels,
@@ -86,6 +90,9 @@ def command(
         raise InputError("a shard alone is not scored, so there is nothing to tell machines", advice="merge them first")
     if dask is not None and (shard is not None or worker):
         raise InputError("--dask deals out shards and names workers itself", advice="leave --shard and --worker out")
+    if store is not None and shard is None and dask is None:
+        raise InputError("--store is for what several machines play", advice="add --dask, or --shard 1/1 for one alone")
+    shared = open_store(store) if store is not None else None
     try:
         resolved = load_audit(audit, trials=trials, seed=seed, only=topics, shard=shard)
         with place_errors(resolved.document, ("scoring",)):  # what cannot be scored is refused before it is played
@@ -103,14 +110,16 @@ def command(
     journal, left = None, set[str]()
     if dask is not None:
         file = str(Path(audit).absolute()) if Path(audit).is_file() else audit
-        left = _spread(Assignment(file, trials, seed, topics), resolved, dask, folder, console)
+        where = named if shared else folder  # of each worker alone, or of all of them
+        left = _spread(Assignment(file, trials, seed, topics, store=store or ""), resolved, dask, where, console)
     else:
         own = f"shard{shard.index}" if shard else ""
-        journal, left = play_to_folder(resolved, folder, worker or own, console)
+        stored = StoredRun(shared, f"{shard.index}-of-{shard.of}") if shared and shard else None
+        journal, left = play_to_folder(resolved, folder, worker or own, console, stored)
 
     run = read(folder)
     if shard is not None:
-        return _told_of_shard(resolved, run, left, named, console)
+        return _told_of_shard(resolved, run, left, named, console, store)
     look_around = audit == DEMO and not (as_json or topics or trials)
     return _scored(
         resolved,
@@ -207,7 +216,7 @@ def _too_much_open(resolved: Audit, run: Run, left: set[str], people: Console) -
     return plan.to_play > resolved.max_invalid * plan.planned
 
 
-def _told_of_shard(resolved: Audit, run: Run, left: set[str], named: Path, console: Console) -> int:
+def _told_of_shard(resolved: Audit, run: Run, left: set[str], named: Path, console: Console, store: str | None) -> int:
     """A shard is recorded and not scored: its figures would be taken for those of the audit."""
     shard = resolved.shard
     assert shard is not None
@@ -217,8 +226,15 @@ def _told_of_shard(resolved: Audit, run: Run, left: set[str], named: Path, conso
     others = [f"{name.removesuffix(own)}-{i}-of-{shard.of}" for i in range(1, shard.of + 1)]
     folders = shlex.join(others) if name.endswith(own) and shard.of <= 4 else "SHARD SHARD …"
     whole = shlex.quote(name.removesuffix(own)) if name.endswith(own) else "RUN"
+    if store is not None:
+        folders = shlex.quote(store)
+    where = (
+        f"{escape(name)} and in the store. With all {shard.of} there"
+        if store
+        else (f"{escape(name)}. With all {shard.of} on one machine")
+    )
     console.print(
-        f"{shard} is recorded in {escape(name)}. With all {shard.of} on one machine:\n"
+        f"{shard} is recorded in {where}:\n"
         f"  {escape(f'harvest merge {folders} --out {whole}')}\n  {escape(f'harvest score {whole}')}",
         soft_wrap=True,
     )

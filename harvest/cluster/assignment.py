@@ -18,8 +18,9 @@ class Assignment:
     """A shard of an audit.
 
     audit: its file, by a path that all workers know. trials, seed, only: as the command was given them; None for those
-    of the audit. index, of: of the shard. folder: of all shards, shared by all workers. at_once: how many shards are
-    played at a time, all together.
+    of the audit. index, of: of the shard. folder: of all shards, shared by all workers; where there is a store, each
+    has its own, and this path begins where the worker was started. store: its address, "" for none. at_once: how many
+    shards are played at a time, all together.
     """
 
     audit: str
@@ -29,12 +30,18 @@ class Assignment:
     index: int = 1
     of: int = 1
     folder: str = ""
+    store: str = ""
     at_once: int = 1
+
+    @property
+    def name(self) -> str:
+        """Of the shard, in the folder and in the store."""
+        return f"{self.index}-of-{self.of}"
 
     @property
     def run(self) -> Path:
         """The run folder of the shard."""
-        return Path(self.folder) / f"{self.index}-of-{self.of}"
+        return Path(self.folder) / self.name
 
     @property
     def stop(self) -> Path:

@@ -3,13 +3,17 @@
 A cluster runs a task again if its worker dies, even if the work was done and only the answer was lost. So a task begins
 by reading what is recorded, and holds the folder's lock while it plays: a worker that is only out of reach goes on
 undisturbed, and the task that was to replace it waits for it and then has nothing left to play.
+
+Where workers share a store and no folder, a worker that is out of reach cannot be waited for: it is shut out
+(`harvest.stores.stored_run`), and stops by itself when the cluster no longer wants its task.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 from harvest.audits.audit import System
@@ -18,6 +22,9 @@ from harvest.cluster.shared_pace import Board, Semaphore, SharedGates
 from harvest.playing.plan import Plan
 from harvest.playing.play import Silent, first_of, play_audit
 from harvest.playing.runner import Watcher
+from harvest.playing.stored_play import play_stored
+from harvest.stores.store import open_store
+from harvest.stores.stored_run import StoredRun
 from harvest.systems.timing import REAL_CLOCK, Clock
 from recordings.conversation import Outcome
 from recordings.lock import Locked
@@ -27,22 +34,28 @@ from topics.identity import content_hash
 __all__ = ["look", "play_shard"]
 
 _LOOK_EVERY = 0.5  # seconds between looks at whether to stop
+_STARTED_IN = Path.cwd()  # a system in this process may move it later
 _LONGEST_LOCK = 3600.0  # seconds for which another process may go on with the shard
 
 
 def look(assignment: Assignment, token: str) -> str:
     """What this worker cannot do for the audit, as a sentence; "<hash of the audit>" where it can play it. token: what
-    stands in the file `token` of the shared folder."""
+    stands in the file `token` of the shared folder, or in the store, under its own name."""
     try:
-        found = (assignment.run.parent / "token").read_text(encoding="utf-8")
-    except OSError:
-        found = ""
-    if found != token:
-        return f"it does not see the folder {assignment.folder}"
-    try:
+        if assignment.store and open_store(assignment.store).get(f"token-{token}") != token.encode():
+            return f"it does not see the store {assignment.store}"
+        if not assignment.store and _read(assignment.run.parent / "token") != token:
+            return f"it does not see the folder {assignment.folder}"
         return f"<{audit_hash(assignment.load().header())}>"
     except HarvestError as fault:
         return str(fault)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError:
+        return ""
 
 
 def play_shard(assignment: Assignment) -> Told:
@@ -94,10 +107,28 @@ def _shared(name: str) -> tuple[Semaphore, Board]:
     return distributed.Semaphore(max_leases=1, name=name), _SchedulerBoard(distributed.get_client(), name)
 
 
+def _stopped(assignment: Assignment) -> Callable[[], bool]:
+    """Tells whether nothing more is to be played. Where no folder is shared, that is when the cluster has no use for
+    the task, or the worker has no cluster any more."""
+    if not assignment.store:
+        return assignment.stop.exists
+    import distributed
+
+    worker = distributed.get_worker()
+    key = worker.get_current_task()
+
+    def unwanted() -> bool:
+        task = worker.state.tasks.get(key)
+        return task is None or task.state == "cancelled" or worker.status.name not in ("running", "paused")
+
+    return unwanted
+
+
 async def _played(assignment: Assignment, notes: _Notes, clock: Clock = REAL_CLOCK) -> None:
     audit = assignment.load()
     named = {system.asked: _semaphore(system) for system in audit.systems}
     gates = SharedGates(_shared, named)
+    worker, stopped = f"shard{assignment.index}", _stopped(assignment)
 
     @contextmanager
     def watching(plan: Plan, damage: tuple[str, ...]) -> Iterator[Watcher]:
@@ -108,9 +139,12 @@ async def _played(assignment: Assignment, notes: _Notes, clock: Clock = REAL_CLO
             deadline = clock.monotonic() + _LONGEST_LOCK
             while True:
                 try:
-                    await play_audit(
-                        audit, assignment.run, worker=f"shard{assignment.index}", watching=watching, gates=gates
-                    )
+                    if assignment.store:
+                        stored = StoredRun(open_store(assignment.store), assignment.name)
+                        own = _STARTED_IN / assignment.run
+                        await play_stored(audit, own, stored, worker=worker, watching=watching, gates=gates)
+                    else:
+                        await play_audit(audit, assignment.run, worker=worker, watching=watching, gates=gates)
                     return
                 except Locked:
                     if clock.monotonic() > deadline:
@@ -122,7 +156,7 @@ async def _played(assignment: Assignment, notes: _Notes, clock: Clock = REAL_CLO
     playing = asyncio.create_task(play())
     while not playing.done():
         await asyncio.wait([playing], timeout=_LOOK_EVERY)
-        if assignment.stop.exists() and not playing.done():
+        if stopped() and not playing.done():
             notes.stopped = True
             playing.cancel()
             with suppress(asyncio.CancelledError):

@@ -2,7 +2,7 @@
 
 The audit is dealt out in shards (`recordings.shard`), a task each, more of them than are played at a time, so that a
 worker that dies costs little and a quick one gets more. Nothing is kept in the cluster: whatever dies, the same command
-goes on from the folders of the shards.
+goes on from the folders of the shards, or from the store that they are in.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import secrets
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +18,8 @@ from typing import Any
 
 from harvest.audits.audit import Audit
 from harvest.cluster.assignment import Assignment, Told, audit_hash
+from harvest.stores.store import Store, open_store
+from harvest.stores.stored_run import local_copies
 from recordings.evidence import write_safely
 from recordings.merge import Merged, merge
 from topics.counting import pluralize
@@ -42,9 +44,10 @@ def spread(
 ) -> tuple[Merged, dict[str, str]]:
     """Play an audit on the cluster whose scheduler is at `address`, and merge its shards into the new run `out`.
 
-    assignment: of any shard; which there are, how many at a time, and in which folder, is decided here. tell: is told
-    what happens, in sentences. Returns what the merge did, and the systems that were left alone, with the reasons.
-    Raises InputError where the cluster cannot play the audit or is gone; the shards then resume.
+    assignment: of any shard, with the store, if there is one; which shards there are, how many at a time, and in which
+    folder, is decided here. tell: is told what happens, in sentences. Returns what the merge did, and the systems that
+    were left alone, with the reasons. Raises InputError where the cluster cannot play the audit or is gone, StoreFault
+    where the store fails; the shards then resume.
     """
     if out.exists():
         raise InputError(
@@ -53,8 +56,11 @@ def spread(
             advice="harvest run without --dask goes on with it on this machine",
         )
     distributed = _library()
+    store = open_store(assignment.store) if assignment.store else None
     folder = out.with_name(f"{out.name}.shards")
-    folder.mkdir(parents=True, exist_ok=True)
+    if store is None:
+        folder = folder.absolute()
+        folder.mkdir(parents=True, exist_ok=True)
     try:
         client = distributed.Client(address, timeout=_SECONDS, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as fault:
@@ -64,14 +70,18 @@ def spread(
         if not threads:
             raise InputError(f"the scheduler at {address} has no workers", advice="start one: dask worker ADDRESS")
         at_once = min(threads, *(system.limits.concurrency for system in audit.systems))
-        of = _shards(folder) or min(_EACH * at_once, 1000)
-        mine = replace(assignment, folder=str(folder.absolute()), of=of, at_once=at_once)
-        _refuse_workers(client, mine, audit)
-        mine.stop.unlink(missing_ok=True)
+        names = store.folders() if store else [entry.name for entry in folder.iterdir()]
+        of = _shards(names, assignment.store or str(folder)) or min(_EACH * at_once, 1000)
+        mine = replace(assignment, folder=str(folder), of=of, at_once=at_once)
+        _refuse_workers(client, mine, audit, store)
+        if store is None:
+            mine.stop.unlink(missing_ok=True)
         tell(f"{pluralize(of, 'shard')}, {at_once} at a time, on {pluralize(threads, 'thread')} of {address}")
         tasks = [replace(mine, index=index) for index in range(1, of + 1)]
         left = _finished(client, tasks, tell)
-    return merge([one.run for one in tasks], out), left
+    shards = [f"{store.url}/{one.name}" if store else str(one.run) for one in tasks]
+    with local_copies(shards, out) as folders:
+        return merge(folders, out), left
 
 
 def _library() -> Any:
@@ -84,32 +94,38 @@ def _library() -> Any:
     return distributed
 
 
-def _shards(folder: Path) -> int:
+def _shards(names: Iterable[str], where: str) -> int:
     """How many shards an earlier command dealt the audit out in; 0 where none was begun."""
-    found = {int(match[2]) for entry in folder.iterdir() if (match := _FOLDER.fullmatch(entry.name))}
+    found = {int(match[2]) for name in names if (match := _FOLDER.fullmatch(name))}
     if len(found) > 1:
-        raise InputError("this folder holds shards of several deals", place=Place(str(folder)), advice="remove it")
+        raise InputError("here are shards of several deals", place=Place(where), advice="remove them, or take another")
     return max(found, default=0)
 
 
-def _refuse_workers(client: Any, assignment: Assignment, audit: Audit) -> None:
-    """Raise InputError unless every worker sees the folder and would play the same audit."""
+def _refuse_workers(client: Any, assignment: Assignment, audit: Audit, store: Store | None) -> None:
+    """Raise InputError unless every worker sees the folder or the store, and would play the same audit."""
     from harvest.cluster.shard_task import look
 
     token = secrets.token_hex(16)
     path = Path(assignment.folder) / "token"
-    write_safely(path, token.encode())
+    if store is not None:
+        store.put_new(f"token-{token}", token.encode())
+    else:
+        write_safely(path, token.encode())
     try:
         said: dict[str, str] = client.run(look, assignment, token)
     finally:
-        path.unlink(missing_ok=True)
+        if store is not None:
+            store.remove(f"token-{token}")
+        else:
+            path.unlink(missing_ok=True)
     own = f"<{audit_hash(audit.header())}>"
     for worker, found in said.items():
         if found != own:
             what = "it reads another audit: copy the audit and its files" if found.startswith("<") else found
             raise InputError(
                 f"worker {worker} cannot play this audit: {what}",
-                allowed="workers that share the run's folder, the audit's path, and its environment variables",
+                allowed="workers with the run's folder or its store, the audit's path, and its environment variables",
             )
 
 
@@ -135,7 +151,8 @@ def _finished(client: Any, tasks: Sequence[Assignment], tell: Callable[[str], No
                 left |= dict(told.left)
                 tell(f"shard {one.index}: {pluralize(told.played, 'trial')} played; {done} of {len(tasks)} shards done")
     except BaseException as fault:
-        tasks[0].stop.touch()  # shards that are being played end after what is recorded
+        if not tasks[0].store:
+            tasks[0].stop.touch()  # shards that are being played end after what is recorded
         with suppress(Exception):  # it may be gone
             client.cancel(list(running))
         if isinstance(fault, OSError):  # of a connection: nothing else is open here

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -143,9 +143,10 @@ class Cluster:
 
 
 @contextmanager
-def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
+def cluster(folder: Path, workers: int = 2, apart: Sequence[Path] = ()) -> Iterator[Cluster]:
     """A scheduler and workers with a thread each, every one a process of its own that may be killed; a worker is
-    started again by its nanny."""
+    started again by its nanny. apart: the folder in which each is started; those of the scheduler where it is not
+    given."""
     file = folder / f"scheduler-{len(list(folder.glob('scheduler-*')))}.json"
     quiet: dict[str, Any] = {
         "env": {**os.environ, **_LEASE},
@@ -160,10 +161,11 @@ def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
             assert scheduler.poll() is None
             time.sleep(0.05)
         address = str(json.loads(file.read_text())["address"])
-        for _ in range(workers):
+        for number in range(workers):
             own = ["--nthreads", "1", "--no-dashboard", "--local-directory", str(folder / "dask")]
             command = [sys.executable, "-m", "distributed.cli.dask_worker", address, *own]
-            stack.callback(_ended, subprocess.Popen(command, **quiet))
+            started_in = apart[number] if apart else None
+            stack.callback(_ended, subprocess.Popen(command, **quiet, cwd=started_in))
         with Client(address, set_as_default=False) as client:
             client.wait_for_workers(workers, timeout=60)
         yield Cluster(address, scheduler)

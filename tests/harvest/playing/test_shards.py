@@ -86,6 +86,26 @@ def test_merged_shards_are_the_run_of_one_machine(here: Path, capsys: pytest.Cap
     assert "nothing to play" in capsys.readouterr().err
 
 
+def test_machines_that_share_a_store_and_no_folder_record_the_run_of_one(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = f"file://{here}/store"
+    assert _harvest("run", "audit.yaml", "--out", "whole") == 0
+    for place, index in (("east", 1), ("west", 2)):
+        Path(place).mkdir()
+        monkeypatch.chdir(place)
+        assert _harvest("run", "../audit.yaml", "--shard", f"{index}/2", "--store", store) == 0
+        monkeypatch.chdir(here)
+    assert f"harvest merge {store} --out runs/shared" in capsys.readouterr().err
+    assert _harvest("merge", f"{store}/1-of-2", "--out", "half") == 3
+    assert "missing: 1 shard of 2 not merged: 2" in capsys.readouterr().err
+    assert _harvest("merge", store, "--out", "merged") == 0
+    assert _content("merged") == _content("whole")
+    assert _harvest("run", "audit.yaml", "--shard", "1/2", "--store", store) == 0
+    assert "; nothing to play" in capsys.readouterr().err, "a third machine has all of it"
+    assert sorted(path.name for path in here.iterdir() if path.name.startswith(".")) == []
+
+
 def test_a_run_goes_on_as_the_shard_it_is(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert _harvest("run", "audit.yaml", "--shard", "1/2", "--out", "one") == 0
     for others in (["--shard", "2/2"], []):

@@ -1,0 +1,88 @@
+"""Playing an audit into a folder of this machine, with a copy of the run in a store.
+
+The folder is where a turn is made safe before the next one is asked; the store gets what was recorded whenever an
+attempt has ended, in a thread, and no turn waits for it. A trial that is in the store is finished for everybody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+from harvest.audits.audit import Audit
+from harvest.playing.plan import Plan, Work
+from harvest.playing.play import Silent, Watching, play_audit
+from harvest.playing.runner import Watcher
+from harvest.stores.stint import Sender, take_up
+from harvest.stores.stored_run import Stint, StoredRun
+from harvest.systems.limits import Gates, own_gate
+from recordings.continuation import refuse_differences
+from recordings.conversation import Outcome
+from recordings.header import Header
+
+__all__ = ["play_stored"]
+
+
+class _Waking:
+    """Tells a watcher everything, and calls `wake` after each attempt."""
+
+    def __init__(self, watcher: Watcher, wake: Callable[[], None]) -> None:
+        self._watcher, self._wake = watcher, wake
+
+    def turn_asked(self, work: Work) -> None:
+        self._watcher.turn_asked(work)
+
+    def attempt_ended(self, work: Work, outcome: Outcome, labels: tuple[str, ...], *, again: bool) -> None:
+        self._watcher.attempt_ended(work, outcome, labels, again=again)
+        self._wake()
+
+    def system_left(self, system: str, reason: str, unplayed: int) -> None:
+        self._watcher.system_left(system, reason, unplayed)
+
+
+async def play_stored(
+    audit: Audit,
+    folder: Path,
+    stored: StoredRun,
+    *,
+    worker: str = "",
+    watching: Watching = lambda plan, damage: nullcontext(Silent()),
+    gates: Gates = own_gate,
+) -> Path | None:
+    """`play_audit`, of what is still to be played of a run in a store. folder: of this worker alone.
+
+    Raises what `play_audit` raises, StoreFault where the store fails, and TakenOver where another worker takes the run
+    up meanwhile, alone or in a group: see `first_of`. In each case all that was recorded is in `folder`.
+    """
+    header = audit.header()
+
+    def refuse(recorded: Header) -> None:
+        refuse_differences(recorded, header, stored.url)
+
+    taken = await asyncio.to_thread(take_up, stored, folder, refuse)
+    sender = Sender(stored, folder, Stint(taken.number))
+    more, ended = asyncio.Event(), False
+    notes = (f"what others had played again was moved to {taken.aside}",) if taken.aside else ()
+
+    @contextmanager
+    def waking(plan: Plan, damage: tuple[str, ...]) -> Iterator[Watcher]:
+        more.set()  # before the first turn has ended: who was shut out meanwhile learns it at once
+        with watching(plan, (*notes, *damage)) as watcher:
+            yield _Waking(watcher, more.set)
+
+    async def send() -> None:
+        last = False
+        while not last:
+            await more.wait()
+            more.clear()
+            last = ended
+            await asyncio.to_thread(sender.send, last=last)
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(send())
+        played = await play_audit(audit, folder, worker=taken.worker(worker), watching=waking, gates=gates)
+        ended = True
+        more.set()
+    return played

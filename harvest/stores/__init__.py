@@ -1,0 +1,1 @@
+"""Runs in an object store, where machines that share no folder find each other's recordings."""

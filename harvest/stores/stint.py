@@ -1,0 +1,205 @@
+"""One stint at a run in a store: taking it up into a folder of this machine, and sending what is recorded there."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from harvest.stores.store import at_once
+from harvest.stores.stored_run import Stint, StoredRun, piece
+from recordings.chain import chain_file
+from recordings.errors import RunError, StoreError
+from recordings.evidence import write_safely
+from recordings.header import Header
+from recordings.lock import Lock
+from recordings.run_folder import event_files, is_run
+from topics.errors import HarvestError, InputError, Place
+from topics.regular_file import entries, open_inside, read_inside
+
+__all__ = ["Sender", "TakenOver", "TakenUp", "take_up"]
+
+_FILE = re.compile(r"trials-.+\.([0-9]{1,6})-[0-9]{6,}\.jsonl")
+_ADDRESS = re.compile(r"evidence/[0-9a-f]{2}/[0-9a-f]+\.[a-z.]+")
+_AT_ONCE = 8 * 2**20
+"""Bytes of the largest piece."""
+
+
+class TakenOver(HarvestError):
+    """Another worker has taken the run up."""
+
+    def __init__(self, stored: StoredRun, folder: Path) -> None:
+        super().__init__(
+            f"another worker has taken {stored.url} up\n"
+            f"  safe: what was recorded here since it did is in {folder}\n"
+            "  do: let one worker at a time play a shard"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TakenUp:
+    """number: of the stint, which belongs into the name of the worker (`worker`). aside: where the folder went that was
+    here, because it held what others had played again; None where it could stay."""
+
+    number: int
+    aside: Path | None
+
+    def worker(self, name: str) -> str:
+        return f"{name or 'worker'}.{self.number}"
+
+
+def take_up(stored: StoredRun, folder: Path, refuse: Callable[[Header], None]) -> TakenUp:
+    """Take up a run: send what a process that died left in `folder`, shut out whoever played it before, and bring all
+    events that are in the store into `folder`. Exhibits stay where they are.
+
+    refuse: raises where the recorded header is of another audit; nothing has been touched then. Raises Locked where
+    another process plays in `folder`, StoreFault, and InputError for a folder that is not of this store.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    _refuse_filled(folder)
+    lock = Lock(folder)
+    try:
+        recorded = stored.recorded_header()
+        if recorded is not None:
+            refuse(recorded)
+        _send_left(stored, folder)
+        number = stored.claim()
+        stints = stored.seal_before(number)
+        files, header = stored.files(stints), stored.header(stints)
+        aside = None
+        if any(files.get(file.name) != read_inside(folder, file.name) for file in event_files(folder)):
+            aside = _aside(folder, number)
+            lock.release()
+            folder.mkdir()
+            lock = Lock(folder)
+        for name, data in files.items():
+            if not (folder / name).exists():
+                write_safely(folder / name, data)
+        if header:
+            write_safely(folder / "run.json", header)
+        return TakenUp(number, aside)
+    finally:
+        lock.release()
+
+
+def _refuse_filled(folder: Path) -> None:
+    others = [name for one in folder.iterdir() if not (name := one.name).startswith(("trials-", ".", "lock"))]
+    if others and not is_run(folder):
+        raise RunError(
+            f"the folder is not empty and does not contain a run (it holds {min(others)!r})",
+            place=Place(str(folder)),
+            advice="take an empty or new folder",
+        )
+
+
+def _send_left(stored: StoredRun, folder: Path) -> None:
+    """Send what a process that died had recorded here and not sent."""
+    stints = stored.stints()
+    for file in event_files(folder):
+        found = _FILE.fullmatch(file.name)
+        stint = stints.get(int(found[1])) if found else None
+        if stint is None:
+            raise InputError(
+                f"this folder holds a recording that was not begun in {stored.url} ({file.name})",
+                place=Place(str(folder)),
+                advice="play into another folder (--out)",
+            )
+        if not stint.sealed:
+            try:
+                Sender(stored, folder, stint).send()
+            except TakenOver:
+                continue  # just now; the rest stays here
+
+
+def _aside(folder: Path, number: int) -> Path:
+    """Move a folder out of the way; where it is now."""
+    for more in count():
+        name = f"{folder.name}.before-{number}" + (f"-{more}" if more else "")
+        if not folder.with_name(name).exists():
+            return folder.rename(folder.with_name(name))
+    raise AssertionError("there is always another name")
+
+
+class Sender:
+    """Sends what one stint records in a folder, in pieces: each exhibit before the event that names it, each line once
+    it is whole. May be used in any thread, but in one at a time.
+
+    stint: what of it is in the store already.
+    """
+
+    def __init__(self, stored: StoredRun, folder: Path, stint: Stint) -> None:
+        self._stored, self._folder, self._number = stored, folder, stint.number
+        self._at = {"trials": stint.end, "chain": sum(stint.chain.values())}
+        self._header = stint.header
+        self._known: set[str] = set()
+
+    def send(self, *, last: bool = False) -> None:
+        """Send what is new. last: with layers of judgments, which are kept beside the events.
+
+        Raises StoreFault, StoreError where the folder cannot be read, and TakenOver where another worker has taken the
+        run up.
+        """
+        try:
+            self._send(last)
+        except OSError as fault:
+            raise StoreError(self._folder, fault, "read", playing=True) from fault
+
+    def _send(self, last: bool) -> None:
+        events = self._file()
+        if events is not None:
+            # The chain first: of lines that come meanwhile it must not say more than the events do.
+            chain = self._new(chain_file(events), "chain")
+            lines = self._new(events, "trials")
+            if lines and not self._header:
+                name, data = f"stints/{self._number:06d}/run.json", read_inside(self._folder, "run.json")
+                if not self._stored.put_new(name, data) and self._stored.get(name) != data:
+                    raise TakenOver(self._stored, self._folder)
+                self._header = True
+            self._exhibits(lines)
+            self._pieces("trials", lines)
+            self._pieces("chain", chain)
+        if last:
+            for layer in entries(self._folder, "judgments", "*.jsonl"):
+                name = layer.relative_to(self._folder).as_posix()
+                self._stored.put_new(name, read_inside(self._folder, name))
+
+    def _file(self) -> Path | None:
+        """Its file of events; None before there is one."""
+        for file in event_files(self._folder):
+            if (found := _FILE.fullmatch(file.name)) and int(found[1]) == self._number:
+                return file
+        return None
+
+    def _new(self, file: Path, kind: str) -> bytes:
+        """The whole lines that were not sent yet."""
+        try:
+            with open_inside(self._folder, file.name) as opened:
+                opened.seek(self._at[kind])
+                data = opened.read()
+        except FileNotFoundError:  # a process may be killed before it has begun a chain
+            return b""
+        return data[: data.rfind(b"\n") + 1]
+
+    def _exhibits(self, lines: bytes) -> None:
+        rows = [json.loads(line) for line in lines.split(b"\n") if b'"evidence":{' in line]
+        named = {address for row in rows if isinstance(row["evidence"], dict) for address in row["evidence"].values()}
+        # Those of an attempt that goes on from one that others recorded are not here, but in the store.
+        new = sorted(one for one in named - self._known if _ADDRESS.fullmatch(one) and (self._folder / one).exists())
+        at_once(lambda name: self._stored.put_new(name, read_inside(self._folder, name)), new)
+        self._known.update(new)
+
+    def _pieces(self, kind: str, data: bytes) -> None:
+        while data:
+            mine = data[:_AT_ONCE]
+            if len(mine) < len(data):
+                mine = mine[: mine.rfind(b"\n") + 1] or data[: data.find(b"\n") + 1]
+            name = piece(self._number, kind, self._at[kind])
+            if not self._stored.put_new(name, mine):
+                mine = self._stored.get(name)  # one that was sent before, and nobody heard that it arrived
+                if not mine or not data.startswith(mine):
+                    raise TakenOver(self._stored, self._folder)
+            self._at[kind] += len(mine)
+            data = data[len(mine) :]

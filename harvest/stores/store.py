@@ -1,0 +1,183 @@
+"""An object store: things under names, each put once. The one module that knows obstore.
+
+Nothing that is here is ever overwritten: a name is taken by whoever comes first, and the others are told so. Everything
+else in this package rests on that.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any, TypeVar
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from topics.errors import HarvestError, InputError
+
+__all__ = ["Store", "StoreFault", "at_once", "is_url", "open_store"]
+
+_A = TypeVar("_A")
+_B = TypeVar("_B")
+
+_SCHEMES = ("s3", "gs", "az", "file")
+_PATIENCE = timedelta(seconds=60)
+_THREADS = 8
+_STATUS = re.compile(r"status code: ([0-9]{3} [A-Za-z ]{1,40})")
+_CODE = re.compile(r"<Code>([A-Za-z]{1,60})</Code>")
+_PHRASES = {
+    "Connection refused": "nothing answers there",
+    "dns error": "there is no such host",
+    "certificate": "its certificate is not trusted",
+    "operation timed out": "it did not answer in time",
+    "No space left": "its disk is full",
+    "Permission denied": "it must not be written or read",
+    "BadScheme": "its endpoint is http, which AWS_ALLOW_HTTP=true allows",
+}
+
+
+class StoreFault(HarvestError):
+    """A store did not do what it was asked. doing: what it could not do. reason: in words that hold no credentials."""
+
+    def __init__(self, url: str, doing: str, reason: str) -> None:
+        super().__init__(
+            f"cannot {doing} the store {url}: {reason}\n"
+            "  safe: everything that was recorded is in the run's folder on this machine\n"
+            "  do: check the address and the credentials in the environment, then give the same command again"
+        )
+
+
+class Store:
+    """The objects below one address. url: as people gave it; it holds no credentials. backend: of obstore."""
+
+    def __init__(self, url: str, backend: Any) -> None:
+        self.url, self._backend = url, backend
+
+    def put_new(self, name: str, data: bytes) -> bool:
+        """Put `data` where nothing is; False where something is already, which stays. It may be what this call put
+        itself: a request whose reply was lost is sent again. Raises StoreFault."""
+        import obstore
+        from obstore.exceptions import AlreadyExistsError, BaseError
+
+        try:
+            obstore.put(self._backend, name, data, mode="create")
+        except AlreadyExistsError:
+            return False
+        except (BaseError, OSError) as fault:
+            raise StoreFault(self.url, "write to", _in_words(fault)) from None
+        return True
+
+    def get(self, name: str) -> bytes:
+        """What is there, b"" for nothing. Raises StoreFault."""
+        import obstore
+        from obstore.exceptions import BaseError
+
+        try:
+            return bytes(obstore.get(self._backend, name).bytes())
+        except FileNotFoundError:
+            return b""
+        except (BaseError, OSError) as fault:
+            raise StoreFault(self.url, "read", _in_words(fault)) from None
+
+    def sizes(self, prefix: str) -> dict[str, int]:
+        """The names below `prefix`, and how many bytes each has. Raises StoreFault."""
+        import obstore
+        from obstore.exceptions import BaseError
+
+        try:
+            pages = obstore.list(self._backend, prefix)
+            return {str(one["path"]): int(one["size"]) for page in pages for one in page}
+        except (BaseError, OSError) as fault:
+            raise StoreFault(self.url, "list", _in_words(fault)) from None
+
+    def folders(self, prefix: str = "") -> list[str]:
+        """The first parts of the names below `prefix`, ordered. Raises StoreFault."""
+        import obstore
+        from obstore.exceptions import BaseError
+
+        try:
+            found = obstore.list_with_delimiter(self._backend, prefix or None)["common_prefixes"]
+        except (BaseError, OSError) as fault:
+            raise StoreFault(self.url, "list", _in_words(fault)) from None
+        return sorted(str(path).rpartition("/")[2] for path in found)
+
+    def remove(self, name: str) -> None:
+        """Take away a message that was put here for others; recordings are never removed. Raises StoreFault."""
+        import obstore
+        from obstore.exceptions import BaseError
+
+        try:
+            obstore.delete(self._backend, name)
+        except FileNotFoundError:
+            return
+        except (BaseError, OSError) as fault:
+            raise StoreFault(self.url, "write to", _in_words(fault)) from None
+
+
+def is_url(text: str) -> bool:
+    """Whether a text that may be a path is the address of a store."""
+    return "://" in text
+
+
+def open_store(url: str) -> Store:
+    """The store at `url`; nothing is asked of it yet. Credentials come from the environment alone: see
+    docs/commands.md. Raises InputError for an address that is none, or that holds credentials."""
+    parts = _parts(url)
+    try:
+        from obstore.store import LocalStore, from_url
+    except ImportError:
+        raise InputError(
+            "runs in a store need obstore, which is not installed", advice="pip install 'conversation-harvest[stores]'"
+        ) from None
+    from obstore.exceptions import BaseError
+
+    try:
+        if parts.scheme == "file":
+            return Store(url, LocalStore(os.fspath(unquote(parts.path)), mkdir=True))
+        return Store(url, from_url(url, retry_config={"max_retries": 8, "retry_timeout": _PATIENCE}))
+    except (BaseError, OSError, ValueError) as fault:
+        raise InputError(f"{url} cannot be a store: {_in_words(fault)}") from None
+
+
+def _parts(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise InputError("this is not an address", allowed=_allowed()) from None
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        # It is not repeated: what stands there is a secret.
+        raise InputError(
+            "the address of a store holds a name, a password or a signature",
+            allowed="credentials in the environment only",
+        )
+    if parts.scheme not in _SCHEMES:
+        raise InputError(f"{url!r} is not the address of a store", allowed=_allowed())
+    if parts.scheme == "file":
+        if parts.netloc or len(parts.path) < 2:
+            raise InputError(f"{url!r} names no folder of this machine", allowed="file:///path/of/a/folder")
+    elif not parts.netloc or ":" in parts.netloc:
+        raise InputError(f"{url!r} names no bucket", allowed=_allowed())
+    return parts
+
+
+def _allowed() -> str:
+    return "s3://BUCKET/…, gs://BUCKET/…, az://CONTAINER/… or file:///FOLDER"
+
+
+def _in_words(fault: Exception) -> str:
+    """What went wrong, out of words that are known here: the library's own may hold signed addresses."""
+    text = str(fault)
+    status, code = _STATUS.search(text), _CODE.search(text)
+    said = [*(found[1].strip() for found in (status, code) if found)]
+    said += [words for phrase, words in _PHRASES.items() if phrase in text]
+    return ", ".join(said) or type(fault).__name__.removesuffix("Error")
+
+
+def at_once(work: Callable[[_A], _B], items: Iterable[_A]) -> list[_B]:
+    """`work` of each, several at a time, in order. The first error is raised."""
+    waiting = list(items)
+    if len(waiting) < 2:
+        return [work(one) for one in waiting]
+    with ThreadPoolExecutor(_THREADS, thread_name_prefix="store") as pool:
+        return list(pool.map(work, waiting))

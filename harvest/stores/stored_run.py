@@ -1,0 +1,216 @@
+"""A run in a store: what each worker that took it up has put there, and how the next one takes it from that one.
+
+    RUN/stints/000002/claim                 a worker has taken the run up, the second one
+    RUN/stints/000002/run.json              the header, as that worker had it
+    RUN/stints/000002/trials/00000000000000004096   its events, from that byte of its file on; an empty one ends them
+    RUN/stints/000002/chain/…               the hash chain of that file, likewise
+    RUN/evidence/…, RUN/judgments/…         as in a run folder
+
+A *stint* is what one worker records between taking a run up and the end of its process. Whoever claims the next number
+first puts an empty piece where the file of each earlier stint ends. That name is taken then: a worker that was only out
+of reach cannot add anything, finds that out when it sends its next piece, and stops. So all that is in the store is
+known to the one that plays on, and nobody need be trusted to be dead.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from harvest.stores.store import Store, StoreFault, at_once, is_url, open_store
+from recordings.chain import chain_file
+from recordings.evidence import write_safely
+from recordings.header import Header
+from recordings.json_text import parse_value
+from topics.errors import InputError, Place
+
+__all__ = ["Stint", "StoredRun", "local_copies", "piece"]
+
+_FORMAT = "harvest-stint/1"
+_WORKER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+_STINT = re.compile(r"([0-9]{6})/(claim|run\.json|trials/([0-9]{20})|chain/([0-9]{20}))")
+_CARRIED = re.compile(r"(evidence/[0-9a-f]{2}|judgments)/[A-Za-z0-9][A-Za-z0-9_.-]{0,150}")
+
+
+@dataclass(slots=True)
+class Stint:
+    """What is in the store of one stint. trials, chain: the pieces of its two files, by first byte, with their sizes.
+    header: whether it has put one."""
+
+    number: int
+    trials: dict[int, int] = field(default_factory=dict)
+    chain: dict[int, int] = field(default_factory=dict)
+    header: bool = False
+
+    @property
+    def sealed(self) -> bool:
+        return 0 in self.trials.values()
+
+    @property
+    def end(self) -> int:
+        """Bytes of its file of events that are in the store."""
+        return sum(self.trials.values())
+
+
+def piece(number: int, file: str, at: int) -> str:
+    """The name in a run of what a file of a stint holds from a byte on."""
+    return f"stints/{number:06d}/{file}/{at:020d}"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """name: of the run in its store; "" where the store holds nothing else."""
+
+    store: Store
+    name: str
+
+    @property
+    def url(self) -> str:
+        return f"{self.store.url.rstrip('/')}/{self.name}".rstrip("/")
+
+    def put_new(self, name: str, data: bytes) -> bool:
+        return self.store.put_new(self._path(name), data)
+
+    def get(self, name: str) -> bytes:
+        return self.store.get(self._path(name))
+
+    def stints(self) -> dict[int, Stint]:
+        """What is there of each, in their order. Raises StoreFault."""
+        found: dict[int, Stint] = {}
+        before = self._path("stints/")
+        for path, size in sorted(self.store.sizes(before).items()):
+            match = _STINT.fullmatch(path.removeprefix(before))
+            if match is None:
+                raise StoreFault(self.url, "understand", f"{path} is nothing of a run")
+            stint = found.setdefault(int(match[1]), Stint(int(match[1])))
+            if match[3] is not None:
+                stint.trials[int(match[3])] = size
+            elif match[4] is not None:
+                stint.chain[int(match[4])] = size
+            else:
+                stint.header = stint.header or match[2] == "run.json"
+        return found
+
+    def header(self, stints: Mapping[int, Stint]) -> bytes:
+        """The newest header, b"" for none."""
+        numbers = [number for number, stint in stints.items() if stint.header]
+        return self.get(f"stints/{max(numbers):06d}/run.json") if numbers else b""
+
+    def recorded_header(self) -> Header | None:
+        data = self.header(self.stints())
+        place = Place(f"{self.url}/run.json", 1)
+        return Header.from_json(parse_value(data, place), place) if data else None
+
+    def claim(self) -> int:
+        """Take the run up: the number of the new stint. Raises InputError where the store cannot be relied on."""
+        mine = json.dumps({"format": _FORMAT, "claim": secrets.token_hex(16)}).encode()
+        number = max(self.stints(), default=0) + 1
+        while not self.put_new(name := f"stints/{number:06d}/claim", mine) and self.get(name) != mine:
+            number += 1
+        if self.put_new(name, b"{}"):
+            raise InputError(
+                f"the store {self.store.url} overwrites what it is told to put only where nothing is",
+                allowed="a store with conditional writes (If-None-Match)",
+            )
+        return number
+
+    def seal_before(self, number: int) -> dict[int, Stint]:
+        """Put an end to every earlier stint, wherever it is by now; all that is in the store of each."""
+        while True:
+            stints = {one: stint for one, stint in self.stints().items() if one < number}
+            open_ = [stint for stint in stints.values() if not stint.sealed]
+            if not open_:
+                return stints
+            for stint in open_:  # one that sends a piece meanwhile is quicker, and asked again
+                self.put_new(piece(stint.number, "trials", stint.end), b"")
+
+    def files(self, stints: Mapping[int, Stint]) -> dict[str, bytes]:
+        """The files of events of stints, with their chains, by name."""
+        found: dict[str, bytes] = {}
+        for stint in stints.values():
+            events = self._joined(stint.number, "trials", stint.trials)
+            if events:
+                name = self._file_name(events)
+                found[name] = events
+                if stint.chain:
+                    found[chain_file(Path(name)).name] = self._joined(stint.number, "chain", stint.chain)
+        return found
+
+    def fetch(self, folder: Path) -> None:
+        """Everything into a new run folder, as it is now; nothing in the store is touched. Raises StoreFault."""
+        stints = self.stints()
+        header = self.header(stints)
+        if not header:
+            raise InputError("no run is here", place=Place(self.url), advice="check the address")
+        folder.mkdir(parents=True)
+        for name, data in self.files(stints).items():
+            write_safely(folder / name, data)
+        carried = [self._carried(path) for kind in ("evidence/", "judgments/") for path in self._below(kind)]
+        for name in carried:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        at_once(lambda name: write_safely(folder / name, self.get(name)), carried)
+        write_safely(folder / "run.json", header)
+
+    def _below(self, kind: str) -> list[str]:
+        return [path.removeprefix(self._path("")) for path in self.store.sizes(self._path(kind))]
+
+    def _carried(self, name: str) -> str:
+        if not _CARRIED.fullmatch(name):
+            raise StoreFault(self.url, "understand", f"{name!r} is nothing of a run")
+        return name
+
+    def _joined(self, number: int, file: str, pieces: Mapping[int, int]) -> bytes:
+        at = 0
+        for first in sorted(pieces):
+            if first != at:
+                raise StoreFault(self.url, "understand", f"{piece(number, file, at)} is missing")
+            at += pieces[first]
+        return b"".join(at_once(lambda first: self.get(piece(number, file, first)), sorted(pieces)))
+
+    def _file_name(self, events: bytes) -> str:
+        opening = events.partition(b"\n")[0]
+        place = Place(self.url)
+        row = parse_value(opening, place)
+        worker = row.get("worker") if isinstance(row, dict) else None
+        if not isinstance(worker, str) or not _WORKER.fullmatch(worker):
+            raise StoreFault(self.url, "understand", "a file of events does not say whose it is")
+        return f"trials-{worker}.jsonl"
+
+    def _path(self, name: str) -> str:
+        return f"{self.name}/{name}" if self.name else name
+
+
+def runs_in(store: Store) -> list[StoredRun]:
+    """The run at the address of a store, or all that lie directly below it. Raises InputError where there is none."""
+    folders = store.folders()
+    if "stints" in folders:
+        return [StoredRun(store, "")]
+    found = [StoredRun(store, name) for name in folders if "stints" in store.folders(f"{name}/")]
+    if not found:
+        raise InputError("no run is here", place=Place(store.url), advice="check the address")
+    return found
+
+
+@contextmanager
+def local_copies(runs: Iterable[str], near: Path) -> Iterator[list[Path]]:
+    """The folders of runs, of which those that are addresses of stores are fetched, into a folder beside `near` that is
+    gone at the end. An address may be of a run, or of all that lie below it. Raises InputError and StoreFault."""
+    with ExitStack() as stack:
+        folders: list[Path] = []
+        for run in runs:
+            if not is_url(run):
+                folders.append(Path(run))
+                continue
+            stored = runs_in(open_store(run))
+            near.parent.mkdir(parents=True, exist_ok=True)
+            into = stack.enter_context(TemporaryDirectory(prefix=f".{near.name}.", dir=near.parent))
+            for one in stored:
+                folders.append(Path(into) / (one.name or "run"))
+                one.fetch(folders[-1])
+        yield folders

@@ -1,0 +1,315 @@
+"""A run in a store: whatever two workers do to it, each finished trial that is in it is there once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from obstore.store import MemoryStore
+
+from harvest.audits.audit import Audit, load_audit
+from harvest.playing.play import first_of, play_audit
+from harvest.playing.stored_play import play_stored
+from harvest.stores.stint import Sender, TakenOver, take_up
+from harvest.stores.store import Store, StoreFault, open_store
+from harvest.stores.stored_run import Stint, StoredRun, local_copies, piece
+from recordings.chain_check import check_recording
+from recordings.errors import RunError
+from recordings.header import Header
+from recordings.lock import Lock, Locked
+from recordings.run_folder import Run, event_files, read
+from recordings.shard import Shard
+from tests.support.cluster import content, counting_api
+from tests.support.fault_page import Row, hold
+from topics.errors import HarvestError, InputError
+
+AUDIT = """\
+format: harvest-audit/1
+name: stored
+topics: fairweb-45
+only: [M002]
+protocol: fairweb-two-round
+trials: 2
+systems:
+  - {{name: counting, driver: openai, options: {{base_url: "{url}", model: m, seed: trial}}}}
+"""
+FAILING = "test_a_store_that_fails_ends_the_play_and_nothing_recorded_is_lost"
+
+
+class Counting(Store):
+    """A store in memory. asked: what was put in it. before: called with each name before that is put."""
+
+    def __init__(self) -> None:
+        super().__init__("memory", MemoryStore())
+        self.asked: list[str] = []
+        self.before: Callable[[str], None] = lambda name: None
+
+    def put_new(self, name: str, data: bytes) -> bool:
+        self.before(name)
+        self.asked.append(name)
+        return super().put_new(name, data)
+
+
+@pytest.fixture
+def stored() -> StoredRun:
+    return StoredRun(Counting(), "1-of-2")
+
+
+def counting(stored: StoredRun) -> Counting:
+    assert isinstance(stored.store, Counting)
+    return stored.store
+
+
+def audit(trials: int = 1) -> Audit:
+    return load_audit("demo", trials=trials, only=("M002", "R001"), shard=Shard(1, 2))
+
+
+def played(stored: StoredRun, folder: Path, trials: int = 1) -> Run:
+    try:
+        asyncio.run(play_stored(audit(trials), folder, stored, worker="shard1"))
+    except* HarvestError as group:
+        raise first_of(group) from None
+    return read(folder, keep_rows=True)
+
+
+def anybody(header: Header) -> None:
+    pass
+
+
+def cut(file: Path, ended: int) -> None:
+    """Leave of a file of events what stood in it when so many attempts had ended."""
+    lines = file.read_bytes().splitlines(keepends=True)
+    ends = [number for number, line in enumerate(lines, 1) if b'"event":"trial-ended"' in line]
+    file.write_bytes(b"".join(lines[: ends[ended - 1]]))
+    file.with_suffix(".chain").unlink()
+
+
+def test_what_one_worker_stored_is_what_another_plays_on_from(stored: StoredRun, tmp_path: Path) -> None:
+    first = played(stored, tmp_path / "east")
+    assert first.finished
+    second = played(stored, tmp_path / "west", trials=4)
+    once = [one.key for one in second.conversations]
+    assert len(set(once)) == len(once) > len(first.finished)
+    assert [file.name for file in event_files(tmp_path / "west")] == [
+        "trials-shard1.1-000001.jsonl",
+        "trials-shard1.2-000002.jsonl",
+    ]
+    assert [file.read_bytes() for file in event_files(tmp_path / "east")] == [
+        file.read_bytes() for file in event_files(tmp_path / "west")[:1]
+    ]
+    asyncio.run(play_audit(audit(4), tmp_path / "alone"))
+    assert content(second) == content(read(tmp_path / "alone", keep_rows=True))
+
+
+def test_a_fetched_run_is_the_recorded_one(stored: StoredRun, tmp_path: Path) -> None:
+    with counting_api() as api:
+        (tmp_path / "audit.yaml").write_text(AUDIT.format(url=api.url))
+        kept = load_audit(str(tmp_path / "audit.yaml"))
+        asyncio.run(play_stored(kept, tmp_path / "east", stored))
+    played(gold := StoredRun(Counting(), ""), tmp_path / "gold")
+    stored.fetch(tmp_path / "copy")
+    gold.fetch(tmp_path / "gold-copy")
+    assert files(tmp_path / "copy") == files(tmp_path / "east")
+    assert files(tmp_path / "gold-copy") == files(tmp_path / "gold")
+    assert any(name.startswith("evidence/") for name in files(tmp_path / "copy"))
+    assert any(name.startswith("judgments/") for name in files(tmp_path / "gold-copy"))
+    assert not check_recording(tmp_path / "copy").faults
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    found = (path for path in folder.rglob("*") if path.is_file() and path.name != "lock")
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+
+
+def test_who_is_only_out_of_reach_is_shut_out_and_what_it_stored_is_not_asked_again(
+    stored: StoredRun, tmp_path: Path
+) -> None:
+    """The first is held before it sends what it recorded; meanwhile the second plays the shard to its end."""
+    store, other = counting(stored), tmp_path / "west"
+
+    def overtake(name: str) -> None:
+        if "/trials/" in name and not name.endswith("0" * 20):
+            store.before = lambda name: None
+            played(stored, other)
+
+    store.before = overtake
+    with pytest.raises(TakenOver) as caught:
+        played(stored, tmp_path / "east")
+    seen = str(caught.value).splitlines()[0].replace(stored.url, "…")
+    assert read(tmp_path / "east").finished, "what it played itself is in its folder"
+    stints = stored.stints()
+    assert stints[1].sealed
+    stored.fetch(tmp_path / "copy")
+    keys = [one.key for one in read(tmp_path / "copy").conversations if one.outcome is not None]
+    assert len(keys) == len(set(keys)) == 4
+    again = "what was not in the store"
+    hold(
+        Row(
+            "another worker takes a shard in a store up, because this one was out of reach",
+            "every turn, in the folder of the one that played it",
+            again,
+            f"`{seen}`",
+            "`test_who_is_only_out_of_reach_is_shut_out_and_what_it_stored_is_not_asked_again`",
+        ),
+        "Processes and clocks",
+    )
+
+
+def test_two_that_take_a_run_up_at_once_get_different_stints(stored: StoredRun, tmp_path: Path) -> None:
+    store = counting(stored)
+    numbers: list[int] = []
+
+    def also(name: str) -> None:
+        if name.endswith("claim"):
+            store.before = lambda name: None
+            numbers.append(take_up(stored, tmp_path / "west", anybody).number)
+
+    store.before = also
+    numbers.append(take_up(stored, tmp_path / "east", anybody).number)
+    assert numbers == [1, 2]
+    assert stored.stints()[1].sealed
+    assert not stored.stints()[2].sealed
+
+
+def test_a_piece_that_comes_while_its_stint_is_being_ended_is_found(stored: StoredRun, tmp_path: Path) -> None:
+    played(stored, tmp_path / "east")
+    store, late = counting(stored), b'{"event":"late"}\n'
+    end = stored.stints()[1].end
+
+    def quicker(name: str) -> None:
+        if name == f"1-of-2/{piece(1, 'trials', end)}":
+            store.before = lambda name: None
+            assert stored.put_new(piece(1, "trials", end), late)
+
+    store.before = quicker
+    take_up(stored, tmp_path / "west", anybody)
+    assert stored.stints()[1].end == end + len(late)
+    assert event_files(tmp_path / "west")[0].read_bytes().endswith(late)
+
+
+def test_what_a_killed_worker_had_not_sent_is_sent_before_the_next_stint(stored: StoredRun, tmp_path: Path) -> None:
+    """Its reply was lost: part of it arrived, and it is not sent twice."""
+    other = StoredRun(Counting(), "1-of-2")
+    played(other, tmp_path / "east", trials=4)
+    stored.claim()
+    (file,) = event_files(tmp_path / "east")
+    Sender(stored, tmp_path / "east", stored.stints()[1]).send()
+    assert stored.stints()[1].end == file.stat().st_size
+
+    half = StoredRun(Counting(), "1-of-2")
+    half.claim()
+    some = file.read_bytes().partition(b"\n")[0] + b"\n"
+    half.put_new(piece(1, "trials", 0), some)
+    Sender(half, tmp_path / "east", Stint(1)).send()
+    assert half.stints()[1].end == file.stat().st_size
+
+    before = read(tmp_path / "east").finished
+    assert len(played(half, tmp_path / "east", trials=4).finished) == len(before)
+    assert [one.name for one in tmp_path.iterdir()] == ["east"]
+
+
+def test_a_folder_whose_trials_others_played_again_is_moved_and_not_lost(stored: StoredRun, tmp_path: Path) -> None:
+    store = counting(stored)
+    whole = played(StoredRun(Counting(), "1-of-2"), tmp_path / "east", trials=4)
+    stored.claim()
+    (file,) = event_files(tmp_path / "east")
+    everything = file.read_bytes()
+    cut(file, 1)
+    Sender(stored, tmp_path / "east", stored.stints()[1]).send()
+    file.write_bytes(everything)  # it went on, and could not send any more
+    other = played(stored, tmp_path / "west", trials=4)
+    assert content(other) == content(whole)
+    ended = [one for one in other.conversations if one.outcome and one.worker.startswith("shard1.1")]
+    assert len(ended) == 1, "what was stored was not played again"
+    again = played(stored, tmp_path / "east", trials=4)
+    assert content(again) == content(whole)
+    assert (tmp_path / "east.before-3" / file.name).read_bytes() == everything
+    assert not [name for name in store.asked if name.startswith("1-of-2/stints/000003/trials")], "nothing was played"
+
+
+def test_a_store_that_fails_ends_the_play_and_nothing_recorded_is_lost(stored: StoredRun, tmp_path: Path) -> None:
+    store = counting(stored)
+
+    def fail(name: str) -> None:
+        if "/trials/" in name and not name.endswith("0" * 20):
+            raise StoreFault("memory", "write to", "its disk is full")
+
+    store.before = fail
+    with pytest.raises(StoreFault) as caught:
+        played(stored, tmp_path / "east", trials=4)
+    seen, safe, _ = str(caught.value).splitlines()
+    assert "everything that was recorded is in the run's folder" in safe
+    kept = read(tmp_path / "east").finished
+    assert kept
+    store.before = lambda name: None
+    after = played(stored, tmp_path / "east", trials=4)
+    assert {one.key for one in kept} <= {one.key for one in after.finished}
+    assert len(after.conversations) == len(after.finished) + len(after.interrupted)
+    fault, recorded = "an object store fails or is full", "every turn, in the run's folder"
+    row = Row(fault, recorded, "the turns under way, on resuming", f"`{seen.replace('memory', '…')}`", f"`{FAILING}`")
+    hold(row, "Disks")
+
+
+def test_another_audit_touches_nothing_of_a_run(stored: StoredRun, tmp_path: Path) -> None:
+    played(stored, tmp_path / "east")
+    before = list(counting(stored).asked)
+    with pytest.raises(RunError, match="recorded with different settings"):
+        asyncio.run(
+            play_stored(load_audit("demo", seed=99, only=("M002",), shard=Shard(1, 2)), tmp_path / "new", stored)
+        )
+    assert counting(stored).asked == before
+
+
+def test_folders_that_are_not_of_the_store_are_refused(stored: StoredRun, tmp_path: Path) -> None:
+    asyncio.run(play_audit(audit(), tmp_path / "own"))
+    with pytest.raises(InputError, match="was not begun in memory/1-of-2"):
+        played(stored, tmp_path / "own")
+    (tmp_path / "letters").mkdir()
+    (tmp_path / "letters" / "to-mum").touch()
+    with pytest.raises(RunError, match="it holds 'to-mum'"):
+        played(stored, tmp_path / "letters")
+    (tmp_path / "busy").mkdir()
+    held = Lock(tmp_path / "busy")
+    with pytest.raises(Locked):
+        played(stored, tmp_path / "busy")
+    held.release()
+    assert not counting(stored).asked
+
+
+def test_a_store_that_overwrites_is_refused(tmp_path: Path) -> None:
+    class Careless(Store):
+        def put_new(self, name: str, data: bytes) -> bool:
+            return True
+
+    with pytest.raises(InputError, match="overwrites"):
+        take_up(StoredRun(Careless("memory", MemoryStore()), "1-of-2"), tmp_path / "east", anybody)
+
+
+def test_what_is_not_of_a_run_is_refused(stored: StoredRun, tmp_path: Path) -> None:
+    played(stored, tmp_path / "east")
+    stored.put_new("evidence/other/run.json", b"{}")
+    with pytest.raises(StoreFault, match="is nothing of a run"):
+        stored.fetch(tmp_path / "copy")
+    lost = StoredRun(Counting(), "1-of-2")
+    lost.put_new("stints/000001/run.json", b"{}")
+    lost.put_new(piece(1, "trials", 40), b"{}\n")
+    with pytest.raises(StoreFault, match="00000000000000000000 is missing"):
+        lost.fetch(tmp_path / "lost")
+    odd = StoredRun(Counting(), "1-of-2")
+    odd.put_new("stints/000001/run.json", b"{}")
+    odd.put_new(piece(1, "trials", 0), b'{"event":"opened","worker":"../../x"}\n')
+    with pytest.raises(StoreFault, match="does not say whose it is"):
+        odd.fetch(tmp_path / "odd")
+
+
+def test_runs_in_a_store_are_fetched_for_as_long_as_they_are_read(tmp_path: Path) -> None:
+    url = f"file://{tmp_path}/store"
+    played(StoredRun(open_store(url), "1-of-2"), tmp_path / "east")
+    with local_copies(["runs/other", url, f"{url}/1-of-2"], tmp_path / "out") as folders:
+        assert [folder.name for folder in folders] == ["other", "1-of-2", "run"]
+        assert read(folders[1]).header == read(folders[2]).header
+    assert not folders[1].exists()
+    with pytest.raises(InputError, match="no run is here"), local_copies([f"file://{tmp_path}/no"], tmp_path / "out"):
+        pass

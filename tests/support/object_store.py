@@ -1,0 +1,58 @@
+"""A server of S3's interface that nobody here wrote (moto), in a process and an environment of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+
+from tests.servers.environment import python_environment
+from tests.support.checkout import TESTS
+
+__all__ = ["CANARY", "s3_server"]
+
+CANARY = "CANARY5d1e77aa"
+"""What its credentials are made of."""
+
+
+@contextlib.contextmanager
+def s3_server(bucket: str) -> Iterator[dict[str, str]]:
+    """The environment variables by which a server with an empty bucket is reached."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    program = str(python_environment("moto") / "bin" / "moto_server")
+    process = subprocess.Popen(
+        [sys.executable, str(TESTS / "servers" / "leash.py"), program, "-H", "127.0.0.1", "-p", str(port)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    url = f"http://127.0.0.1:{port}"
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        deadline = time.monotonic() + 120
+        while True:
+            with contextlib.suppress(OSError):
+                opener.open(urllib.request.Request(f"{url}/{bucket}", method="PUT"), timeout=30).close()
+                break
+            assert process.poll() is None, "moto ended"
+            assert time.monotonic() < deadline, "moto did not come up"
+            time.sleep(0.1)
+        yield {
+            "AWS_ENDPOINT_URL": url,
+            "AWS_ALLOW_HTTP": "true",
+            "AWS_REGION": "us-east-1",
+            "AWS_ACCESS_KEY_ID": f"{CANARY}ID",
+            "AWS_SECRET_ACCESS_KEY": f"{CANARY}KEY",
+            "NO_PROXY": "127.0.0.1",
+        }
+    finally:
+        assert process.stdin is not None
+        process.stdin.close()  # the leash ends the whole group
+        process.wait(30)
