@@ -3,41 +3,30 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
+from rich.markup import escape
 
 from harvest.cli.garbage import uncollected
 from harvest.cli.judges_options import judgment_options
 from harvest.cli.notifying import Channels, notice_options
 from harvest.cli.setting_options import setting_options
 from harvest.notices.verdicts import bounds_bulletin
-from harvest.studies.bounds import checked_bounds, code_of, measures_needed
+from harvest.studies.bounds import code_of
 from harvest.studies.recorded_audit import recorded_audit
-from harvest.studies.scorecard import (
-    asked_names,
-    gather_material,
-    refuse_twice,
-    score_material,
-    scores_document,
-    write_scores,
-)
-from harvest.studies.selection import selection
-from harvest.studies.side_by_side import set_apart
+from harvest.studies.score_request import ScoreRequest
+from harvest.studies.scorecard import scores_document, write_scores
 from harvest.systems.timing import REAL_CLOCK
 from harvest.tables.bound_lines import bound_lines
 from harvest.tables.figures import ordered_rows
 from harvest.tables.paper_tables import csv_rows, latex_table
 from harvest.tables.report import print_scores
 from recordings.run_folder import read
-from scoring.notation import parse_all
-from scoring.swan.precedence import Precedence
-from scoring.swan.schema import load_schema
+from topics.counting import pluralize
 from topics.errors import InputError
-from topics.library import load_gold
 
 __all__ = ["command"]
 
@@ -57,6 +46,7 @@ __all__ = ["command"]
 @setting_options()
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the bootstrap.")
 @click.option("--keep/--no-keep", default=False, help="Write scores.json into the run folder (one run only).")
+@click.option("--dask", metavar="ADDRESS", help="With --keep: each run by itself, on the workers of this Dask cluster.")
 @click.option("--all", "every", is_flag=True, help="Print all variants too (by=NMD, GF_cum, GF_rel by set).")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 @click.option("--csv", "as_csv", is_flag=True, help="Every figure as a row of CSV on standard output.")
@@ -73,6 +63,7 @@ def command(
     nuggets: str | None,
     seed: int,
     keep: bool,
+    dask: str | None,
     every: bool,
     strict: bool,
     as_json: bool,
@@ -85,47 +76,45 @@ def command(
 
     Several RUNS are scored side by side, over the topics that all of them tried; other differences are printed. A
     system that occurs in several runs is shown as SYSTEM@RUN.
+
+    With --dask and --keep, each of many RUNS is scored by itself instead, as if it were given alone.
     """
     if not all(text.strip() for text in wanted):
         raise InputError("--measure is empty", advice="write a measure as tables print it, for example R or CVaR(R)")
-    measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
+    request = ScoreRequest(wanted, gold, schema, judges, nuggets, folding, settings, seed)
+    measures = request.terms
     if not measures and (schema or judges):
         raise InputError("--schema and --judges are for SWAN", advice="ask for it: --measure SWAN")
     if not measures and folding:
         raise InputError("--judgments is for SWAN", advice="ask for it: --measure SWAN")
     if not measures and nuggets:
         raise InputError("--nuggets is for SWAN", advice="ask for it: --measure SWAN")
+    if dask is not None:
+        if not keep or every or as_json or as_csv or as_latex or channels.any:
+            raise InputError(
+                "--dask scores each run by itself and prints no figures",
+                allowed="with --keep, and without --all, --json, --csv, --latex and options that tell machines",
+            )
+        return _scored_apart(runs, request, dask, strict=strict)
     if keep and len(runs) > 1:
-        raise InputError("--keep writes into one run, and several were given", advice="score them one by one")
+        raise InputError(
+            "--keep writes into one run, and several were given",
+            advice="score them one by one, or on a cluster (--dask)",
+        )
     if as_json + as_csv + as_latex > 1:
         raise InputError("--json, --csv and --latex exclude each other", advice="give one of them")
     with uncollected():
         recorded = [read(run) for run in runs]
-        refuse_twice(recorded)
-        beside = set_apart(recorded, settings, judged=gold is not None)
-        material = gather_material(recorded, beside.left_out)
-        judged = load_gold(gold, material.topics) if gold is not None else None
+        beside, material = request.gathered(recorded)
         thresholds = material.thresholds
         if channels.any and not thresholds:
             raise InputError(
                 "--junit, --prometheus, --webhook-env and --github tell of thresholds, and there are none here",
                 advice="give the audit thresholds; those of several runs are not checked",
             )
-        criteria = load_schema(schema) if schema else None
-        names = asked_names(measures, material.topics, criteria) if measures else ()
-        scored = partial(
-            score_material,
-            changes=settings,
-            gold=judged,
-            seed=seed,
-            schema=criteria,
-            judges=Precedence.asked(judges, nuggets, folding),
-        )
-        whole = scored(material, measures=(*measures, *measures_needed(thresholds)))
-        table = whole.only(names) if names else whole  # the bounds of the audit need figures nobody asked to see
-        lost = selection(material, table, lambda of, terms: scored(of, measures=terms, only=True))
+        scored = request.scored(material)
+    table, names, lost, bounds = scored.table, scored.names, scored.selection, scored.bounds
     paths = [write_scores(runs[0], table, seed, lost.as_json())] if keep else []
-    bounds = checked_bounds(thresholds, whole, material.topics, criteria)
     people = Console(stderr=as_json or as_csv or as_latex, highlight=False)
     if as_json:
         document = scores_document(table, seed, beside, lost.as_json(), recorded, bounds)
@@ -145,3 +134,23 @@ def command(
         own, at = str(recorded_audit(recorded[0]).get("name") or runs[0].name), REAL_CLOCK.now().timestamp()
         channels.tell(bounds_bulletin(bounds, audit=own, run=str(runs[0]), at=at, code=code, strict=strict))
     return code
+
+
+def _scored_apart(runs: tuple[Path, ...], request: ScoreRequest, dask: str, *, strict: bool) -> int:
+    """Score each run by itself on a cluster, and say of each what became of it."""
+    from harvest.cluster.scoring import score_apart  # late: no other run needs it
+
+    people = Console(highlight=False)
+    codes, failed = {0}, 0
+    for run, kept in score_apart(runs, request, dask):
+        if kept.fault:
+            failed += 1
+            click.echo(f"{run}: {kept.fault}", err=True)
+            continue
+        people.print(escape(f"{run / 'scores.json'}"), soft_wrap=True)
+        for line in bound_lines(kept.bounds):
+            people.print(line, soft_wrap=True)
+        codes.add(code_of(kept.bounds, strict=strict))
+    if failed:
+        raise InputError(f"{failed} of {pluralize(len(runs), 'run')} not scored")
+    return 1 if 1 in codes else max(codes)

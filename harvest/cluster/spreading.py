@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import secrets
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -18,6 +17,7 @@ from typing import Any
 
 from harvest.audits.audit import Audit
 from harvest.cluster.assignment import Assignment, Told, audit_hash
+from harvest.cluster.client import connected, gone, threads, wait
 from harvest.stores.store import Store, open_store
 from harvest.stores.stored_run import local_copies
 from recordings.evidence import write_safely
@@ -29,12 +29,6 @@ __all__ = ["spread"]
 
 _EACH = 4
 """Shards for each that is played at a time."""
-
-_SECONDS = 10
-"""How long a scheduler may take to answer at first."""
-
-_GONE = 15
-"""Seconds without a scheduler after which it is taken to be gone; one that was only out of reach comes back."""
 
 _FOLDER = re.compile(r"(\d+)-of-(\d+)")
 
@@ -55,43 +49,26 @@ def spread(
             place=Place(str(out)),
             advice="harvest run without --dask goes on with it on this machine",
         )
-    distributed = _library()
     store = open_store(assignment.store) if assignment.store else None
     folder = out.with_name(f"{out.name}.shards")
     if store is None:
         folder = folder.absolute()
         folder.mkdir(parents=True, exist_ok=True)
-    try:
-        client = distributed.Client(address, timeout=_SECONDS, set_as_default=False)
-    except (OSError, TimeoutError, ValueError) as fault:
-        raise InputError(f"there is no scheduler of Dask at {address}: {fault}", advice="check the address") from None
-    with client:
-        threads = sum(one["nthreads"] for one in client.scheduler_info(n_workers=-1)["workers"].values())
-        if not threads:
-            raise InputError(f"the scheduler at {address} has no workers", advice="start one: dask worker ADDRESS")
-        at_once = min(threads, *(system.limits.concurrency for system in audit.systems))
+    with connected(address) as client:
+        most = threads(client, address)
+        at_once = min(most, *(system.limits.concurrency for system in audit.systems))
         names = store.folders() if store else [entry.name for entry in folder.iterdir()]
         of = _shards(names, assignment.store or str(folder)) or min(_EACH * at_once, 1000)
         mine = replace(assignment, folder=str(folder), of=of, at_once=at_once)
         _refuse_workers(client, mine, audit, store)
         if store is None:
             mine.stop.unlink(missing_ok=True)
-        tell(f"{pluralize(of, 'shard')}, {at_once} at a time, on {pluralize(threads, 'thread')} of {address}")
+        tell(f"{pluralize(of, 'shard')}, {at_once} at a time, on {pluralize(most, 'thread')} of {address}")
         tasks = [replace(mine, index=index) for index in range(1, of + 1)]
         left = _finished(client, tasks, tell)
     shards = [f"{store.url}/{one.name}" if store else str(one.run) for one in tasks]
     with local_copies(shards, out) as folders:
         return merge(folders, out), left
-
-
-def _library() -> Any:
-    try:
-        import distributed
-    except ImportError:
-        raise InputError(
-            "a cluster needs Dask, which is not installed", advice="pip install 'conversation-harvest[cluster]'"
-        ) from None
-    return distributed
 
 
 def _shards(names: Iterable[str], where: str) -> int:
@@ -143,7 +120,7 @@ def _finished(client: Any, tasks: Sequence[Assignment], tell: Callable[[str], No
             while waiting and len(running) < tasks[0].at_once:
                 one = waiting.pop(0)
                 running[client.submit(play_shard, one, key=f"harvest-{name}-{one.index}", pure=False)] = one
-            _wait(client, list(running))
+            wait(client, list(running))
             for future in [future for future in running if future.done()]:
                 one = running.pop(future)
                 told = _told(future, one)
@@ -156,28 +133,9 @@ def _finished(client: Any, tasks: Sequence[Assignment], tell: Callable[[str], No
         with suppress(Exception):  # it may be gone
             client.cancel(list(running))
         if isinstance(fault, OSError):  # of a connection: nothing else is open here
-            raise _gone() from None
+            raise gone() from None
         raise
     return left
-
-
-def _wait(client: Any, running: Sequence[Any]) -> None:
-    """Until one is done. Raises InputError where the scheduler is gone for good."""
-    arrived = threading.Event()
-    for future in running:
-        future.add_done_callback(lambda _: arrived.set())
-    silent = 0
-    while silent < _GONE and not arrived.wait(1.0):
-        silent = 0 if client.status == "running" else silent + 1
-    if silent == _GONE:
-        raise _gone()
-
-
-def _gone() -> InputError:
-    return InputError(
-        "the scheduler is gone; every finished turn is saved",
-        advice="start it and its workers again, and give the same command: it plays what is missing",
-    )
 
 
 def _told(future: Any, one: Assignment) -> Told:
@@ -188,4 +146,4 @@ def _told(future: Any, one: Assignment) -> Told:
         raise InputError(f"shard {one.index} was not played to its end: {told.fault}")
     if future.status == "error":
         raise InputError(f"shard {one.index}: {future.exception()}", advice="the same command plays what is missing")
-    raise _gone()
+    raise gone()

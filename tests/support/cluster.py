@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from distributed import Client
+from distributed import Client, LocalCluster
 
 from recordings.run_folder import Run
 
-__all__ = ["Cluster", "CountingApi", "cluster", "content", "counting_api"]
+__all__ = ["Cluster", "CountingApi", "cluster", "cluster_here", "content", "counting_api"]
 
 _LEASE = {
     "DASK_DISTRIBUTED__SCHEDULER__LOCKS__LEASE_TIMEOUT": "2s",
@@ -169,6 +169,12 @@ def cluster(folder: Path, workers: int = 2, apart: Sequence[Path] = ()) -> Itera
         with Client(address, set_as_default=False) as client:
             client.wait_for_workers(workers, timeout=60)
         yield Cluster(address, scheduler)
+
+
+def cluster_here() -> Any:
+    """A scheduler and a worker with two threads, all in this process."""
+    quiet = {"dashboard_address": "127.0.0.1:0", "silence_logs": False}
+    return LocalCluster("127.0.0.1", n_workers=1, threads_per_worker=2, processes=False, protocol="tcp", **quiet)
 
 
 def _ended(process: subprocess.Popen[bytes]) -> None:

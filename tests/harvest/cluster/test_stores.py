@@ -9,10 +9,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
-from distributed import LocalCluster
 
 from harvest.audits.audit import load_audit
 from harvest.cluster.assignment import Assignment
@@ -24,7 +22,7 @@ from recordings.conversation import Conversation
 from recordings.run_folder import read
 from recordings.shard import planned_trials
 from tests.harvest.cluster.test_spreading import AUDIT, Killer, check, command, holder, played
-from tests.support.cluster import CountingApi, cluster, content, counting_api
+from tests.support.cluster import CountingApi, cluster, cluster_here, content, counting_api
 from tests.support.object_store import CANARY, s3_server
 from topics.errors import InputError
 
@@ -85,17 +83,12 @@ def before_the_task_returns(folder: Path, api: CountingApi, store: str) -> int:
     return 0
 
 
-def here() -> Any:
-    quiet = {"dashboard_address": "127.0.0.1:0", "silence_logs": False}
-    return LocalCluster("127.0.0.1", n_workers=1, threads_per_worker=2, processes=False, protocol="tcp", **quiet)
-
-
 def test_a_cluster_plays_through_a_store(tmp_path: Path) -> None:
     """Its scheduler and its worker are threads of this process."""
     store = f"file://{tmp_path}/store"
     audit = load_audit("demo", trials=2, only=("M002", "R001"))
     told: list[str] = []
-    with here() as local:
+    with cluster_here() as local:
         asked = Assignment("demo", 2, None, ("M002", "R001"), store=store)
         merged, left = spread(audit, asked, local.scheduler_address, tmp_path / "merged", told.append)
         (tmp_path / "merged").rename(tmp_path / "first")

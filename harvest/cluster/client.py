@@ -1,0 +1,62 @@
+"""The cluster as whoever gives it work sees it: reached, waited for, and gone."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from topics.errors import InputError
+
+__all__ = ["connected", "gone", "threads", "wait"]
+
+_SECONDS = 10
+"""How long a scheduler may take to answer at first."""
+
+_GONE = 15
+"""Seconds without a scheduler after which it is taken to be gone; one that was only out of reach comes back."""
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Any]:
+    """Dask's client of the scheduler at `address`. Raises InputError where there is none, or Dask is not installed."""
+    try:
+        import distributed
+    except ImportError:
+        raise InputError(
+            "a cluster needs Dask, which is not installed", advice="pip install 'conversation-harvest[cluster]'"
+        ) from None
+    try:
+        client = distributed.Client(address, timeout=_SECONDS, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as fault:
+        raise InputError(f"there is no scheduler of Dask at {address}: {fault}", advice="check the address") from None
+    with client:
+        yield client
+
+
+def threads(client: Any, address: str) -> int:
+    """How many tasks the workers do at a time. Raises InputError where there are no workers."""
+    found = sum(one["nthreads"] for one in client.scheduler_info(n_workers=-1)["workers"].values())
+    if not found:
+        raise InputError(f"the scheduler at {address} has no workers", advice="start one: dask worker ADDRESS")
+    return int(found)
+
+
+def wait(client: Any, running: Sequence[Any]) -> None:
+    """Until one is done. Raises InputError where the scheduler is gone for good."""
+    arrived = threading.Event()
+    for future in running:
+        future.add_done_callback(lambda _: arrived.set())
+    silent = 0
+    while silent < _GONE and not arrived.wait(1.0):
+        silent = 0 if client.status == "running" else silent + 1
+    if silent == _GONE:
+        raise gone()
+
+
+def gone() -> InputError:
+    return InputError(
+        "the scheduler is gone; what was finished is saved",
+        advice="start it and its workers again, and give the same command",
+    )

@@ -1,0 +1,37 @@
+"""Scoring many runs on the workers of a Dask cluster, each by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from harvest.cluster.client import connected, gone, threads, wait
+from harvest.cluster.scoring_task import KeptScores, score_run, scoring_task
+from harvest.studies.score_request import ScoreRequest
+from harvest.studies.scorecard import refuse_twice
+from recordings.run_folder import Run
+from recordings.store import read_header
+
+__all__ = ["score_apart"]
+
+
+def score_apart(runs: Sequence[Path], request: ScoreRequest, address: str) -> Iterator[tuple[Path, KeptScores]]:
+    """Score each of `runs` by itself and keep that in its folder, as `harvest score RUN --keep` does; what became of
+    each, in their order.
+
+    Raises RunError where one is no run, InputError where one is given twice, or the cluster is not there or gone.
+    """
+    refuse_twice([Run(run, read_header(run), (), ()) for run in runs])
+    tasks = [scoring_task(run, request) for run in runs]
+    with connected(address) as client:
+        threads(client, address)
+        futures = client.map(score_run, tasks, pure=False)
+        for run, future in zip(runs, futures, strict=True):
+            while not future.done():
+                wait(client, [future])
+            if future.status == "error":
+                yield run, KeptScores(fault=str(future.exception()))
+            elif future.status == "finished":
+                yield run, future.result()
+            else:
+                raise gone()

@@ -1,0 +1,87 @@
+"""What a worker of a cluster does of `harvest score`: score one run by itself, and keep that in its folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from harvest.studies.bounds import Checked
+from harvest.studies.score_request import ScoreRequest
+from harvest.studies.scorecard import write_scores
+from recordings.chain import content_digest
+from recordings.provenance import software
+from recordings.run_folder import extent, read
+from topics.errors import HarvestError, InputError
+from topics.regular_file import entries
+
+__all__ = ["KeptScores", "ScoringTask", "score_run", "scoring_task"]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoringTask:
+    """run: its folder, by a path that all workers know. seen: what its files are where the command was given.
+    versions: of the software there."""
+
+    run: str
+    request: ScoreRequest
+    seen: Mapping[str, Any]
+    versions: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptScores:
+    """What became of a task. bounds: of the run's audit. fault: why nothing was kept; "" where it was."""
+
+    bounds: tuple[Checked, ...] = ()
+    fault: str = ""
+
+
+def scoring_task(run: Path, request: ScoreRequest) -> ScoringTask:
+    """Files that the request names are meant as they are found here."""
+    folder, request = run.absolute(), replace(request, gold=_found(request.gold), schema=_found(request.schema))
+    return ScoringTask(str(folder), request, _seen(folder, request), software())
+
+
+def _found(named: str | None) -> str | None:
+    return str(Path(named).absolute()) if named and Path(named).is_file() else named
+
+
+def score_run(task: ScoringTask) -> KeptScores:
+    """Write the `scores.json` that `harvest score RUN --keep` would write where the command was given."""
+    folder = Path(task.run)
+    try:
+        _refuse_others(task, folder)
+        _, material = task.request.gathered([read(folder)])
+        scored = task.request.scored(material)
+        write_scores(folder, scored.table, task.request.seed, scored.selection.as_json())
+    except HarvestError as fault:
+        return KeptScores(fault=str(fault))
+    return KeptScores(scored.bounds)
+
+
+def _refuse_others(task: ScoringTask, folder: Path) -> None:
+    versions = software()
+    differing = [name for name in {**task.versions, **versions} if versions.get(name) != task.versions.get(name)]
+    if differing:
+        name = differing[0]
+        raise InputError(
+            f"a worker has {name} {versions.get(name, 'not')}, and the command {task.versions.get(name, 'not')}",
+            allowed="workers with the same versions: figures may depend on them",
+        )
+    try:
+        same = _seen(folder, task.request) == task.seen
+    except OSError:
+        same = False
+    if not same:
+        raise InputError(
+            f"a worker does not see {task.run}, or the files that options name, as the command does",
+            allowed="runs and files in folders that all workers share by the same paths",
+        )
+
+
+def _seen(folder: Path, request: ScoreRequest) -> dict[str, Any]:
+    named = [Path(name) for name in (request.gold, request.schema) if name and Path(name).is_absolute()]
+    files = [folder / "run.json", *entries(folder, "judgments", "*.jsonl"), *named]
+    return {"events": extent(folder), "files": {str(file): content_digest(file) for file in files}}
