@@ -1,7 +1,7 @@
 """An object store: things under names, each put once. The one module that knows obstore.
 
 Nothing that is here is ever overwritten: a name is taken by whoever comes first, and the others are told so. Everything
-else in this package rests on that.
+else in this package rests on that. obstore reads as well as it writes, so nothing else (fsspec, say) is needed.
 """
 
 from __future__ import annotations

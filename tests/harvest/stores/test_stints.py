@@ -210,6 +210,28 @@ def test_what_a_killed_worker_had_not_sent_is_sent_before_the_next_stint(stored:
     assert [one.name for one in tmp_path.iterdir()] == ["east"]
 
 
+def test_what_is_large_is_sent_in_pieces_of_whole_lines(
+    stored: StoredRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harvest.stores.stint._AT_ONCE", 1000)
+    played(stored, tmp_path / "east")
+    (file,) = event_files(tmp_path / "east")
+    pieces = [stored.get(piece(1, "trials", at)) for at in sorted(stored.stints()[1].trials)]
+    assert len(pieces) > 5
+    assert all(one.endswith(b"\n") and (len(one) <= 1000 or one.count(b"\n") == 1) for one in pieces)
+    assert b"".join(pieces) == file.read_bytes()
+
+
+def test_a_line_that_a_killed_worker_left_half_written_is_not_sent(stored: StoredRun, tmp_path: Path) -> None:
+    whole = played(stored, tmp_path / "east")
+    (file,) = event_files(tmp_path / "east")
+    with file.open("ab") as opened:
+        opened.write(b'{"event":"trial-sta')
+    again = played(stored, tmp_path / "east")
+    assert (again.damage, len(again.finished)) == ((), len(whole.finished))
+    assert read(tmp_path / "east.before-2").damage
+
+
 def test_a_folder_whose_trials_others_played_again_is_moved_and_not_lost(stored: StoredRun, tmp_path: Path) -> None:
     store = counting(stored)
     whole = played(StoredRun(Counting(), "1-of-2"), tmp_path / "east", trials=4)
