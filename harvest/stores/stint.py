@@ -56,8 +56,16 @@ def take_up(stored: StoredRun, folder: Path, refuse: Callable[[Header], None]) -
     events that are in the store into `folder`. Exhibits stay where they are.
 
     refuse: raises where the recorded header is of another audit; nothing has been touched then. Raises Locked where
-    another process plays in `folder`, StoreFault, and InputError for a folder that is not of this store.
+    another process plays in `folder`, StoreFault, StoreError where the folder cannot be written, and InputError for a
+    folder that is not of this store.
     """
+    try:
+        return _taken_up(stored, folder, refuse)
+    except OSError as fault:
+        raise StoreError(folder, fault, "write in") from fault
+
+
+def _taken_up(stored: StoredRun, folder: Path, refuse: Callable[[Header], None]) -> TakenUp:
     folder.mkdir(parents=True, exist_ok=True)
     _refuse_filled(folder)
     lock = Lock(folder)

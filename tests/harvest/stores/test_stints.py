@@ -16,7 +16,7 @@ from harvest.stores.stint import Sender, TakenOver, take_up
 from harvest.stores.store import Store, StoreFault, open_store
 from harvest.stores.stored_run import Stint, StoredRun, local_copies, piece
 from recordings.chain_check import check_recording
-from recordings.errors import RunError
+from recordings.errors import RunError, StoreError
 from recordings.header import Header
 from recordings.lock import Lock, Locked
 from recordings.run_folder import Run, event_files, read
@@ -297,6 +297,9 @@ def test_folders_that_are_not_of_the_store_are_refused(stored: StoredRun, tmp_pa
     with pytest.raises(Locked):
         played(stored, tmp_path / "busy")
     held.release()
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError, match="something else exists here already"):
+        played(stored, tmp_path / "file")
     assert not counting(stored).asked
 
 
