@@ -33,6 +33,7 @@ _PHRASES = {
     "operation timed out": "it did not answer in time",
     "No space left": "its disk is full",
     "Permission denied": "it must not be written or read",
+    "Account must be specified": "AZURE_STORAGE_ACCOUNT_NAME is not set",
     "BadScheme": "its endpoint is http, which AWS_ALLOW_HTTP=true allows",
 }
 

@@ -70,6 +70,12 @@ def test_a_fault_is_told_in_words_without_credentials(monkeypatch: pytest.Monkey
     assert CANARY not in f"{caught.value!r} {caught.value} {caught.value.__cause__}"
 
 
+def test_what_azure_needs_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AZURE_STORAGE_ACCOUNT_NAME", raising=False)
+    with pytest.raises(InputError, match="AZURE_STORAGE_ACCOUNT_NAME is not set"):
+        open_store("az://container/runs")
+
+
 def test_without_the_library_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "obstore.store", None)
     with pytest.raises(InputError, match=r"pip install 'conversation-harvest\[stores\]'"):
