@@ -146,8 +146,10 @@ def write_safely(path: Path, data: bytes) -> None:
             file.flush()
             fsync_file(file.fileno())
         temporary.replace(path)
-    except BaseException:
+    except BaseException as fault:
         temporary.unlink(missing_ok=True)
+        if isinstance(fault, OSError) and fault.filename is not None:
+            fault.filename, fault.filename2 = str(path), None  # nobody knows the temporary one
         raise
     fsync_folder(path.parent)
 

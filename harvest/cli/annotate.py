@@ -15,6 +15,7 @@ from harvest.cli.asked_criteria import asked_criteria
 from harvest.cli.author_name import check_author
 from harvest.cli.blind_pairs import serve_blind_pairs, write_blind_pairs
 from harvest.cli.interruption import run_until_stopped
+from harvest.cli.output_file import check_output_file
 from harvest.cli.serving import PORT, SCALE, read_scale, serve_page
 from harvest.cli.told_agreement import tell_agreement
 from harvest.judging.rule_layers import look_first, rule_layers
@@ -31,7 +32,7 @@ from recordings.times import stamp, utc_now
 from scoring.swan.judged import NUGGET
 from scoring.swan.schema import Schema, load_schema
 from topics.counting import pluralize
-from topics.errors import InputError, Place
+from topics.errors import InputError
 
 __all__ = ["command"]
 
@@ -304,8 +305,7 @@ def _export(
     adjudicate: bool,
 ) -> None:
     sheet_ending(sheet)
-    if sheet.exists() and not force:
-        raise InputError("this file exists already", place=Place(str(sheet)), advice="take another name, or --force")
+    check_output_file(sheet, replace=force, other="take another name, or --force")
     assessed = assess_run(run, recorded, schema, nuggets=nuggets)
     rows, total = asked_criteria(assessed, schema, names, sample, seed, goal="sheet")
     if adjudicate:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from harvest.studies.baseline import GATED, bless
+from harvest.cli.output_file import check_output_file
+from harvest.studies.baseline import GATED, bless, is_baseline
 from harvest.systems.timing import REAL_CLOCK
 from recordings.evidence import write_safely
 from recordings.run_folder import read
@@ -38,16 +39,10 @@ def command(runs: tuple[Path, ...], out: Path, wanted: tuple[str, ...], by: str,
     The file holds counts and content hashes and no text of any conversation, so it can be committed. Four runs at
     different hours or days show how much audits differ by themselves.
     """
-    if out.exists() and not replace:
-        raise InputError(
-            "there is a baseline already",
-            place=Place(str(out)),
-            advice="give another --out, or --replace to write over",
-        )
-    if not out.absolute().parent.is_dir():
-        raise InputError(
-            "there is no such folder", place=Place(str(out.parent)), advice="make it, or give another --out"
-        )
+    other = "give another --out"
+    if not replace and out.is_file() and is_baseline(out.read_bytes()):
+        raise InputError("there is a baseline already", place=Place(str(out)), advice=f"{other}, or --replace")
+    check_output_file(out, replace=replace, ours=is_baseline, other=other)
     measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
     found = bless([read(run) for run in runs], measures=measures, by=by or _me(), at=stamp(REAL_CLOCK.now()))
     write_safely(out, found.text().encode())

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from harvest.cli.output_file import check_output_file
 from harvest.cli.serving import check_people, serve_questions
 from harvest.judging.sheets.pair_sheet import CHOICES, BlindPair, text_hash, transcript, write_pairs
 from harvest.judging.sheets.sheet_file import LONGEST_CELL, sheet_ending
@@ -90,8 +91,7 @@ def _drawn_once(
 
 def _refuse_existing(*paths: Path) -> None:
     for path in paths:
-        if path.exists():
-            raise InputError("this file exists already", place=Place(str(path)), advice="take another name")
+        check_output_file(path)
 
 
 def key_file(sheet: Path) -> Path:

@@ -13,6 +13,7 @@ import numpy as np
 from rich import box
 from rich.table import Table
 
+from harvest.cli.output_file import check_output_file
 from harvest.studies.breakdown_detection import (
     annotated,
     dialogue_files,
@@ -51,8 +52,7 @@ def train(files: tuple[Path, ...], out: Path, counts: Counts, source: str, seed:
     FILE... are dialogues of DBDC with words and annotations, or folders of them. The same data and seed give the same
     file, whatever the order of FILE...
     """
-    if out.exists() and not force:
-        raise InputError("this file exists already", place=Place(str(out)), advice="take another name, or --force")
+    check_output_file(out, replace=force, other="take another name, or --force")
     examples = training_examples(annotated(files, counts))
     detector = train_detector(examples, seed=seed, about={"source": source, "counts": counts})
     try:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from harvest.cli.output_file import check_output_file
 from recordings.answers_export import write_answers
 from recordings.conversation import Conversation
 from recordings.dbdc_export import annotator_counts, write_dialogues
@@ -57,8 +58,10 @@ def command(
         raise InputError("it is not known which scores are wanted", advice="give --criterion NAME")
     if form == "dbdc" and force:
         raise InputError("--force has no effect on a folder", advice="take the name of a new folder")
-    if out.exists() and not force:
-        raise InputError("this file exists already", place=Place(str(out)), advice="take another name, or --force")
+    if form == "dbdc" and out.exists():
+        raise InputError("this exists already", place=Place(str(out)), advice="take the name of a new folder")
+    if form != "dbdc":
+        check_output_file(out, replace=force, other="take another name, or --force")
     recorded = read(run)
     chosen = [
         conversation

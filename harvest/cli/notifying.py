@@ -16,22 +16,36 @@ from typing import Any, TextIO, cast
 
 import click
 
+from harvest.cli.output_file import check_output_file
 from harvest.notices.bulletin import Bulletin
 from harvest.notices.github import LARGEST_SUMMARY, Disarmed, annotation_lines, summary
-from harvest.notices.junit import junit
-from harvest.notices.prometheus import metrics
+from harvest.notices.junit import is_junit, junit
+from harvest.notices.prometheus import is_metrics, metrics
 from harvest.terminal import printable
 from recordings.errors import in_words
 from recordings.evidence import write_safely
-from topics.errors import InputError, Place
+from topics.errors import InputError
 
 __all__ = ["Channels", "notice_options"]
 
-_FILES: Mapping[str, tuple[Callable[[Bulletin, str], bytes], str]] = {
-    "junit": (lambda told, _: junit(told), "Write the verdicts as JUnit XML."),
-    "prometheus": (lambda told, before: metrics(told, before).encode(), "Write metrics for the textfile collector."),
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """make: a file of a bulletin and of the file before it. ours: whether bytes are an earlier file, which is replaced.
+    said: a few words."""
+
+    make: Callable[[Bulletin, str], bytes]
+    ours: Callable[[bytes], bool]
+    said: str
+
+
+_FILES: Mapping[str, _Form] = {
+    "junit": _Form(lambda told, _: junit(told), is_junit, "Write the verdicts as JUnit XML."),
+    "prometheus": _Form(
+        lambda told, before: metrics(told, before).encode(), is_metrics, "Write metrics for the textfile collector."
+    ),
 }
-"""Forms that are files, by option: how a file is made of a bulletin and of the file before it, and a few words."""
+"""Forms that are files, by option."""
 
 _SUMMARY = "GITHUB_STEP_SUMMARY"
 
@@ -51,7 +65,7 @@ def notice_options(command: Callable[..., int]) -> Callable[..., int]:
     for option in (
         click.option("--github", is_flag=True, help="Print annotations and write a step summary for GitHub Actions."),
         click.option("--webhook-env", metavar="NAME", help="Send the figures to the address in this variable."),
-        *(click.option(f"--{name}", type=kind, metavar="FILE", help=said) for name, (_, said) in _FILES.items()),
+        *(click.option(f"--{name}", type=kind, metavar="FILE", help=form.said) for name, form in _FILES.items()),
     ):
         guarded = option(guarded)
     return guarded
@@ -77,9 +91,8 @@ class Channels:
             raise InputError("--github and --json both print on standard output", advice="give one of them")
         if len({path.absolute() for path in self.files.values()}) < len(self.files):
             raise InputError("two forms would be written into one file", advice="choose two names")
-        for path in self.files.values():
-            if not path.absolute().parent.is_dir():
-                raise InputError("there is no such folder", place=Place(str(path.parent)), advice="make it first")
+        for name, path in self.files.items():
+            check_output_file(path, replace=True, ours=_FILES[name].ours)
         if self.webhook_env is not None:
             from harvest.notices.webhook import address  # late: it brings HTTP, which most commands do not need
 
@@ -98,8 +111,9 @@ class Channels:
         """Write and send all that was asked for. What fails is said on standard error."""
         for name, path in self.files.items():
             with _told(str(path)):
+                check_output_file(path, replace=True, ours=_FILES[name].ours)  # there may be another file by now
                 before = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
-                write_safely(path, _FILES[name][0](bulletin, before))
+                write_safely(path, _FILES[name].make(bulletin, before))
         if self.github:
             with _told(_SUMMARY):
                 _summarize(bulletin)
@@ -117,8 +131,8 @@ class Channels:
 def _told(what: str) -> Iterator[None]:
     try:
         yield
-    except OSError as fault:
-        reason, advice = in_words(fault)
+    except (OSError, InputError) as fault:
+        reason, advice = in_words(fault) if isinstance(fault, OSError) else (fault.what, fault.advice)
         said = f"error: {what} was not written: {reason}; the verdict stands. do: {advice}"
         click.echo(printable(said, line=True), err=True)
 

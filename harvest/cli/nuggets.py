@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harvest.cli.author_name import check_author
+from harvest.cli.output_file import check_output_file
 from harvest.studies.held_nuggets import HeldFigure, held_figures
 from harvest.terminal import printable
 from recordings.judgments import Layer, read_layers, write_layer
@@ -21,7 +22,7 @@ from recordings.run_folder import Run, read
 from recordings.times import stamp, utc_now
 from recordings.wanted import held_of, read_wanted, wanted_of, write_assigned, write_created
 from topics.counting import pluralize
-from topics.errors import InputError, Place
+from topics.errors import InputError
 
 __all__ = ["command"]
 
@@ -76,8 +77,8 @@ def command(
     wanted = wanted_of(layers)
     if not wanted:
         raise InputError("it is not known what the topics of this run want", advice="--import FILE of created nuggets")
-    if out is not None and out.exists() and not force:
-        raise InputError("this file exists already", place=Place(str(out)), advice="take another name, or --force")
+    if out is not None:
+        check_output_file(out, replace=force, other="take another name, or --force")
     known = recorded.header.topic_set()
     requests = {one.id: one.request for one in known.topics} if known else {}
     if out is not None and form != "assigned":

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from harvest.cli.output_file import check_output_file
 from harvest.judging.gold_rows import add_entities
 from harvest.judging.pool import Entity, PooledRun, Words, asked_in_words, pooled_entities, pooled_words, spread
 from harvest.judging.sheets.asked_rows import assess_run
@@ -19,7 +20,7 @@ from recordings.run_folder import read
 from recordings.times import stamp, utc_now
 from scoring.swan.schema import Schema, load_schema
 from topics.counting import pluralize
-from topics.errors import InputError, Place
+from topics.errors import InputError
 
 __all__ = ["command"]
 
@@ -67,8 +68,7 @@ def command(
         raise InputError("--force goes with --out")
     if out is not None:
         sheet_ending(out)
-        if out.exists() and not force:
-            raise InputError("this file exists already", place=Place(str(out)), advice="take another name, or --force")
+        check_output_file(out, replace=force, other="take another name, or --force")
     criteria = load_schema(schema)
     chosen = {criteria[name].name for name in names}
     for one in criteria:

@@ -12,6 +12,7 @@ import click
 
 from harvest.cli.interruption import run_until_stopped
 from harvest.cli.number import NumberRange
+from harvest.cli.output_file import check_output_file
 from harvest.terminal import printable
 from topics.errors import InputError
 
@@ -98,10 +99,8 @@ def _check(url: str, message: str, out: Path | None, screenshot: Path | None, lo
     if out is not None and out == screenshot:
         raise InputError(f"--out and --screenshot are both {out}", advice="choose two names")
     for path in (out, screenshot):
-        if path is not None and path.exists():
-            raise InputError(f"{path} exists already", advice="choose another name, or remove it")
-        if path is not None and not path.parent.is_dir():
-            raise InputError(f"{path.parent} is not a folder", advice="make it first")
+        if path is not None:
+            check_output_file(path, other="take another name, or remove it")
     if login is not None:
         secrets_of(login)
 

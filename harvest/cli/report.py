@@ -9,6 +9,7 @@ import click
 
 from harvest.cli.garbage import uncollected
 from harvest.cli.number import NumberRange
+from harvest.cli.output_file import check_output_file
 from harvest.report.document import make_report
 from harvest.report.page import page
 from harvest.studies.watch_history import MATTERS
@@ -89,12 +90,7 @@ def command(
 def _check(out: Path, *, force: bool) -> None:
     if out.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"--out {out}: a report is a page", allowed="FILE.html")
-    if not out.parent.is_dir():
-        raise InputError(f"{out.parent} is not a folder", advice="make it first")
-    if out.is_dir():
-        raise InputError(f"{out} is a folder", advice="choose another name")
-    if out.exists() and not force:
-        raise InputError(f"{out} exists already", advice="choose another name, or write over it with --force")
+    check_output_file(out, replace=force, other="take another name, or --force")
     files = _beside(out)
     if files.is_symlink() or (files.exists() and not files.is_dir()):
         raise InputError(f"{files} is not a folder, and the report may need one of that name", advice="choose another")

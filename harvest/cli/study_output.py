@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
+from harvest.cli.output_file import check_output_file
 from harvest.terminal import printable
 from recordings.evidence import write_safely
 from topics.errors import InputError
@@ -52,10 +53,7 @@ def check_output(figures: Sequence[Path], *forms: bool) -> None:
     for path in figures:
         if path.suffix.lower() not in _KINDS:
             raise InputError(f"--figure {path}: not a kind of picture that is drawn", allowed="FILE.svg, FILE.png")
-        if path.exists():
-            raise InputError(f"{path} exists already", advice="choose another name, or remove it")
-        if not path.parent.is_dir():
-            raise InputError(f"{path.parent} is not a folder", advice="make it first")
+        check_output_file(path, other="take another name, or remove it")
     if any(path.suffix.lower() == ".png" for path in figures):
         _browser()
 

@@ -13,7 +13,7 @@ from xml.etree import ElementTree as Tree
 from harvest.notices.bulletin import Account, Bulletin, Estimate, Notice, plain
 from recordings.times import stamp
 
-__all__ = ["junit"]
+__all__ = ["is_junit", "junit"]
 
 _GOOD = ("same", "kept")
 
@@ -31,6 +31,11 @@ def junit(bulletin: Bulletin) -> bytes:
     Tree.indent(root)
     text: bytes = Tree.tostring(root, encoding="utf-8", xml_declaration=True)
     return text + b"\n"
+
+
+def is_junit(data: bytes) -> bool:
+    """Whether a file is an earlier one of these, of whatever audit."""
+    return data.lstrip().startswith(b"<?xml") and b'<testsuites name="harvest ' in data[:1000]
 
 
 def _suite(account: Account, bulletin: Bulletin) -> Tree.Element:

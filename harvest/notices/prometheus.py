@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from harvest.notices.bulletin import Account, Bulletin, Notice, Verdict, plain
 
-__all__ = ["metrics", "succeeded_before"]
+__all__ = ["is_metrics", "metrics", "succeeded_before"]
 
 _LAST = "harvest_last_success_timestamp_seconds"
 _HELP = {
@@ -50,6 +50,11 @@ def metrics(bulletin: Bulletin, before: str = "") -> str:
         for one in account.notices:
             samples += _figure(one, account, bulletin)
     return "".join(_family(name, text, samples) for name, text in _HELP.items())
+
+
+def is_metrics(data: bytes) -> bool:
+    """Whether a file is an earlier one of these, of whatever audit."""
+    return data.startswith(b"# HELP harvest_")
 
 
 def succeeded_before(bulletin: Bulletin, before: str) -> float:

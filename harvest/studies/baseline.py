@@ -8,6 +8,7 @@ committed, and a machine that starts from nothing each night has all it needs.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from os import PathLike
@@ -41,6 +42,7 @@ __all__ = [
     "Ways",
     "bless",
     "identities",
+    "is_baseline",
     "models_of",
     "read_baseline",
     "ways",
@@ -122,6 +124,11 @@ class BaselineFile(StrictModel):
     def text(self) -> str:
         """The file: one line for each entry of a list or table, so that a change of it can be read."""
         return json.dumps(self._plain(), ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+
+
+def is_baseline(data: bytes) -> bool:
+    """Whether a file is a baseline, of whatever version, and also where it cannot be read any more."""
+    return re.search(rb'"format"\s*:\s*"harvest-baseline/', data) is not None
 
 
 def bless(runs: Sequence[Run], *, measures: Sequence[Term], by: str, at: str) -> BaselineFile:

@@ -10,6 +10,7 @@ import junitparser
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from harvest.studies.watch_history import read_history
 from recordings.run_folder import read
 from tests.support.bulletins import commands
 from tests.support.chat_api import chat_api
@@ -121,14 +122,38 @@ def test_what_cannot_be_told_is_said_and_changes_nothing(folder: Path, monkeypat
         (("--junit", "nowhere/junit.xml"), "there is no such folder"),
         (("--prometheus", "nowhere/a.prom"), "there is no such folder"),
         (("--webhook-env", "NOT_SET_ANYWHERE"), "this environment variable is not set"),
+        (("--junit", "runs/base/run.json"), "this file is something else, and would be replaced"),
+        (("--junit", "audit.baseline.json"), "this file is something else, and would be replaced"),
+        (("--prometheus", "audit.yaml"), "this file is something else, and would be replaced"),
+        (("--prometheus", "runs"), "is a directory"),
     ],
 )
 def test_what_could_not_be_told_is_refused_before_anything_is_played(
     folder: Path, options: tuple[str, ...], said: str
 ) -> None:
+    before = {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
     code, _, err = reaudit(folder, *options)
     assert (code, said in err) == (2, True), err
-    assert not (folder / "runs" / "watched").exists()
+    assert {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()} == before
+
+
+def test_an_earlier_file_of_the_same_kind_is_replaced_and_another_is_not(folder: Path) -> None:
+    (folder / "junit.xml").touch()
+    for _ in range(2):
+        done = harvest("score", "runs/base", "--junit", "junit.xml", "--prometheus", "a.prom", cwd=folder)
+        assert (done.returncode, done.stderr) == (0, "")
+    assert len(junitparser.JUnitXml.fromfile(str(folder / "junit.xml"))) == 1
+    swapped = harvest("score", "runs/base", "--junit", "a.prom", cwd=folder)
+    assert (swapped.returncode, "a.prom: this file is something else" in swapped.stderr) == (2, True)
+    (folder / "other.xml").write_text('<?xml version="1.0"?>\n<testsuites name="pytest tests"></testsuites>\n')
+    assert harvest("score", "runs/base", "--junit", "other.xml", cwd=folder).returncode == 2
+
+
+def test_a_file_that_came_into_the_way_meanwhile_stays(folder: Path) -> None:
+    code, _, err = reaudit(folder, "--junit", "audit.history.jsonl")  # it is written before the verdicts are told
+    assert code == 0
+    assert "error: audit.history.jsonl was not written: this file is something else" in err
+    assert len(read_history(folder / "audit.history.jsonl")) == 1
 
 
 def test_thresholds_are_told_in_the_same_forms(folder: Path) -> None:

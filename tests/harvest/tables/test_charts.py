@@ -217,7 +217,7 @@ def test_files_are_written_by_their_kind_beside_what_is_printed(run: Path, tmp_p
     [
         (["c.pdf"], "not a kind of picture that is drawn"),
         (["there.svg"], "exists already"),
-        (["none/c.svg"], "is not a folder"),
+        (["none/c.svg"], "there is no such folder"),
         (["c.svg", "c.svg"], "--figure names one file twice"),
     ],
 )

@@ -1,0 +1,51 @@
+"""Where a file is to be written: what cannot or must not be is refused before anything is played or computed."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+from topics.errors import InputError, Place
+
+__all__ = ["check_output_file"]
+
+
+def check_output_file(
+    path: Path, *, replace: bool = False, ours: Callable[[bytes], bool] | None = None, other: str = "take another name"
+) -> None:
+    """Refuse a path at which no file can be written, and one at which there is a file that must stay.
+
+    replace: what is there may be replaced. ours: tells from its bytes whether it is an earlier file of the same kind;
+    then only such a file, or an empty one, may be. other: what to do where a file must stay. Raises InputError.
+    """
+    place, folder = Place(str(path)), path.absolute().parent
+    if not folder.is_dir():
+        raise InputError("there is no such folder", place=Place(str(path.parent)), advice="make it first")
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        mode = None
+    except OSError as fault:
+        raise InputError(f"cannot be written: {fault.strerror}", place=place, advice=other) from None
+    if mode is not None and stat.S_ISDIR(mode):
+        raise InputError("this is a folder, not a file", place=place, advice="take the name of a file")
+    if mode is not None and not replace:
+        raise InputError("this file exists already", place=place, advice=other)
+    if mode is not None and not stat.S_ISREG(mode):
+        raise InputError("this is a device or pipe, not a file", place=place, advice="take the name of a file")
+    if mode is not None and ours is not None and not _ours(path, ours):
+        raise InputError("this file is something else, and would be replaced", place=place, advice="take another name")
+    if not os.access(folder, os.W_OK | os.X_OK):  # a file is replaced as a whole, for which its folder counts
+        raise InputError(
+            f"cannot be written: there is no permission to write in the folder {path.parent}", place=place, advice=other
+        )
+
+
+def _ours(path: Path, ours: Callable[[bytes], bool]) -> bool:
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return False
+    return not data or ours(data)

@@ -1,0 +1,45 @@
+"""Where a file may be written, by what is there."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from harvest.cli.output_file import check_output_file
+from recordings.evidence import write_safely
+from topics.errors import InputError
+
+
+def test_what_cannot_be_written_is_said_of_the_path_that_was_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = tmp_path / "a.txt"
+    there.write_text("kept")
+    for path, said in (
+        (there, "a.txt: this file exists already"),
+        (tmp_path, "this is a folder, not a file"),
+        (tmp_path / "no" / "a", "no: there is no such folder"),
+        (there / "b", "a.txt: there is no such folder"),
+        (tmp_path / "b", ""),
+    ):
+        if said:
+            with pytest.raises(InputError, match=said):
+                check_output_file(path)
+        else:
+            check_output_file(path)
+    check_output_file(there, replace=True)
+    with pytest.raises(InputError, match="this file is something else"):
+        check_output_file(there, replace=True, ours=lambda data: data != b"kept")
+    with pytest.raises(InputError, match="a device or pipe"):
+        check_output_file(Path(os.devnull), replace=True)
+    monkeypatch.setattr(os, "access", lambda *_: False)  # the tests may run as root, who may write everywhere
+    with pytest.raises(InputError, match=r"b: cannot be written: there is no permission to write in the folder"):
+        check_output_file(tmp_path / "b")
+
+
+def test_a_fault_of_the_disk_names_the_file_and_not_the_temporary_one(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as fault:
+        write_safely(tmp_path / "no" / "a.txt", b"")
+    assert fault.value.filename == str(tmp_path / "no" / "a.txt")
