@@ -131,7 +131,8 @@ def read_messages_files(request: Request) -> Found:
         for file in request.files
     ]
     conversations = tuple(one for messages in read for one in messages.conversations)
-    return Found(conversations, request.topics or made_of(conversations), _longest(read))
+    warnings = tuple(warning for messages in read for warning in messages.warnings)
+    return Found(conversations, request.topics or made_of(conversations), _longest(read), warnings=warnings)
 
 
 def read_cast2022(request: Request) -> Found:

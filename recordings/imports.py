@@ -13,6 +13,7 @@ from recordings.conversation import Conversation
 from recordings.errors import RunError
 from recordings.events import events_of
 from recordings.header import Header, make_header
+from recordings.imported_names import check_system_name
 from recordings.json_text import Json
 from recordings.lengths import MOST_TURNS
 from recordings.redaction import Redactor
@@ -44,9 +45,11 @@ def import_header(
     """The header of a run of imported conversations: no protocol, and systems of which only the name is known.
 
     topics: only those that occur are kept, in the order of the set. most_turns: user turns that the protocol could take
-    at most, by (system, topic), where the import knows. Raises InputError for an id that no topic can have: a run with
-    it could never be read again.
+    at most, by (system, topic), where the import knows. Raises InputError for an id that no topic can have, because a
+    run with it could never be read again, and for a name that no system may have.
     """
+    for system in sorted({conversation.key.system for conversation in conversations}):
+        check_system_name(system)
     names = {conversation.key.topic for conversation in conversations}
     kept = None
     if topics is not None:

@@ -12,22 +12,22 @@ greeting before the first user turn (read as a turn with empty user words), seve
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import Any
 
 from protocols.answer import Answer
-from protocols.labels import LABELS, MISSING, allowed_labels
-from recordings.conversation import INVALID, LARGEST_NUMBER, Conversation, Outcome, SystemTurn, TrialKey, Turn
+from recordings.conversation import Conversation, SystemTurn, TrialKey, Turn
 from recordings.exports import write_export
 from recordings.header import trial_identity
+from recordings.imported_names import check_system_name
 from recordings.json_text import Json, line
+from recordings.message_metadata import Metadata
 from recordings.transcript_heading import own_links
-from recordings.transcript_turns import IMPORT_RULE, imported_route, marked_breakdown, state_name, topic_names
+from recordings.transcript_turns import imported_route, state_name, topic_names
 from topics.errors import InputError, Place
 from topics.json_file import json_lines
-from topics.links import Link
 from topics.regular_file import read_bytes
 from topics.text_file import decode
 from topics.topic import TopicSet, check_topic_id
@@ -40,11 +40,12 @@ _USER, _ASSISTANT, _PROMPT = ("user",), ("assistant",), ("system", "developer")
 @dataclass(frozen=True, slots=True)
 class Messages:
     """What a file holds. prompts: system prompts by (system, topic, trial). most_turns: user turns that the protocol
-    could take at most, by (system, topic), where the file says so."""
+    could take at most, by (system, topic), where the file says so. warnings: sentences for the person who imports."""
 
     conversations: tuple[Conversation, ...]
     prompts: Mapping[TrialKey, tuple[str, ...]]
     most_turns: Mapping[tuple[str, str], int]
+    warnings: tuple[str, ...] = ()
 
 
 def read_messages(
@@ -59,6 +60,7 @@ def read_messages(
     conversations: list[Conversation] = []
     prompts: dict[TrialKey, tuple[str, ...]] = {}
     most_turns: dict[tuple[str, str], int] = {}
+    ignored: dict[str, None] = {}
     counted: Counter[tuple[str, str]] = Counter()
     seen: dict[tuple[TrialKey, int], int] = {}
     for value in json_lines(text, fspath(path)):
@@ -74,12 +76,14 @@ def read_messages(
         conversations.append(conversation)
         if reader.prompts:
             prompts[conversation.key] = tuple(reader.prompts)
-        if reader.most_turns:
+        if most := reader.metadata.most_turns:
             about = (conversation.key.system, conversation.key.topic)
-            most_turns[about] = max(reader.most_turns, most_turns.get(about, 0))
+            most_turns[about] = max(most, most_turns.get(about, 0))
+        ignored |= dict.fromkeys(reader.metadata.ignored)
     if not conversations:
         raise InputError("no conversation in this file", place=Place.of(path, 1))
-    return Messages(tuple(conversations), prompts, most_turns)
+    said = f"{fspath(path)}: nothing reads these keys, so what they say is not recorded: {', '.join(ignored)}"
+    return Messages(tuple(conversations), prompts, most_turns, (said,) if ignored else ())
 
 
 class _Line:
@@ -88,53 +92,24 @@ class _Line:
         self.prompts: list[str] = []
         if not isinstance(value, dict) or not isinstance(value.get("messages"), list):
             raise self.error("a line that has no 'messages'", allowed='{"messages": [{"role": …, "content": …}, …]}')
-        metadata = value.get("metadata") or {}
-        if not isinstance(metadata, dict):
-            raise self.error("'metadata' is not an object")
         self.messages: list[Any] = value["messages"]
-        self.metadata: dict[str, Any] = metadata
+        self.metadata = Metadata.of(value, place)
 
     def error(self, what: str, *, allowed: str | None = None, advice: str | None = None) -> InputError:
         return InputError(what, place=self.place, allowed=allowed, advice=advice)
 
-    def _text(self, key: str, default: str = "") -> str:
-        value = self.metadata.get(key, default)
-        if value is None:
-            return default
-        if not isinstance(value, str):
-            raise self.error(f"metadata.{key} is not text")
-        return value
-
-    @property
-    def most_turns(self) -> int:
-        """0 where the line does not say."""
-        return self._count("most_turns", 0, least=0)
-
-    def _count(self, key: str, default: int, *, least: int = 1) -> int:
-        value = self.metadata.get(key, default)
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= LARGEST_NUMBER:
-            raise self.error(f"metadata.{key} is not a number from {least} to {LARGEST_NUMBER}")
-        return value
-
-    def _list(self, key: str) -> list[str]:
-        value = self.metadata.get(key) or []
-        if not isinstance(value, list) or not all(item is None or isinstance(item, str) for item in value):
-            raise self.error(f"metadata.{key} is not a list of texts")
-        return [item or "" for item in value]
-
     def conversation(
         self, system: str, topic: str, topics: TopicSet | None, counted: Counter[tuple[str, str]]
     ) -> Conversation:
-        system, topic = self._text("system") or system, self._text("topic") or topic
+        told = self.metadata
+        system, topic = told.text("system") or system, told.text("topic") or topic
         if not system or not topic:
             lacking = "system" if not system else "topic"
             raise self.error(f"the {lacking} is not known", advice=f"give --{lacking}, or metadata.{lacking}")
+        told.checked(check_system_name, system)
         known = None
         if topics is None:
-            try:
-                check_topic_id(topic)
-            except InputError as fault:
-                raise self.error(fault.what, allowed=fault.allowed, advice=fault.advice) from None
+            told.checked(check_topic_id, topic)
         else:
             known = next((one for one in topics.topics if one.id == topic), None)
             if known is None:
@@ -142,11 +117,13 @@ class _Line:
                     f"topic {topic!r} is not in the topic set {topics.name!r}", allowed=topic_names(topics)
                 )
         counted[system, topic] += 1
-        key = TrialKey(system, topic, self._count("trial", counted[system, topic]))
+        key = TrialKey(system, topic, told.count("trial", counted[system, topic]))
         said = self._sides()
-        labels, states = self._labels(), self._list("states")
-        users, acts, links = self._list("users"), self._list("acts"), self._links()
-        outcome = self._outcome(said, labels)
+        answers = sum(answer is not None for _, answer in said)
+        labels, states = told.labels(len(said), answers), told.of_turns("states", len(said))
+        users, acts = told.of_turns("users", len(said)), told.of_turns("acts", len(said))
+        links = told.links(len(said), answers)
+        outcome = told.outcome(len(said), answers, labels)
         turns = []
         for number, (question, answer) in enumerate(said, 1):
             state = state_name(states, number)
@@ -164,55 +141,17 @@ class _Line:
         identity = trial_identity(None, known or topic, {"name": system}, key.trial)
         return Conversation(
             key=key,
-            trial_id=self._text("id") or identity,
-            attempt=self._count("attempt", 1),
+            trial_id=told.text("id") or identity,
+            attempt=told.count("attempt", 1),
             turns=tuple(turns),
             outcome=outcome,
-            session=self._text("session"),
-            place=self._count("place", 1),
-            user=self._text("user", "imported"),
-            worker=self._text("worker"),
-            started_at=self._text("started_at"),
-            ended_at=self._text("ended_at"),
+            session=told.text("session"),
+            place=told.count("place", 1),
+            user=told.text("user", "imported"),
+            worker=told.text("worker"),
+            started_at=told.time("started_at"),
+            ended_at=told.time("ended_at"),
         )
-
-    def _labels(self) -> list[str]:
-        labels = self._list("labels")
-        for label in labels:
-            if label not in (*LABELS, MISSING, ""):
-                allowed = f"{allowed_labels()}, null (not labelled)"
-                raise self.error(f"label {label!r} in metadata.labels", allowed=allowed)
-        return labels
-
-    def _links(self) -> list[tuple[Link, ...] | None]:
-        """Of each answer; None where they are those of its text."""
-        value = self.metadata.get("links") or []
-        if not isinstance(value, list):
-            raise self.error("metadata.links is not a list")
-        found: list[tuple[Link, ...] | None] = []
-        for item in value:
-            links: list[Link] = []
-            for link in item or ():
-                match link:
-                    case [str(text), str(href)]:
-                        links.append(Link(text, href))
-                    case _:
-                        raise self.error("metadata.links holds something that is not a link", allowed="[text, address]")
-            found.append(None if item is None else tuple(links))
-        return found
-
-    def _outcome(self, said: list[tuple[str, str | None]], labels: Sequence[str]) -> Outcome | None:
-        kind = self._text("outcome")
-        if kind:
-            missing = self._count("missing", 0, least=0) if "missing" in self.metadata else None
-            ended = Outcome(kind, self._text("reason"), self._text("detail"), missing)
-            return None if kind == "interrupted" else ended
-        if not said or said[-1][1] is None:
-            return Outcome(INVALID, "no-reply", "the file holds no answer to the last user turn")
-        never = list(labels[len(said) :]).count("-")
-        if never:
-            return marked_breakdown(never, "the file marks a turn that never came")
-        return Outcome("completed", IMPORT_RULE, "the file does not say how the conversation ended")
 
     def _sides(self) -> list[tuple[str, str | None]]:
         """(said, answered) for every turn."""

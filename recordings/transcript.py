@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from urllib.parse import unquote
@@ -30,6 +30,7 @@ from urllib.parse import unquote
 from protocols.labels import LABELS, MISSING, allowed_labels
 from recordings.conversation import Conversation
 from recordings.header import trial_identity
+from recordings.imported_names import check_outcome, check_system_name, check_time
 from recordings.transcript_annotations import Annotations, attribute_set
 from recordings.transcript_heading import NOTHING, parse_heading
 from recordings.transcript_turns import Draft, assemble, topic_names
@@ -96,6 +97,15 @@ def _lines(text: str) -> list[str]:
     return lines
 
 
+_CHECKS: Mapping[str, Callable[[str], None]] = {
+    "system": check_system_name,
+    "outcome": check_outcome,
+    "started_at": check_time,
+    "ended_at": check_time,
+}
+"""What a line of ours may say under a name."""
+
+
 class _Reader:
     def __init__(self, path: str, system: str, trial: int, topics: TopicSet | None) -> None:
         self.path, self.system, self.trial, self.topics = path, system, trial, topics
@@ -144,8 +154,13 @@ class _Reader:
             self.exact, self.returns = True, returns
         try:
             self.heading = parse_heading(filter(None, pairs))
+            for name, check in _CHECKS.items():
+                if name in self.heading.own:
+                    check(self.heading.own[name])
         except ValueError as fault:
             raise self.error(str(fault), column=8) from None
+        except InputError as fault:
+            raise self.error(fault.what, column=8, allowed=fault.allowed, advice=fault.advice) from None
         if self.heading.judged is not None:
             self._further(self.heading.judged)
 

@@ -19,6 +19,7 @@ from urllib.parse import quote, unquote
 
 from protocols.answer import Answer
 from recordings.conversation import LARGEST_NUMBER, Conversation, Turn
+from recordings.imported_names import MOST_TURNS_ALLOWED
 from topics.gold import GoldEntry, written_vector
 from topics.links import Link, links_in
 
@@ -26,8 +27,11 @@ __all__ = ["NOTHING", "Heading", "encode", "heading_line", "judged_line", "own_l
 
 _SAFE = "/:+,;@!$&'()*#-._~<>[]{}|^?"  # everything a person would like to read; not %, = or white space
 _NUMBER = re.compile(r"[0-9]{1,20}")
-_NUMBERS = {"trial": 1, "attempt": 1, "place": 1, "missing": 0, "most_turns": 0}
-"""Names whose values are numbers, and the least of them."""
+_NUMBERS = {
+    **dict.fromkeys(("trial", "attempt", "place"), (1, LARGEST_NUMBER)),
+    **dict.fromkeys(("missing", "most_turns"), (0, MOST_TURNS_ALLOWED)),
+}
+"""Names whose values are numbers, the least and the largest of them."""
 
 
 def encode(text: str) -> str:
@@ -62,9 +66,9 @@ def parse_heading(pairs: Iterable[str]) -> Heading:
         if not equals:
             raise ValueError(f"{pair!r} is not name=value, such as system=B1")
         own[name] = unquote(value, errors="surrogatepass")
-    for name, least in _NUMBERS.items():
-        if name in own and not (_NUMBER.fullmatch(own[name]) and least <= int(own[name]) <= LARGEST_NUMBER):
-            raise ValueError(f"{name}={own[name]} is not a number from {least} to {LARGEST_NUMBER}")
+    for name, (least, most) in _NUMBERS.items():
+        if name in own and not (_NUMBER.fullmatch(own[name]) and least <= int(own[name]) <= most):
+            raise ValueError(f"{name}={own[name]} is not a number from {least} to {most}")
     return Heading(own, _links(own), _speakers(own), _judged(own) if "judged" in own else None)
 
 

@@ -27,6 +27,14 @@ def message(role: str, content: object) -> dict[str, object]:
     return {"role": role, "content": content}
 
 
+TALK = {"messages": [message("user", "Hi"), message("assistant", "Ho")] * 2}
+
+
+def of(**metadata: object) -> str:
+    """A line of two turns."""
+    return json.dumps({**TALK, "metadata": metadata})
+
+
 @given(conversations())
 @settings(max_examples=80, deadline=None)
 def test_what_we_write_comes_back_exactly(given: Conversation) -> None:
@@ -103,6 +111,23 @@ def test_a_question_without_an_answer_is_invalid(tmp_path: Path) -> None:
         ('{"messages": [], "metadata": {"labels": "ox"}}', "metadata.labels is not a list of texts"),
         ('{"messages": [], "metadata": {"labels": ["useful"]}}', "label 'useful' in metadata.labels"),
         ('{"messages": [], "metadata": {"system": 7}}', "metadata.system is not text"),
+        (of(system="a@b"), "'a@b' cannot be the name of a system: it has an @"),
+        (of(system="../x"), "'../x' cannot be the name of a system: it is a path"),
+        (of(outcome="Breakdown"), "'Breakdown' is no outcome: did you mean 'breakdown'?"),
+        (of(outcome="great"), "'great' is no outcome"),
+        (of(started_at="yesterday"), "'yesterday' is no time"),
+        (of(lables=["o", "x"]), "unknown key 'lables' in metadata: did you mean 'labels'?"),
+        (json.dumps({**TALK, "Metadata": {"trial": 2}}), "unknown key 'Metadata': did you mean 'metadata'?"),
+        (of(labels=["o"]), "metadata.labels has 1 for 2 answers"),
+        (of(labels=["o", "x", "x"]), "metadata.labels has 3 for 2 answers"),
+        (of(labels=["o", "x", None]), "metadata.labels has 3 for 2 answers"),
+        (of(acts=["a", "b", "c"]), "metadata.acts has 3 for 2 turns"),
+        (of(states=["a"]), "metadata.states has 1 for 2 turns"),
+        (of(links=[None]), "metadata.links has 1 for 2 answers"),
+        (of(links=[3, None]), "metadata.links holds something that is not a list of links"),
+        (of(outcome="breakdown", missing=999999), "metadata.missing is not a number from 0 to 10000"),
+        (of(most_turns=10**9 - 1), "metadata.most_turns is not a number from 0 to 10000"),
+        (of(missing=2), "metadata.missing without an outcome"),
     ],
 )
 def test_faults_are_named_with_the_line(tmp_path: Path, row: str, message: str) -> None:
@@ -111,6 +136,31 @@ def test_faults_are_named_with_the_line(tmp_path: Path, row: str, message: str) 
     with pytest.raises(InputError, match=re.escape(message)) as caught:
         read_messages(tmp_path / "x.jsonl", system="B", topic="M001")
     assert str(caught.value).startswith(f"{tmp_path / 'x.jsonl'}:3")
+
+
+def test_labels_may_say_more_of_turns_that_have_no_answer_and_of_those_that_never_came(tmp_path: Path) -> None:
+    unanswered = {"messages": [*TALK["messages"], message("user", "?")]}
+    for row, labels, found in (
+        (TALK, ["o", None], ["o", None]),
+        (TALK, ["o", "x", "-", "-"], ["o", "x"]),
+        (unanswered, ["o", "x"], ["o", "x", None]),
+        (unanswered, ["o", "x", "-"], ["o", "x", None]),
+    ):
+        (one,) = read(tmp_path / "x.jsonl", {**row, "metadata": {"labels": labels}})
+        assert [turn.label for turn in one.turns] == found
+    with pytest.raises(InputError, match="3 for 2 answers"):
+        read(tmp_path / "x.jsonl", {**unanswered, "metadata": {"labels": ["o", "x", "x"]}})
+
+
+def test_keys_of_others_may_stay_and_are_named(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_text(
+        json.dumps({**TALK, "tools": [], "metadata": {"session_id": "7", "status": "ok", "model": "m"}}) + "\n"
+    )
+    found = read_messages(tmp_path / "x.jsonl", system="B", topic="M001")
+    (said,) = found.warnings
+    assert said.endswith("is not recorded: metadata.session_id, metadata.status, metadata.model, tools")
+    (tmp_path / "x.jsonl").write_text(json.dumps(TALK) + "\n")
+    assert read_messages(tmp_path / "x.jsonl", system="B", topic="M001").warnings == ()
 
 
 @pytest.mark.parametrize("topic", ["a b", "films/2024", "-x", "x" * 61, "thé", "a\n"])

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from protocols.answer import Answer
 from protocols.route import Route
 from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
+from recordings.imported_names import check_system_name
 from recordings.transcript import parse_transcript, read_transcript
 from recordings.transcript_export import transcript_text, write_transcript
 from recordings.transcript_turns import IMPORT_RULE
@@ -258,6 +259,15 @@ def _joined(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
+def named(name: str) -> bool:
+    """Whether an import takes it as the name of a system."""
+    try:
+        check_system_name(name)
+    except InputError:
+        return False
+    return True
+
+
 anything = st.text(st.characters(exclude_categories=())).map(_joined)
 markup = st.sampled_from(
     [
@@ -281,6 +291,7 @@ escapes = st.sampled_from(
 texts = st.lists(st.one_of(markup, escapes, anything), max_size=6).map("\n".join)
 words = st.text(st.characters(exclude_categories=()), max_size=8).map(_joined)
 names = words.filter(bool)
+times = st.sampled_from(["", "2026-01-31T12:00:00.123456+00:00"])
 topic_ids = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,8}", fullmatch=True)
 
 
@@ -304,7 +315,7 @@ def conversations(draw: st.DrawFn) -> Conversation:
         links = draw(st.just(links_in(text)) | st.lists(st.builds(Link, words, words), max_size=2).map(tuple))
         turns.append(Turn(number, state, draw(texts), SystemTurn(Answer(text, links)), route, user, act))
     return Conversation(
-        key=TrialKey(draw(names), draw(topic_ids), draw(st.integers(1, 99))),
+        key=TrialKey(draw(names.filter(named)), draw(topic_ids), draw(st.integers(1, 99))),
         trial_id=draw(names),
         attempt=draw(st.integers(1, 9)),
         turns=tuple(turns),
@@ -313,8 +324,8 @@ def conversations(draw: st.DrawFn) -> Conversation:
         place=draw(st.integers(1, 9)),
         user=draw(names),
         worker=draw(words),
-        started_at=draw(words),
-        ended_at=draw(words) if outcome else "",
+        started_at=draw(times),
+        ended_at=draw(times) if outcome else "",
     )
 
 
@@ -426,3 +437,19 @@ def test_gold_that_no_reply_mentions_comes_back_too(tmp_path: Path) -> None:
     silent = [replace(one, turns=()) for one in read.conversations]
     write_transcript(silent, tmp_path / "x.txt", gold=read.gold, topics=TOPICS)
     assert read_transcript(tmp_path / "x.txt", topics=TOPICS).gold == read.gold
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("system=a@b", "cannot be the name of a system"),
+        ("system=B outcome=Invalid", "'Invalid' is no outcome: did you mean 'invalid'?"),
+        ("system=B outcome=breakdown missing=999999", "missing=999999 is not a number from 0 to 10000"),
+        ("system=B started_at=yesterday", "'yesterday' is no time"),
+    ],
+)
+def test_what_no_conversation_can_have_is_refused_with_its_line(words: str, said: str) -> None:
+    with pytest.raises(InputError, match=re.escape(said)) as caught:
+        parse_transcript(f"###### harvest-transcript/1 {words}\n##### M002\n### U1\nHi\n", "x.txt")
+    assert caught.value.place is not None
+    assert (caught.value.place.path, caught.value.place.line) == ("x.txt", 1)

@@ -98,3 +98,11 @@ def test_an_import_that_is_refused_leaves_the_run_as_it_was(
     code, said = harvest(capsys, "import", "--format", "messages", file, "--out", out, *more)
     assert code == 2, said
     assert written(out) == before
+
+
+def test_no_format_gives_a_system_the_name_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.txt").write_text("##### M001\n### U1\nHi\n### S1 o\nHo\n")
+    words = ("import", "--format", "gfrc", tmp_path / "a.txt", "--system", "B@run", "--out", tmp_path / "run")
+    code, said = harvest(capsys, *words)
+    assert (code, "'B@run' cannot be the name of a system" in said) == (2, True)
+    assert not (tmp_path / "run").exists()

@@ -1,0 +1,52 @@
+"""What an import may call a system, an outcome and a time: a wrong word here would be a wrong figure later."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from recordings.conversation import INVALID
+from recordings.times import moment
+from topics.errors import InputError
+from topics.suggestions import did_you_mean
+
+__all__ = ["INTERRUPTED", "MOST_TURNS_ALLOWED", "OUTCOMES", "check_outcome", "check_system_name", "check_time"]
+
+INTERRUPTED = "interrupted"
+"""What files call the outcome of a conversation that breaks off; it is recorded without one."""
+
+OUTCOMES = ("completed", "breakdown", "no-match", "turn-limit", "user-stopped", "system-ended", INVALID, INTERRUPTED)
+
+MOST_TURNS_ALLOWED = 10_000
+"""User turns that a conversation may have or lack by what a file says: as many as a protocol can limit it to."""
+
+
+def check_system_name(name: str) -> None:
+    """Raises InputError for a name that an import may not give a system; names of systems are otherwise free."""
+    wrong = (
+        "has an @, which would be taken for SYSTEM@RUN"
+        if "@" in name
+        else "is a path"
+        if {".", ".."} & set(re.split(r"[/\\]", name))
+        else "is blank"
+        if not name.strip()
+        else ""
+    )
+    if wrong:
+        raise InputError(
+            f"{name!r} cannot be the name of a system: it {wrong}",
+            allowed="any name without @ that is no path",
+            advice="rename it in the file, or give --system where the file names none",
+        )
+
+
+def check_outcome(kind: str) -> None:
+    """Raises InputError for an outcome that no conversation can have."""
+    if kind not in OUTCOMES:
+        raise InputError(f"{kind!r} is no outcome{did_you_mean(kind, OUTCOMES)}", allowed=", ".join(OUTCOMES))
+
+
+def check_time(written: str) -> None:
+    """Raises InputError for a text that is no instant; "" is one that nobody knows."""
+    if written and moment(written) == -math.inf:
+        raise InputError(f"{written!r} is no time", allowed="ISO 8601, such as 2026-01-31T12:00:00Z")
