@@ -10,8 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
+from importlib.metadata import EntryPoint
 from pathlib import Path
+from traceback import extract_tb
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -21,10 +24,10 @@ from recordings.dialeval import read_helpdesk
 from recordings.judgments import Layer
 from recordings.messages import Messages, read_messages
 from recordings.transcript import Transcript, read_transcript
-from topics.errors import InputError, Place
+from topics.errors import HarvestError, InputError, Place
 from topics.gold import GoldEntry, GoldTable
 from topics.library import load_topics
-from topics.plug_ins import found_in, load_entry
+from topics.plug_ins import found_in, load_entry, source
 from topics.suggestions import did_you_mean
 from topics.topic import Topic, TopicSet, TopicType
 
@@ -96,15 +99,33 @@ def importer(name: str) -> Importer:
     others = found_in(GROUP, "importers", IMPORTERS)
     if name not in others:
         raise InputError(f"there is no format {name!r}{did_you_mean(name, formats())}", allowed=", ".join(formats()))
-    return load_entry(
-        others[name], "the importer", "a function from a recordings.importers.Request to Found", _declared
-    )
+    return load_entry(others[name], "the importer", _FUNCTION, partial(_declared, others[name]))
 
 
-def _declared(read: Read) -> Importer:
+_FUNCTION = "a function from a recordings.importers.Request to Found"
+
+
+def _declared(entry: EntryPoint, read: Read) -> Importer:
     if not callable(read):
         raise TypeError("it is not a function")
-    return Importer(read)
+
+    def guarded(request: Request) -> Found:
+        """What is not ours may fail in any way: it is then named, and not taken for a fault of Harvest."""
+        what = f"the importer {entry.name!r} of {source(entry)}"
+        try:
+            found = read(request)
+        except HarvestError:
+            raise
+        except Exception as fault:
+            *_, last = extract_tb(fault.__traceback__)
+            where = f"{last.filename}:{last.lineno}"
+            said = f"{what} failed with {type(fault).__name__}: {fault} (at {where})"
+            raise InputError(said, advice="it is no part of Harvest: correct it, or tell who made it") from fault
+        if not isinstance(found, Found):
+            raise InputError(f"{what} returned {type(found).__name__}", allowed=_FUNCTION)
+        return found
+
+    return Importer(guarded)
 
 
 def read_gfrc(request: Request) -> Found:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 
 from harvest.cli import main
-from recordings.importers import IMPORTERS
+from recordings.importers import IMPORTERS, Found, Request, importer
 from recordings.judgments import read_layers
 from recordings.run_folder import read
+from topics.errors import InputError
 
 
 def harvest(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str]:
@@ -98,6 +100,30 @@ def test_an_import_that_is_refused_leaves_the_run_as_it_was(
     code, said = harvest(capsys, "import", "--format", "messages", file, "--out", out, *more)
     assert code == 2, said
     assert written(out) == before
+
+
+def fails(request: Request) -> Found:
+    raise ZeroDivisionError("no way")
+
+
+def returns_nothing(request: Request) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        ("fails", f"failed with ZeroDivisionError: no way (at {__file__}:"),
+        ("returns_nothing", "returned NoneType\n  allowed: a function from a recordings.importers.Request to Found"),
+    ],
+)
+def test_an_importer_of_others_that_fails_is_named_and_harvest_is_not_blamed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str, said: str
+) -> None:
+    entry = EntryPoint("pairs", f"{__name__}:{function}", "harvest.importers")
+    monkeypatch.setattr("topics.plug_ins.entry_points", lambda group: [entry] if group == entry.group else [])
+    with pytest.raises(InputError) as refused:  # the command knows its formats from when it was imported
+        importer("pairs").read(Request((tmp_path / "a.txt",)))
+    assert f"the importer 'pairs' of {__name__}:{function} {said}" in str(refused.value)
 
 
 def test_no_format_gives_a_system_the_name_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
