@@ -15,7 +15,9 @@ from harvest.cli.asked_criteria import asked_criteria
 from harvest.cli.author_name import check_author
 from harvest.cli.blind_pairs import serve_blind_pairs, write_blind_pairs
 from harvest.cli.interruption import run_until_stopped
+from harvest.cli.number import WholeNumberRange
 from harvest.cli.output_file import check_output_file
+from harvest.cli.path import GivenPath, NameOrFile
 from harvest.cli.serving import PORT, SCALE, read_scale, serve_page
 from harvest.cli.told_agreement import tell_agreement
 from harvest.judging.rule_layers import look_first, rule_layers
@@ -38,11 +40,11 @@ __all__ = ["command"]
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path))
-@click.option("--schema", default="sakai-2023", show_default=True, metavar="NAME|FILE", help="The criteria.")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=GivenPath())
 @click.option(
-    "--export", "sheet", type=click.Path(path_type=Path), metavar="FILE", help="Write a .csv or .jsonl sheet."
+    "--schema", default="sakai-2023", show_default=True, type=NameOrFile(), metavar="NAME|FILE", help="The criteria."
 )
+@click.option("--export", "sheet", type=GivenPath(), metavar="FILE", help="Write a .csv or .jsonl sheet.")
 @click.option(
     "--criterion",
     "names",
@@ -52,14 +54,14 @@ __all__ = ["command"]
 )
 @click.option(
     "--sample",
-    type=click.IntRange(1),
+    type=WholeNumberRange(1),
     metavar="N",
     help="With --export, --serve: N random rows of each criterion, spread over the topics in proportion. With --pairs:"
     " at most N of each two systems.",
 )
 @click.option(
     "--seed",
-    type=click.IntRange(0),
+    type=WholeNumberRange(0),
     help="With --export, --pairs, --serve: the same seed draws the same rows and orders [0].",
 )
 @click.option(
@@ -69,18 +71,14 @@ __all__ = ["command"]
     " decide, and every one has a reason in its note.",
 )
 @click.option("--force", is_flag=True, help="With --export: overwrite an existing file.")
-@click.option(
-    "--pairs", type=click.Path(path_type=Path), metavar="FILE", help="Write a .csv or .jsonl sheet of blind pairs."
-)
+@click.option("--pairs", type=GivenPath(), metavar="FILE", help="Write a .csv or .jsonl sheet of blind pairs.")
 @click.option("--systems", metavar="A,B,...", help="With --pairs: of these [all that were played].")
-@click.option(
-    "--import", "filled", type=click.Path(path_type=Path), metavar="FILE", help="Import a sheet that was filled in."
-)
+@click.option("--import", "filled", type=GivenPath(), metavar="FILE", help="Import a sheet that was filled in.")
 @click.option(
     "--triage", is_flag=True, help="List the turns to look at first, by Harmlessness and Fluency, without their words."
 )
 @click.option("--serve", is_flag=True, help="Let people judge on a page that only this machine can open.")
-@click.option("--port", type=click.IntRange(0, 65535), metavar="N", help=f"With --serve: its port [{PORT}].")
+@click.option("--port", type=WholeNumberRange(0, 65535), metavar="N", help=f"With --serve: its port [{PORT}].")
 @click.option("--scale", metavar="A,B,...", help=f"With --serve: the scores that can be given [{SCALE}].")
 @click.option("--each", is_flag=True, help="With --serve: ask again for each trial that said the same words.")
 @click.option("--once", is_flag=True, help="With --serve: ask once about the same words of a topic.")
@@ -94,17 +92,15 @@ __all__ = ["command"]
 @click.option(
     "--version", default="", metavar="TEXT", help="With --import, --serve: version of the guideline followed; optional."
 )
-@click.option(
-    "--extract", "model", type=click.Path(path_type=Path), metavar="FILE", help="Let a model extract nuggets."
-)
+@click.option("--extract", "model", type=GivenPath(), metavar="FILE", help="Let a model extract nuggets.")
 @click.option("--endpoint", metavar="NAME", help="With --extract: which endpoint of the file to use [nuggets].")
 @click.option(
     "--topic", "only", multiple=True, metavar="ID", help="With --extract, --pairs: only this topic; may be repeated."
 )
-@click.option("--concurrency", type=click.IntRange(1, 1000), help="With --extract: requests at the same time [8].")
+@click.option("--concurrency", type=WholeNumberRange(1, 1000), help="With --extract: requests at the same time [8].")
 @click.option(
     "--tries",
-    type=click.IntRange(1, 20),
+    type=WholeNumberRange(1, 20),
     metavar="N",
     help="With --extract: requests per passage while replies are unreadable [2].",
 )

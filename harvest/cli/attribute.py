@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from harvest.cli.path import GivenPath
 from harvest.studies.attribution import study_attribution
 from harvest.studies.sources import sources
 from harvest.tables.attribution_figures import (
@@ -30,8 +31,8 @@ __all__ = ["command"]
 
 
 @click.command()
-@click.argument("before", type=click.Path(path_type=Path))
-@click.argument("after", type=click.Path(path_type=Path))
+@click.argument("before", type=GivenPath())
+@click.argument("after", type=GivenPath())
 @click.option("--system", "systems", multiple=True, metavar="NAME", help="Only these systems [all in both runs].")
 @click.option("--measure", "-m", "wanted", multiple=True, metavar="MEASURE", help="These [%useful S1, ave%useful].")
 @click.option("--latex", "as_latex", is_flag=True, help="A table of the figures in LaTeX on standard output.")

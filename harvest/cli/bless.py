@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from harvest.cli.output_file import check_output_file
+from harvest.cli.path import GivenPath
 from harvest.studies.baseline import GATED, bless, is_baseline
 from harvest.systems.timing import REAL_CLOCK
 from recordings.evidence import write_safely
@@ -21,8 +22,8 @@ __all__ = ["command"]
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path))
-@click.option("--out", required=True, type=click.Path(path_type=Path), metavar="FILE", help="The baseline to write.")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=GivenPath())
+@click.option("--out", required=True, type=GivenPath(), metavar="FILE", help="The baseline to write.")
 @click.option(
     "--measure",
     "-m",

@@ -13,6 +13,7 @@ from rich.markup import escape
 from harvest.cli.breakdown_detection import detected, reliability_tables
 from harvest.cli.breakdown_detection import predict as predict_command
 from harvest.cli.breakdown_detection import train as train_command
+from harvest.cli.path import GivenPath
 from harvest.cli.setting_options import resampling_options
 from harvest.tables.figures import interval_notes
 from harvest.tables.predictor_figures import predictor_table
@@ -42,7 +43,7 @@ command.add_command(predict_command, "predict")
 
 
 @command.command("eval")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=GivenPath())
 @click.option(
     "--counts",
     type=click.Choice(["workshop", "revised"]),
@@ -54,7 +55,7 @@ command.add_command(predict_command, "predict")
     "--train",
     multiple=True,
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=GivenPath(),
     help="Annotations that the prior baselines are computed from; may be repeated [the other dialogues of FILE...].",
 )
 @click.option(
@@ -67,7 +68,7 @@ command.add_command(predict_command, "predict")
 @click.option(
     "--detector",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=GivenPath(),
     help="A detector trained by harvest breakdown train [the one that comes with Harvest].",
 )
 @click.option(

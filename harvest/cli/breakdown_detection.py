@@ -13,7 +13,9 @@ import numpy as np
 from rich import box
 from rich.table import Table
 
+from harvest.cli.number import WholeNumberRange
 from harvest.cli.output_file import check_output_file
+from harvest.cli.path import GivenPath
 from harvest.studies.breakdown_detection import (
     annotated,
     dialogue_files,
@@ -40,11 +42,11 @@ _SHOWN = 5
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
-@click.option("--out", required=True, metavar="FILE", type=click.Path(path_type=Path), help="Where the detector goes.")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=GivenPath())
+@click.option("--out", required=True, metavar="FILE", type=GivenPath(), help="Where the detector goes.")
 @click.option("--counts", type=click.Choice(["workshop", "revised"]), default="workshop", show_default=True)
 @click.option("--source", default="", metavar="TEXT", help="Where the data are from and their licence, for the file.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of what each tree sees.")
+@click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Of what each tree sees.")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 def train(files: tuple[Path, ...], out: Path, counts: Counts, source: str, seed: int, force: bool) -> None:
     """Train a detector of breakdown on annotated dialogues.
@@ -65,8 +67,8 @@ def train(files: tuple[Path, ...], out: Path, counts: Counts, source: str, seed:
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True, metavar="RUN|FILE...", type=click.Path(path_type=Path))
-@click.option("--detector", metavar="FILE", type=click.Path(path_type=Path), help="[the one that comes with Harvest]")
+@click.argument("paths", nargs=-1, required=True, metavar="RUN|FILE...", type=GivenPath())
+@click.option("--detector", metavar="FILE", type=GivenPath(), help="[the one that comes with Harvest]")
 @click.option("--why", is_flag=True, help="With each prediction, the features and words that added most, or took most.")
 def predict(paths: tuple[Path, ...], detector: Path | None, why: bool) -> None:
     """Predict for every system turn how annotators would call it.

@@ -11,6 +11,8 @@ import click
 
 from harvest.audits.audit import Audit, System, load_audit
 from harvest.cli.interruption import Interrupted, run_until_stopped
+from harvest.cli.number import WholeNumberRange
+from harvest.cli.path import GivenPath
 from harvest.playing.attempt import Player
 from harvest.playing.plan import Plan, Sitting, Work
 from harvest.playing.play import first_of
@@ -30,13 +32,13 @@ __all__ = ["command"]
 
 
 @click.command()
-@click.argument("audit", type=click.Path())
+@click.argument("audit", type=GivenPath(str))
 @click.option("--system", "system_name", metavar="NAME", help="System of the audit [default: its only one].")
 @click.option("--topic", "topic_id", metavar="ID", required=True, help="Topic of the audit.")
-@click.option("--out", type=click.Path(path_type=Path), metavar="RUN", help="The run folder [default: runs/NAME-chat].")
+@click.option("--out", type=GivenPath(), metavar="RUN", help="The run folder [default: runs/NAME-chat].")
 @click.option(
     "--trial",
-    type=click.IntRange(1, 1_000_000),
+    type=WholeNumberRange(1, 1_000_000),
     help="Number of the trial [default: the first that is not recorded].",
 )
 def command(audit: str, system_name: str | None, topic_id: str, out: Path | None, trial: int | None) -> int:

@@ -12,6 +12,7 @@ import click
 
 from harvest.audits.audit import Audit, System, load_audit, place_errors
 from harvest.audits.groups import noise_pairs
+from harvest.cli.path import GivenPath
 from harvest.playing.plan import Plan, make_plan
 from harvest.terminal import printable
 from recordings.conversation import Conversation
@@ -26,10 +27,8 @@ _ADDRESSES = ("url", "base_url", "function", "run")
 
 
 @click.command()
-@click.argument("audit", type=click.Path())
-@click.option(
-    "--out", metavar="RUN", type=click.Path(path_type=Path), help="Count what is already recorded in this run."
-)
+@click.argument("audit", type=GivenPath(str))
+@click.option("--out", metavar="RUN", type=GivenPath(), help="Count what is already recorded in this run.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def command(audit: str, out: Path | None, as_json: bool) -> None:
     """Validate an audit and print its plan; sends nothing.

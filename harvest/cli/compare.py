@@ -12,6 +12,8 @@ from rich.text import Text
 
 from harvest.cli.garbage import uncollected
 from harvest.cli.judges_options import check_judges, judges_options
+from harvest.cli.number import WholeNumberRange
+from harvest.cli.path import GivenPath
 from harvest.cli.setting_options import setting_options
 from harvest.cli.study_output import check_output, study_output, write_figures
 from harvest.studies.comparison import compare_runs
@@ -30,7 +32,7 @@ __all__ = ["command"]
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path))
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=GivenPath())
 @click.option("--systems", metavar="A,B,...", help="These, in this order [all that were played].")
 @click.option(
     "--measure", "-m", "wanted", multiple=True, metavar="MEASURE", help="These, with the topics that drive them."
@@ -45,7 +47,7 @@ __all__ = ["command"]
 @click.option("--by-type", is_flag=True, help="Each type of topics by itself, too.")
 @click.option("--across", type=click.Choice(["scoring"]), help="Score all runs as the first one's audit says.")
 @setting_options("level", level="Confidence level of the intervals; a p of at most 1 - level tells systems apart")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of permutations.")
+@click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Of permutations.")
 @judges_options
 @study_output
 def command(

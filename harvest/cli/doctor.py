@@ -15,6 +15,7 @@ import click
 
 from harvest.cli.installation import DISTRIBUTION, foreign_owners, owners_by_package
 from harvest.cli.interruption import run_until_stopped
+from harvest.cli.path import NameOrFile
 from harvest.systems.timing import REAL_CLOCK
 from topics.counting import pluralize
 
@@ -46,7 +47,9 @@ class Finding:
 
 
 @click.command()
-@click.option("--audit", metavar="AUDIT.yaml", help="Also resolve this audit and its secrets; sends nothing.")
+@click.option(
+    "--audit", type=NameOrFile(), metavar="AUDIT.yaml", help="Also resolve this audit and its secrets; sends nothing."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def command(audit: str | None, as_json: bool) -> int:
     """Check this machine and report what is missing."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from harvest.cli.output_file import check_output_file
+from harvest.cli.path import GivenPath, NameOrFile
 from recordings.answers_export import write_answers
 from recordings.conversation import Conversation
 from recordings.dbdc_export import annotator_counts, write_dialogues
@@ -26,16 +27,14 @@ _FORMATS = ("gfrc", "messages", "answers", "dbdc", "validation")
 
 
 @click.command()
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=GivenPath())
 @click.option("--format", "form", type=click.Choice(_FORMATS), required=True, help="What to write.")
-@click.option(
-    "--out", type=click.Path(path_type=Path), required=True, metavar="FILE", help="The file to write; dbdc: the folder."
-)
+@click.option("--out", type=GivenPath(), required=True, metavar="FILE", help="The file to write; dbdc: the folder.")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @click.option("--system", metavar="NAME", help="Only this system.")
 @click.option("--all", "every", is_flag=True, help="All attempts, including invalid and interrupted ones.")
 @click.option("--criterion", metavar="NAME", help="validation: whose scores by people are written.")
-@click.option("--schema", metavar="NAME|FILE", help="validation: the criteria [sakai-2023].")
+@click.option("--schema", type=NameOrFile(), metavar="NAME|FILE", help="validation: the criteria [sakai-2023].")
 def command(
     run: Path,
     form: str,

@@ -8,6 +8,8 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from harvest.cli.number import WholeNumberRange
+from harvest.cli.path import GivenPath
 from harvest.cli.setting_options import setting_option
 from harvest.studies.probe_findings import Noted, Probed, notes_of, read_probes
 from harvest.studies.probe_rows import CRITERION, D_PRIME, probe_rows
@@ -25,14 +27,14 @@ _MADE_OF = {D_PRIME: ("kept(right)", "kept(wrong)"), CRITERION: ("kept(right)", 
 
 
 @click.command("findings")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path))
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=GivenPath())
 @click.option(
     "--measure", "-m", "wanted", multiple=True, metavar="MEASURE", help="Only these, as the table prints them."
 )
 @click.option("--turns", is_flag=True, help="List every answer that counts, with the words that decided it.")
 @click.option("--system", metavar="NAME", help="Only this system.")
 @click.option("--topic", metavar="ID", help="With --turns: only this topic.")
-@click.option("--trial", type=click.IntRange(1, LARGEST_NUMBER), help="With --turns: only this trial.")
+@click.option("--trial", type=WholeNumberRange(1, LARGEST_NUMBER), help="With --turns: only this trial.")
 @setting_option("level")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def command(

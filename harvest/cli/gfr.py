@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from harvest.cli.number import NumberRange
+from harvest.cli.number import NumberRange, WholeNumberRange
 from harvest.cli.setting_options import resampling_options
 from harvest.tables.figures import interval_notes, shown_with_interval
 from harvest.terminal import printable
@@ -74,7 +74,7 @@ def _gains(context: click.Context, parameter: click.Parameter, value: str | None
 @click.option("--gold", multiple=True, metavar="F…", help="Gold distributions (golddistr): one probability per line.")
 @click.option("--run", "runs", required=True, multiple=True, metavar="F…", help="Ranked lists in TREC format.")
 @click.option("--gains", callback=_gains, metavar="L1=1,L2=3", help="Gain of each grade [L1=1,L2=3].")
-@click.option("--cutoff", type=click.IntRange(1), metavar="N", help="How many documents of a list count [all].")
+@click.option("--cutoff", type=WholeNumberRange(1), metavar="N", help="How many documents of a list count [all].")
 @click.option("--ordinal", multiple=True, metavar="SET…", help="Sets whose groups are ordered.")
 @click.option("--nominal", multiple=True, metavar="SET…", help="Sets whose groups are not ordered.")
 @click.option("--persistence", type=NumberRange(0, 1, min_open=True), default=0.99, help="p of iRBU [0.99].")

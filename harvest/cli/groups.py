@@ -9,6 +9,8 @@ from typing import Any
 import click
 from rich.console import Console
 
+from harvest.cli.number import WholeNumberRange
+from harvest.cli.path import GivenPath
 from harvest.cli.setting_options import setting_options
 from harvest.studies.group_comparison import compare_groups, grouped_systems
 from harvest.tables.group_figures import FORMAT, group_rows, group_tables, legend
@@ -19,13 +21,13 @@ __all__ = ["command"]
 
 
 @click.command("groups")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path))
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=GivenPath())
 @click.option("--measure", "-m", "wanted", multiple=True, metavar="MEASURE", help="These [%useful S1, ave%useful, …].")
 @click.option("--base", metavar="GROUP", help="The group that the others are compared with [the audit's first].")
 @setting_options(
     "level", "replications", level="Confidence level of the intervals; a p of at most 1 - level is significant"
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of resampling.")
+@click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Of resampling.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def command(
     runs: tuple[Path, ...],

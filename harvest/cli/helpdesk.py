@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from harvest.cli.number import NumberRange
+from harvest.cli.path import GivenPath
 from harvest.cli.setting_options import resampling_options
 from harvest.tables.figures import interval_notes
 from harvest.tables.predictor_figures import predictor_table
@@ -30,7 +31,7 @@ def command() -> None:
 
 
 @command.command("eval")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=GivenPath())
 @click.option(
     "--alpha", type=NumberRange(0, 1), default=0.5, show_default=True, help="Weight of the customer's blocks."
 )

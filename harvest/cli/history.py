@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from harvest.cli.path import GivenPath
 from harvest.cli.study_output import check_output, figure_option, write_figures
 from harvest.studies.watch_history import read_history
 from harvest.tables.history_chart import history_chart
@@ -20,7 +21,7 @@ __all__ = ["command"]
 
 
 @click.command()
-@click.argument("history", type=click.Path(path_type=Path), metavar="HISTORY")
+@click.argument("history", type=GivenPath(), metavar="HISTORY")
 @click.option("--system", "systems", multiple=True, metavar="NAME", help="Only these systems [all].")
 @click.option(
     "--measure", "-m", "measures", multiple=True, metavar="FIGURE", help="Only these [those that raise alarms]."

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from harvest.cli.number import WholeNumberRange
+from harvest.cli.path import GivenPath, NameOrFile
 from recordings.conversation import LARGEST_NUMBER
 from recordings.dbdc import BREAKDOWNS, COUNTS, Breakdown, Counts
 from recordings.gold_layers import keep_gold, read_gold_layers
@@ -26,11 +28,16 @@ __all__ = ["command"]
 
 @click.command()
 @click.option("--format", "form", type=click.Choice(formats()), required=True, help="Format of the files.")
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), required=True, metavar="RUN", help="The run folder to write.")
+@click.argument("files", nargs=-1, required=True, type=GivenPath())
+@click.option("--out", type=GivenPath(), required=True, metavar="RUN", help="The run folder to write.")
 @click.option("--system", help="System of conversations that name none [the file's name without its ending].")
-@click.option("--trial", type=click.IntRange(1, LARGEST_NUMBER), help="Trial of transcripts that give none [1].")
-@click.option("--topics", metavar="NAME|FILE", help="Their topics [gfrc: fairweb-45; else: made from the files].")
+@click.option("--trial", type=WholeNumberRange(1, LARGEST_NUMBER), help="Trial of transcripts that give none [1].")
+@click.option(
+    "--topics",
+    type=NameOrFile(),
+    metavar="NAME|FILE",
+    help="Their topics [gfrc: fairweb-45; else: made from the files].",
+)
 @click.option("--topic", metavar="ID", help="Topic of messages that name none, and of dbdc [dbdc].")
 @click.option("--counts", type=click.Choice(COUNTS), help="dbdc: which annotation labels turns [workshop].")
 @click.option(
@@ -38,7 +45,7 @@ __all__ = ["command"]
     type=click.Choice(BREAKDOWNS),
     help="dbdc: x where most annotators say breakdown, or also where they say possible breakdown [B].",
 )
-@click.option("--gold", metavar="NAME|FILE.csv", help="Also store this gold table in the run.")
+@click.option("--gold", type=NameOrFile(), metavar="NAME|FILE.csv", help="Also store this gold table in the run.")
 def command(
     form: str,
     files: tuple[Path, ...],

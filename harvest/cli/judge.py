@@ -12,6 +12,8 @@ from rich.progress import Progress
 
 from harvest.cli.blind_pairs import drawn_pairs
 from harvest.cli.interruption import run_until_stopped
+from harvest.cli.number import WholeNumberRange
+from harvest.cli.path import GivenPath, NameOrFile
 from harvest.judging.serving.blind_pairs import judged_folder
 from harvest.judging.sheets.annotators import key_of, people_means
 from harvest.judging.sheets.asked_rows import assess_run, chosen_rows, rows_by_criterion
@@ -30,35 +32,37 @@ __all__ = ["command"]
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path))
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=GivenPath())
 @click.option(
     "--with",
     "file",
     required=True,
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=GivenPath(),
     help="The judge: its endpoint, criteria, scale and samples.",
 )
 @click.option(
     "--criterion", "names", multiple=True, metavar="NAME", help="Instead of the file's; may be repeated, or `all`."
 )
-@click.option("--schema", default="sakai-2023", show_default=True, metavar="NAME|FILE", help="The criteria.")
+@click.option(
+    "--schema", default="sakai-2023", show_default=True, type=NameOrFile(), metavar="NAME|FILE", help="The criteria."
+)
 @click.option("--nuggets", metavar="NAME", help="Whose nuggets are judged [rules].")
-@click.option("--pairs", type=click.Path(path_type=Path), metavar="FILE", help="Blind pairs instead, in both orders.")
+@click.option("--pairs", type=GivenPath(), metavar="FILE", help="Blind pairs instead, in both orders.")
 @click.option("--systems", metavar="A,B,...", help="With --pairs: of these [all that were played].")
 @click.option("--topic", "only", multiple=True, metavar="ID", help="Only this topic; may be repeated.")
 @click.option(
     "--sample",
-    type=click.IntRange(1),
+    type=WholeNumberRange(1),
     metavar="N",
     help="N random rows of each criterion, as --sample of annotate draws them. With --pairs: at most N of each two"
     " systems.",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The same seed draws the same.")
-@click.option("--concurrency", type=click.IntRange(1, 1000), help="Requests at the same time [8].")
+@click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="The same seed draws the same.")
+@click.option("--concurrency", type=WholeNumberRange(1, 1000), help="Requests at the same time [8].")
 @click.option(
     "--tries",
-    type=click.IntRange(1, 20),
+    type=WholeNumberRange(1, 20),
     default=2,
     show_default=True,
     metavar="N",

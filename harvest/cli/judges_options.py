@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from harvest.cli.path import NameOrFile
 from harvest.studies.judges import Judges
 from scoring.library import declared
 from scoring.notation import Term
@@ -35,7 +36,7 @@ def judgment_options(command: _Command) -> _Command:
         click.option(
             "--judges", metavar="KINDS", help="Whose judgments SWAN uses, in order of precedence [human,rule]."
         ),
-        click.option("--schema", metavar="NAME|FILE", help="Criteria for SWAN [sakai-2023]."),
+        click.option("--schema", type=NameOrFile(), metavar="NAME|FILE", help="Criteria for SWAN [sakai-2023]."),
     ):
         command = option(command)
     return command

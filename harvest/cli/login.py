@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import click
 
 from harvest.cli.interruption import run_until_stopped
+from harvest.cli.path import GivenPath
 from harvest.drivers.browser import Options, settings_of
 from harvest.pages.browser.installed import find_browser
 from harvest.pages.browser.login import keep_login, log_in, secrets_of
@@ -33,9 +34,7 @@ _LOAD = 120.0  # seconds: a person is there to see what keeps it
 
 @click.command()
 @click.argument("site", metavar="SITE_OR_URL")
-@click.option(
-    "--out", type=click.Path(path_type=Path), metavar="FILE", help="The file to write [default: NAME.login.json]."
-)
+@click.option("--out", type=GivenPath(), metavar="FILE", help="The file to write [default: NAME.login.json].")
 @click.option("--proxy", metavar="URL|env:NAME", help="As the driver's option.")
 @click.option("--locale", metavar="TAG", help="As the driver's option, such as ja-JP.")
 @click.option("--timezone", metavar="NAME", help="As the driver's option, such as Asia/Tokyo.")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from harvest.cli.path import GivenPath, NameOrFile
 from harvest.stores.stored_run import local_copies
 from recordings.merge import merge
 from topics.counting import pluralize
@@ -14,8 +15,8 @@ __all__ = ["command"]
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, type=click.Path())
-@click.option("--out", type=click.Path(path_type=Path), required=True, metavar="RUN", help="The new run folder.")
+@click.argument("runs", nargs=-1, required=True, type=NameOrFile(), metavar="RUN...")
+@click.option("--out", type=GivenPath(), required=True, metavar="RUN", help="The new run folder.")
 @click.option("--salvage", is_flag=True, help="Use what can be read of damaged runs; a single RUN is enough.")
 def command(runs: tuple[str, ...], out: Path, salvage: bool) -> int:
     """Merge the runs of several machines into a new one.

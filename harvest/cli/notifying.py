@@ -17,6 +17,7 @@ from typing import Any, TextIO, cast
 import click
 
 from harvest.cli.output_file import check_output_file
+from harvest.cli.path import GivenPath
 from harvest.notices.bulletin import Bulletin
 from harvest.notices.github import LARGEST_SUMMARY, Disarmed, annotation_lines, summary
 from harvest.notices.junit import is_junit, junit
@@ -61,7 +62,7 @@ def notice_options(command: Callable[..., int]) -> Callable[..., int]:
         with channels.guarded():
             return command(channels=channels, **own)
 
-    kind = click.Path(path_type=Path, dir_okay=False)
+    kind = GivenPath()
     for option in (
         click.option("--github", is_flag=True, help="Print annotations and write a step summary for GitHub Actions."),
         click.option("--webhook-env", metavar="NAME", help="Send the figures to the address in this variable."),

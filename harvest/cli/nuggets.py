@@ -14,7 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from harvest.cli.author_name import check_author
+from harvest.cli.number import WholeNumberRange
 from harvest.cli.output_file import check_output_file
+from harvest.cli.path import GivenPath
 from harvest.studies.held_nuggets import HeldFigure, held_figures
 from harvest.terminal import printable
 from recordings.judgments import Layer, read_layers, write_layer
@@ -31,16 +33,14 @@ _DIGITS = 12
 
 
 @click.command()
-@click.argument("run", type=click.Path(path_type=Path))
-@click.option(
-    "--import", "given", type=click.Path(path_type=Path), metavar="FILE", help="Take in created or assigned nuggets."
-)
-@click.option("--export", "out", type=click.Path(path_type=Path), metavar="FILE", help="Write them for nuggetizer.")
+@click.argument("run", type=GivenPath())
+@click.option("--import", "given", type=GivenPath(), metavar="FILE", help="Take in created or assigned nuggets.")
+@click.option("--export", "out", type=GivenPath(), metavar="FILE", help="Write them for nuggetizer.")
 @click.option("--form", type=click.Choice(("created", "assigned")), help="With --export: what is written [created].")
 @click.option("--author", metavar="NAME", help="With --import: who made it. Else: whose assignments count.")
 @click.option("--people", is_flag=True, help="With --import: people made it, not a model.")
 @click.option("--force", is_flag=True, help="With --export: overwrite an existing file.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the bootstrap.")
+@click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Of the bootstrap.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def command(
     run: Path,

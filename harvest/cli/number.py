@@ -7,14 +7,22 @@ from typing import Any
 
 import click
 
-__all__ = ["NumberRange"]
+__all__ = ["NumberRange", "WholeNumberRange"]
 
 
 class NumberRange(click.FloatRange):
     """As click's, which lets NaN through: it is not outside any range."""
+
+    name = "number"  # "float range" is no word for people
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         number = float(super().convert(value, param, ctx))
         if math.isnan(number):
             self.fail(f"{value!r} is not a number", param, ctx)
         return number
+
+
+class WholeNumberRange(click.IntRange):
+    """As click's, which says "integer range" to people."""
+
+    name = "integer"

@@ -12,7 +12,8 @@ import click
 from rich.console import Console, RenderableType
 
 from harvest.audits.audit import load_audit
-from harvest.cli.number import NumberRange
+from harvest.cli.number import NumberRange, WholeNumberRange
+from harvest.cli.path import GivenPath
 from harvest.cli.setting_options import setting_options
 from harvest.cli.study_output import check_output, study_output, write_figures
 from harvest.studies.allocation import plan_spending
@@ -39,7 +40,7 @@ __all__ = ["command"]
 
 
 @click.command()
-@click.argument("audit", type=click.Path())
+@click.argument("audit", type=GivenPath(str))
 @click.option(
     "--detect",
     type=NumberRange(0, min_open=True),
@@ -50,15 +51,13 @@ __all__ = ["command"]
     "--allocate", is_flag=True, help="Instead, propose trials of each topic for the next run, from the pilot."
 )
 @click.option(
-    "--total", type=click.IntRange(1), metavar="N", help="With --allocate: trials of each system [the audit's]."
+    "--total", type=WholeNumberRange(1), metavar="N", help="With --allocate: trials of each system [the audit's]."
 )
 @click.option(
     "--node", metavar="PATH", help='Of one turn instead, with --from: how often compare names "U ask → S o" (or ->).'
 )
 @click.option("--measure", "-m", "wanted", metavar="MEASURE", help="Of which measure [%useful S1].")
-@click.option(
-    "--from", "pilot", metavar="RUN", type=click.Path(path_type=Path), help="Take means and spreads from this run."
-)
+@click.option("--from", "pilot", metavar="RUN", type=GivenPath(), help="Take means and spreads from this run.")
 @click.option("--mean", type=float, metavar="VALUE", help="Of both systems, in percent for percentages.")
 @click.option(
     "--between",
@@ -79,7 +78,7 @@ __all__ = ["command"]
 @click.option("--topics", metavar="N,...", help="Numbers of topics to try [½, 1, 2 and 4 times the audit's].")
 @click.option("--trials", metavar="N,...", help="Numbers of trials to try [½, 1, 2 and 4 times the audit's].")
 @setting_options("level", level="Confidence level of the intervals; the test finds what has a p of at most 1 - level")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the simulation.")
+@click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Of the simulation.")
 @study_output
 def command(
     audit: str,

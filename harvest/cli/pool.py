@@ -10,6 +10,7 @@ import click
 from rich.console import Console
 
 from harvest.cli.output_file import check_output_file
+from harvest.cli.path import GivenPath, NameOrFile
 from harvest.judging.gold_rows import add_entities
 from harvest.judging.pool import Entity, PooledRun, Words, asked_in_words, pooled_entities, pooled_words, spread
 from harvest.judging.sheets.asked_rows import assess_run
@@ -26,20 +27,22 @@ __all__ = ["command"]
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path))
-@click.option("--schema", default="sakai-2023", show_default=True, metavar="NAME|FILE", help="The criteria.")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=GivenPath())
+@click.option(
+    "--schema", default="sakai-2023", show_default=True, type=NameOrFile(), metavar="NAME|FILE", help="The criteria."
+)
 @click.option("--criterion", "names", multiple=True, metavar="NAME", help="Only this criterion [all]; may be repeated.")
 @click.option("--nuggets", default="", metavar="NAME", help="Whose nuggets are judged [rules].")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=GivenPath(),
     metavar="FILE",
     help="Write a .csv or .jsonl list of everything, with where it occurs.",
 )
 @click.option("--force", is_flag=True, help="With --out: overwrite an existing file.")
 @click.option(
     "--gold",
-    type=click.Path(path_type=Path),
+    type=GivenPath(),
     metavar="FILE.csv",
     help="Add the entities that are not judged yet to this gold table.",
 )

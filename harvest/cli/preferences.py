@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from harvest.cli.number import NumberRange
+from harvest.cli.number import NumberRange, WholeNumberRange
+from harvest.cli.path import GivenPath
 from harvest.judging.serving.blind_pairs import read_chosen
 from harvest.judging.sheets.pair_sheet import read_preferences
 from harvest.studies.preferences import preferences, read_key
@@ -23,8 +24,8 @@ __all__ = ["command"]
 
 
 @click.command()
-@click.argument("sheets", nargs=-1, required=True, metavar="SHEET...", type=click.Path(path_type=Path))
-@click.option("--key", "kept", required=True, metavar="FILE", type=click.Path(path_type=Path), help="Written with it.")
+@click.argument("sheets", nargs=-1, required=True, metavar="SHEET...", type=GivenPath())
+@click.option("--key", "kept", required=True, metavar="FILE", type=GivenPath(), help="Written with it.")
 @click.option(
     "--level",
     type=NumberRange(0, 1, min_open=True, max_open=True),
@@ -32,7 +33,7 @@ __all__ = ["command"]
     show_default=True,
     help="Confidence level of the intervals; a p of at most 1 - level tells systems apart.",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of permutations.")
+@click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Of permutations.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 @click.option("--csv", "as_csv", is_flag=True, help="Every figure as a row of CSV on standard output.")
 @click.option("--latex", "as_latex", is_flag=True, help="A table of the figures in LaTeX on standard output.")

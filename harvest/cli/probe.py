@@ -13,6 +13,7 @@ import click
 from harvest.cli.interruption import run_until_stopped
 from harvest.cli.number import NumberRange
 from harvest.cli.output_file import check_output_file
+from harvest.cli.path import GivenPath
 from harvest.terminal import printable
 from topics.errors import InputError
 
@@ -27,15 +28,15 @@ __all__ = ["command"]
 
 @click.command()
 @click.argument("url", metavar="URL")
-@click.option("--out", metavar="SITE.yaml", type=click.Path(path_type=Path), help="Write the draft here.")
+@click.option("--out", metavar="SITE.yaml", type=GivenPath(), help="Write the draft here.")
 @click.option(
     "--screenshot",
     metavar="FILE.png",
-    type=click.Path(path_type=Path),
+    type=GivenPath(),
     help="Write a screenshot with the parts outlined.",
 )
 @click.option("--message", metavar="TEXT", default="Hello", show_default=True, help="The message to send, once.")
-@click.option("--login", metavar="FILE", type=click.Path(path_type=Path), help="A log-in stored by `harvest login`.")
+@click.option("--login", metavar="FILE", type=GivenPath(), help="A log-in stored by `harvest login`.")
 @click.option("--timeout", metavar="SECONDS", type=NumberRange(1, 3600), default=120.0, show_default=True)
 @click.option("--headed", is_flag=True, help="Show the browser's window.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")

@@ -15,7 +15,8 @@ from rich.text import Text
 from harvest.audits.audit import load_audit
 from harvest.audits.placebo import check_placebo
 from harvest.cli.notifying import Channels, notice_options
-from harvest.cli.number import NumberRange
+from harvest.cli.number import NumberRange, WholeNumberRange
+from harvest.cli.path import GivenPath
 from harvest.cli.placebo import play_placebo
 from harvest.cli.playing import introduce, play_to_folder
 from harvest.notices.verdicts import watch_bulletin
@@ -42,12 +43,12 @@ __all__ = ["baseline_beside", "command", "history_beside"]
 
 
 @click.command()
-@click.argument("audit", type=click.Path())
-@click.option("--baseline", type=click.Path(path_type=Path), metavar="FILE", help="[AUDIT.baseline.json beside it]")
-@click.option("--history", type=click.Path(path_type=Path), metavar="FILE", help="[beside the baseline]")
-@click.option("--out", type=click.Path(path_type=Path), metavar="FOLDER", help="Where dated runs are put [runs/NAME].")
-@click.option("--run", "recorded", type=click.Path(path_type=Path), metavar="RUN", help="Judge this run; play none.")
-@click.option("--extend", type=click.IntRange(1), metavar="N", help="Play N more trials in the last run.")
+@click.argument("audit", type=GivenPath(str))
+@click.option("--baseline", type=GivenPath(), metavar="FILE", help="[AUDIT.baseline.json beside it]")
+@click.option("--history", type=GivenPath(), metavar="FILE", help="[beside the baseline]")
+@click.option("--out", type=GivenPath(), metavar="FOLDER", help="Where dated runs are put [runs/NAME].")
+@click.option("--run", "recorded", type=GivenPath(), metavar="RUN", help="Judge this run; play none.")
+@click.option("--extend", type=WholeNumberRange(1), metavar="N", help="Play N more trials in the last run.")
 @click.option(
     "--matters",
     type=NumberRange(0, 1, min_open=True, max_open=True),
@@ -57,7 +58,7 @@ __all__ = ["baseline_beside", "command", "history_beside"]
 )
 @click.option(
     "--looks",
-    type=click.IntRange(1),
+    type=WholeNumberRange(1),
     default=LOOKS,
     show_default=True,
     help="Audits that share a chance of 5% of a false alarm.",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from harvest.cli.path import GivenPath, NameOrFile
 from harvest.terminal import printable
 from protocols.interpreter import retrace
 from protocols.library import check_topics, load_protocol
@@ -37,8 +38,10 @@ class Change:
 
 
 @click.command()
-@click.argument("run", type=click.Path(path_type=Path))
-@click.option("--protocol", metavar="NAME|FILE", help="Use this protocol instead of the recorded one.")
+@click.argument("run", type=GivenPath())
+@click.option(
+    "--protocol", type=NameOrFile(), metavar="NAME|FILE", help="Use this protocol instead of the recorded one."
+)
 @click.option("--fail-on-change", is_flag=True, help="Exit with 1 if any path differs.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def command(run: Path, protocol: str | None, fail_on_change: bool, as_json: bool) -> int:

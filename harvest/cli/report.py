@@ -8,8 +8,9 @@ from pathlib import Path
 import click
 
 from harvest.cli.garbage import uncollected
-from harvest.cli.number import NumberRange
+from harvest.cli.number import NumberRange, WholeNumberRange
 from harvest.cli.output_file import check_output_file
+from harvest.cli.path import GivenPath, NameOrFile
 from harvest.report.document import make_report
 from harvest.report.page import page
 from harvest.studies.watch_history import MATTERS
@@ -27,25 +28,27 @@ _CHUNK = re.compile(r"\d{4,}\.js")
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path))
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=GivenPath())
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=GivenPath(),
     metavar="FILE.html",
     default="report.html",
     show_default=True,
     help="The page.",
 )
-@click.option("--baseline", type=click.Path(path_type=Path), metavar="FILE", help="Hold the run against this baseline.")
-@click.option("--history", type=click.Path(path_type=Path), metavar="FILE", help="Show the looks of `harvest reaudit`.")
+@click.option("--baseline", type=GivenPath(), metavar="FILE", help="Hold the run against this baseline.")
+@click.option("--history", type=GivenPath(), metavar="FILE", help="Show the looks of `harvest reaudit`.")
 @click.option(
     "--matters",
     type=NumberRange(0, 1, min_open=True, max_open=True),
     help=f"The smallest difference of shares that matters [as reaudit was told, else {MATTERS:g}].",
 )
-@click.option("--schema", metavar="NAME|FILE", help="Criteria for SWAN, where anybody judged [sakai-2023].")
+@click.option(
+    "--schema", type=NameOrFile(), metavar="NAME|FILE", help="Criteria for SWAN, where anybody judged [sakai-2023]."
+)
 @click.option("--judges", metavar="KIND,…", help="Whose judgments count for SWAN, in order [human,rule].")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of resampling and permutations.")
+@click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Of resampling and permutations.")
 @click.option("--force", is_flag=True, help="Write over an older report.")
 def command(
     runs: tuple[Path, ...],

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from harvest.cli.path import GivenPath
 from harvest.pages.chats.reread import Found, Reread, read_again
 from harvest.studies.rerouting import Rerouted, refit_evidence, reroute
 from harvest.terminal import printable
@@ -57,9 +58,9 @@ class _Revised:
 
 
 @click.command()
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=GivenPath())
 @click.option("--system", metavar="NAME", help="Only this system.")
-@click.option("--out", type=click.Path(path_type=Path), metavar="RUN2", help="Write a new run with the new readings.")
+@click.option("--out", type=GivenPath(), metavar="RUN2", help="Write a new run with the new readings.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def command(run: Path, system: str | None, out: Path | None, as_json: bool) -> None:
     """Read stored pages again with today's code, and show what changed.

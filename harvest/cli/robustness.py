@@ -10,6 +10,8 @@ import click
 from rich.console import Console
 
 from harvest.cli.judges_options import check_judges, judges_options
+from harvest.cli.number import WholeNumberRange
+from harvest.cli.path import GivenPath
 from harvest.cli.setting_options import setting_options
 from harvest.cli.study_output import check_output, study_output, write_figures
 from harvest.studies.judges import Judges
@@ -26,12 +28,12 @@ __all__ = ["command"]
 
 
 @click.command()
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=GivenPath())
 @click.option("--measure", "-m", "wanted", multiple=True, metavar="MEASURE", help="These [ave%useful].")
 @setting_options(
     "level", "replications", level="Confidence level of the intervals; a p of at most 1 - level finds a difference"
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of resampling and permutations.")
+@click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Of resampling and permutations.")
 @judges_options
 @study_output
 def command(

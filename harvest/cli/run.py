@@ -15,6 +15,8 @@ from rich.markup import escape
 from harvest.audits.audit import Audit, load_audit, place_errors
 from harvest.cli.interruption import Interrupted
 from harvest.cli.notifying import Channels, notice_options
+from harvest.cli.number import WholeNumberRange
+from harvest.cli.path import GivenPath
 from harvest.cli.playing import NOTHING_YET, introduce, play_to_folder
 from harvest.cluster.assignment import Assignment
 from harvest.playing.plan import make_plan
@@ -49,10 +51,10 @@ def _shard(context: click.Context, parameter: click.Parameter, value: str | None
 
 
 @click.command()
-@click.argument("audit", type=click.Path())
-@click.option("--out", type=click.Path(path_type=Path), metavar="RUN", help="The run folder [default: runs/NAME].")
-@click.option("--trials", type=click.IntRange(1, 1_000_000), help="Trials, instead of the audit's number.")
-@click.option("--seed", type=click.IntRange(0), help="Seed, instead of the audit's.")
+@click.argument("audit", type=GivenPath(str))
+@click.option("--out", type=GivenPath(), metavar="RUN", help="The run folder [default: runs/NAME].")
+@click.option("--trials", type=WholeNumberRange(1, 1_000_000), help="Trials, instead of the audit's number.")
+@click.option("--seed", type=WholeNumberRange(0), help="Seed, instead of the audit's.")
 @click.option("--topics", callback=_listed, metavar="ID,ID,…", help="Only these topics.")
 @click.option(
     "--worker", default="", metavar="NAME", help="This machine's name, if runs of several machines will be merged."

@@ -13,6 +13,7 @@ import click
 
 from harvest.audits.audit import read_audit
 from harvest.cli.installation import DISTRIBUTION
+from harvest.cli.path import GivenPath
 from harvest.cli.reaudit import baseline_beside, history_beside
 from harvest.cli.reaudit import command as reaudit
 from harvest.schedules.crontab import crontab
@@ -28,7 +29,7 @@ _FLOCK = "/usr/bin/flock"
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
-@click.argument("audit", type=click.Path())
+@click.argument("audit", type=GivenPath(str))
 @click.argument("further", nargs=-1, metavar="[OPTION OF REAUDIT]...", type=click.UNPROCESSED)
 @click.option("--cron", is_flag=True, help="A line for crontab.")
 @click.option("--systemd", "as_units", is_flag=True, help="A script that installs a service and a timer.")

@@ -13,6 +13,8 @@ from rich.markup import escape
 from harvest.cli.garbage import uncollected
 from harvest.cli.judges_options import judgment_options
 from harvest.cli.notifying import Channels, notice_options
+from harvest.cli.number import WholeNumberRange
+from harvest.cli.path import GivenPath, NameOrFile
 from harvest.cli.setting_options import setting_options
 from harvest.notices.verdicts import bounds_bulletin
 from harvest.studies.bounds import code_of
@@ -32,8 +34,8 @@ __all__ = ["command"]
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--gold", metavar="NAME|FILE.csv", help="Gold table to use instead of the run's own.")
+@click.argument("runs", nargs=-1, required=True, type=GivenPath())
+@click.option("--gold", type=NameOrFile(), metavar="NAME|FILE.csv", help="Gold table to use instead of the run's own.")
 @click.option(
     "--measure",
     "-m",
@@ -44,7 +46,7 @@ __all__ = ["command"]
 )
 @judgment_options
 @setting_options()
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the bootstrap.")
+@click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Seed of the bootstrap.")
 @click.option("--keep/--no-keep", default=False, help="Write scores.json into the run folder (one run only).")
 @click.option("--dask", metavar="ADDRESS", help="With --keep: each run by itself, on the workers of this Dask cluster.")
 @click.option("--all", "every", is_flag=True, help="Print all variants too (by=NMD, GF_cum, GF_rel by set).")

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from harvest.cli.number import NumberRange
+from harvest.cli.number import NumberRange, WholeNumberRange
 from scoring.setting import ByGrade, ByName, Choice, Number, Setting
 from scoring.settings import SETTINGS
 from topics.suggestions import did_you_mean
@@ -48,7 +48,7 @@ def _type(kind: Choice | Number) -> click.ParamType[Any]:
     if isinstance(kind, Choice):
         return _Choice(kind)
     if kind.whole:
-        return click.IntRange(int(kind.least), int(kind.most))
+        return WholeNumberRange(int(kind.least), int(kind.most))
     return NumberRange(kind.least, kind.most)
 
 
@@ -96,7 +96,7 @@ def resampling_options(*, seed: str = "Of the bootstrap.") -> Callable[[_Command
     """--level, --replications and --seed, of a command that has no audit. seed: what else it draws."""
 
     def with_options(command: _Command) -> _Command:
-        command = click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help=seed)(command)
+        command = click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help=seed)(command)
         return setting_option("level")(setting_option("replications")(command))
 
     return with_options

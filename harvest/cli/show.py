@@ -13,6 +13,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
 
+from harvest.cli.number import WholeNumberRange
+from harvest.cli.path import GivenPath
 from harvest.tables.conversation_rows import conversation_row, label_line, outcome_words
 from harvest.terminal import printable
 from protocols.labels import USEFUL
@@ -24,12 +26,14 @@ __all__ = ["command"]
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("runs", nargs=-1, required=True, type=GivenPath())
 @click.option("--system", metavar="NAME", help="Only this system.")
 @click.option("--topic", metavar="ID", help="Only this topic.")
-@click.option("--trial", type=click.IntRange(1, LARGEST_NUMBER), help="Only this trial.")
+@click.option("--trial", type=WholeNumberRange(1, LARGEST_NUMBER), help="Only this trial.")
 @click.option(
-    "--attempt", type=click.IntRange(1, LARGEST_NUMBER), help="Only this attempt, even if it is invalid or interrupted."
+    "--attempt",
+    type=WholeNumberRange(1, LARGEST_NUMBER),
+    help="Only this attempt, even if it is invalid or interrupted.",
 )
 @click.option("--all", "every", is_flag=True, help="All attempts, including invalid and interrupted ones.")
 @click.option("--beside", metavar="A,B", help="Two systems beside each other; of several RUNS, SYSTEM@RUN.")

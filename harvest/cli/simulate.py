@@ -13,7 +13,8 @@ from rich.console import Console
 
 from harvest.cli.findings import command as findings_command
 from harvest.cli.groups import command as groups_command
-from harvest.cli.number import NumberRange
+from harvest.cli.number import NumberRange, WholeNumberRange
+from harvest.cli.path import GivenPath
 from harvest.cli.setting_options import setting_option
 from harvest.studies.fitted_users import LEAVING, Answers, fit_notes, fit_user, foresight
 from harvest.studies.kept_scores import with_kept_scores
@@ -48,11 +49,11 @@ command.add_command(groups_command)
 
 
 @command.command("fit")
-@click.argument("data", nargs=-1, required=True, metavar="RUN|FILE...", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), metavar="USER.yaml", help="Write the fitted user here.")
+@click.argument("data", nargs=-1, required=True, metavar="RUN|FILE...", type=GivenPath())
+@click.option("--out", type=GivenPath(), metavar="USER.yaml", help="Write the fitted user here.")
 @click.option("--name", default="fitted", show_default=True, help="Name of this user in recordings.")
 @click.option(
-    "--order", type=click.IntRange(1, 2), default=1, show_default=True, help="How many previous acts are used."
+    "--order", type=WholeNumberRange(1, 2), default=1, show_default=True, help="How many previous acts are used."
 )
 @click.option(
     "--answers",
@@ -82,9 +83,9 @@ command.add_command(groups_command)
     show_default=True,
     help="What makes the user leave: rows by turn and last act, rows over all turns, or a stop model.",
 )
-@click.option("--folds", type=click.IntRange(2, 1000), default=10, show_default=True, help="Of cross-validation.")
+@click.option("--folds", type=WholeNumberRange(2, 1000), default=10, show_default=True, help="Of cross-validation.")
 @setting_option("level")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of folds and resampling.")
+@click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Seed of folds and resampling.")
 @click.option("--intents", type=click.Choice(["top", "sub"]), default="top", show_default=True, help="Of IARD.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def fit_command(
@@ -162,20 +163,20 @@ def fit_command(
 
 
 @command.command("check")
-@click.argument("real", type=click.Path(path_type=Path))
-@click.argument("simulated", type=click.Path(path_type=Path))
+@click.argument("real", type=GivenPath())
+@click.argument("simulated", type=GivenPath())
 @click.option(
-    "--order", type=click.IntRange(1, 2), default=1, show_default=True, help="How many previous acts are used."
+    "--order", type=WholeNumberRange(1, 2), default=1, show_default=True, help="How many previous acts are used."
 )
 @click.option(
     "--measure", metavar="NAME", help="Scores: this measure of the runs' scores.json [share of o among labels]."
 )
-@click.option("--splits", type=click.IntRange(20, 10**5), default=200, show_default=True, help="Random halves.")
-@click.option("--folds", type=click.IntRange(2, 1000), default=10, show_default=True, help="Of cross-validation.")
+@click.option("--splits", type=WholeNumberRange(20, 10**5), default=200, show_default=True, help="Random halves.")
+@click.option("--folds", type=WholeNumberRange(2, 1000), default=10, show_default=True, help="Of cross-validation.")
 @setting_option("level")
 @setting_option("replications")
 @click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of halves, folds and resampling."
+    "--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Seed of halves, folds and resampling."
 )
 @click.option("--intents", type=click.Choice(["top", "sub"]), default="top", show_default=True, help="Of IARD.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from harvest.cli.output_file import check_output_file
+from harvest.cli.path import GivenPath
 from harvest.terminal import printable
 from recordings.evidence import write_safely
 from topics.errors import InputError
@@ -39,7 +40,7 @@ def figure_option(command: _Command) -> _Command:
         "figures",
         multiple=True,
         metavar="FILE.svg|FILE.png",
-        type=click.Path(path_type=Path),
+        type=GivenPath(),
         help="Draw it. A PNG takes a browser.",
     )(command)
 

@@ -13,7 +13,8 @@ from rich.console import Console
 from rich.text import Text
 
 from harvest.cli.garbage import uncollected
-from harvest.cli.number import NumberRange
+from harvest.cli.number import NumberRange, WholeNumberRange
+from harvest.cli.path import GivenPath, NameOrFile
 from harvest.cli.setting_options import setting_option
 from harvest.cli.study_output import check_output, figure_option, write_figures
 from harvest.studies.folded_trees import fold_trees, folds_spoken
@@ -47,7 +48,7 @@ _FORMATS = ("terminal", "text", "json", "csv", "latex", "graphml", "dot", "merma
 
 
 @click.command()
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=GivenPath())
 @click.option("--system", metavar="NAME", help="Only this system.")
 @click.option("--topic", metavar="ID", help="Only this topic.")
 @click.option("--merge", metavar="KEY", help="exact, label, act, entities, or user=KEY,system=KEY [see below].")
@@ -57,7 +58,12 @@ _FORMATS = ("terminal", "text", "json", "csv", "latex", "graphml", "dot", "merma
 )
 @setting_option("level")
 @click.option("--score", "measure", metavar="MEASURE", help="Add a score to the tree: R, GF(SET), SWAN, …")
-@click.option("--gold", metavar="NAME|FILE.csv", help="With --score: use this gold table instead of the run's own.")
+@click.option(
+    "--gold",
+    type=NameOrFile(),
+    metavar="NAME|FILE.csv",
+    help="With --score: use this gold table instead of the run's own.",
+)
 @click.option(
     "--judges", metavar="KINDS", help="With --score SWAN: whose judgments count, in order of precedence [human,rule]."
 )
@@ -71,13 +77,17 @@ _FORMATS = ("terminal", "text", "json", "csv", "latex", "graphml", "dot", "merma
 @click.option(
     "--nuggets", metavar="NAME", help="With --score SWAN: whose nuggets to score, by the name of a layer [the rules']."
 )
-@click.option("--width", type=click.IntRange(40, 1000), help="Columns [the terminal's; text: 80; svg: 120, 8 px each].")
-@click.option("--turns", type=click.IntRange(1), metavar="N", help="terminal, text: show only the first N turns [all].")
+@click.option(
+    "--width", type=WholeNumberRange(40, 1000), help="Columns [the terminal's; text: 80; svg: 120, 8 px each]."
+)
+@click.option(
+    "--turns", type=WholeNumberRange(1), metavar="N", help="terminal, text: show only the first N turns [all]."
+)
 @click.option(
     "--least", type=NumberRange(0, 1), metavar="P", help="svg, --figure: fold turns of fewer trials than this share."
 )
 @click.option(
-    "--most", type=click.IntRange(1, 1000), metavar="N", help="svg, --figure: branches of a turn; fold the rest [12]."
+    "--most", type=WholeNumberRange(1, 1000), metavar="N", help="svg, --figure: branches of a turn; fold the rest [12]."
 )
 @figure_option
 def command(

@@ -13,6 +13,8 @@ from rich.text import Text
 
 from harvest.cli.garbage import uncollected
 from harvest.cli.judges_options import check_judges, judges_options
+from harvest.cli.number import WholeNumberRange
+from harvest.cli.path import GivenPath
 from harvest.cli.setting_options import setting_options
 from harvest.cli.study_output import check_output, study_output, write_figures
 from harvest.studies.judges import Judges
@@ -32,19 +34,19 @@ __all__ = ["command"]
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path))
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=GivenPath())
 @click.option("--system", "systems", multiple=True, metavar="NAME", help="Only these systems [all].")
 @click.option("--measure", "-m", "wanted", multiple=True, metavar="MEASURE", help="These [%useful S1, ave%useful].")
 @click.option(
     "-k",
     "ks",
     multiple=True,
-    type=click.IntRange(1),
+    type=WholeNumberRange(1),
     metavar="K",
     help="pass^K, the chance that K trials all pass [2, and as many as every topic has].",
 )
 @setting_options("level", "replications")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of resampling.")
+@click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Of resampling.")
 @judges_options
 @study_output
 def command(

@@ -11,6 +11,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from harvest.cli.path import GivenPath
 from harvest.terminal import printable
 from recordings.chain_check import check_recording
 from recordings.run_folder import is_run
@@ -40,7 +41,7 @@ class _Found:
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True, metavar="RUN|REPORT...", type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, required=True, metavar="RUN|REPORT...", type=GivenPath())
 @click.option("--hash", "wanted", metavar="HASH", help="The hash that the recording of RUN must have.")
 @click.option("--json", "as_json", is_flag=True, help="What was found, as one JSON document on standard output.")
 def command(paths: tuple[Path, ...], wanted: str | None, as_json: bool) -> int:

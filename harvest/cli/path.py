@@ -1,0 +1,36 @@
+"""Paths as arguments and options of commands: an empty one is what an unset variable of the shell leaves."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+__all__ = ["GivenPath", "NameOrFile"]
+
+_EMPTY = "it is empty: give a path (a variable of the shell may not be set)"
+
+
+class GivenPath(click.Path):
+    """As click's, which takes an empty path for the current folder. kind: of the values."""
+
+    def __init__(self, kind: type = Path) -> None:
+        super().__init__(path_type=kind)
+
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | bytes | os.PathLike[str]:
+        if not str(value):
+            self.fail(_EMPTY, param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class NameOrFile(click.types.StringParamType):
+    """The name of what comes with Harvest, or the path of a file."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not value:
+            self.fail(_EMPTY.replace("a path", "a name or a path"), param, ctx)
+        return super().convert(value, param, ctx)
