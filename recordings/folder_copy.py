@@ -98,13 +98,13 @@ def carry(run: Run, building: Path) -> list[str]:
 
 
 def keep_damaged(building: Path, file: Path, told: Iterable[str]) -> None:
-    """Keep a damaged file of events as it is in a folder that is made of what could be saved of it.
+    """Keep a damaged file of events, or the chain of a lost one, as it is in a folder made of what could be saved.
 
     told: what is wrong with it and what became of it, kept beside it.
     """
     data = read_inside(file.parent, file.name)
     digest = hashlib.blake2b(data, digest_size=8, person=b"harvest-damaged").hexdigest()
-    copy = building / DAMAGED / f"{file.stem}-{digest}.jsonl"
+    copy = building / DAMAGED / f"{file.stem}-{digest}{file.suffix}"
     _put(copy, data)
     _put(copy.with_suffix(".txt"), "".join(f"{sentence}\n" for sentence in told).encode("utf-8", "surrogateescape"))
 

@@ -21,6 +21,7 @@ from recordings.event_lines import FORMAT, check_format, decode
 from recordings.events import Event, Failed
 from recordings.header import Header, topic_order
 from recordings.json_text import Json, blocks_of, read_unended, row_of
+from recordings.lost_events import lost_events
 from recordings.store import read_header
 from recordings.typed_lines import decode_line, decode_lines, event_of
 from topics.errors import Place
@@ -109,11 +110,13 @@ def read(
     memory where only `Attempt.spoken` is needed of ended attempts, which cannot become conversations then.
 
     Raises RunError, with file and line, for anything but a torn last line: garbage, turns out of order, events of
-    an attempt that was not started, an unknown version.
+    an attempt that was not started, an unknown version; and for a file of events that is lost.
     """
     folder = Path(path)
     header = read_header(folder)
     attempts, damage = _Whole(folder, keep_rows=keep_rows, turns_of=turns_of, spoken=spoken), []
+    for lost, what in lost_events(folder):
+        attempts.refuse(RunError(what, place=Place(str(lost))), None)
     for file in event_files(folder):
         damage += read_events(file, attempts)
     return Run(folder, header, tuple(order_attempts(attempts.found.values(), header)), tuple(damage))

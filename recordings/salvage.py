@@ -21,11 +21,13 @@ from os import PathLike
 from pathlib import Path
 
 from recordings.attempts import Attempt, AttemptId, Attempts
+from recordings.chain import chain_file
 from recordings.contradictions import Contradictions
 from recordings.errors import RunError
 from recordings.event_lines import FORMAT, decode
 from recordings.events import Event, TrialStarted
 from recordings.json_text import Json
+from recordings.lost_events import lost_events
 from recordings.run_folder import Run, event_files, order_attempts, read_events
 from recordings.store import read_header
 from topics.counting import pluralize
@@ -36,7 +38,8 @@ __all__ = ["DamagedFile", "salvage_run"]
 
 @dataclass(frozen=True, slots=True)
 class DamagedFile:
-    """A damaged file of events. told: what is wrong with it and what became of it, in sentences."""
+    """A damaged file of events, or the chain of one that is lost. told: what is wrong and what became of it, in
+    sentences."""
 
     path: Path
     told: tuple[str, ...]
@@ -62,6 +65,10 @@ def salvage_run(path: str | PathLike[str]) -> tuple[Run, tuple[DamagedFile, ...]
     attempts = _agreed(files)
     told = [(*more, *file.told()) for more, file in zip(faults, files, strict=True)]
     damaged = tuple(DamagedFile(file.path, sentences) for file, sentences in zip(files, told, strict=True) if sentences)
+    damaged += tuple(
+        DamagedFile(chain_file(file), (f"{file}: {what}; the attempts in it are lost",))
+        for file, what in lost_events(folder)
+    )
     lost = _lost(folder, files) if contradictions.played else ()
     damage = (*(sentence for file in damaged for sentence in file.told), *lost)
     return Run(folder, header, tuple(order_attempts(attempts, header)), damage), damaged

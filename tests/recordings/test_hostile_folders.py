@@ -86,6 +86,7 @@ def test_a_refused_run_leaves_nothing_behind(tmp_path: Path) -> None:
 
 def test_an_emptied_file_of_events_is_damage(run: Path) -> None:
     (run / "trials-000001.jsonl").write_bytes(b"")
+    (run / "trials-000001.chain").unlink()  # which shows that it held lines
     assert [text for text in read(run).damage if "is empty: its writer was stopped" in text]
 
 
