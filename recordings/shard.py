@@ -11,16 +11,17 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from os import PathLike
 from typing import Any
 
 from recordings.conversation import Conversation, TrialKey
 from recordings.header import Header
 from recordings.json_text import Json
 from topics.counting import pluralize
-from topics.errors import InputError
+from topics.errors import InputError, Place
 from topics.identity import derived_seed
 
-__all__ = ["MOST_SHARDS", "Shard", "missing_of_shards", "planned_trials", "shard_of"]
+__all__ = ["MOST_SHARDS", "Shard", "missing_of_shards", "planned_trials", "refuse_shard", "shard_note", "shard_of"]
 
 MOST_SHARDS = 1000
 _WRITTEN = re.compile(r"\s*([0-9]{1,4})\s*/\s*([0-9]{1,4})\s*")
@@ -66,6 +67,25 @@ def shard_of(audit: Json) -> Shard | None:
     """The shard that a recorded audit was played in; None where all of it was."""
     found = audit.get("shard") if isinstance(audit, dict) else None
     return Shard(int(found["index"]), int(found["of"])) if isinstance(found, dict) else None
+
+
+def shard_note(header: Header) -> str:
+    """What is to be said of a run that is only a shard, in a sentence; "" of any other. One of one is the audit."""
+    shard = shard_of(header.audit)
+    if shard is None or shard.of == 1:
+        return ""
+    return f"this is {shard} of an audit, with a part of its trials; harvest merge unites the shards"
+
+
+def refuse_shard(header: Header, path: PathLike[str]) -> None:
+    """Raises InputError for a run that is only a shard, where its figures would be taken for those of the audit."""
+    if shard_note(header):
+        shard = shard_of(header.audit)
+        raise InputError(
+            f"this is only {shard}: its figures would be taken for those of the audit",
+            place=Place(str(path)),
+            advice="unite all shards, and take the run that comes of it: harvest merge SHARD SHARD … --out RUN",
+        )
 
 
 def planned_trials(header: Header) -> Iterator[TrialKey]:

@@ -20,6 +20,7 @@ from harvest.terminal import printable
 from protocols.labels import USEFUL
 from recordings.conversation import LARGEST_NUMBER, Conversation
 from recordings.run_folder import Run, read
+from recordings.shard import shard_note
 from topics.errors import InputError, Place
 
 __all__ = ["command"]
@@ -135,6 +136,8 @@ def _print_list(console: Console, run: Run, chosen: list[Conversation], asked: l
     hint = "" if len(chosen) == len(asked) else "; --all also shows invalid and interrupted ones"
     found = f"{len(chosen)} shown" if chosen or not asked else "no valid attempt"
     click.echo(f"\n{found}; attempts recorded: {counted or 'none'}{hint}")
+    if shard := shard_note(run.header):
+        click.echo(f"note: {shard}")
     for sentence in run.damage:
         console.print(f"[yellow]damage:[/] {escape(sentence)}")
 

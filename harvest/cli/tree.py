@@ -31,6 +31,7 @@ from harvest.tables.tree_words import legend, plates, sentences
 from harvest.terminal import printable
 from protocols.labels import NOT_USEFUL, USEFUL
 from recordings.run_folder import Run, read
+from recordings.shard import shard_note
 from recordings.trees.document import FORMAT
 from recordings.trees.node_text import title
 from recordings.trees.tree import ConversationTree
@@ -133,7 +134,8 @@ def command(
     with uncollected():
         recorded = read(run, spoken=term is None and folds_spoken(merge))
         trees, left = fold_trees(recorded, system=system, topic=topic, merge=merge)
-    for sentence in (*recorded.damage, *left):
+    shard = shard_note(recorded.header)
+    for sentence in (*recorded.damage, *left, *([shard] if shard else ())):
         click.echo(f"note: {printable(sentence, line=True)}", err=True)
     scored = (
         _scored(recorded, term, gold, Precedence.asked(judges, nuggets, folding))

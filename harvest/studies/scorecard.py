@@ -29,7 +29,7 @@ from recordings.judgments import Layer, read_layers
 from recordings.lengths import most_turns, with_missing_turns
 from recordings.provenance import software
 from recordings.run_folder import Run, first_valid
-from recordings.shard import planned_trials
+from recordings.shard import planned_trials, refuse_shard
 from scoring.asked import Judged
 from scoring.catalogue import understand
 from scoring.measures.usefulness import labels
@@ -111,9 +111,11 @@ def gather_material(runs: Sequence[Run], left_out: Collection[str] = ()) -> Mate
     """What `runs` give together, without the topics `left_out`. A system that several runs recorded, as two audits of
     one assistant at different dates do, is told apart as `system@run`.
 
-    Raises InputError where a run does not know its topics, or one name stands for two topics.
+    Raises InputError for a shard, where a run does not know its topics, or one name stands for two topics.
     """
     refuse_twice(runs)
+    for run in runs:
+        refuse_shard(run.header, run.path)
     topics = _united_topics(runs, left_out)
     named = list(told_apart(runs))
     alone = len(runs) == 1  # then everything is called what its run calls it

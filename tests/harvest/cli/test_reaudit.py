@@ -184,7 +184,7 @@ def test_what_cannot_be_watched_is_said_in_one_message(folder: Path) -> None:
     for further, said in (((), "this file exists already"), (("--replace",), "this file is something else")):
         audit = harvest("bless", "runs/base-0", "--out", "audit.yaml", *further, cwd=folder)
         assert (audit.returncode, f"audit.yaml: {said}" in audit.stderr) == (2, True)
-    assert (folder / "audit.yaml").read_text() == AUDIT
+    assert (folder / "audit.yaml").read_text() == WATCHED
     assert harvest("bless", "runs/base-0", "--out", "audit.baseline.json", "--replace", cwd=folder).returncode == 0
     four = harvest(
         "bless", "runs/base-0", "--out", "o.json", "-m", "%useful", "-m", "ave%useful", "-m", "%recovery", cwd=folder

@@ -120,6 +120,30 @@ def test_a_run_goes_on_as_the_shard_it_is(here: Path, capsys: pytest.CaptureFixt
     assert "a shard of 2, another of 3" in capsys.readouterr().err
 
 
+def test_the_figures_of_a_shard_are_not_taken_for_those_of_the_audit(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    topic = ("--topics", "M002", "--trials", "2")
+    for shard in ("1/2", "1/1"):
+        assert _harvest("run", "audit.yaml", *topic, "--shard", shard, "--out", shard.replace("/", "of")) == 0
+    commands = (("score",), ("compare",), ("variance",), ("report",), ("bless", "--out", "b.json"))
+    capsys.readouterr()
+    for command, *options in (*commands, ("tree", "--score", "S1")):
+        assert _harvest(command, "1of2", *options) == 2, command
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert "1of2: this is only shard 1 of 2: its figures would be taken" in said.err, command
+        assert "do: unite all shards" in said.err
+    assert not {*here.glob("*.html"), *here.glob("*.json")}
+    for command in ("show", "tree"):
+        assert _harvest(command, "1of2") == 0
+        assert "note: this is shard 1 of 2 of an audit" in "".join(capsys.readouterr())
+    assert _harvest("score", "1of1") == 0, "it is the whole audit"
+    assert _harvest("merge", "1of2", "--out", "half") == 3
+    assert _harvest("score", "half") == 0
+    assert "planned trials not played yet" in "".join(capsys.readouterr())
+
+
 def test_each_machine_has_its_share_of_what_a_system_is_asked(here: Path) -> None:
     whole, shard = load_audit("audit.yaml"), load_audit("audit.yaml", shard=Shard(2, 3))
     for one, part in zip(whole.systems, shard.systems, strict=True):
