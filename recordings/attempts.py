@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 
 from msgspec import Struct
@@ -12,7 +12,7 @@ from recordings.conversation import Conversation, Outcome, SystemTurn, Turn
 from recordings.errors import RunError
 from recordings.events import Answered, Asked, Event, Failed, Routed, TrialEnded, TrialStarted
 from recordings.json_text import Json
-from recordings.typed_lines import AskedLine, Line, RouteLine, TurnLine
+from recordings.typed_lines import AskedLine, EndedLine, Line, RouteLine, TurnLine
 from topics.errors import Place
 
 __all__ = ["Attempt", "AttemptId", "Attempts", "SpokenTurn"]
@@ -107,8 +107,8 @@ class Attempt:
                 raise self._wrong(place, "a second trial-started")
 
     def take_lines(self, rows: list[Line], first: int) -> int:
-        """Add what the lines from the number `first` on hold, as long as they are of turns of this attempt and come
-        where they must. Returns the number of the next line."""
+        """Add what the lines from the number `first` on hold, as long as they are of turns of this attempt, or of its
+        end, and come where they must. Returns the number of the next line."""
         if self._outcome is not None:
             return first
         name, attempt, turns = self.started.trial_id, self.started.attempt, self._turns
@@ -117,21 +117,23 @@ class Attempt:
             row = rows[number]
             if row.id != name or row.attempt != attempt:
                 return number
-            if isinstance(row, AskedLine):
+            # `isinstance` takes several times as long to say no.
+            if type(row) is TurnLine:
+                if turn is None or row.turn != count or turn.reply is not None:
+                    return number
+                turn.reply = row
+            elif type(row) is RouteLine:
+                if turn is None or row.turn != count or turn.reply is None or turn.route is not None:
+                    return number
+                turn.route = row
+            elif type(row) is AskedLine:
                 if row.turn != count + 1 or (turn is not None and turn.reply is None):
                     return number
                 turn, count = _OpenTurn(row.state, row.text, row.user, row.act), row.turn
                 turns.append(turn)
-            elif turn is None:
-                return number
-            elif isinstance(row, TurnLine):
-                if row.turn != count or turn.reply is not None:
-                    return number
-                turn.reply = row
-            elif isinstance(row, RouteLine):
-                if row.turn != count or turn.reply is None or turn.route is not None:
-                    return number
-                turn.route = row
+            elif type(row) is EndedLine:
+                self._outcome, self._ended_at = row.ended(), row.at
+                return number + 1
             else:
                 return number
         return len(rows)
@@ -185,13 +187,16 @@ class Attempt:
         )
 
 
-def _spoken_in(turns: Iterable[_OpenTurn]) -> Iterator[SpokenTurn]:
+def _spoken_in(turns: Iterable[_OpenTurn]) -> list[SpokenTurn]:
+    found: list[SpokenTurn] = []
     for turn in turns:
         reply, label = turn.reply, turn.route.label if turn.route else ""
         if reply is None:
-            yield turn.state, turn.said, label, None
+            found.append((turn.state, turn.said, label, None))
         else:
-            yield turn.state, turn.said, label, reply.text if isinstance(reply, TurnLine) else reply.answer.text
+            text = reply.text if isinstance(reply, TurnLine) else reply.answer.text
+            found.append((turn.state, turn.said, label, text))
+    return found
 
 
 def _recorded(number: int, turn: _OpenTurn) -> Turn:
@@ -255,11 +260,16 @@ class Attempts:
             attempt.keep_spoken(self._spoken)
 
     def take_lines(self, rows: list[Line], first: int, worker: str) -> int:
-        """Add lines of `worker`'s file, from the number `first` on, as long as they are of turns of one attempt and
-        come where they must. Returns the number of the next: `first` where that is another line, whose event is to be
-        taken."""
+        """Add lines of `worker`'s file, from the number `first` on, as long as they are of turns of one attempt, or of
+        its end, and come where they must. Returns the number of the next: `first` where that is another line, whose
+        event is to be taken."""
         attempt = self.found.get((rows[first].id, rows[first].attempt))
-        return attempt.take_lines(rows, first) if attempt is not None and attempt.worker == worker else first
+        if attempt is None or attempt.worker != worker:
+            return first
+        after = attempt.take_lines(rows, first)
+        if after > first and attempt.ended:
+            self._lighten(attempt)
+        return after
 
     def refuse(self, fault: RunError, row: dict[str, Json] | None) -> None:
         """What to do about a line that cannot be taken: raise `fault`. row: what it holds; None for no JSON object."""

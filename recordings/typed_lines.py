@@ -19,7 +19,7 @@ from recordings.conversation import Outcome, SystemTurn, TrialKey
 from recordings.events import Answered, Asked, Event, Failed, Routed, TrialEnded, TrialStarted
 from topics.links import Link
 
-__all__ = ["AskedLine", "Line", "RouteLine", "TurnLine", "decode_line", "decode_lines", "event_of"]
+__all__ = ["AskedLine", "EndedLine", "Line", "RouteLine", "TurnLine", "decode_line", "decode_lines", "event_of"]
 
 _Count = Annotated[int, Meta(ge=0)]
 _Number = Annotated[int, Meta(ge=1)]
@@ -125,7 +125,9 @@ class _Failed(_Line, tag="failed"):
     turn: _Count = 0
 
 
-class _Ended(_Line, tag="trial-ended"):
+class EndedLine(_Line, tag="trial-ended"):
+    """A line of `recordings.events.TrialEnded`."""
+
     outcome: str
     reason: str = ""
     detail: str = ""
@@ -133,8 +135,11 @@ class _Ended(_Line, tag="trial-ended"):
     at: str = ""
     redacted: _Count = 0
 
+    def ended(self) -> Outcome:
+        return Outcome(self.outcome, self.reason, self.detail, None if self.missing is UNSET else self.missing)
 
-Line = _Started | AskedLine | TurnLine | RouteLine | _Failed | _Ended
+
+Line = _Started | AskedLine | TurnLine | RouteLine | _Failed | EndedLine
 """One line, as it stands in the file."""
 
 _DECODER: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
@@ -197,9 +202,8 @@ def _failed(row: _Failed) -> Failed:
     return Failed(row.id, row.attempt, row.reason, row.detail, row.partial, row.evidence, row.at, row.turn)
 
 
-def _ended(row: _Ended) -> TrialEnded:
-    missing = None if row.missing is UNSET else row.missing
-    return TrialEnded(row.id, row.attempt, Outcome(row.outcome, row.reason, row.detail, missing), row.at, row.redacted)
+def _ended(row: EndedLine) -> TrialEnded:
+    return TrialEnded(row.id, row.attempt, row.ended(), row.at, row.redacted)
 
 
 _EVENTS: dict[type, Callable[[Any], Event]] = {
@@ -208,5 +212,5 @@ _EVENTS: dict[type, Callable[[Any], Event]] = {
     TurnLine: _answered,
     RouteLine: _routed,
     _Failed: _failed,
-    _Ended: _ended,
+    EndedLine: _ended,
 }
