@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from itertools import chain, count
 from pathlib import Path
@@ -16,6 +17,7 @@ from harvest.audits.audit import load_audit
 from harvest.audits.placebo import check_placebo
 from harvest.cli.notifying import Channels, notice_options
 from harvest.cli.number import NumberRange, WholeNumberRange
+from harvest.cli.output_file import check_output_file
 from harvest.cli.path import GivenPath
 from harvest.cli.placebo import play_placebo
 from harvest.cli.playing import introduce, play_to_folder
@@ -35,6 +37,7 @@ from harvest.studies.watch_history import (
 from harvest.systems.timing import REAL_CLOCK
 from harvest.tables.watch_figures import watch_document, watch_tables
 from harvest.terminal import Lasting, printable
+from recordings.errors import in_words
 from recordings.run_folder import is_run, read
 from recordings.times import moment, stamp
 from topics.errors import InputError, Place
@@ -111,6 +114,7 @@ def command(
     blessed = read_baseline(base)
     log = history or history_beside(base)
     past = read_history(log)
+    check_output_file(log, replace=True, other="give another --history")  # before anything is sent
     mine = [one for one in past if one.baseline == blessed.identity]
     if if_alarm and not alarm_waits(mine):
         console.print("no alarm waits to be confirmed, so nothing is played")
@@ -140,7 +144,10 @@ def command(
     found = watch(run, blessed, past, rules=rules, name=folder.name)
     sound = harness is None or harness.sound
     if sound:  # what a faulty harness read is no evidence of the system
-        write_history(log, tuple(sorted((*past, found.noted), key=lambda one: moment(one.at))))
+        try:
+            write_history(log, tuple(sorted((*past, found.noted), key=lambda one: moment(one.at))))
+        except OSError as fault:
+            raise _unwritten(log, fault, audit, folder) from fault
     people = console if as_json else Console(highlight=False)
     for sentence in () if harness is None else harness.sentences():
         people.print(Text(printable(f"harness: {sentence}", line=True), style="bold red"))
@@ -156,6 +163,16 @@ def command(
         own, at = str(recorded_audit(run).get("name") or run.path.name), REAL_CLOCK.now().timestamp()
         channels.tell(watch_bulletin(found, harness, audit=own, run=str(folder), at=at, code=code, strict=strict))
     return code
+
+
+def _unwritten(log: Path, fault: OSError, audit: str, folder: Path) -> InputError:
+    """The run is recorded, so nothing needs to be played again."""
+    again = shlex.join(["harvest", "reaudit", audit, "--run", str(folder)])
+    return InputError(
+        f"this look was not written: {in_words(fault)[0]}",
+        place=Place(str(log)),
+        advice=f"make room for it, then judge the recorded run, with the same other options: {again}",
+    )
 
 
 def baseline_beside(audit: str) -> Path:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -271,3 +273,40 @@ def test_a_placebo_needs_a_driver_that_can_read_one(folder: Path) -> None:
     done = harvest("reaudit", "audit.yaml", cwd=folder)
     assert done.returncode == 2
     assert "audit.yaml:10:1: no system of this audit is read in a way that a placebo can be" in done.stderr
+
+
+def test_a_history_that_cannot_be_written_is_refused_before_anything_is_sent(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blessed(folder, runs=1)
+    for name, said in (
+        ("nowhere/h.jsonl", "nowhere: there is no such folder"),
+        ("runs", "runs: cannot be read: this is a folder"),
+    ):
+        done = harvest("reaudit", "audit.yaml", "--history", name, cwd=folder)
+        assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "access", lambda path, _: Path(path).name != "ro")
+        (folder / "ro").mkdir()
+        done = harvest("reaudit", "audit.yaml", "--history", "ro/h.jsonl", cwd=folder)
+    assert (done.returncode, "ro/h.jsonl: cannot be written" in done.stderr) == (2, True), done.stderr
+    assert not (folder / "runs" / "watched").exists()
+
+
+def test_a_look_that_could_not_be_written_names_the_run_that_is_to_be_judged(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blessed(folder, runs=1)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("harvest.cli.reaudit.write_history", full)
+        done = harvest("reaudit", "audit.yaml", cwd=folder)
+    assert done.returncode == 2
+    assert "audit.history.jsonl: this look was not written: No space left on device" in done.stderr
+    again = re.search(r"harvest (reaudit audit.yaml --run runs/watched/\S+)", done.stderr)
+    assert again is not None
+    assert harvest(*again[1].split(), cwd=folder).returncode == 0
+    assert len(list((folder / "runs" / "watched").iterdir())) == len(read_history(folder / "audit.history.jsonl")) == 1
