@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import errno
 import os
+from pathlib import Path
 
-from topics.errors import HarvestError, InputError
+from topics.errors import HarvestError, InputError, Place
+from topics.regular_file import missing_advice
 
-__all__ = ["RunError", "StoreError", "in_words"]
+__all__ = ["RunError", "StoreError", "in_words", "no_run"]
 
 _ADVICE = {
     errno.ENOSPC: "free some space on that disk, then give the same command again",
@@ -61,3 +63,20 @@ def in_words(fault: OSError) -> tuple[str, str]:
 
 class RunError(InputError):
     """A run folder that cannot be used as it is: damaged, of an unknown version, in use, or not a run at all."""
+
+
+def no_run(path: str | os.PathLike[str]) -> RunError:
+    """Why what is at `path` is no run folder, and what to do: it may be the folder that the runs are in."""
+    folder, place = Path(path), Place(os.fspath(path))
+    if not os.path.lexists(folder):
+        return RunError("there is no such folder", place=place, advice=missing_advice(folder))
+    if not folder.is_dir():
+        return RunError(
+            "this is a file, not a run folder", place=place, advice="name the folder that its run.json is in"
+        )
+    try:
+        runs = sorted(str(one.parent) for one in folder.glob("*/run.json"))
+    except OSError:
+        runs = []
+    advice = f"name one of the runs in it ({len(runs)}), such as {runs[-1]}" if runs else "check the path"
+    return RunError("this is not a run folder: it has no run.json", place=place, advice=advice)

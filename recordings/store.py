@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 from recordings.chain import Chain
 from recordings.continuation import extend_header, refuse_differences
-from recordings.errors import RunError, StoreError
+from recordings.errors import RunError, StoreError, no_run
 from recordings.event_lines import FORMAT, encode, event_line
 from recordings.events import Answered, Event, Failed, TrialEnded, TrialStarted
 from recordings.evidence import fsync_folder, write_safely
@@ -54,9 +54,7 @@ def read_header(run: Path) -> Header:
     try:
         data = read_inside(run, "run.json")
     except (FileNotFoundError, NotADirectoryError):
-        raise RunError(
-            "this is not a run folder: it has no run.json", place=Place(str(run)), advice="check the path"
-        ) from None
+        raise no_run(run) from None
     except OSError as fault:
         raise RunError(f"cannot be read: {fault.strerror}", place=place) from None
     return Header.from_json(parse_value(data, Place(str(path), 1)), place)

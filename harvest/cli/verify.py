@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from rich.text import Text
 from harvest.cli.path import GivenPath
 from harvest.terminal import printable
 from recordings.chain_check import check_recording
+from recordings.errors import no_run
 from recordings.run_folder import is_run
 from topics.counting import pluralize
 from topics.errors import HarvestError, InputError
@@ -53,6 +55,10 @@ def command(paths: tuple[Path, ...], wanted: str | None, as_json: bool) -> int:
     """
     if wanted is not None and (len(paths) > 1 or not is_run(paths[0])):
         raise InputError("--hash is of one run", advice="verify the runs one by one")
+    if wanted is not None and not re.fullmatch(r"[0-9a-f]{32}", wanted.strip().lower()):
+        raise InputError(
+            f"--hash {wanted!r} is no hash", allowed="32 of 0 to 9 and a to f, as harvest verify RUN prints it"
+        )
     found = [_run(path, wanted) if path.is_dir() else _report(path) for path in paths]
     if as_json:
         click.echo(json.dumps([_plain(one) for one in found], ensure_ascii=False))
@@ -66,7 +72,7 @@ def command(paths: tuple[Path, ...], wanted: str | None, as_json: bool) -> int:
 
 def _run(path: Path, wanted: str | None) -> _Found:
     if not is_run(path):
-        raise InputError(f"{path} is no run: it has no run.json", allowed="a run folder, or a report (FILE.html)")
+        raise no_run(path)
     found = _Found(str(path))
     checked = check_recording(path)
     found.recording = checked.hash

@@ -14,15 +14,18 @@ from typing import Any
 from harvest.report.document import make_report
 from harvest.report.page import page
 from recordings.chain_check import recording_hash
+from recordings.errors import in_words
 from recordings.provenance import software
 from recordings.run_folder import is_run, read
 from topics.errors import InputError, Place
+from topics.regular_file import missing_advice
 
 __all__ = ["Origin", "origin", "remade"]
 
 _FROM = re.compile(r'<script type="application/json" id="from">(.*?)</script>', re.DOTALL)
 _CHUNKS = re.compile(r"\d{4,}\.js")
 _SHOWN = 60
+_WRITES = "name a run folder, or a page as harvest report RUN… --out FILE.html writes it"
 _MOST = 20
 
 
@@ -43,8 +46,13 @@ def origin(report: Path) -> Origin:
     """Raises InputError for a file that is no report, or one of an earlier version, which does not say it."""
     try:
         html = report.read_text(encoding="utf-8")
-    except (OSError, ValueError) as fault:
-        raise InputError(f"cannot be read: {fault}", place=Place(str(report))) from None
+    except OSError as fault:
+        advice = missing_advice(report) if isinstance(fault, FileNotFoundError) else _WRITES
+        raise InputError(f"cannot be read: {in_words(fault)[0]}", place=Place(str(report)), advice=advice) from None
+    except ValueError:
+        raise InputError(
+            "this is no report: it is not text in UTF-8", place=Place(str(report)), advice=_WRITES
+        ) from None
     found = _FROM.search(html)
     try:
         said = json.loads(found[1]) if found else None
@@ -55,7 +63,7 @@ def origin(report: Path) -> Origin:
         raise InputError(
             "this is no report that says what it was made from",
             place=Place(str(report)),
-            advice="harvest report RUN… --out FILE.html writes one",
+            advice=_WRITES,
         )
     gone = tuple(path for path, _, _ in runs if not is_run(path))
     changed = tuple(path for path, _, known in runs if path not in gone and recording_hash(path) != known)

@@ -60,6 +60,30 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str | Path) -> str:
     return printed.err
 
 
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("none", "there is no such folder\n  do: check the path; relative paths start at"),
+        ("file", "this is a file, not a run folder"),
+        ("empty", "this is not a run folder: it has no run.json\n  do: check the path"),
+        (
+            "dated",
+            "this is not a run folder: it has no run.json\n  do: name one of the runs in it (2), such as dated/20",
+        ),
+    ],
+)
+def test_what_is_no_run_is_called_what_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], path: str, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("file").touch()
+    Path("empty").mkdir()
+    for run in ("2026-01", "2026-02"):
+        Path("dated", run).mkdir(parents=True)
+        Path("dated", run, "run.json").touch()
+    assert f"{path}: {said}" in refused(capsys, "score", path)
+
+
 def test_the_audit_that_is_spoiled_below_is_good(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "audit.yaml").write_text(AUDIT)
     with pytest.raises(SystemExit) as stopped:
@@ -219,7 +243,7 @@ COMMANDS = {
     "no argument": (["run"], "Missing argument"),
     "an audit that is not there": (["run", "nowhere.yaml"], "no such file"),
     "a folder instead of a file": (["check", "."], "folder"),
-    "a run that is not there": (["score", "nowhere"], "not a run folder"),
+    "a run that is not there": (["score", "nowhere"], "there is no such folder"),
     "trials below one": (["run", "demo", "--trials", "0"], "0"),
     "an unknown topic": (["run", "demo", "--topics", "Z001"], "Z001"),
     "an unknown import format": (["import", "--format", "csv", "a", "--out", "b"], "gfrc"),

@@ -107,8 +107,14 @@ def test_a_run_that_is_gone_leaves_the_report_unverified(here: Path, capsys: pyt
 @pytest.mark.parametrize(
     ("words", "what"),
     [
-        (["."], "is no run: it has no run.json"),
-        (["nothing"], "nothing: cannot be read"),
+        (["."], "this is not a run folder: it has no run.json do: name one of the runs in it (1), such as small"),
+        (
+            ["nothing"],
+            "nothing: cannot be read: No such file or directory do: check the path; relative",
+        ),
+        (["binary"], "binary: this is no report: it is not text in UTF-8 do: name a run folder, or a page"),
+        (["small", "--hash", ""], "--hash '' is no hash"),
+        (["small", "--hash", "zzz"], "--hash 'zzz' is no hash"),
         (["small/run.json"], "no report that says what it was made from"),
         (["small", "report.html", "--hash", "0"], "--hash is of one run"),
         (["report.html", "--hash", "0"], "--hash is of one run"),
@@ -117,6 +123,7 @@ def test_a_run_that_is_gone_leaves_the_report_unverified(here: Path, capsys: pyt
 def test_what_is_neither_is_refused(
     here: Path, capsys: pytest.CaptureFixture[str], words: list[str], what: str
 ) -> None:
+    (here / "binary").write_bytes(b"\xff")
     code, told = verify(capsys, *words)
     assert (code, what in told) == (2, True), told
 
