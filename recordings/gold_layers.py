@@ -63,6 +63,7 @@ def gold_entries(layers: Iterable[Layer], topics: TopicSet | None = None) -> tup
                             for name, vector in _object(rest.get("groups"), "groups", place).items()
                         },
                         raw={name: str(text) for name, text in _object(rest.get("raw"), "raw", place).items()},
+                        place=place,
                     )
                 case Judgment(criterion="gold"):
                     raise RunError(

@@ -31,10 +31,13 @@ from topics.plug_ins import found_in, load_entry, source
 from topics.suggestions import did_you_mean
 from topics.topic import Topic, TopicSet, TopicType
 
-__all__ = ["IMPORTERS", "Found", "Importer", "Request", "formats", "importer"]
+__all__ = ["IMPORTERS", "MADE", "Found", "Importer", "Request", "formats", "importer"]
 
 GROUP = "harvest.importers"
 """The group of entry points by which other distributions add formats."""
+
+MADE = "imported"
+"""The name of a topic set that was made from the files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +179,7 @@ def read_dbdc(request: Request) -> Found:
     found = read_dialogues(
         request.files, system=request.system, topic=topic, counts=request.counts, breakdown=request.breakdown
     )
-    topics = request.topics or TopicSet("imported", (Topic(topic, TopicType("unknown"), topic),), {})
+    topics = request.topics or TopicSet(MADE, (Topic(topic, TopicType("unknown"), topic),), {})
     return Found(found.conversations, topics, warnings=found.warnings, layers=found.layers)
 
 
@@ -227,7 +230,7 @@ def made_of(conversations: Iterable[Conversation]) -> TopicSet:
     for conversation in conversations:
         first = conversation.turns[0].said if conversation.turns else ""
         made.setdefault(conversation.key.topic, Topic(conversation.key.topic, kind, first or conversation.key.topic))
-    return TopicSet("imported", tuple(made.values()), {})
+    return TopicSet(MADE, tuple(made.values()), {})
 
 
 def _longest(files: Iterable[Transcript | Messages]) -> dict[tuple[str, str], int]:

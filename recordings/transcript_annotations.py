@@ -59,6 +59,7 @@ class _Judged:
     mention: _Mention
     place: Place
     grade: int | None = None
+    graded: Place | None = None
     groups: dict[str, tuple[float, ...]] = field(default_factory=dict)
     raw: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -125,7 +126,7 @@ class Annotations:
             if judged.grade is None:
                 self.warnings.append(f"{judged.place}: {href} has annotations but no grade (#L0 to #L9): left out")
                 continue
-            entries.append(GoldEntry(topic_id, entity, judged.grade, title, judged.groups, judged.raw))
+            entries.append(GoldEntry(topic_id, entity, judged.grade, title, judged.groups, judged.raw, judged.graded))
             if judged.notes:
                 notes[topic_id, entity] = "; ".join(judged.notes)
         annotated = {(entry.topic, entry.entity) for entry in entries}
@@ -150,7 +151,7 @@ class Annotations:
         judged = self._about()
         if judged.grade not in (None, grade):
             raise self._error(f"{judged.mention.href} already has grade L{judged.grade} (see {judged.place})")
-        judged.grade = grade
+        judged.grade, judged.graded = grade, Place(self.path, self._line)
         if note:
             judged.note(note)
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from scoring.setting import ByGrade, ByName, Choice, Number, Setting, declared_settings, setting
-from topics.errors import InputError
+from topics.errors import InputError, Place
 from topics.gold import GoldTable
 from topics.suggestions import did_you_mean
 from topics.topic import TopicSet
@@ -105,15 +105,17 @@ class Settings:
                 values[name] = {**declared.default, **declared.kind.accept(name, value)}
         return cls(**values)
 
-    def gain(self, grade: int) -> float:
-        """The gain of a relevance grade, in [0, 1]. Raises InputError for a grade without one."""
+    def gain(self, grade: int, place: Place | None = None) -> float:
+        """The gain of a relevance grade, in [0, 1]. Raises InputError, with the place of the grade where it is known,
+        for a grade without one."""
         try:
             return self.gains[grade]
         except KeyError:
             raise InputError(
                 f"relevance grade {grade} of the gold table has no gain",
+                place=place,
                 allowed="grades " + ", ".join(str(known) for known in sorted(self.gains)),
-                advice="give it a gain in the scoring settings, or correct the gold table",
+                advice=f"give it a gain (--gain L{grade}=GAIN; in an audit, scoring: gains), or correct the gold table",
             ) from None
 
     def as_json(self) -> dict[str, object]:
@@ -138,8 +140,8 @@ def scoring_settings(
     """
     settings = Settings.of(scoring, changes or {})
     check_weights(settings, topics)
-    for grade in sorted({entry.grade for entry in gold or ()}):
-        settings.gain(grade)
+    for entry in {entry.grade: entry for entry in reversed(tuple(gold or ()))}.values():
+        settings.gain(entry.grade, entry.place)
     return settings
 
 

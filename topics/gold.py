@@ -41,6 +41,7 @@ class GoldEntry:
 
     entity: canonical key. grade: 0 is not relevant, 1 relevant, 2 highly relevant. groups: membership vector by
     attribute set, without those that are not known. raw: the values the vectors were made from, kept for writing.
+    place: where its grade stands; None where it is not of a file.
     """
 
     topic: str
@@ -49,6 +50,7 @@ class GoldEntry:
     title: str = ""
     groups: Mapping[str, tuple[float, ...]] = field(default_factory=lambda: MappingProxyType({}))
     raw: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), compare=False)
+    place: Place | None = field(default=None, compare=False, repr=False)
 
 
 class GoldTable:
@@ -217,7 +219,8 @@ class _Reader:
             groups[name] = self.membership(cell, name, topic)
             raw[name] = cell.text
         title = " ".join(cells["title"].text.split()) if "title" in cells else ""
-        return GoldEntry(topic.id, entity, grade, title, MappingProxyType(groups), MappingProxyType(raw))
+        place = Place(self.path, cells["grade"].line, cells["grade"].column)
+        return GoldEntry(topic.id, entity, grade, title, MappingProxyType(groups), MappingProxyType(raw), place)
 
     def entity(self, cell: Cell, topic: Topic) -> str:
         if not cell.text:

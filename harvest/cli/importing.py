@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from harvest.cli.path import GivenPath, NameOrFile
 from recordings.conversation import LARGEST_NUMBER
 from recordings.dbdc import BREAKDOWNS, COUNTS, Breakdown, Counts
 from recordings.gold_layers import keep_gold, read_gold_layers
-from recordings.importers import Request, formats, importer
+from recordings.importers import MADE, Request, formats, importer
 from recordings.imports import import_header, record
 from recordings.judgments import keep_layer
 from recordings.lengths import told_most_turns
@@ -21,7 +22,9 @@ from recordings.store import read_header
 from recordings.times import stamp, utc_now
 from topics.counting import pluralize
 from topics.errors import InputError
+from topics.gold import GoldEntry, GoldTable
 from topics.library import load_gold, load_topics
+from topics.topic import TopicSet
 
 __all__ = ["command"]
 
@@ -79,8 +82,8 @@ def command(
         files, system or "", trial or 1, known_topics, topic or "", counts or "workshop", breakdown or "B"
     )
     found = chosen.read(request)
-    table = None if gold is None else load_gold(gold, found.topics)  # now, so that a run is written whole or not at all
-    for warning in found.warnings:
+    table = None if gold is None else _gold(gold, found.topics)  # now, so that a run is written whole or not at all
+    for warning in (*found.warnings, *_ungained(found.gold), *_ungained(table or ())):
         click.echo(f"warning: {warning}", err=True)
     most_turns = dict(found.most_turns)
     if is_run(out):
@@ -100,3 +103,26 @@ def command(
     written = pluralize(imported.written, "conversation")
     entities = pluralize(len(read_gold_layers([out], found.topics)), "judged entity")
     click.echo(f"{written} written to {out}{known}; {entities}", err=True)
+
+
+def _gold(name: str, topics: TopicSet) -> GoldTable:
+    try:
+        return load_gold(name, topics)
+    except InputError as fault:
+        if topics.name != MADE:
+            raise
+        advice = "a gold table is about the topics of a set: name the set with --topics, such as fairweb-45"
+        raise InputError(fault.what, place=fault.place, allowed=fault.allowed, advice=advice) from None
+
+
+def _ungained(gold: Iterable[GoldEntry]) -> Iterator[str]:
+    """A sentence for each grade that no score could use as it is."""
+    first = {entry.grade: entry for entry in reversed(tuple(gold))}
+    if not first:
+        return
+    from scoring.settings import Settings  # late: most imports have no gold
+
+    gains = Settings().gains
+    for grade in sorted(first.keys() - gains.keys()):
+        at = f"{first[grade].place}: " if first[grade].place else ""
+        yield f"{at}grade L{grade} has no gain: correct it, or score with --gain L{grade}=GAIN"

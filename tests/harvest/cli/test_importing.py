@@ -132,3 +132,30 @@ def test_no_format_gives_a_system_the_name_of_a_run(tmp_path: Path, capsys: pyte
     code, said = harvest(capsys, *words)
     assert (code, "'B@run' cannot be the name of a system" in said) == (2, True)
     assert not (tmp_path / "run").exists()
+
+
+def test_a_grade_without_a_gain_is_named_with_its_place_on_import_and_when_scored(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.txt").write_text("##### M001\n### U1\nHi\n### S1 o\nhttps://www.imdb.com/title/tt1276104/\n#L9\n")
+    code, said = harvest(capsys, "import", "--format", "gfrc", tmp_path / "a.txt", "--out", tmp_path / "run")
+    assert (code, f"warning: {tmp_path / 'a.txt'}:6: grade L9 has no gain: correct it, or score with" in said) == (
+        0,
+        True,
+    )
+    (layer,) = (tmp_path / "run" / "judgments").glob("*.jsonl")
+    code, said = harvest(capsys, "score", tmp_path / "run")
+    assert (code, f"{layer}:2: relevance grade 9 of the gold table has no gain" in said) == (2, True)
+    (tmp_path / "g.csv").write_text("topic,entity,grade\nM001,tt1276104,L5\n")
+    code, said = harvest(capsys, "score", tmp_path / "run", "--gold", tmp_path / "g.csv")
+    assert (code, f"{tmp_path / 'g.csv'}:2:16: relevance grade 5 of the gold table has no gain" in said) == (2, True)
+    assert "(--gain L5=GAIN; in an audit, scoring: gains)" in said
+
+
+def test_a_gold_table_of_a_set_that_was_not_named_says_how_to_name_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.jsonl").write_text(line("Hi"))
+    words = ("import", "--format", "messages", tmp_path / "a.jsonl", "--gold", "parrot", "--out", tmp_path / "run")
+    code, said = harvest(capsys, *words)
+    assert (code, "name the set with --topics, such as fairweb-45" in said) == (2, True)
