@@ -57,7 +57,12 @@ def read_header(run: Path) -> Header:
         raise no_run(run) from None
     except OSError as fault:
         raise RunError(f"cannot be read: {fault.strerror}", place=place) from None
-    return Header.from_json(parse_value(data, Place(str(path), 1)), place)
+    try:
+        value = parse_value(data, Place(str(path), 1))
+    except RunError as fault:
+        advice = "restore this file from a copy of the run: the events are in other files"
+        raise RunError(fault.what, place=fault.place, advice=advice) from None
+    return Header.from_json(value, place)
 
 
 class RunWriter:

@@ -9,14 +9,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from topics.counting import pluralize
 from topics.errors import InputError, Place
-from topics.json_file import JsonValue, read_json_value
+from topics.json_file import JsonValue, NotJsonError, read_json_value
 from topics.scalars import number_advice, plain_number
 from topics.suggestions import nearest
 from topics.text_file import read_text
@@ -35,6 +35,24 @@ __all__ = [
 ]
 
 _MODEL = TypeVar("_MODEL", bound=BaseModel)
+_FILES: Mapping[str, str] = {
+    "harvest-acts": "a file of dialogue acts",
+    "harvest-audit": "an audit",
+    "harvest-baseline": "a baseline",
+    "harvest-endpoints": "a file of endpoints",
+    "harvest-history": "a history of looks",
+    "harvest-judge": "a judge",
+    "harvest-pairs": "the key of a sheet of pairs",
+    "harvest-protocol": "a protocol",
+    "harvest-schema": "a schema of criteria",
+    "harvest-scores": "a file of scores",
+    "harvest-site": "a site file",
+    "harvest-topics": "a topic set",
+    "harvest-tree": "a tree",
+    "harvest-user": "a fitted user",
+    "harvest-wordings": "a file of wordings",
+}
+"""Files of ours by the name of their format, for people."""
 _QUOTED = re.compile("'([^']*)'")
 _NEEDED: Mapping[str, str] = {  # pydantic speaks of Python; the reader of a message sees a file
     "bool_type": "true or false",
@@ -136,9 +154,24 @@ class Document:
         try:
             return model.model_validate(self.value)
         except ValidationError as fault:
+            if other := self._of_another_kind(model):
+                raise other from None
             errors = self._meant(fault.errors())
             details = [self._described(error, words) for error, words in errors]
             raise min(details, key=lambda e: (e.place.line, e.place.column) if e.place else (0, 0)) from None
+
+    def _of_another_kind(self, model: type[BaseModel]) -> InputError | None:
+        """What is wrong where the file is not of the kind that is read here, by what it says of its format."""
+        wanted = model.model_fields.get("format")
+        given = self.value.get("format") if isinstance(self.value, dict) else None
+        if wanted is None or not isinstance(given, str):
+            return None
+        allowed = [one for one in get_args(wanted.annotation) if isinstance(one, str)]
+        name, needed = given.partition("/")[0], {one.partition("/")[0] for one in allowed}
+        if name not in _FILES or not needed or name in needed:
+            return None
+        here = " or ".join(_FILES.get(one, f"a file of the format {one}") for one in sorted(needed))
+        return self.error(("format",), f"this is {_FILES[name]} ({given}), not {here} ({', '.join(allowed)})")
 
     def _meant(self, errors: list[ErrorDetails]) -> list[tuple[ErrorDetails, str]]:
         """The errors worth telling, with what would be right there. Where a value may be of several kinds, pydantic
@@ -247,9 +280,13 @@ def read_json_document(path: str | PathLike[str], model: type[_MODEL], what: str
 
     Raises InputError, with its place, for a file that is no such thing.
     """
-    value = read_json_value(path)
+    write = f"write one with `{made_by}`"
+    try:
+        value = read_json_value(path)
+    except NotJsonError as fault:
+        raise InputError(f"is not {what}: {fault.what}", place=fault.place, advice=write) from None
     if not value.has("format"):
-        raise InputError(f"is not {what}", place=Place.of(path), advice=f"write one with `{made_by}`")
+        raise InputError(f"is not {what}", place=Place.of(path), advice=write)
     return validated_json(value, model)
 
 

@@ -18,7 +18,7 @@ from os import PathLike, fspath
 from topics.errors import InputError, Place
 from topics.text_file import place_in, read_text
 
-__all__ = ["JsonValue", "json_lines", "read_json", "read_json_text", "read_json_value"]
+__all__ = ["JsonValue", "NotJsonError", "json_lines", "read_json", "read_json_text", "read_json_value"]
 
 _LARGEST = 256 * 2**20
 """Bytes. A file takes some ten times as much memory while it is read."""
@@ -170,8 +170,8 @@ def _parsed(source: _Source, of_more: str | None = None) -> JsonValue:
         value = json.loads(source.text, object_pairs_hook=_object, parse_constant=_no_constant)
     except json.JSONDecodeError as fault:
         place = Place(source.path, source.line + fault.lineno - 1, fault.colno)
-        advice = of_more if fault.msg == "Extra data" else None
-        raise InputError(f"not valid JSON: {fault.msg}", place=place, advice=advice) from None
+        advice = of_more if fault.msg == "Extra data" else _advice(source.text, fault)
+        raise NotJsonError(f"not valid JSON: {fault.msg}", place=place, advice=advice) from None
     except _RepeatedKeyError:
         raise _repeated(source) from None
     except _ConstantError as fault:
@@ -185,6 +185,18 @@ def _parsed(source: _Source, of_more: str | None = None) -> JsonValue:
             "not valid JSON: lists or objects are nested too deeply", place=Place(source.path, source.line)
         ) from None
     return JsonValue(value, (), source)
+
+
+class NotJsonError(InputError):
+    """A file, or a line of one, is not written in JSON."""
+
+
+def _advice(text: str, fault: json.JSONDecodeError) -> str:
+    if fault.pos == len(text) - len(text.lstrip()):
+        return "this does not begin as JSON does ({ or [): check which file is meant"
+    if not text[fault.pos :].strip() or fault.msg.startswith("Unterminated string"):
+        return "the text breaks off before it is complete: write the file again, or take it from a copy"
+    return "correct it there, or write the file again with the program that made it"
 
 
 class _RepeatedKeyError(Exception):

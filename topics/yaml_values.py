@@ -53,7 +53,7 @@ def read_yaml(text: str, path: str) -> YamlValues:
         mark = fault.problem_mark or fault.context_mark
         place = Place(path, mark.line + 1, mark.column + 1) if mark else Place(path)
         context = f" ({fault.context})" if fault.context else ""
-        raise InputError(f"not valid YAML: {fault.problem}{context}", place=place) from None
+        raise InputError(f"not valid YAML: {fault.problem}{context}", place=place, advice=_advice(fault)) from None
     except yaml.reader.ReaderError as fault:
         what = f"character U+{ord(text[fault.position]):04X} is not allowed in YAML"
         raise InputError(what, place=place_in(text, path, fault.position)) from None
@@ -65,6 +65,15 @@ def read_yaml(text: str, path: str) -> YamlValues:
     if node is None:
         raise InputError("the file is empty", place=Place(path, 1, 1))
     return YamlValues(reader.value(node, ()), reader.marks, reader.key_marks)
+
+
+def _advice(fault: yaml.MarkedYAMLError) -> str:
+    said = f"{fault.problem}"
+    if r"'\t'" in said:
+        return "indent by spaces: YAML takes no tabs there"
+    if "cannot start any token" in said or "mapping values are not allowed" in said:
+        return "put a text with such characters in quotation marks"
+    return "look for a bracket or quotation mark that is not closed, or an indentation that differs, here or just above"
 
 
 def _quickly_composed(text: str, path: str) -> yaml.Node | None:

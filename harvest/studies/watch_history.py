@@ -20,8 +20,9 @@ from recordings.evidence import write_safely
 from recordings.times import moment
 from scoring.statistics.change_points import ChangePoint, change_points
 from topics.document import StrictModel, validated_json
+from topics.errors import InputError
 from topics.identity import generator
-from topics.json_file import json_lines
+from topics.json_file import NotJsonError, json_lines
 from topics.text_file import read_text
 
 __all__ = [
@@ -119,8 +120,16 @@ def read_history(path: str | PathLike[str], baseline: str = "") -> tuple[Look, .
     if not Path(path).exists():
         return ()
     found: list[Look] = []
-    for value in json_lines(read_text(Path(path), "JSON lines"), str(path)):
-        found.append(validated_json(value, Look))
+    try:
+        for value in json_lines(read_text(Path(path), "JSON lines"), str(path)):
+            found.append(validated_json(value, Look))
+    except NotJsonError as fault:
+        advice = (
+            "restore the file from a copy, or remove the line: its look is then forgotten"
+            if found or fault.place is None or fault.place.line > 1
+            else f"{fault.advice}; a history is written by harvest reaudit"
+        )
+        raise InputError(fault.what, place=fault.place, advice=advice) from None
     return tuple(one for one in found if not baseline or one.baseline == baseline)
 
 

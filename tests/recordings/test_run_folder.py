@@ -170,7 +170,7 @@ async def test_events_of_a_later_minor_version_are_left_out_and_reported(tmp_pat
         (b'{"format": "harvest-run/2"}', "format version '2' is not known to this Harvest"),
         (b'{"format": "something"}', "this is not harvest-run"),
         (b'{"format": "harvest-run/1"}', "there is no 'seed'"),
-        (b"{", "not valid JSON"),
+        (b"{", r"not valid JSON[^\n]*\n  do: restore this file from a copy of the run"),
         (b"[]", "does not hold an object"),
     ],
 )

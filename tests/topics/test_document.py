@@ -70,6 +70,37 @@ def test_keys_are_text_whatever_they_look_like() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("a: 1\n\tb: 2\n", "indent by spaces"),
+        ("a: [1, 2\nb: 3\n", "look for a bracket or quotation mark that is not closed"),
+        ("a: 'open\n", "look for a bracket or quotation mark that is not closed"),
+        ("a: b: c\n", "in quotation marks"),
+        ("a: 1\nb: @x\n", "in quotation marks"),
+    ],
+)
+def test_what_is_no_yaml_says_what_to_do(text: str, advice: str) -> None:
+    assert advice in str(fault(text).advice)
+
+
+class _Judge(StrictModel):
+    format: Literal["harvest-judge/1"]
+    criteria: tuple[str, ...]
+
+
+def test_a_file_of_another_kind_is_called_what_it_is() -> None:
+    with pytest.raises(InputError) as refused:
+        parse_document("name: mine\nformat: harvest-topics/1\n", "x.yaml").validated(_Judge)
+    assert str(refused.value) == "x.yaml:2:9: this is a topic set (harvest-topics/1), not a judge (harvest-judge/1)"
+    for text, said in (
+        ("format: harvest-judge/2\n", "missing key 'criteria'"),
+        ("format: x\nname: 1\n", "unknown key"),
+    ):
+        with pytest.raises(InputError, match=said):
+            parse_document(text, "x.yaml").validated(_Judge)
+
+
+@pytest.mark.parametrize(
     ("text", "place", "says"),
     [
         ("a: 1\nb: 2\na: 3\n", "x.yaml:3:1", "duplicate key 'a': already defined at line 1, column 1"),

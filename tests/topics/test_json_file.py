@@ -51,6 +51,23 @@ def test_a_line_of_a_jsonl_file_keeps_its_number_and_a_line_separator_ends_no_li
 
 
 @pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("format: harvest-audit/1\n", "does not begin as JSON does"),
+        ("", "does not begin as JSON does"),
+        ('{"a": [1, ', "breaks off"),
+        ('{"a": "b', "breaks off"),
+        ('{"a": }', "correct it there"),
+    ],
+)
+def test_what_is_no_json_says_what_to_do(tmp_path: Path, text: str, advice: str) -> None:
+    (tmp_path / "a.json").write_text(text)
+    with pytest.raises(InputError) as refused:
+        read_json_value(tmp_path / "a.json")
+    assert advice in str(refused.value.advice)
+
+
+@pytest.mark.parametrize(
     ("text", "place", "what"),
     [
         ('{"a": [1, NaN]}', "2:11", "NaN is not a number in JSON"),

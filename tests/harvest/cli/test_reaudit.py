@@ -310,3 +310,19 @@ def test_a_look_that_could_not_be_written_names_the_run_that_is_to_be_judged(
     assert again is not None
     assert harvest(*again[1].split(), cwd=folder).returncode == 0
     assert len(list((folder / "runs" / "watched").iterdir())) == len(read_history(folder / "audit.history.jsonl")) == 1
+
+
+def test_a_line_of_the_history_that_was_cut_and_a_baseline_that_is_none_say_what_to_do(folder: Path) -> None:
+    blessed(folder, runs=1)
+    reaudited = [harvest("reaudit", "audit.yaml", cwd=folder).returncode for _ in range(2)]
+    history = folder / "audit.history.jsonl"
+    history.write_text(history.read_text()[:-30])
+    cut = harvest("reaudit", "audit.yaml", cwd=folder)
+    assert (reaudited, cut.returncode) == ([0, 0], 2)
+    assert "audit.history.jsonl:2:" in cut.stderr
+    assert "restore the file from a copy, or remove the line: its look is then forgotten" in cut.stderr
+    other = harvest("history", "audit.yaml", cwd=folder)
+    assert "check which file is meant; a history is written by harvest reaudit" in other.stderr
+    none = harvest("reaudit", "audit.yaml", "--baseline", "audit.yaml", cwd=folder)
+    assert "audit.yaml:1:1: is not a baseline: not valid JSON" in none.stderr
+    assert "do: write one with `harvest bless RUN --out FILE`" in none.stderr
