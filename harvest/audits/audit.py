@@ -324,6 +324,14 @@ def _trials_of(document: Document, file: AuditFile, topics: TopicSet) -> dict[st
     for topic_id in own:
         with place_errors(document, ("trials_of", topic_id)):
             known[topic_id]
+        if file.only is not None and topic_id not in file.only:
+            raise document.error(
+                ("trials_of", topic_id),
+                f"topic {topic_id!r} is not played, so it has no number of trials",
+                allowed=", ".join(file.only),
+                advice="add it to `only`, or leave it out here",
+                key=True,
+            )
     return {topic.id: own[topic.id] for topic in topics.topics if topic.id in own}
 
 

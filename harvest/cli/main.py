@@ -125,6 +125,16 @@ class _LateCommands(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def resolve_command(
+        self, context: click.Context, arguments: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = arguments[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            from topics.suggestions import did_you_mean  # late: only a slip of the pen needs it
+
+            context.fail(f"No such command {name!r}{did_you_mean(name, COMMANDS)}")
+        return super().resolve_command(context, arguments)
+
     def shell_complete(self, context: click.Context, incomplete: str) -> list[CompletionItem]:
         """Click's own would import every command for its help."""
         found = [

@@ -8,6 +8,7 @@ import click
 from rich.console import Console
 
 from harvest.tables.measure_tables import every_measure, explain, measure_list, measures_document
+from scoring.notation import parse_all
 from topics.errors import InputError
 from topics.suggestions import nearest
 
@@ -26,6 +27,8 @@ def command(name: str | None, as_json: bool) -> None:
     known = every_measure()
     wanted = known
     if name is not None:
+        if "(" in name:
+            parse_all(name)  # what could not be asked for is refused here, too
         bare = name.partition("(")[0].split(" ")[0]
         wanted = tuple(one for one in known if one.name == bare)
         if not wanted:

@@ -33,6 +33,9 @@ from topics.errors import InputError
 __all__ = ["command"]
 
 
+_NO_THRESHOLDS = "give the audit thresholds; those of several runs are not checked"
+
+
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=GivenPath())
 @click.option("--gold", type=NameOrFile(), metavar="NAME|FILE.csv", help="Gold table to use instead of the run's own.")
@@ -109,10 +112,12 @@ def command(
         recorded = [read(run) for run in runs]
         beside, material = request.gathered(recorded)
         thresholds = material.thresholds
+        if strict and not thresholds:
+            raise InputError("--strict is of thresholds, and there are none here", advice=_NO_THRESHOLDS)
         if channels.any and not thresholds:
             raise InputError(
                 "--junit, --prometheus, --webhook-env and --github tell of thresholds, and there are none here",
-                advice="give the audit thresholds; those of several runs are not checked",
+                advice=_NO_THRESHOLDS,
             )
         scored = request.scored(material)
     table, names, lost, bounds = scored.table, scored.names, scored.selection, scored.bounds

@@ -197,6 +197,8 @@ def check_command(
 
     REAL and SIMULATED are what `fit` takes. Every distance is set beside that of random halves of the real dialogues.
     """
+    if real.resolve() == simulated.resolve():
+        raise InputError("the same dialogues are given twice", place=Place(str(simulated)))
     people = Console(stderr=as_json, highlight=False)
     sides = [_read([path], intents, people) for path in (real, simulated)]
     if measure is not None:

@@ -8,7 +8,14 @@ from functools import partial
 from typing import Any
 
 from harvest.studies.bounds import Checked, checked_bounds, measures_needed
-from harvest.studies.scorecard import Material, asked_names, gather_material, refuse_twice, score_material
+from harvest.studies.scorecard import (
+    Material,
+    asked_names,
+    gather_material,
+    refuse_twice,
+    refuse_unused,
+    score_material,
+)
 from harvest.studies.selection import Selection, selection
 from harvest.studies.side_by_side import SideBySide, set_apart
 from recordings.run_folder import Run
@@ -62,6 +69,7 @@ class ScoreRequest:
         """Raises InputError for what is not known, or does not fit these runs."""
         terms = self.terms
         judged = load_gold(self.gold, material.topics) if self.gold is not None else None
+        refuse_unused(material, self.settings, judged)
         criteria = load_schema(self.schema) if self.schema else None
         names = asked_names(terms, material.topics, criteria) if terms else ()
         scored = partial(

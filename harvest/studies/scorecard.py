@@ -35,7 +35,8 @@ from scoring.catalogue import understand
 from scoring.measures.usefulness import labels
 from scoring.notation import Term
 from scoring.scores import SHIPPED, score
-from scoring.settings import Settings, scoring_settings
+from scoring.setting import ByName
+from scoring.settings import SETTINGS, Settings, scoring_settings
 from scoring.swan.judged import Judgments
 from scoring.swan.precedence import Precedence
 from scoring.swan.schema import Schema, load_schema
@@ -52,6 +53,7 @@ __all__ = [
     "asked_names",
     "gather_material",
     "refuse_twice",
+    "refuse_unused",
     "score_material",
     "scores_document",
     "write_scores",
@@ -279,6 +281,25 @@ def score_material(
     )
     notes = (*_empty_replies(material), *_like_errors(material), *([PROBED] if material.probed else ()))
     return replace(table, notes=(*table.notes, *notes)) if notes else table
+
+
+def refuse_unused(material: Material, changes: Mapping[str, Any], gold: GoldTable | None = None) -> None:
+    """Raises InputError for a setting that would change nothing: by the name of a system which is not there, or of a
+    grade that no entity has. gold: instead of the runs' own."""
+    for name, declared in SETTINGS.items():
+        if isinstance(declared.kind, ByName) and declared.kind.of == "system":
+            for system in changes.get(name) or {}:
+                if system not in material.systems:
+                    what = f"scoring setting {name}: there is no system {system!r}"
+                    raise InputError(what, allowed=", ".join(material.systems))
+    truth = material.gold if gold is None else gold
+    if changes.get("gains") and truth is not None:
+        known = {*Settings.of(material.scoring).gains, *(entry.grade for entry in truth)}
+        for grade in sorted(Settings.of(changes).gains.keys() - known):
+            raise InputError(
+                f"scoring setting gains: no entity of the gold table has grade {grade}",
+                allowed=", ".join(f"L{one}" for one in sorted(known - {0})),
+            )
 
 
 def _empty_replies(material: Material) -> Iterator[str]:

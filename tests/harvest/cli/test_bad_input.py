@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from harvest.cli import main
+from tests.support.checkout import ROOT
 
+SAMPLE = ROOT / "recordings" / "samples" / "run-1"
 AUDIT = """\
 format: harvest-audit/1
 name: small
@@ -313,3 +315,20 @@ def test_a_changed_system_is_refused_with_what_changed(tmp_path: Path, capsys: p
     assert stopped.value.code == 0
     trials = {row["trial"] for row in json.loads(capsys.readouterr().out)["rows"]}
     assert {1, 2, 3} <= trials
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["score", "RUN", "--gain", "9=0.5"], "scoring setting gains: no entity of the gold table has grade 9"),
+        (["score", "RUN", "--input-price", "Z=3"], "scoring setting input_prices: there is no system 'Z'"),
+        (["score", "RUN", "--strict"], "--strict is of thresholds, and there are none here"),
+        (["simulate", "check", "RUN", "RUN/../run-1"], "the same dialogues are given twice"),
+        (["measures", "GF("], "a name or a number is missing in 'GF('"),
+        (["scoer", "RUN"], "No such command 'scoer': did you mean 'score'?"),
+    ],
+)
+def test_what_would_have_no_effect_is_refused_as_what_is_misspelt(
+    capsys: pytest.CaptureFixture[str], words: list[str], said: str
+) -> None:
+    assert said in refused(capsys, *(word.replace("RUN", str(SAMPLE)) for word in words))
