@@ -40,7 +40,7 @@ _Content = tuple[bytes, ...]
 class Merged:
     """What a merge did. conflicts: attempts that were recorded differently, and the numbers they now have.
     damage: of the runs that went in, and exhibits that are missing or are not what their name says. missing: of the
-    shards of an audit, one sentence each.
+    shards of an audit, one sentence each. names: a sentence where audits of several names went in, else "".
     """
 
     path: Path
@@ -49,6 +49,7 @@ class Merged:
     conflicts: tuple[str, ...]
     damage: tuple[str, ...]
     missing: tuple[str, ...] = ()
+    names: str = ""
 
 
 def merge(paths: Sequence[str | PathLike[str]], out: str | PathLike[str], *, salvage: bool = False) -> Merged:
@@ -80,7 +81,21 @@ def merge(paths: Sequence[str | PathLike[str]], out: str | PathLike[str], *, sal
             keep_damaged(building, file.path, file.told)
         opening = {"event": "opened", "format": FORMAT, "worker": "000001", "merged": True}
         write_run(building, header, [opening, *(row for attempt in rows for row in attempt)])
-    return Merged(target, trials, len(rows), tuple(conflicts), tuple(dict.fromkeys(damage)), tuple(missing))
+    told = tuple(dict.fromkeys(damage))
+    return Merged(target, trials, len(rows), tuple(conflicts), told, tuple(missing), _names(header))
+
+
+def _names(united: Header) -> str:
+    """Nothing keeps two audits of one protocol and seed apart but their names: whoever unites them should know."""
+    named = dict.fromkeys(_name(part["audit"]) for part in united.parts if isinstance(part, dict))
+    if len(named) < 2:
+        return ""
+    said = f"runs of {len(named)} audits are united: {', '.join(named)}"
+    return f"{said}; the new run goes by the name of the one that began first, {_name(united.audit)}"
+
+
+def _name(audit: Json) -> str:
+    return repr(audit.get("name", "")) if isinstance(audit, dict) else "one without a name"
 
 
 def _contents(runs: Iterable[Run]) -> dict[str, set[_Content]]:

@@ -22,7 +22,7 @@ from harvest.cli.path import GivenPath
 from harvest.cli.placebo import play_placebo
 from harvest.cli.playing import introduce, play_to_folder
 from harvest.notices.verdicts import watch_bulletin
-from harvest.studies.baseline import read_baseline
+from harvest.studies.baseline import read_baseline, refuse_other_audit
 from harvest.studies.recorded_audit import recorded_audit
 from harvest.studies.watch import watch
 from harvest.studies.watch_history import (
@@ -38,7 +38,7 @@ from harvest.systems.timing import REAL_CLOCK
 from harvest.tables.watch_figures import watch_document, watch_tables
 from harvest.terminal import Lasting, printable
 from recordings.errors import in_words
-from recordings.run_folder import is_run, read
+from recordings.run_folder import is_run, read, run_around
 from recordings.times import moment, stamp
 from topics.errors import InputError, Place
 
@@ -123,6 +123,12 @@ def command(
     if folder is None:
         resolved = load_audit(audit)
         runs = out or Path("runs") / resolved.name
+        if around := run_around(runs):
+            raise InputError(
+                "dated runs would be put inside a run folder",
+                place=Place(str(around)),
+                advice="give a folder beside it: --out FOLDER",
+            )
         if extend:
             if not mine or not is_run(runs / mine[-1].run):
                 raise InputError("there is no last run to extend", advice="leave out --extend to play one")
@@ -131,6 +137,7 @@ def command(
             resolved = load_audit(audit, trials=trials)
         else:
             folder = _dated(runs)
+        refuse_other_audit(resolved.header(), blessed, Place(audit))
         check_placebo(resolved)
         introduce(console, resolved)
         play_to_folder(resolved, folder.absolute(), "", console)

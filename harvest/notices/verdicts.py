@@ -64,13 +64,20 @@ def _figure(one: WatchedFigure, found: Watched, strict: bool) -> Notice:
 def _coverage(system: WatchedSystem, strict: bool) -> Notice:
     """Its own line: fewer valid trials are no change of quality. Without all topics it cannot be told that a system is
     the same, though."""
-    worse = system.coverage or bool(system.lost)
+    worse = system.coverage or system.missing
     said = f"{system.valid} of {pluralize(system.planned, 'trial')} valid"
     if system.lost:
         said += f"; no valid trial of {pluralize(len(system.lost), 'topic')} of the baseline"
+    if system.unasked:
+        said += f"; {pluralize(len(system.unasked), 'topic')} of the baseline not asked"
     share = Estimate(system.valid / system.planned) if system.planned else Estimate()
     return Notice(
-        COVERAGE, "changed" if worse else "same", 3 if strict and system.lost else 0, said, now=share, n=system.planned
+        COVERAGE,
+        "changed" if worse else "same",
+        3 if strict and system.missing else 0,
+        said,
+        now=share,
+        n=system.planned,
     )
 
 

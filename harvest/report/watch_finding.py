@@ -177,6 +177,11 @@ def _scope(found: Watched, system: WatchedSystem, one: WatchedFigure | None, mat
     )
 
 
+def _first_topics(topics: Sequence[str]) -> str:
+    more = f" and {len(topics) - _MOST} more" if len(topics) > _MOST else ""
+    return listed([plain(topic) for topic in topics[:_MOST]]) + more
+
+
 def _drivers(system: WatchedSystem) -> list[str]:
     parts = []
     was, now = system.models
@@ -185,9 +190,9 @@ def _drivers(system: WatchedSystem) -> list[str]:
     if system.coverage:
         parts.append(f"Fewer trials are valid than at the baseline: {system.valid} of {system.planned}.")
     if system.lost:
-        lost = listed([plain(topic) for topic in system.lost[:_MOST]])
-        more = f" and {len(system.lost) - _MOST} more" if len(system.lost) > _MOST else ""
-        parts.append(f"Without a valid trial now: {lost}{more}.")
+        parts.append(f"Without a valid trial now: {_first_topics(system.lost)}.")
+    if system.unasked:
+        parts.append(f"Not asked now: {_first_topics(system.unasked)}.")
     if system.topics:
         parts.append(f"Most on {listed([_topic(one) for one in system.topics[:_MOST]])}.")
     if system.turns:

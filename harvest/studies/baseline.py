@@ -23,6 +23,7 @@ from harvest.studies.scorecard import Material, gather_material, refuse_twice
 from harvest.studies.sources import sources
 from harvest.studies.trial_figures import Figure, figure_values, figures_of
 from recordings.conversation import Conversation
+from recordings.header import Header
 from recordings.json_text import Json
 from recordings.run_folder import Run
 from recordings.trees.builder import path_of
@@ -45,6 +46,7 @@ __all__ = [
     "is_baseline",
     "models_of",
     "read_baseline",
+    "refuse_other_audit",
     "ways",
 ]
 
@@ -250,6 +252,26 @@ def identities(run: Run) -> Mapping[str, Json]:
         "topics": dict(hashes.get("topics") or {}),
         "scoring": Settings.of(recorded_scoring(run), {}).as_json(),
     }
+
+
+def refuse_other_audit(header: Header, baseline: BaselineFile, place: Place) -> None:
+    """Raises InputError where this is the header of another audit than the baseline's: of another name, and not of its
+    protocol, topics and systems. An audit that was only renamed asks the same, and goes on.
+    """
+    audit = header.audit if isinstance(header.audit, dict) else {}
+    name = str(audit.get("name", ""))
+    if name == baseline.audit:
+        return
+    topics, systems = (header.hashes.get(part) or {} for part in ("topics", "systems"))
+    same = header.hashes.get("protocol") == baseline.protocol
+    same = same and all(topics.get(topic) == own for topic, own in baseline.topics.items())
+    if not (same and all(systems.get(one) == own.identity for one, own in baseline.systems.items())):
+        raise InputError(
+            f"this is the audit {name!r}, and the baseline is of {baseline.audit!r}, which asks other things",
+            place=place,
+            allowed=f"{baseline.audit!r}, or an audit of its protocol, topics and systems under another name",
+            advice="take the baseline of this audit, or bless a run of it: harvest bless RUN --out FILE",
+        )
 
 
 def read_baseline(path: str | PathLike[str]) -> BaselineFile:

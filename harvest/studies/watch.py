@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from harvest.studies.baseline import BaselineFile, SystemBaseline, identities, models_of, ways
+from harvest.studies.baseline import BaselineFile, SystemBaseline, identities, models_of, refuse_other_audit, ways
 from harvest.studies.scorecard import Material, gather_material
 from harvest.studies.trial_figures import Figure, figure_values, figures_of
 from harvest.studies.watch_changes import ChangedTopic, ChangedTurn, changed_topics, changed_turns
@@ -37,6 +37,7 @@ from scoring.statistics.drift import (
 from scoring.statistics.exchange import false_discovery
 from scoring.statistics.settling import Settling, trials_to_settle
 from scoring.statistics.stratified import compare_within
+from topics.errors import Place
 
 __all__ = ["Verdict", "Watched", "WatchedFigure", "WatchedSystem", "watch"]
 
@@ -84,15 +85,16 @@ class WatchedFigure:
 @dataclass(frozen=True, slots=True)
 class WatchedSystem:
     """incomparable: why nothing is said of the system; "". planned, valid: trials now; lost: topics of the baseline
-    without a valid trial. coverage: whether the share of valid trials fell by more than chance (p ≤ .01).
-    continued: its sessions go on from topic to topic, so its trials are not independent. models: what it called the
-    models that answered, before and now; () where it did not say."""
+    that were asked and have no valid trial; unasked: those that were not asked. coverage: whether the share of valid
+    trials fell by more than chance (p ≤ .01). continued: its sessions go on from topic to topic, so its trials are not
+    independent. models: what it called the models that answered, before and now; () where it did not say."""
 
     name: str
     incomparable: str
     planned: int
     valid: int
     lost: tuple[str, ...]
+    unasked: tuple[str, ...]
     coverage: bool
     figures: tuple[WatchedFigure, ...] = ()
     topics: tuple[ChangedTopic, ...] = ()
@@ -106,10 +108,17 @@ class WatchedSystem:
         return bool(self.valid) and not self.incomparable
 
     @property
+    def missing(self) -> bool:
+        """Whether something cannot be told because a topic of the baseline has no valid trial."""
+        return bool(self.lost or self.unasked)
+
+    @property
     def told(self) -> bool:
         """Whether it could be told of every topic and gated figure that it changed, or did not."""
         return (
-            self.measured and not self.lost and all(one.verdict != "cannot tell" for one in self.figures if one.gated)
+            self.measured
+            and not self.missing
+            and all(one.verdict != "cannot tell" for one in self.figures if one.gated)
         )
 
     @property
@@ -118,7 +127,7 @@ class WatchedSystem:
         found = {one.verdict for one in self.figures if one.gated}
         if "changed" in found:
             return "changed"
-        return "same" if found == {"same"} and not self.lost and not self.incomparable else "cannot tell"
+        return "same" if found == {"same"} and not self.missing and not self.incomparable else "cannot tell"
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +178,10 @@ def watch(
     """Hold `run` against the baseline.
 
     history: of looks; those at this baseline before this run count. rules: None takes those that hold unless told
-    otherwise. name: of the run, for the history.
+    otherwise. name: of the run, for the history. Raises InputError for a run of another audit.
     """
     rules = rules or WatchRules()
+    refuse_other_audit(run.header, baseline, Place(str(run.path)))
     material = gather_material([run])
     settings = scoring_settings(material.scoring, material.topics, material.gold)
     at = run.header.created_at
@@ -225,11 +235,16 @@ class _Audit:
         """A system of the baseline, and its part of the history."""
         own = [one for one in self.material.finished if one.key.system == name and one.key.topic not in self.reworded]
         planned, valid = sum(key.system == name for key in self.material.planned), len(own)
-        lost = tuple(sorted(set(self.baseline.topics) - {one.key.topic for one in own}))
+        missing = set(self.baseline.topics) - {one.key.topic for one in own}
+        asked = {key.topic for key in self.material.planned if key.system == name}
+        asked |= {one.key.topic for one in self.material.conversations if one.key.system == name}
+        lost, unasked = tuple(sorted(missing & asked)), tuple(sorted(missing - asked))
         fell = _fell((before.valid, before.planned), (valid, planned))
         why = self._incomparable(name, before)
         if why or not own:
-            return WatchedSystem(name, why, planned, valid, lost, fell), LookSystem(planned=planned, valid=valid)
+            return WatchedSystem(name, why, planned, valid, lost, unasked, fell), LookSystem(
+                planned=planned, valid=valid
+            )
         values = figure_values(name, self.material, [one for one, _ in self.figures], self.settings)
         watched: list[WatchedFigure] = []
         for figure, gated in self.figures:
@@ -246,7 +261,7 @@ class _Audit:
         noted = {one.name: one.noted() for one in watched}
         return (
             WatchedSystem(
-                *(name, "", planned, valid, lost, fell, tuple(watched)),
+                *(name, "", planned, valid, lost, unasked, fell, tuple(watched)),
                 *told,
                 self._continued(name),
                 (before.models, models_of(own)),

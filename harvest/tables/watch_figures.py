@@ -180,6 +180,8 @@ def system_details(system: WatchedSystem) -> Iterator[Text]:
         )
     if system.lost:
         yield Text(f"{system.name}: no valid trial of {', '.join(system.lost)}", style="yellow")
+    if system.unasked:
+        yield Text(f"{system.name}: not asked: {', '.join(system.unasked)}", style="yellow")
     for topic in system.topics:
         yield Text(printable(f"  {_topic(topic)}", line=True))
     for turn in system.turns:
@@ -263,6 +265,7 @@ def _system(one: WatchedSystem) -> dict[str, Any]:
         "planned": one.planned,
         "valid": one.valid,
         "lost_topics": list(one.lost),
+        "unasked_topics": list(one.unasked),
         "models_before": list(one.models[0]),
         "models": list(one.models[1]),
         "coverage_fell": one.coverage,

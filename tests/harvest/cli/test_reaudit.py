@@ -278,7 +278,7 @@ def test_a_placebo_needs_a_driver_that_can_read_one(folder: Path) -> None:
 def test_a_history_that_cannot_be_written_is_refused_before_anything_is_sent(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    blessed(folder, runs=1)
+    bless(folder, "runs/base-0")
     for name, said in (
         ("nowhere/h.jsonl", "nowhere: there is no such folder"),
         ("runs", "runs: cannot be read: this is a folder"),
@@ -296,7 +296,7 @@ def test_a_history_that_cannot_be_written_is_refused_before_anything_is_sent(
 def test_a_look_that_could_not_be_written_names_the_run_that_is_to_be_judged(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    blessed(folder, runs=1)
+    bless(folder, "runs/base-0")
 
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -313,7 +313,7 @@ def test_a_look_that_could_not_be_written_names_the_run_that_is_to_be_judged(
 
 
 def test_a_line_of_the_history_that_was_cut_and_a_baseline_that_is_none_say_what_to_do(folder: Path) -> None:
-    blessed(folder, runs=1)
+    bless(folder, "runs/base-0")
     reaudited = [harvest("reaudit", "audit.yaml", cwd=folder).returncode for _ in range(2)]
     history = folder / "audit.history.jsonl"
     history.write_text(history.read_text()[:-30])
@@ -326,3 +326,45 @@ def test_a_line_of_the_history_that_was_cut_and_a_baseline_that_is_none_say_what
     none = harvest("reaudit", "audit.yaml", "--baseline", "audit.yaml", cwd=folder)
     assert "audit.yaml:1:1: is not a baseline: not valid JSON" in none.stderr
     assert "do: write one with `harvest bless RUN --out FILE`" in none.stderr
+
+
+PARROT = """\
+format: harvest-audit/1
+name: weekly
+topics: fairweb-45
+only: [M001, M002]
+protocol: fairweb-two-round
+trials: 2
+systems:
+  - {name: A, driver: parrot}
+"""
+
+
+def test_a_run_of_another_audit_is_no_look_at_this_one(tmp_path: Path) -> None:
+    def run(*words: str) -> tuple[int, str]:
+        done = harvest(*words, cwd=tmp_path)
+        return done.returncode, " ".join((done.stdout + done.stderr).split())
+
+    (tmp_path / "audit.yaml").write_text(PARROT)
+    (tmp_path / "renamed.yaml").write_text(PARROT.replace("weekly", "renamed"))
+    (tmp_path / "other.yaml").write_text(PARROT.replace("weekly", "other").replace("[M001, M002]", "[M001]"))
+    for audit, name, *more in (("audit", "first"), ("other", "other"), ("audit", "part", "--topics", "M001")):
+        assert run("run", f"{audit}.yaml", "--out", name, *more)[0] == 0
+    assert run("bless", "first", "--out", "audit.baseline.json")[0] == 0
+
+    for words in (("audit.yaml", "--run", "other"), ("other.yaml", "--baseline", "audit.baseline.json")):
+        code, told = run("reaudit", *words)
+        assert (code, "this is the audit 'other', and the baseline is of 'weekly'" in told) == (2, True), told
+    assert run("report", "other", "--baseline", "audit.baseline.json")[0] == 2
+    code, told = run("reaudit", "audit.yaml", "--out", "first")
+    assert (code, "dated runs would be put inside a run folder" in told) == (2, True), told
+    assert not {*tmp_path.glob("*.history.jsonl"), *tmp_path.glob("*.html"), *tmp_path.glob("runs")}
+    assert not [one for one in (tmp_path / "first").iterdir() if one.is_dir()]
+
+    code, told = run("reaudit", "audit.yaml", "--run", "part", "--strict")
+    assert (code, "A: not asked: M002" in told, "no valid trial of" in told) == (3, True, False), told
+    assert run("reaudit", "renamed.yaml", "--baseline", "audit.baseline.json")[0] == 0, "it asks the same"
+
+    code, told = run("merge", "other", "first", "--out", "united")
+    assert (code, "note: runs of 2 audits are united: 'weekly', 'other'" in told) == (0, True), told
+    assert "united" not in run("merge", "first", "part", "--out", "whole")[1].partition("attempts")[0]

@@ -44,7 +44,7 @@ def figure(verdict: Verdict, *, gated: bool = True, alarm: bool = False) -> Watc
 
 
 def system(*figures: WatchedFigure, name: str = "mine", **other: Any) -> WatchedSystem:
-    told = {"incomparable": "", "planned": 90, "valid": 90, "lost": (), "coverage": False, **other}
+    told = {"incomparable": "", "planned": 90, "valid": 90, "lost": (), "unasked": (), "coverage": False, **other}
     return WatchedSystem(name=name, figures=figures, **told)
 
 
