@@ -18,7 +18,6 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TextIO
 
 import click
 from click.shell_completion import CompletionItem, shell_complete
@@ -171,6 +170,7 @@ def _harvest() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Entry point. Exits; a user's mistake is one message without a traceback."""
+    _open_closed()
     for stream in (sys.stdout, sys.stderr):
         # A reply may hold what no terminal can show (half a surrogate pair, or any Chinese where LANG is C).
         if isinstance(stream, io.TextIOWrapper):
@@ -217,14 +217,19 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(code if isinstance(code, int) and code else unwritten)
 
 
+def _open_closed() -> None:
+    """Put something in the place of what was closed before we started. What is printed there goes nowhere, and no file
+    that is opened later takes its number and gets what was meant for it: the lowest free one is taken."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123  # until the end
+
+
 def _flush() -> int:
     """2 where the output has found no room on its disk, else 0: what the end of the process could not write, to a
     terminal that is gone, would change its exit code."""
     code = 0
-    streams: tuple[TextIO | None, ...] = (sys.stdout, sys.stderr)
-    for stream in streams:
-        if stream is None:  # closed before we were started
-            continue
+    for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except (OSError, ValueError) as fault:

@@ -86,7 +86,8 @@ def test_an_output_on_a_full_disk_is_one_message_and_exits_with_2(command: str) 
     [
         ("score none", 2, "2>&-"),
         ("check demo", 0, ">&-"),
-        ("check demo", 0, ">&- 2>&-"),
+        ("run demo --topics M002 --trials 1 --out run", 0, ">&- 2>&-"),
+        pytest.param("check demo", 0, ">&- 2>&-", marks=pytest.mark.soak),
         pytest.param("score none", 2, ">&-", marks=pytest.mark.soak),
         pytest.param("score none", 2, ">&- 2>&-", marks=pytest.mark.soak),
         pytest.param("check demo", 0, "2>&-", marks=pytest.mark.soak),
