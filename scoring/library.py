@@ -48,7 +48,17 @@ from scoring.measures.value_share import SHARE
 from scoring.measures.wan import WAN
 from topics.plug_ins import found_in, load_entry
 
-__all__ = ["OF_CONVERSATIONS", "OF_LISTS", "OF_PREDICTORS", "declared", "list_forms", "measures", "plug_ins", "single"]
+__all__ = [
+    "OF_CONVERSATIONS",
+    "OF_LISTS",
+    "OF_PREDICTORS",
+    "declared",
+    "list_forms",
+    "measures",
+    "plug_ins",
+    "single",
+    "unasked_plug_ins",
+]
 
 GROUP = "harvest.measures"
 """The group of entry points by which other distributions add measures of conversations."""
@@ -124,6 +134,11 @@ def _checked(name: str, one: Declaration) -> Declaration:
             f"its range is {least:g} to {most:g}: intervals take values from 0 up, and above 1 only with has_top=False"
         )
     return one
+
+
+def unasked_plug_ins() -> tuple[str, ...]:
+    """The names of those that are computed where nobody asks for them, sorted: what is made then depends on them."""
+    return tuple(sorted(one.name for one in plug_ins() if one.shown != "asked"))
 
 
 def measures() -> tuple[Declaration, ...]:

@@ -120,8 +120,13 @@ def _report(path: Path) -> _Found:
     for run in known.runs:
         found.faults += [f"{run / fault.file}: {fault.what}" for fault in check_recording(run).faults]
     if not found.faults:
-        found.faults += remade(path, known)
+        differences = list(remade(path, known))
         found.said.append(f"made again from {pluralize(len(known.runs), 'run')}")
+        if known.measures and differences:  # it cannot be told what else they come from
+            found.open = True
+            found.notes += [known.measures, *differences]
+        else:
+            found.faults += differences
     return found
 
 

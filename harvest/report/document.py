@@ -34,6 +34,7 @@ from recordings.chain_check import recording_hash
 from recordings.json_text import Json
 from recordings.provenance import software
 from recordings.run_folder import Run
+from scoring.library import unasked_plug_ins
 from scoring.measures.usefulness import MEAN_USEFUL
 from scoring.swan.precedence import Precedence
 from scoring.swan.schema import load_schema
@@ -125,6 +126,7 @@ def make_report(
         "made": made,
         "command": list(command),
         "software": software(),
+        **({"measures": others} if (others := unasked_plug_ins()) else {}),
     }
     document = {
         "format": FORMAT,

@@ -17,6 +17,7 @@ from recordings.chain_check import recording_hash
 from recordings.errors import in_words
 from recordings.provenance import software
 from recordings.run_folder import is_run, read
+from scoring.library import unasked_plug_ins
 from topics.errors import InputError, Place
 from topics.regular_file import missing_advice
 
@@ -32,13 +33,15 @@ _MOST = 20
 @dataclass(frozen=True, slots=True)
 class Origin:
     """What a page says it was made from. runs: folders, and what they were called then. gone: those that are not there,
-    changed: those whose recording is another now. others: versions of software that are others now."""
+    changed: those whose recording is another now. others: versions of software that are others now. measures: where
+    packages add other measures now than then, a sentence that names them; else ""."""
 
     runs: tuple[Path, ...]
     named: tuple[str, ...]
     gone: tuple[Path, ...]
     changed: tuple[Path, ...]
     others: tuple[str, ...]
+    measures: str
     said: Mapping[str, Any]
 
 
@@ -69,16 +72,29 @@ def origin(report: Path) -> Origin:
     changed = tuple(path for path, _, known in runs if path not in gone and recording_hash(path) != known)
     now, then = software(), said.get("software") or {}
     others = tuple(f"{name} {then.get(name)} then, {now.get(name)} now" for name in now if now[name] != then.get(name))
-    return Origin(tuple(path for path, *_ in runs), tuple(name for _, name, _ in runs), gone, changed, others, said)
+    paths, names = tuple(path for path, *_ in runs), tuple(name for _, name, _ in runs)
+    return Origin(paths, names, gone, changed, others, _other_measures(said), said)
+
+
+def _other_measures(said: Mapping[str, Any]) -> str:
+    """A report shows the measures that installed packages add, so without the same ones it cannot be made again."""
+    then, now = set(said.get("measures") or ()), set(unasked_plug_ins())
+    parts = [
+        f"{how} {', '.join(sorted(names))}"
+        for how, names in (("now there is also", now - then), ("now there is no", then - now))
+        if names
+    ]
+    return f"made with other measures of installed packages: {'; '.join(parts)}" if parts else ""
 
 
 def _found(report: Path, one: Mapping[str, Any]) -> tuple[Path, str, str]:
-    """A run where it was called what the page calls it, or else where it stands beside the page now."""
+    """A run where it stands beside the page: both are moved and copied together. Where none stands there, only the page
+    was moved, and the run is where it was called what the page calls it."""
     named, known = str(one["named"]), str(one["recording"])
-    there = Path(named)
-    if is_run(there) and recording_hash(there) == known:
+    beside, there = Path(os.path.normpath(Path.cwd() / report.parent / one["path"])), Path(named)
+    if is_run(there) and (not is_run(beside) or there.samefile(beside)):
         return there, named, known
-    return Path(os.path.normpath(report.parent / one["path"])), named, known
+    return beside, named, known
 
 
 def remade(report: Path, known: Origin) -> Iterator[str]:
@@ -120,8 +136,10 @@ def _schema(report: Path, said: str | None) -> str | None:
 def _differences(name: str, there: bytes, made: bytes, moved: Sequence[tuple[str, str]]) -> Iterator[str]:
     """moved: what runs were called, and are called now, which is no difference."""
     for place, names in enumerate(moved):
-        for path in sorted(names, key=len, reverse=True):
-            there, made = _without(there, path, place), _without(made, path, place)
+        mark = f"(run {place})".encode()
+        # A run is called by its path and by the last part of it; paths go first, because they end in that part.
+        for path in sorted({*names, *(Path(name).name for name in names)} - {""}, key=len, reverse=True):
+            there, made = there.replace(path.encode(), mark), made.replace(path.encode(), mark)
     if there == made:
         return
     count = 0
@@ -133,12 +151,6 @@ def _differences(name: str, there: bytes, made: bytes, moved: Sequence[tuple[str
             yield f"{name}:{number}: {_part(one, other)}"
     if count > _MOST:
         yield f"{name}: {count - _MOST} more lines"
-
-
-def _without(page: bytes, path: str, place: int) -> bytes:
-    """The page with a mark for a path and for the last part of it, by which a run is called."""
-    mark = f"(run {place})".encode()
-    return page.replace(path.encode(), mark).replace(Path(path).name.encode(), mark)
 
 
 def _part(one: bytes | None, other: bytes | None) -> str:

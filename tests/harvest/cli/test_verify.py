@@ -132,3 +132,40 @@ def test_files_that_are_no_scores_are_told(here: Path, capsys: pytest.CaptureFix
     (here / "small" / "scores.json").write_text("[]")
     code, told = verify(capsys, "small")
     assert (code, "figures could not be computed again" in told) == (3, True), told
+
+
+def test_a_copy_of_a_report_and_its_runs_is_held_against_the_copy(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = Path(shutil.copytree(made / "small", tmp_path / "copy" / "small"))  # the first one is still there
+    shutil.copy(made / "report.html", copy.parent)
+    monkeypatch.chdir(copy.parent)
+    assert verify(capsys, "report.html")[0] == 0
+    (events,) = copy.glob("trials-*.jsonl")
+    events.write_bytes(events.read_bytes().replace(b'"label":"o"', b'"label":"x"', 1))
+    code, told = verify(capsys, "report.html")
+    assert (code, "recorded into, or changed, since the report was made" in told) == (1, True), told
+
+
+def test_a_report_in_its_run_is_verified_from_wherever_the_copy_is_seen(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Path(shutil.copytree(made / "small", tmp_path / "run"))
+    with pytest.raises(SystemExit):
+        main(["report", str(run), "--out", str(run / "report.html")])
+    copy = Path(shutil.copytree(run, tmp_path / "dr"))
+    for folder, page in ((tmp_path, "dr/report.html"), (copy, "report.html"), (tmp_path, str(copy / "report.html"))):
+        monkeypatch.chdir(folder)
+        code, told = verify(capsys, page)
+        assert code == 0, told
+
+
+def test_measures_that_a_package_adds_later_are_named_and_are_no_difference_of_the_recording(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harvest.report.remaking.unasked_plug_ins", lambda: ("MINE",))
+    assert verify(capsys, "report.html")[0] == 0, "it shows nothing of them"
+    page = here / "report.html"
+    page.write_text(page.read_text(encoding="utf-8").replace("Distributions", "Spread", 1), encoding="utf-8")
+    code, told = verify(capsys, "report.html")
+    assert (code, "made with other measures of installed packages: now there is also MINE" in told) == (3, True), told
