@@ -6,9 +6,12 @@ import os
 import re
 import unicodedata
 from contextlib import suppress
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
-__all__ = ["Lasting", "printable", "terminal_width", "wrap_lines"]
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["LEAST_WIDTH", "Lasting", "people_console", "printable", "terminal_width", "wrap_lines"]
 
 _KEPT = "\n\t"
 _BIDI = {*"\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"}
@@ -88,3 +91,17 @@ def terminal_width(stream: TextIO) -> int | None:
         return os.get_terminal_size(stream.fileno()).columns or None
     except OSError:
         return None
+
+
+LEAST_WIDTH = 60
+"""Columns below which no table is laid out: in a narrower terminal its lines are wrapped, and no figure is cut off."""
+
+
+def people_console(*, file: TextIO | None = None, stderr: bool = False, soft_wrap: bool = False) -> Console:
+    """Where figures and sentences for people are printed, at the width of the terminal, and at least `LEAST_WIDTH`."""
+    from rich.console import Console  # late: it takes a while, and not every command prints that way
+
+    console = Console(file=file, stderr=stderr, soft_wrap=soft_wrap, highlight=False)
+    if console.width < LEAST_WIDTH:
+        console.width = LEAST_WIDTH
+    return console

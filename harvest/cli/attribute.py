@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.text import Text
 
 from harvest.cli.path import GivenPath
@@ -21,7 +20,7 @@ from harvest.tables.attribution_figures import (
 )
 from harvest.tables.long_rows import long_latex
 from harvest.tables.paper_tables import csv_rows
-from harvest.terminal import printable
+from harvest.terminal import people_console, printable
 from recordings.provenance import software
 from recordings.run_folder import read
 from scoring.notation import parse_all
@@ -81,7 +80,7 @@ def command(
         }
         click.echo(json.dumps(document, ensure_ascii=False))
         return
-    people = Console(highlight=False)
+    people = people_console()
     for contrast in study.contrasts:
         people.print(Text(printable(f"the runs differ: {contrast.said}", line=True), style="yellow"))
     for part in (*attribution_tables(study), *attribution_legend(study)):

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import click
-from rich.console import Console
 
 from harvest.studies.conversation_pairs import (
     ConversationPair,
@@ -19,6 +18,7 @@ from harvest.studies.conversation_pairs import (
 from harvest.studies.scorecard import refuse_twice
 from harvest.tables.beside import pair_line, pair_lines, summary_lines
 from harvest.tables.conversation_rows import conversation_row
+from harvest.terminal import people_console
 from recordings.run_folder import Run
 from topics.counting import pluralize
 from topics.errors import InputError
@@ -53,7 +53,7 @@ def show_beside(
     if as_json:
         click.echo(json.dumps(_document(sides, shown, whole=whole)))
         return
-    console = Console(highlight=False)
+    console = people_console()
     for one in shown:
         if whole:
             for line in pair_lines(one, sides, console):

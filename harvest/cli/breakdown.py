@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import click
-from rich.console import Console
 from rich.markup import escape
 
 from harvest.cli.breakdown_detection import detected, reliability_tables
@@ -17,6 +16,7 @@ from harvest.cli.path import GivenPath
 from harvest.cli.setting_options import resampling_options
 from harvest.tables.figures import interval_notes
 from harvest.tables.predictor_figures import predictor_table
+from harvest.terminal import people_console
 from scoring.annotations.breakdown_files import Counts, read_breakdown_files
 from scoring.annotations.breakdown_scores import BASELINES, breakdown_rows
 from scoring.measures.breakdown import ACCURACY, DIVERGENCE, F1, SQUARED_ERROR
@@ -121,7 +121,7 @@ def evaluate(
         "level": level,
         "replications": replications,
     }
-    people = Console(stderr=as_json, highlight=False)
+    people = people_console(stderr=as_json)
     notes = list(material.notes)
     if not material.submissions:
         notes.append("no predictions were given: these are the baselines to compare a submission with")

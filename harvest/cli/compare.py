@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.text import Text
 
 from harvest.cli.garbage import uncollected
@@ -23,6 +22,7 @@ from harvest.tables.comparison_document import comparison_document, comparison_r
 from harvest.tables.comparison_figures import comparison_tables
 from harvest.tables.long_rows import long_latex
 from harvest.tables.paper_tables import csv_rows
+from harvest.terminal import people_console
 from recordings.run_folder import read
 from scoring.notation import parse_all
 from scoring.statistics.paired import ESTIMANDS, Estimand
@@ -98,7 +98,7 @@ def command(
     elif as_latex:
         click.echo(long_latex(list(comparison_rows(found, drivers=False)), found.runs), nl=False)
     else:
-        people = Console(highlight=False)
+        people = people_console()
         for part in comparison_tables(found, width=people.width, details=details):
             people.print(part, soft_wrap=isinstance(part, Text) and bool(part.no_wrap))
     write_figures(figures, lambda: comparison_chart(found, details=details))

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from harvest.cli.number import WholeNumberRange
 from harvest.cli.path import GivenPath
@@ -14,7 +13,7 @@ from harvest.cli.setting_options import setting_option
 from harvest.studies.probe_findings import Noted, Probed, notes_of, read_probes
 from harvest.studies.probe_rows import CRITERION, D_PRIME, probe_rows
 from harvest.tables.probe_figures import case_json, case_lines, tables
-from harvest.terminal import printable
+from harvest.terminal import people_console, printable
 from recordings.conversation import LARGEST_NUMBER
 from recordings.run_folder import read
 from scoring.notation import parse_all
@@ -68,7 +67,7 @@ def command(
         and _counts_for(one, measures)
     )
     notes = notes_of(found)
-    people = Console(stderr=as_json, highlight=False)
+    people = people_console(stderr=as_json)
     if as_json:
         document: dict[str, object] = {
             "format": FORMAT,

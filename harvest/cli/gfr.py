@@ -17,7 +17,7 @@ from rich.text import Text
 from harvest.cli.number import NumberRange, WholeNumberRange
 from harvest.cli.setting_options import resampling_options
 from harvest.tables.figures import interval_notes, shown_with_interval
-from harvest.terminal import printable
+from harvest.terminal import people_console, printable
 from scoring.library import OF_LISTS
 from scoring.notation import parse
 from scoring.rankings.groups import Scale, named_files, read_groups
@@ -115,7 +115,7 @@ def command(
         }
         click.echo(json.dumps({**scores.as_json(), "seed": seed, "files": files}, ensure_ascii=False))
         return
-    _print(Console(highlight=False), scores, every=every)
+    _print(people_console(), scores, every=every)
 
 
 def _scales(ordinal: Sequence[str], nominal: Sequence[str]) -> dict[str, Scale]:

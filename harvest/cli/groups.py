@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
 from harvest.cli.number import WholeNumberRange
 from harvest.cli.path import GivenPath
 from harvest.cli.setting_options import setting_options
 from harvest.studies.group_comparison import compare_groups, grouped_systems
 from harvest.tables.group_figures import FORMAT, group_rows, group_tables, legend
+from harvest.terminal import people_console
 from recordings.run_folder import read
 from scoring.notation import parse_all
 
@@ -45,7 +45,7 @@ def command(
     measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
     systems = grouped_systems([read(run) for run in runs])
     found = compare_groups(systems, measures=measures, base=base, changes=changes, seed=seed)
-    people = Console(stderr=as_json, highlight=False)
+    people = people_console(stderr=as_json)
     notes = dict.fromkeys(note for one in found for note in one.notes)
     if as_json:
         document = {

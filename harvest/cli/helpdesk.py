@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.markup import escape
 
 from harvest.cli.number import NumberRange
@@ -14,6 +13,7 @@ from harvest.cli.path import GivenPath
 from harvest.cli.setting_options import resampling_options
 from harvest.tables.figures import interval_notes
 from harvest.tables.predictor_figures import predictor_table
+from harvest.terminal import people_console
 from scoring.annotations.helpdesk_files import read_helpdesk_files
 from scoring.annotations.helpdesk_scores import helpdesk_rows
 from scoring.table import FORMAT
@@ -57,7 +57,7 @@ def evaluate(
     notes = list(material.notes)
     if not material.submissions:
         notes.append("no predictions were given: these are the baselines to compare a submission with")
-    people = Console(stderr=as_json, highlight=False)
+    people = people_console(stderr=as_json)
     if as_json:
         document = {
             "format": FORMAT,

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.text import Text
 
 from harvest.cli.path import GivenPath
@@ -14,7 +13,7 @@ from harvest.cli.study_output import check_output, figure_option, write_figures
 from harvest.studies.watch_history import read_history
 from harvest.tables.history_chart import history_chart
 from harvest.tables.watch_figures import history_tables
-from harvest.terminal import printable
+from harvest.terminal import people_console, printable
 from topics.errors import InputError, Place
 
 __all__ = ["command"]
@@ -47,7 +46,7 @@ def command(
     if as_json:
         click.echo(json.dumps([one.model_dump(mode="json") for one in looks], ensure_ascii=False))
         return
-    people = Console(highlight=False)
+    people = people_console()
     known = list(dict.fromkeys(name for look in looks for name in look.systems))
     every = dict.fromkeys(name for look in looks for one in look.systems.values() for name in one.figures)
     for figure in measures:

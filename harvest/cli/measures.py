@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import click
-from rich.console import Console
 
 from harvest.tables.measure_tables import every_measure, explain, measure_list, measures_document
+from harvest.terminal import people_console
 from scoring.notation import parse_all
 from topics.errors import InputError
 from topics.suggestions import nearest
@@ -39,7 +39,7 @@ def command(name: str | None, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(measures_document(wanted), ensure_ascii=False))
         return
-    console = Console(highlight=False)
+    console = people_console()
     if name is None:
         for part in measure_list(known):
             console.print(part)

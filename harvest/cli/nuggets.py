@@ -9,7 +9,6 @@ from typing import Literal
 
 import click
 from rich import box
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -18,7 +17,7 @@ from harvest.cli.number import WholeNumberRange
 from harvest.cli.output_file import check_output_file
 from harvest.cli.path import GivenPath
 from harvest.studies.held_nuggets import HeldFigure, held_figures
-from harvest.terminal import printable
+from harvest.terminal import people_console, printable
 from recordings.judgments import Layer, read_layers, write_layer
 from recordings.run_folder import Run, read
 from recordings.times import stamp, utc_now
@@ -96,7 +95,7 @@ def command(
         document = {"format": FORMAT, "by": {"kind": kind, "name": name, "checked": kind == "human"}, "seed": seed}
         click.echo(json.dumps({**document, "rows": [_row(one) for one in figures]}, ensure_ascii=False))
         return
-    Console(highlight=False).print(_table(figures))
+    people_console().print(_table(figures))
     unassigned = {one.system: one.unassigned for one in figures if one.unassigned}
     for system, count in unassigned.items():
         told = f"{printable(system, line=True)}: {pluralize(count, 'conversation')} not assigned, in no figure"

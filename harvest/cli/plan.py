@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 import click
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 
 from harvest.audits.audit import load_audit
 from harvest.cli.number import NumberRange, WholeNumberRange
@@ -31,6 +31,7 @@ from harvest.tables.spending_document import spending_document, spending_rows
 from harvest.tables.spending_figures import spending_tables
 from harvest.tables.tail_plan_document import tail_plan_document, tail_plan_rows
 from harvest.tables.tail_plan_figures import tail_plan_tables
+from harvest.terminal import people_console
 from recordings.json_text import Json
 from recordings.run_folder import read
 from scoring.notation import parse
@@ -217,7 +218,7 @@ class _Form(Generic[_P]):
         elif as_latex:
             click.echo(long_latex(list(self.rows(plan)), plan.pilots), nl=False)
         else:
-            people = Console(highlight=False)
+            people = people_console()
             for part in self.tables(plan):
                 people.print(part, soft_wrap=isinstance(part, str))
 

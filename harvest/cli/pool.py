@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from harvest.cli.output_file import check_output_file
 from harvest.cli.path import GivenPath, NameOrFile
@@ -16,6 +15,7 @@ from harvest.judging.pool import Entity, PooledRun, Words, asked_in_words, poole
 from harvest.judging.sheets.asked_rows import assess_run
 from harvest.judging.sheets.sheet_file import sheet_ending, write_rows
 from harvest.tables.pool_figures import COLUMNS, pool_document, pool_rows, pool_table
+from harvest.terminal import people_console
 from recordings.judgments import keep_layer, read_layers
 from recordings.run_folder import read
 from recordings.times import stamp, utc_now
@@ -98,7 +98,7 @@ def command(
     if as_json:
         click.echo(json.dumps(pool_document(pooled, entities, words), ensure_ascii=False))
     else:
-        Console(highlight=False).print(pool_table(entities, words))
+        people_console().print(pool_table(entities, words))
 
 
 def _pooled(run: Path, criteria: Schema, nuggets: str) -> PooledRun:

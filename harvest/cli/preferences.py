@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from harvest.cli.number import NumberRange, WholeNumberRange
 from harvest.cli.path import GivenPath
@@ -16,6 +15,7 @@ from harvest.studies.preferences import preferences, read_key
 from harvest.tables.long_rows import long_latex
 from harvest.tables.paper_tables import csv_rows
 from harvest.tables.preference_figures import preference_document, preference_rows, preference_tables
+from harvest.terminal import people_console
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 from topics.regular_file import missing_advice
@@ -67,6 +67,6 @@ def command(
     elif as_latex:
         click.echo(long_latex(list(preference_rows(found)), found.key.runs), nl=False)
     else:
-        people = Console(highlight=False)
+        people = people_console()
         for part in preference_tables(found):
             people.print(part)

@@ -14,7 +14,7 @@ from harvest.cli.interruption import run_until_stopped
 from harvest.cli.number import NumberRange
 from harvest.cli.output_file import check_output_file
 from harvest.cli.path import GivenPath
-from harvest.terminal import printable
+from harvest.terminal import people_console, printable
 from topics.errors import InputError
 
 if TYPE_CHECKING:
@@ -132,10 +132,9 @@ def _told(line: str) -> None:
 
 def _tell(found: Probed, useful: bool) -> None:
     """What was found, for people, on standard error. useful: the draft says where to type."""
-    from rich.console import Console
     from rich.text import Text
 
-    console = Console(stderr=True, highlight=False)
+    console = people_console(stderr=True)
     for line in found.pressed:
         console.print(Text(printable(line)))
     if found.findings:

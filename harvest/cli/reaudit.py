@@ -36,7 +36,7 @@ from harvest.studies.watch_history import (
 )
 from harvest.systems.timing import REAL_CLOCK
 from harvest.tables.watch_figures import watch_document, watch_tables
-from harvest.terminal import Lasting, printable
+from harvest.terminal import Lasting, people_console, printable
 from recordings.errors import in_words
 from recordings.run_folder import is_run, read, run_around
 from recordings.times import moment, stamp
@@ -155,7 +155,7 @@ def command(
             write_history(log, tuple(sorted((*past, found.noted), key=lambda one: moment(one.at))))
         except OSError as fault:
             raise _unwritten(log, fault, audit, folder) from fault
-    people = console if as_json else Console(highlight=False)
+    people = people_console(file=cast(TextIO, Lasting(sys.stderr))) if as_json else people_console()
     for sentence in () if harness is None else harness.sentences():
         people.print(Text(printable(f"harness: {sentence}", line=True), style="bold red"))
     if not sound:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
 from harvest.cli.judges_options import check_judges, judges_options
 from harvest.cli.number import WholeNumberRange
@@ -21,6 +20,7 @@ from harvest.tables.paper_tables import csv_rows
 from harvest.tables.robustness_chart import robustness_chart
 from harvest.tables.robustness_document import long_robustness_rows, robustness_document
 from harvest.tables.robustness_figures import robustness_legend, robustness_tables
+from harvest.terminal import people_console
 from recordings.run_folder import read
 from scoring.notation import parse_all
 
@@ -63,7 +63,7 @@ def command(
     elif as_latex:
         click.echo(long_latex(list(long_robustness_rows(found)), found[0].sources), nl=False)
     else:
-        people = Console(highlight=False)
+        people = people_console()
         for one in found:
             for part in robustness_tables(one):
                 people.print(part)

@@ -23,7 +23,7 @@ from harvest.playing.plan import make_plan
 from harvest.stores.store import open_store
 from harvest.stores.stored_run import StoredRun
 from harvest.systems.timing import REAL_CLOCK
-from harvest.terminal import Lasting
+from harvest.terminal import Lasting, people_console
 from recordings.run_folder import Run, read
 from recordings.shard import Shard
 from scoring.settings import scoring_settings
@@ -183,7 +183,7 @@ def _scored(
     lost = selection(material, table, lambda of, terms: score_material(of, measures=terms, only=True))
     scores = write_scores(folder, table, selection=lost.as_json())
     written = [folder / "run.json", *([journal] if journal else []), scores]
-    people = console if as_json else Console(highlight=False)
+    people = people_console(file=cast(TextIO, Lasting(sys.stderr))) if as_json else people_console()
     print_scores(people, material, table, written, selection=lost)
     bounds = checked_bounds(resolved.thresholds, table, material.topics)
     if as_json:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.markup import escape
 
 from harvest.cli.garbage import uncollected
@@ -26,6 +25,7 @@ from harvest.tables.bound_lines import bound_lines
 from harvest.tables.figures import ordered_rows
 from harvest.tables.paper_tables import csv_rows, latex_table
 from harvest.tables.report import print_scores
+from harvest.terminal import people_console
 from recordings.run_folder import read
 from topics.counting import pluralize
 from topics.errors import InputError
@@ -122,7 +122,7 @@ def command(
         scored = request.scored(material)
     table, names, lost, bounds = scored.table, scored.names, scored.selection, scored.bounds
     paths = [write_scores(runs[0], table, seed, lost.as_json())] if keep else []
-    people = Console(stderr=as_json or as_csv or as_latex, highlight=False)
+    people = people_console(stderr=as_json or as_csv or as_latex)
     if as_json:
         document = scores_document(table, seed, beside, lost.as_json(), recorded, bounds)
         click.echo(json.dumps(document, ensure_ascii=False))
@@ -147,7 +147,7 @@ def _scored_apart(runs: tuple[Path, ...], request: ScoreRequest, dask: str, *, s
     """Score each run by itself on a cluster, and say of each what became of it."""
     from harvest.cluster.scoring import score_apart  # late: no other run needs it
 
-    people = Console(highlight=False)
+    people = people_console()
     codes, failed = {0}, 0
     for run, kept in score_apart(runs, request, dask):
         if kept.fault:

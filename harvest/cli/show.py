@@ -16,7 +16,7 @@ from rich.text import Text
 from harvest.cli.number import WholeNumberRange
 from harvest.cli.path import GivenPath
 from harvest.tables.conversation_rows import conversation_row, label_line, outcome_words
-from harvest.terminal import printable
+from harvest.terminal import people_console, printable
 from protocols.labels import USEFUL
 from recordings.conversation import LARGEST_NUMBER, Conversation
 from recordings.run_folder import Run, read
@@ -100,7 +100,7 @@ def command(
     if as_json:
         click.echo(json.dumps(_document(recorded, chosen, whole=whole)))
         return
-    console = Console(highlight=False)
+    console = people_console()
     if whole:
         kept = {
             (one.trial_id, one.attempt, name): file for one in recorded.failures for name, file in one.evidence.items()

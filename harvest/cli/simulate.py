@@ -27,6 +27,7 @@ from harvest.tables.simulation_figures import (
     fit_tables,
     foresight_json,
 )
+from harvest.terminal import people_console
 from recordings.acts.dialogue import Dialogue
 from recordings.acts.iard import Level
 from recordings.acts.reading import read_dialogues
@@ -112,7 +113,7 @@ def fit_command(
     check_name(name)
     if out is not None and out.exists():
         raise _taken(out)  # before the work, not after it
-    people = Console(stderr=as_json, highlight=False)
+    people = people_console(stderr=as_json)
     dialogues = _read(data, intents, people)
     found = fit_user(
         dialogues,
@@ -199,7 +200,7 @@ def check_command(
     """
     if real.resolve() == simulated.resolve():
         raise InputError("the same dialogues are given twice", place=Place(str(simulated)))
-    people = Console(stderr=as_json, highlight=False)
+    people = people_console(stderr=as_json)
     sides = [_read([path], intents, people) for path in (real, simulated)]
     if measure is not None:
         sides = [with_kept_scores(side, path, measure) for side, path in zip(sides, (real, simulated))]

@@ -9,7 +9,6 @@ from pathlib import Path
 from textwrap import wrap
 
 import click
-from rich.console import Console
 from rich.text import Text
 
 from harvest.cli.garbage import uncollected
@@ -28,7 +27,7 @@ from harvest.tables.paper_tables import csv_rows
 from harvest.tables.tree_figures import TreeFigures, tree_figures
 from harvest.tables.tree_rows import tree_rows
 from harvest.tables.tree_words import legend, plates, sentences
-from harvest.terminal import printable
+from harvest.terminal import people_console, printable
 from protocols.labels import NOT_USEFUL, USEFUL
 from recordings.run_folder import Run, read
 from recordings.shard import shard_note
@@ -206,7 +205,7 @@ def _text(figures: Sequence[TreeFigures], width: int, turns: int | None) -> str:
 
 
 def _print(figures: Sequence[TreeFigures], width: int | None, turns: int | None) -> None:
-    console = Console(highlight=False, soft_wrap=True)
+    console = people_console(soft_wrap=True)
     columns = width or max(shutil.get_terminal_size().columns, 40)
     for one in figures:
         for line in wrap(title(one.tree), columns):

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.text import Text
 
 from harvest.cli.garbage import uncollected
@@ -25,7 +24,7 @@ from harvest.tables.paper_tables import csv_rows
 from harvest.tables.variance_chart import variance_chart
 from harvest.tables.variance_figures import variance_legend, variance_tables
 from harvest.tables.variance_rows import FORMAT, long_variance_rows, variance_rows
-from harvest.terminal import printable
+from harvest.terminal import people_console, printable
 from recordings.provenance import software
 from recordings.run_folder import Run, read
 from scoring.notation import parse_all
@@ -102,7 +101,7 @@ def _document(study: VarianceStudy, recorded: Sequence[Run], seed: int) -> dict[
 
 
 def _print(study: VarianceStudy) -> None:
-    people = Console(highlight=False)
+    people = people_console()
     for contrast in study.contrasts:
         differ = "the runs differ" if len(contrast.by_run) > 1 else "the run differs within itself"
         people.print(Text(printable(f"{differ}: {contrast.said}", line=True), style="yellow"))

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from harvest.cli.path import GivenPath
-from harvest.terminal import printable
+from harvest.terminal import people_console, printable
 from recordings.chain_check import check_recording
 from recordings.errors import no_run
 from recordings.run_folder import is_run
@@ -62,7 +62,7 @@ def command(paths: tuple[Path, ...], wanted: str | None, as_json: bool) -> int:
     found = [_run(path, wanted) if path.is_dir() else _report(path) for path in paths]
     if as_json:
         click.echo(json.dumps([_plain(one) for one in found], ensure_ascii=False))
-    people = Console(stderr=as_json, highlight=False)
+    people = people_console(stderr=as_json)
     for one in found:
         _print(one, people)
     if any(one.recording for one in found):
