@@ -157,7 +157,7 @@ class Document:
             if other := self._of_another_kind(model):
                 raise other from None
             errors = self._meant(fault.errors())
-            details = [self._described(error, words) for error, words in errors]
+            details = [self._described(error, words, _form(model, error["loc"])) for error, words in errors]
             raise min(details, key=lambda e: (e.place.line, e.place.column) if e.place else (0, 0)) from None
 
     def _of_another_kind(self, model: type[BaseModel]) -> InputError | None:
@@ -192,7 +192,8 @@ class Document:
                 needed.append(words)
         return [(error, " or ".join(needed)) for error, needed in found.values()]
 
-    def _described(self, error: ErrorDetails, needed: str) -> InputError:
+    def _described(self, error: ErrorDetails, needed: str, form: str | None) -> InputError:
+        """form: how a value of the wrong kind would be written."""
         loc: Loc = tuple(error["loc"])
         kind, context = error["type"], error.get("ctx", {})
         if kind == "unknown_key":
@@ -235,7 +236,7 @@ class Document:
             advice = number_advice(given)
         if needed == "text" and isinstance(given, (bool, int, float)):
             advice = f'put it in quotation marks, as it should read: "{str(given).lower()}"'
-        allowed = str(context.get("expected") or context.get("pattern") or "") or None
+        allowed = str(context.get("expected") or context.get("pattern") or "") or (form if needed else None)
         return self.error(
             self._known(loc), f"{what} (here: {shown}){meant}" if shown else what, allowed=allowed, advice=advice
         )
@@ -247,6 +248,12 @@ class Document:
             if (*found, part) in self.marks:
                 found = (*found, part)
         return found
+
+
+def _form(model: type[BaseModel], loc: Loc) -> str | None:
+    """The example of the field at the top that a value at `loc` is in, where it declares one."""
+    field = model.model_fields.get(str(loc[0])) if loc else None
+    return str(field.examples[0]) if field is not None and field.examples else None
 
 
 def _as_written(given: object) -> str:

@@ -99,8 +99,10 @@ class AuditFile(StrictModel):
     seed: Annotated[int, Field(ge=0)] = 1
     order: Order = "as-written"
     systems: Annotated[tuple[SystemEntry, ...], Field(min_length=1)]
-    groups: Annotated[tuple[Name, ...], Field(min_length=1)] | None = None
-    arms: Annotated[dict[Name, ArmEntry], Field(min_length=1)] | None = None
+    groups: Annotated[tuple[Name, ...], Field(min_length=1)] | None = Field(None, examples=["groups: [older, younger]"])
+    arms: Annotated[dict[Name, ArmEntry], Field(min_length=1)] | None = Field(
+        None, examples=["arms: {as written: {}, thanks: {wording: {politeness: 1}}}"]
+    )
     endpoints: dict[Name, dict[str, Any]] = Field(default_factory=dict)
     evidence: bool = True
     placebo: bool = False

@@ -111,6 +111,13 @@ SPOILED_AUDITS = {
         "audit.yaml:4:14",
         "'M099' is not in the topic set",
     ),
+    "groups that are mappings": (
+        "seed: 1",
+        "groups: [{name: a}]",
+        "audit.yaml:8:10",
+        "groups: must be text\n  allowed: groups: [older, younger]",
+    ),
+    "arms in a list": ("seed: 1", "arms: [{name: a}]", "audit.yaml:8:7", "allowed: arms: {as written: {}, thanks: {"),
     "no topic at all": ("only: [M001, M002]", "only: []", "audit.yaml:4:7", "only"),
     "an unknown protocol": ("protocol: fairweb-two-round", "protocol: fairweb", "audit.yaml:5:11", "fairweb-two-round"),
     "an unknown gold table": ("gold: parrot", "gold: parott", "audit.yaml:6:7", "parrot"),
