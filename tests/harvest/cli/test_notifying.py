@@ -125,7 +125,7 @@ def test_what_cannot_be_told_is_said_and_changes_nothing(folder: Path, monkeypat
         (("--junit", "runs/base/run.json"), "this file is something else, and would be replaced"),
         (("--junit", "audit.baseline.json"), "this file is something else, and would be replaced"),
         (("--prometheus", "audit.yaml"), "this file is something else, and would be replaced"),
-        (("--prometheus", "runs"), "is a directory"),
+        (("--prometheus", "runs"), "this is a folder, not a file"),
     ],
 )
 def test_what_could_not_be_told_is_refused_before_anything_is_played(

@@ -58,7 +58,7 @@ def test_many_runs_get_the_scores_that_each_has_by_itself(
         (("january", "--dask", "x"), "scores each run by itself"),
         (("january", "--dask", "x", "--keep", "--json"), "scores each run by itself"),
         (("january", "january", "--dask", "x", "--keep"), "the same run is given twice"),
-        (("january", "january/nothing", "--dask", "x", "--keep"), "this is not a run folder"),
+        (("january", "january/nothing", "--dask", "x", "--keep"), "there is no such folder"),
         (("january", "--dask", "nowhere", "--keep"), "there is no scheduler of Dask at nowhere"),
         (("january", "february", "--keep"), "on a cluster (--dask)"),
     ],
