@@ -223,7 +223,7 @@ class _Reader:
         label = unquote(label, errors="surrogatepass") if self.exact else label.lower()
         if label and speaker == "U":
             raise self.error(f"a user turn has no label ({label!r})", allowed=f"### U{number}")
-        if label and not self.exact and label not in (*LABELS, MISSING):
+        if label and label not in (*LABELS, MISSING):
             raise self.error(f"{label!r} is not a label", allowed=allowed_labels())
         self.annotations.begin_turn(self.draft.topic_id, self.draft.topic)
         self.draft.begin(speaker, number, label, self.line)

@@ -96,7 +96,7 @@ def read(request):
     for trial, file in enumerate(request.files, request.trial):
         lines = file.read_text().splitlines()
         turns = tuple(
-            Turn(number, "", said, SystemTurn(Answer(answered)))
+            Turn(number, "", said, SystemTurn(Answer.of(answered)))
             for number, (said, answered) in enumerate(zip(lines[::2], lines[1::2]), 1)
         )
         key = TrialKey(request.system or "pairs", request.topic or "T1", trial)

@@ -439,6 +439,12 @@ def test_gold_that_no_reply_mentions_comes_back_too(tmp_path: Path) -> None:
     assert read_transcript(tmp_path / "x.txt", topics=TOPICS).gold == read.gold
 
 
+def test_a_label_is_one_of_ours_in_our_own_lines_too() -> None:
+    text = "###### harvest-transcript/1 system=B\n##### M002\n### U1\nHi\n### S1 great\nHo\n"
+    with pytest.raises(InputError, match="'great' is not a label"):
+        parse_transcript(text, "x.txt")
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
