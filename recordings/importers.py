@@ -123,7 +123,7 @@ def _declared(entry: EntryPoint, read: Read) -> Importer:
             *_, last = extract_tb(fault.__traceback__)
             where = f"{last.filename}:{last.lineno}"
             said = f"{what} failed with {type(fault).__name__}: {fault} (at {where})"
-            raise InputError(said, advice="it is no part of Harvest: correct it, or tell who made it") from fault
+            raise InputError(said, advice="it is not a part of Harvest: correct it, or tell who made it") from fault
         if not isinstance(found, Found):
             raise InputError(f"{what} returned {type(found).__name__}", allowed=_FUNCTION)
         return found

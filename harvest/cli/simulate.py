@@ -198,12 +198,12 @@ def check_command(
 
     REAL and SIMULATED are what `fit` takes. Every distance is set beside that of random halves of the real dialogues.
     """
-    if real.resolve() == simulated.resolve():
-        raise InputError("the same dialogues are given twice", place=Place(str(simulated)))
     people = people_console(stderr=as_json)
     sides = [_read([path], intents, people) for path in (real, simulated)]
     if measure is not None:
         sides = [with_kept_scores(side, path, measure) for side, path in zip(sides, (real, simulated))]
+    if real.resolve() == simulated.resolve():
+        raise InputError("the same dialogues are given twice", place=Place(str(simulated)))
     settings = {"order": order, "splits": splits, "folds": folds, "level": level, "replications": replications}
     found = realism(*sides, seed=seed, order=order, splits=splits, folds=folds, level=level, replications=replications)
     if as_json:
