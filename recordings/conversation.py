@@ -105,6 +105,11 @@ class Outcome:
         """Whether the attempt ended otherwise than by a fault of the infrastructure."""
         return self.kind != INVALID
 
+    @property
+    def why(self) -> str:
+        """The reason, in words also where none is recorded: an import need not give one."""
+        return self.reason or "no reason given"
+
 
 @dataclass(frozen=True, slots=True)
 class Conversation:

@@ -38,9 +38,10 @@ _Content = tuple[bytes, ...]
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """What a merge did. conflicts: attempts that were recorded differently, and the numbers they now have.
-    damage: of the runs that went in, and exhibits that are missing or are not what their name says. missing: of the
-    shards of an audit, one sentence each. names: a sentence where audits of several names went in, else "".
+    """What a merge did. interrupted: how many of the attempts have no end. conflicts: attempts that were recorded
+    differently, and the numbers they now have. damage: of the runs that went in, and exhibits that are missing or are
+    not what their name says. missing: of the shards of an audit, one sentence each. names: a sentence where audits of
+    several names went in, else "".
     """
 
     path: Path
@@ -50,6 +51,7 @@ class Merged:
     damage: tuple[str, ...]
     missing: tuple[str, ...] = ()
     names: str = ""
+    interrupted: int = 0
 
 
 def merge(paths: Sequence[str | PathLike[str]], out: str | PathLike[str], *, salvage: bool = False) -> Merged:
@@ -82,7 +84,8 @@ def merge(paths: Sequence[str | PathLike[str]], out: str | PathLike[str], *, sal
         opening = {"event": "opened", "format": FORMAT, "worker": "000001", "merged": True}
         write_run(building, header, [opening, *(row for attempt in rows for row in attempt)])
     told = tuple(dict.fromkeys(damage))
-    return Merged(target, trials, len(rows), tuple(conflicts), told, tuple(missing), _names(header))
+    interrupted = sum(all(row.get("event") != "trial-ended" for row in attempt) for attempt in rows)
+    return Merged(target, trials, len(rows), tuple(conflicts), told, tuple(missing), _names(header), interrupted)
 
 
 def _names(united: Header) -> str:

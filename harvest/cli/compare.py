@@ -73,6 +73,8 @@ def command(
     names = [name.strip() for name in systems.split(",")] if systems is not None else []
     if not all(names):
         raise InputError("--systems has an empty name", advice="write names with commas between them: --systems A,B")
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise InputError(f"--systems names {twice} twice", advice="name each system once: --systems A,B")
     if not all(text.strip() for text in wanted):
         raise InputError("--measure is empty", advice="write a measure as tables print it, for example ave%useful or R")
     check_output(figures, as_json, as_csv, as_latex)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -41,7 +42,12 @@ def command(runs: tuple[str, ...], out: Path, salvage: bool) -> int:
         )
     for sentence in merged.missing:
         click.echo(f"missing: {sentence}", err=True)
+    interrupted = f", {merged.interrupted} of them interrupted," if merged.interrupted else ""
     click.echo(
-        f"{pluralize(merged.attempts, 'attempt')} at {pluralize(merged.trials, 'trial')} in {merged.path}", err=True
+        f"{pluralize(merged.attempts, 'attempt')}{interrupted} at {pluralize(merged.trials, 'trial')} in {merged.path}",
+        err=True,
     )
+    if salvage and (merged.interrupted or merged.damage):
+        again = shlex.join(["harvest", "run", "AUDIT", "--out", str(merged.path)])
+        click.echo(f"interrupted and lost trials of an audit are played again by: {again}", err=True)
     return 3 if merged.missing else 0

@@ -20,7 +20,7 @@ from harvest.terminal import people_console, printable
 from protocols.labels import USEFUL
 from recordings.conversation import LARGEST_NUMBER, Conversation
 from recordings.run_folder import Run, read
-from recordings.shard import shard_note
+from recordings.shard import planned_trials, shard_note
 from topics.errors import InputError, Place
 
 __all__ = ["command"]
@@ -90,6 +90,8 @@ def command(
     ]
     finished = {(one.trial_id, one.attempt) for one in recorded.finished}
     chosen = [one for one in asked if every or attempt is not None or (one.trial_id, one.attempt) in finished]
+    if trial is not None and not asked:
+        _check_trial(recorded, system, topic, trial)
     if attempt is not None and not chosen:
         raise InputError(
             f"none of these trials has an attempt {attempt}",
@@ -117,6 +119,17 @@ def _check(run: Run, what: str, given: str | None, known: list[str]) -> None:
         names = list(dict.fromkeys(known))
         shown = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
         raise InputError(f"this run has no {what} {given!r}", place=Place(str(run.path)), allowed=shown)
+
+
+def _check_trial(run: Run, system: str | None, topic: str | None, trial: int) -> None:
+    """Refuse a trial that was neither recorded nor planned where it was looked for."""
+    keys = [*(one.key for one in run.conversations), *planned_trials(run.header)]
+    there = {one.trial for one in keys if system in (None, one.system) and topic in (None, one.topic)}
+    if trial not in there:
+        of = " of ".join(filter(None, (f"trial {trial}", topic, system)))
+        row = sorted(there)
+        known = f"1 to {len(row)}" if row and row[-1] == len(row) else ", ".join(map(str, row[:20])) or "none"
+        raise InputError(f"this run has no {of}", place=Place(str(run.path)), allowed=known)
 
 
 def _document(run: Run, chosen: list[Conversation], *, whole: bool) -> dict[str, Any]:

@@ -188,7 +188,7 @@ def invalid_blocks(material: Material) -> Iterator[Block]:
     broken = [one for one in material.conversations if one.outcome is None or one.outcome.kind == INVALID]
     if not broken:
         return
-    counts = Counter((one.key.system, one.outcome.reason if one.outcome else "interrupted") for one in broken)
+    counts = Counter((one.key.system, one.outcome.why if one.outcome else "interrupted") for one in broken)
     yield text(
         f"{pluralize(len(broken), 'attempt')} without a valid end, in no figure. Trials that have no valid attempt at "
         f"all: {len(material.invalid)}.",
@@ -203,7 +203,7 @@ def invalid_blocks(material: Material) -> Iterator[Block]:
                 "href": _to(one.key, one.attempt),
             },
             one.key.system,
-            one.outcome.reason if one.outcome else "interrupted",
+            one.outcome.why if one.outcome else "interrupted",
             one.outcome.detail[:300] if one.outcome else "",
         ]
         for one in broken[:_MOST_INVALID]

@@ -55,8 +55,8 @@ def _tried(material: Material) -> list[str]:
 def _reasons(material: Material) -> str:
     """Why attempts broke, the most frequent reasons first, each with one thing that was said."""
     broken = [one for one in material.conversations if one.outcome is None or one.outcome.kind == INVALID]
-    counts = Counter(one.outcome.reason if one.outcome else "interrupted" for one in broken)
-    said = {one.outcome.reason: one.outcome.detail for one in reversed(broken) if one.outcome}
+    counts = Counter(one.outcome.why if one.outcome else "interrupted" for one in broken)
+    said = {one.outcome.why: one.outcome.detail for one in reversed(broken) if one.outcome}
     parts = []
     for reason, count in counts.most_common(_MOST):
         words = plain(said.get(reason, ""))

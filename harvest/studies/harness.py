@@ -49,7 +49,7 @@ def _faults(one: Conversation) -> Iterator[tuple[str, str]]:
     """Of one conversation, each fault with the place of it."""
     name = f"{one.key.system}, {one.key.topic} trial {one.key.trial}"
     if not one.valid:
-        reason = one.outcome.reason if one.outcome is not None else "interrupted"
+        reason = one.outcome.why if one.outcome is not None else "interrupted"
         yield f"no valid conversation ({reason})", name
     said: list[str] = []
     for turn in one.turns:

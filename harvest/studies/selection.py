@@ -184,7 +184,7 @@ def _concentrated(system: str, conversations: Sequence[Conversation], alpha: flo
                 len(here),
                 elsewhere,
                 len(there),
-                Counter(one.outcome.reason for one in lost if one.outcome is not None),
+                Counter(one.outcome.why for one in lost if one.outcome is not None),
                 Counter("".join(turn.label or "?" for turn in one.turns if turn.reply is not None) for one in lost),
                 p,
             )

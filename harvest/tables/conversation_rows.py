@@ -20,7 +20,8 @@ def outcome_words(conversation: Conversation) -> str:
     outcome = conversation.outcome
     if outcome is None:
         return "interrupted"
-    return f"{outcome.kind} ({outcome.reason})" if outcome.kind in ("invalid", "user-stopped") else outcome.kind
+    told = outcome.kind in ("invalid", "user-stopped") and outcome.reason  # an import need not give one
+    return f"{outcome.kind} ({outcome.reason})" if told else outcome.kind
 
 
 def conversation_row(conversation: Conversation, *, whole: bool) -> dict[str, Any]:

@@ -92,7 +92,7 @@ def _print_contrasts(console: Console, contrasts: Sequence[Contrast]) -> None:
 def _nothing_to_score(material: Material) -> str:
     if not material.conversations:
         return "No trial has been played yet, so there is nothing to score."
-    reasons = Counter("interrupted" if one.outcome is None else one.outcome.reason for one in material.conversations)
+    reasons = Counter("interrupted" if one.outcome is None else one.outcome.why for one in material.conversations)
     counted = ", ".join(f"{printable(reason, line=True)} x {count}" for reason, count in reasons.most_common())
     tried = len(material.invalid)
     trials = "The one trial that was played has" if tried == 1 else f"None of the {tried} trials that were played has"
@@ -109,7 +109,7 @@ def _print_invalid(console: Console, material: Material) -> None:
         if conversation.outcome is None:
             interrupted += 1
         elif conversation.outcome.kind == INVALID:
-            kind = (conversation.key.system, conversation.outcome.reason)
+            kind = (conversation.key.system, conversation.outcome.why)
             counts[kind] += 1
             details[kind] = conversation.outcome.detail
     for (system, reason), count in sorted(counts.items()):

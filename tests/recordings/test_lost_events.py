@@ -69,6 +69,7 @@ def test_what_is_left_is_saved_and_a_copy_brings_back_the_rest(run: Path, how: s
     done = harvest("merge", run, "--salvage", "--out", tmp_path / "saved")
     assert (done.returncode, f"{file}: this file of events is " in done.stderr) == (0, True), done.stderr
     assert [one.key.trial for one in read(tmp_path / "saved").finished] == [2]
+    assert f"are played again by: harvest run AUDIT --out {tmp_path / 'saved'}" in done.stderr
     assert chain in [kept.read_bytes() for kept in (tmp_path / "saved" / "damaged").iterdir()]
     merge([run, backup], tmp_path / "whole", salvage=True)
     assert [one.key.trial for one in read(tmp_path / "whole").finished] == [1, 2]

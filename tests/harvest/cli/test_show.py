@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from tests.support.command_line import harvest
@@ -37,3 +38,22 @@ def test_the_attempts_that_are_counted_are_those_at_the_trials_asked_for(tmp_pat
     assert lost == f"\nno valid attempt; attempts recorded: 2 invalid (exception); {hint}\n"
     every = harvest("show", "run", "--topic", "M003", "--all", cwd=tmp_path).stdout
     assert every.endswith("\n2 shown; attempts recorded: 2 invalid (exception)\n")
+    for words in (("--trial", 9), ("--topic", "M001", "--trial", 2)):
+        done = harvest("show", "run", *words, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (2, ""), words
+        assert "this run has no trial" in done.stderr
+        assert "1 to 1" in done.stderr
+    twice = harvest("compare", "run", "--systems", "mine,mine", cwd=tmp_path)
+    assert (twice.returncode, "--systems names mine twice" in twice.stderr) == (2, True)
+
+
+def test_an_invalid_dialogue_of_which_nobody_says_why_is_said_to_have_no_reason(tmp_path: Path) -> None:
+    about = {"system": "d", "topic": "t", "outcome": "invalid"}
+    line = {"messages": [{"role": "user", "content": "When?"}], "metadata": about}
+    (tmp_path / "logs.jsonl").write_text(json.dumps(line))
+    assert harvest("import", "--format", "messages", "logs.jsonl", "--out", "logs", cwd=tmp_path).returncode == 0
+    told = harvest("score", "logs", cwd=tmp_path).stdout
+    assert "attempts ended with: no reason given x 1" in " ".join(told.split())
+    assert "d: no reason given x 1" in told
+    assert "invalid  x" not in harvest("show", "logs", "--all", cwd=tmp_path).stdout
+    assert "()" not in harvest("show", "logs", "--all", cwd=tmp_path).stdout
