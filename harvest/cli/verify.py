@@ -99,7 +99,8 @@ def _figures(path: Path, found: _Found) -> None:
         found.faults += [f"scores.json: {sentence}" for sentence in rescored(path)]
     except HarvestError as fault:
         found.open = True
-        found.notes.append(f"figures could not be computed again: {fault}")
+        said = "; ".join(line.strip() for line in str(fault).splitlines())
+        found.notes.append(f"figures could not be computed again: {said}")
         return
     if count is None:
         found.notes.append("no scores.json, so no figures to compute again")

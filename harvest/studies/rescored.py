@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from harvest.studies.scorecard import gather_material, score_material
-from recordings.run_folder import read
+from recordings.run_folder import Run, read
 from scoring.notation import parse
 from scoring.settings import SETTINGS
 from scoring.table import ScoreTable
@@ -32,7 +33,11 @@ def rescored(run: Path) -> Iterator[str]:
     kept = _kept(run)
     if kept is None:
         return
-    again = _again(run, kept)
+    recorded = read(run)
+    if not recorded.conversations and any(row.get("n") for row in kept["rows"]):
+        yield "it holds figures, and no conversation is recorded here"
+        return
+    again = _again(recorded, kept)
     rows = {_place(row): row for row in (one.as_json() for one in again.rows)}
     for row in kept["rows"]:
         now = rows.get(_place(row))
@@ -46,22 +51,21 @@ def rescored(run: Path) -> Iterator[str]:
 
 def _kept(run: Path) -> dict[str, Any] | None:
     place = Place(str(run / "scores.json"))
+    advice = f"{shlex.join(['harvest', 'score', str(run), '--keep'])} writes it again"
     try:
         found = json.loads(read_inside(run, "scores.json"))
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as fault:
-        raise InputError(
-            f"cannot be read: {fault}", place=place, advice="harvest score RUN --keep writes it again"
-        ) from None
+        raise InputError(f"cannot be read: {fault}", place=place, advice=advice) from None
     if not isinstance(found, dict) or not isinstance(found.get("rows"), list):
-        raise InputError("this holds no scores", place=place, advice="harvest score RUN --keep writes it again")
+        raise InputError("this holds no scores", place=place, advice=advice)
     return found
 
 
-def _again(run: Path, kept: Mapping[str, Any]) -> ScoreTable:
+def _again(run: Run, kept: Mapping[str, Any]) -> ScoreTable:
     """With the settings and the seed of then, and every measure that was asked for then."""
-    material = gather_material([read(run)])
+    material = gather_material([run])
     asked = {str(row.get("measure")): None for row in kept["rows"]}
     settings = kept.get("settings")
     changes = {name: settings[name] for name in SETTINGS if isinstance(settings, dict) and name in settings}

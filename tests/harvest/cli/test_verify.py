@@ -132,6 +132,16 @@ def test_files_that_are_no_scores_are_told(here: Path, capsys: pytest.CaptureFix
     (here / "small" / "scores.json").write_text("[]")
     code, told = verify(capsys, "small")
     assert (code, "figures could not be computed again" in told) == (3, True), told
+    (here / "small" / "scores.json").write_text("{")
+    code, told = verify(capsys, "small")
+    assert (code, "\u240a" in told, "do: harvest score small --keep writes it again" in told) == (3, False, True), told
+
+
+def test_figures_of_a_run_in_which_nothing_is_recorded_differ(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for file in (here / "small").glob("trials-*"):
+        file.unlink()
+    code, told = verify(capsys, "small")
+    assert (code, "scores.json: it holds figures, and no conversation is recorded here" in told) == (1, True), told
 
 
 def test_a_copy_of_a_report_and_its_runs_is_held_against_the_copy(
