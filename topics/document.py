@@ -44,6 +44,7 @@ _FILES: Mapping[str, str] = {
     "harvest-judge": "a judge",
     "harvest-pairs": "the key of a sheet of pairs",
     "harvest-protocol": "a protocol",
+    "harvest-run": "the header of a run",
     "harvest-schema": "a schema of criteria",
     "harvest-scores": "a file of scores",
     "harvest-site": "a site file",
@@ -163,10 +164,14 @@ class Document:
     def _of_another_kind(self, model: type[BaseModel]) -> InputError | None:
         """What is wrong where the file is not of the kind that is read here, by what it says of its format."""
         wanted = model.model_fields.get("format")
+        allowed = [one for one in get_args(wanted.annotation) if isinstance(one, str)] if wanted else []
+        return self.another_format(*allowed)
+
+    def another_format(self, *allowed: str) -> InputError | None:
+        """The same by the formats that are read here; None also for a file that names no format of ours."""
         given = self.value.get("format") if isinstance(self.value, dict) else None
-        if wanted is None or not isinstance(given, str):
+        if not isinstance(given, str):
             return None
-        allowed = [one for one in get_args(wanted.annotation) if isinstance(one, str)]
         name, needed = given.partition("/")[0], {one.partition("/")[0] for one in allowed}
         if name not in _FILES or not needed or name in needed:
             return None

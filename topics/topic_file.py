@@ -82,7 +82,9 @@ class _File(StrictModel):
 def read_topics(document: Document) -> TopicSet:
     """The topic set in a parsed file. Raises InputError, with its place, for the first fault."""
     if isinstance(document.value, dict) and document.value.get("format", FORMAT) != FORMAT:
-        raise document.error(("format",), "this is not a topic file of a known version", allowed=f"format: {FORMAT}")
+        raise document.another_format(FORMAT) or document.error(
+            ("format",), "this is not a topic file of a known version", allowed=f"format: {FORMAT}"
+        )
     file = document.validated(_File)
     attributes = {name: _attribute(document, name, entry) for name, entry in file.attributes.items()}
     types = {name: _type(document, name, entry, attributes) for name, entry in file.types.items()}

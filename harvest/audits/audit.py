@@ -221,7 +221,7 @@ def read_audit(name_or_path: str) -> tuple[Document, AuditFile]:
     """
     document = read_document(_audit_path(name_or_path))
     if isinstance(document.value, dict) and document.value.get("format") != FORMAT:
-        raise document.error(
+        raise document.another_format(FORMAT) or document.error(
             ("format",), "this is not an audit file of a version known here", allowed=f"format: {FORMAT}"
         )
     return document, document.validated(AuditFile)

@@ -127,7 +127,7 @@ def read_history(path: str | PathLike[str], baseline: str = "") -> tuple[Look, .
         advice = (
             "restore the file from a copy, or remove the line: its look is then forgotten"
             if found or fault.place is None or fault.place.line > 1
-            else f"{fault.advice}; a history is written by harvest reaudit"
+            else "check which file is meant: harvest reaudit writes a history, a look on each line"
         )
         raise InputError(fault.what, place=fault.place, advice=advice) from None
     return tuple(one for one in found if not baseline or one.baseline == baseline)

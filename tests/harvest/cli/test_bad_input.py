@@ -104,6 +104,12 @@ SPOILED_AUDITS = {
     "a fraction for a count": ("trials: 2", "trials: 2.5", "audit.yaml:7:9", "trials"),
     "yes for true": ("seed: 1", "evidence: yes", "audit.yaml:8:11", "evidence"),
     "another format": ("harvest-audit/1", "harvest-audit/9", "audit.yaml:1:9", "harvest-audit/1"),
+    "a protocol in the place of an audit": (
+        "harvest-audit/1",
+        "harvest-protocol/1",
+        "audit.yaml:1:9",
+        "this is a protocol (harvest-protocol/1), not an audit (harvest-audit/1)",
+    ),
     "an unknown topic set": ("topics: fairweb-45", "topics: fairweb-54", "audit.yaml:3:9", "fairweb-45"),
     "an unknown topic": (
         "only: [M001, M002]",

@@ -322,7 +322,7 @@ def test_a_line_of_the_history_that_was_cut_and_a_baseline_that_is_none_say_what
     assert "audit.history.jsonl:2:" in cut.stderr
     assert "restore the file from a copy, or remove the line: its look is then forgotten" in cut.stderr
     other = harvest("history", "audit.yaml", cwd=folder)
-    assert "check which file is meant; a history is written by harvest reaudit" in other.stderr
+    assert "check which file is meant: harvest reaudit writes a history" in other.stderr
     none = harvest("reaudit", "audit.yaml", "--baseline", "audit.yaml", cwd=folder)
     assert "audit.yaml:1:1: is not a baseline: not valid JSON" in none.stderr
     assert "do: write one with `harvest bless RUN --out FILE`" in none.stderr
