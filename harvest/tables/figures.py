@@ -69,6 +69,8 @@ def figures(
     if asked:
         for row in overall:
             said = "; ".join(part for part in row.note.split("; ") if not part.startswith("effective n"))
+            if said == "no value" and (found := declared(row.measure)) is not None:
+                said = f"no value: {found.undefined}"
             if said:
                 yield Text(f"{row.label}, {printable(row.system, line=True)}: {said}", style="dim")
     if variants:

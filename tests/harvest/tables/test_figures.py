@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 from collections.abc import Sequence
 
@@ -9,6 +10,7 @@ import pytest
 from rich.console import Console
 
 from harvest.tables.figures import figures
+from scoring.measures.tokens import COST
 from scoring.table import ScoreRow
 
 
@@ -57,6 +59,14 @@ def test_what_has_no_interval_says_why() -> None:
     few = row("R", "A", note="2 topics: too few to resample", low=float("nan"))
     assert "no interval: R (2 topics: too few to resample)" in printed([few], ["A"], 80)
     assert "no interval" not in printed([row("R", "A")], ["A"], 80)
+
+
+def test_what_was_asked_for_and_has_no_value_says_where_it_has_one() -> None:
+    none = dataclasses.replace(row("cost", "A", note="no value", low=float("nan")), value=float("nan"), n=0)
+    console = Console(width=200, file=io.StringIO(), record=True)
+    for part in figures([none], ["A"], width=200, asked=["cost"]):
+        console.print(part)
+    assert f"cost, A: no value: {COST.undefined}" in console.export_text()
 
 
 def test_a_long_name_of_a_run_is_broken_between_its_parts() -> None:
