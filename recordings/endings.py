@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from recordings.conversation import Conversation, Outcome
 
-__all__ = ["ended_badly", "missing_turns"]
+__all__ = ["KINDS", "ended_badly", "missing_turns"]
 
 GAVE_UP = "frustrated"
 """Why a user leaves a system that failed it: the reason of `simulators.reasons`, which stand above this module."""
 
 _BAD = ("breakdown", "no-match", "system-ended")
+KINDS = ("completed", *_BAD, "turn-limit", "user-stopped")
+"""Of outcomes of valid attempts."""
 
 
 def ended_badly(outcome: Outcome | None) -> bool:

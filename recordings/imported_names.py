@@ -6,6 +6,7 @@ import math
 import re
 
 from recordings.conversation import INVALID
+from recordings.endings import KINDS
 from recordings.times import moment
 from topics.errors import InputError
 from topics.suggestions import did_you_mean
@@ -15,7 +16,7 @@ __all__ = ["INTERRUPTED", "MOST_TURNS_ALLOWED", "OUTCOMES", "check_outcome", "ch
 INTERRUPTED = "interrupted"
 """What files call the outcome of a conversation that breaks off; it is recorded without one."""
 
-OUTCOMES = ("completed", "breakdown", "no-match", "turn-limit", "user-stopped", "system-ended", INVALID, INTERRUPTED)
+OUTCOMES = (*KINDS, INVALID, INTERRUPTED)
 
 MOST_TURNS_ALLOWED = 10_000
 """User turns that a conversation may have or lack by what a file says: as many as a protocol can limit it to."""

@@ -145,13 +145,18 @@ async def test_what_stops_a_run_stops_a_gate_that_waits_for_its_turn() -> None:
 async def test_a_worker_that_is_stopped_while_it_waits_keeps_the_pace_for_the_others() -> None:
     semaphore, board = OneLease(), Memory()
     gates = SharedGates(lambda name: (semaphore, board), {"A": "harvest A"})
-    one, other = gates("A", 4 * SPACING, REAL_CLOCK), gates("A", 4 * SPACING, REAL_CLOCK)
+    over = asyncio.Event()
+
+    async def sleep(_: float) -> None:
+        await over.wait()
+
+    one = gates("A", 60.0, Clock(lambda: 120.0 * over.is_set(), sleep))
     await one.passed()
-    sent = REAL_CLOCK.monotonic()
     waiting = asyncio.create_task(one.passed())
-    await asyncio.sleep(SPACING)
+    await asyncio.sleep(0)
     waiting.cancel()
     await asyncio.gather(waiting, return_exceptions=True)
-    await other.passed()
-    assert REAL_CLOCK.monotonic() - sent >= 4 * SPACING
+    assert not semaphore.acquire(timeout=0.01), "the gap is not over"
+    over.set()
     await gates.close()
+    assert semaphore.acquire(timeout=1)

@@ -431,7 +431,7 @@ def test_a_check_says_how_much_of_the_lengths_was_cut_off_and_how_many_users_are
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_act_lines(tmp_path / "real.jsonl", [dialogue("a" * (n % 6 + 1), name=str(n)) for n in range(60)])
-    for name, turns in (("one", "a"), ("three", "aaa")):
+    for name, turns in (("one", "a"), ("three", "aaa"), ("again", "aaa")):
         write_act_lines(tmp_path / f"{name}.jsonl", [dialogue(turns, name=str(n), ended=False) for n in range(60)])
     few = [dialogue("ab", name=str(n), person=str(n % 4)) for n in range(40)]
     write_act_lines(tmp_path / "few.jsonl", few)
@@ -448,7 +448,7 @@ def test_a_check_says_how_much_of_the_lengths_was_cut_off_and_how_many_users_are
     assert value["behaviour"]["W1(length)"]["verdict"] == "n/a"
     words, value = told("three", "one")
     assert value["behaviour"]["KS(length)"]["verdict"] == "n/a"
-    words, value = told("three", "three")
+    words, value = told("three", "again")
     assert (
         "lengths are not compared: up to 2 turns, the range that both sides cover, no user was seen to leave"
     ) in words
