@@ -4,6 +4,9 @@ once, and none that is in the store is asked again."""
 from __future__ import annotations
 
 import asyncio
+import fcntl
+import os
+import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -78,9 +81,24 @@ def before_the_task_returns(folder: Path, api: CountingApi, store: str) -> int:
     for shard in own_shards(folder):
         with suppress(OSError):
             header = StoredRun(open_store(store), shard.name).recorded_header()
-            if header and 0 < len(list(planned_trials(header))) == stored_ends(store, shard.name):
-                return holder(shard)
+            process = holder(shard)
+            if process and header and 0 < len(list(planned_trials(header))) == stored_ends(store, shard.name):
+                os.kill(process, signal.SIGSTOP)  # or it might have begun another shard before it is killed
+                if not any(
+                    holder(other) == process and is_locked(other) for other in own_shards(folder) if other != shard
+                ):
+                    return process
+                os.kill(process, signal.SIGCONT)
     return 0
+
+
+def is_locked(shard: Path) -> bool:
+    with (shard / "lock").open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
 
 
 def test_a_cluster_plays_through_a_store(tmp_path: Path) -> None:
