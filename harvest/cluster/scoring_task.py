@@ -10,6 +10,7 @@ from typing import Any
 from harvest.studies.bounds import Checked
 from harvest.studies.score_request import ScoreRequest
 from harvest.studies.scorecard import write_scores
+from recordings import decisions
 from recordings.chain import content_digest
 from recordings.provenance import software
 from recordings.run_folder import extent, read
@@ -83,5 +84,6 @@ def _refuse_others(task: ScoringTask, folder: Path) -> None:
 
 def _seen(folder: Path, request: ScoreRequest) -> dict[str, Any]:
     named = [Path(name) for name in (request.gold, request.schema) if name and Path(name).is_absolute()]
-    files = [folder / "run.json", *entries(folder, "judgments", "*.jsonl"), *named]
+    judged = [file for kind in ("judgments", decisions.FOLDER) for file in entries(folder, kind, "*.jsonl")]
+    files = [folder / "run.json", *judged, *named]
     return {"events": extent(folder), "files": {str(file): content_digest(file) for file in files}}

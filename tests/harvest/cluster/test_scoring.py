@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -87,4 +88,9 @@ def test_a_worker_that_sees_something_else_scores_nothing(runs: tuple[Path, Path
     assert "the files that options name" in score_run(task).fault
     gold.unlink()
     assert "does not see" in score_run(task).fault
+    task = scoring_task(run, ScoreRequest())
+    (run / "decisions").mkdir()
+    (run / "decisions" / "anna.jsonl").write_text("")
+    assert "does not see" in score_run(task).fault, "what people decided is part of the figures"
+    shutil.rmtree(run / "decisions")
     assert not (run / "scores.json").exists()
