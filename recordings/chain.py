@@ -27,9 +27,9 @@ __all__ = [
     "FORMAT",
     "Chain",
     "chain_file",
+    "closed_lines",
     "closing_line",
     "content_digest",
-    "is_closed",
     "linked",
     "read_object",
     "write_chain",
@@ -64,15 +64,18 @@ def content_digest(path: Path) -> str:
     return digest.hexdigest()
 
 
-def is_closed(chain: Path) -> bool:
-    """Whether the last line of a chain says that its file was closed."""
+def closed_lines(chain: Path) -> int | None:
+    """How many lines the file of events held when it was closed, as the last line of its chain says; None where it was
+    not closed, or the chain cannot be read."""
     try:
         with chain.open("rb") as file:
             file.seek(max(0, chain.stat().st_size - 2**16))
             last = file.read().rstrip(b"\n").rpartition(b"\n")[2]
     except OSError:
-        return False
-    return last.startswith(b'{"closed"')
+        return None
+    said = read_object(last) if last.startswith(b'{"closed"') else None
+    lines = said.get("lines") if said else None
+    return lines if isinstance(lines, int) else None
 
 
 class Chain:
@@ -148,7 +151,7 @@ def _opening(events: Path) -> Mapping[str, Any]:
     before = {
         file.name: {"bytes": file.stat().st_size, "hash": content_digest(file)}
         for file in others
-        if not is_closed(chain_file(file))
+        if closed_lines(chain_file(file)) is None
     }
     return {"format": FORMAT, "header": content_digest(run / "run.json"), "before": before}
 

@@ -12,7 +12,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from recordings.chain import chain_file, is_closed, read_object
+from recordings.chain import chain_file, closed_lines, read_object
 from topics.regular_file import open_inside
 
 __all__ = ["lost_events"]
@@ -43,7 +43,7 @@ def _is_empty(file: Path) -> bool:
 
 def _held_lines(events: Path, names: list[str]) -> bool:
     """Whether its chain was closed, which follows its first line, or a later process saw something in it."""
-    if is_closed(chain_file(events)):
+    if closed_lines(chain_file(events)) is not None:
         return True
     for name in names:
         if name.endswith(".chain"):

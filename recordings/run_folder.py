@@ -15,6 +15,7 @@ from os import PathLike
 from pathlib import Path
 
 from recordings.attempts import Attempt, Attempts
+from recordings.chain import chain_file, closed_lines
 from recordings.conversation import Conversation, TrialKey
 from recordings.errors import RunError
 from recordings.event_lines import FORMAT, check_format, decode
@@ -24,6 +25,7 @@ from recordings.json_text import Json, blocks_of, read_unended, row_of
 from recordings.lost_events import lost_events
 from recordings.store import read_header
 from recordings.typed_lines import decode_line, decode_lines, event_of
+from topics.counting import pluralize
 from topics.errors import Place
 from topics.regular_file import read_inside
 
@@ -110,7 +112,7 @@ def read(
     memory where only `Attempt.spoken` is needed of ended attempts, which cannot become conversations then.
 
     Raises RunError, with file and line, for anything but a torn last line: garbage, turns out of order, events of
-    an attempt that was not started, an unknown version; and for a file of events that is lost.
+    an attempt that was not started, an unknown version; and for a file of events that is lost, or its end.
     """
     folder = Path(path)
     header = read_header(folder)
@@ -179,17 +181,18 @@ def read_events(file: Path, attempts: Attempts) -> list[str]:
     the file cannot be read or is of an unknown version, and where `attempts` does.
     """
     reading = _Reading(file.name.removeprefix("trials-").removesuffix(".jsonl"), attempts)
-    name, first = str(file), True
+    name, first, whole, lines = str(file), True, True, 0
+    closed = closed_lines(chain_file(file))  # first: while it is not closed, a writer may add lines
     for number, ends, data in blocks_of(file, file.parent):
-        block = data
+        block, whole, lines = data, bool(ends), number - 1 + ends
         if first:
             opening, end, block = data.partition(b"\n")
             reading.take(opening, Place(name, number), ended=bool(end), begins=True)
             first, number, ends = False, number + 1, ends - 1
         rows = None if attempts.keep_rows else decode_lines(block, ends)
         if rows is None:
-            *lines, rest = block.split(b"\n")
-            for at, line in enumerate(lines, number):
+            *ended, rest = block.split(b"\n")
+            for at, line in enumerate(ended, number):
                 reading.take(line, Place(name, at))
             if rest:
                 reading.take(rest, Place(name, number), ended=False)
@@ -202,6 +205,10 @@ def read_events(file: Path, attempts: Attempts) -> list[str]:
                 after += 1
             at = after
     damage = reading.damage
+    lines += not whole and not damage  # only its end is missing
+    if not first and closed is not None and lines < closed:
+        what = f"its end is lost: it was closed with {pluralize(closed, 'line')}, as its chain says, and has {lines:,}"
+        attempts.refuse(RunError(what, place=Place(name, lines + 1)), None)
     if first:
         damage = [f"{file} is empty: its writer was stopped before its first line, or it was emptied"]
     damage += [

@@ -1,4 +1,5 @@
-"""A lost file of events is never taken for trials that were not played yet; what a stopped writer leaves is no loss."""
+"""Lost events, of a whole file or its end, are never taken for trials that were not played yet; what a stopped writer
+leaves is no loss."""
 
 from __future__ import annotations
 
@@ -43,12 +44,24 @@ def lose(run: Path, how: str) -> Path:
     file = run / "trials-000001.jsonl"
     if how == "removed":
         file.unlink()
-    else:
+    elif how == "emptied":
         file.write_bytes(b"")
+    else:
+        data = file.read_bytes()
+        last = data.rstrip(b"\n").rindex(b"\n") + 1
+        file.write_bytes(data[: last if how == "cut" else -5])
     return file
 
 
-@pytest.mark.parametrize("how", ["removed", "emptied"])
+WHAT = {
+    "removed": ": this file of events is gone",
+    "emptied": ": this file of events is empty",
+    "cut": ":6: its end is lost: it was closed with 6 lines, as its chain says, and has 5",
+    "torn": ":6: its end is lost: it was closed with 6 lines, as its chain says, and has 5",
+}
+
+
+@pytest.mark.parametrize("how", WHAT)
 def test_every_command_refuses_what_is_left_and_says_how_to_save_it(run: Path, how: str) -> None:
     file = lose(run, how)
     before = sorted(run.parent.rglob("*"))
@@ -56,7 +69,7 @@ def test_every_command_refuses_what_is_left_and_says_how_to_save_it(run: Path, h
         runs = (run, run) if command == "attribute" else (run,)
         done = harvest(command, *runs, *OUT.get(command, ()), cwd=run.parent)
         assert (done.returncode, done.stdout) == (2, ""), (command, done)
-        assert f"{file}: this file of events is " in done.stderr, (command, done.stderr)
+        assert f"{file}{WHAT[how]}" in done.stderr, (command, done.stderr)
         assert f"harvest merge {run} --salvage --out {run}-salvaged" in done.stderr, (command, done.stderr)
     assert sorted(run.parent.rglob("*")) == before
 
@@ -73,6 +86,34 @@ def test_what_is_left_is_saved_and_a_copy_brings_back_the_rest(run: Path, how: s
     assert chain in [kept.read_bytes() for kept in (tmp_path / "saved" / "damaged").iterdir()]
     merge([run, backup], tmp_path / "whole", salvage=True)
     assert [one.key.trial for one in read(tmp_path / "whole").finished] == [1, 2]
+
+
+@pytest.mark.parametrize("how", ["cut", "torn"])
+def test_what_stands_before_a_lost_end_is_saved_and_a_copy_brings_back_the_rest(
+    run: Path, how: str, tmp_path: Path
+) -> None:
+    backup = Path(shutil.copytree(run, tmp_path / "backup"))
+    file = lose(run, how)
+    done = harvest("merge", run, "--salvage", "--out", tmp_path / "saved")
+    assert (done.returncode, f"{file}{WHAT[how]}" in done.stderr) == (0, True), done.stderr
+    saved = read(tmp_path / "saved")
+    assert [[one.key.trial for one in those] for those in (saved.finished, saved.interrupted)] == [[2], [1]]
+    merge([run, backup], tmp_path / "whole", salvage=True)
+    assert [one.key.trial for one in read(tmp_path / "whole").finished] == [1, 2]
+
+
+def test_a_last_line_of_which_only_the_end_is_missing_is_there(run: Path) -> None:
+    file = run / "trials-000001.jsonl"
+    file.write_bytes(file.read_bytes()[:-1])
+    assert len(read(run).finished) == 2
+
+
+def test_a_file_whose_writer_was_stopped_may_end_anywhere(run: Path) -> None:
+    file = lose(run, "cut")
+    chain = chain_file(file)
+    chain.write_bytes(b"".join(chain.read_bytes().splitlines(keepends=True)[:-1]))
+    found = read(run)
+    assert (len(found.finished), len(found.interrupted)) == (1, 1)
 
 
 def test_a_file_that_a_later_process_saw_filled_is_missed_though_its_chain_was_never_closed(run: Path) -> None:

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocols.answer import Answer
+from recordings.chain import chain_file
 from recordings.conversation import Outcome, SystemTurn, TrialKey
 from recordings.errors import RunError
 from recordings.events import Answered, Asked, Event, TrialEnded, TrialStarted
@@ -178,6 +179,7 @@ def test_a_torn_line_is_reported(tmp_path: Path) -> None:
     one = make(tmp_path / "one", ((1, 1, 1, 4),))
     file = one / "trials-000001.jsonl"
     file.write_bytes(file.read_bytes()[:-9])
+    chain_file(file).unlink()  # of a writer that was killed, it would not be closed
     done = merge([one], tmp_path / "both")
     assert [f"{file}:5" in sentence for sentence in done.damage] == [True]
     assert len(read(tmp_path / "both").interrupted) == 1

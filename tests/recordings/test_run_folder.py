@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from recordings import json_text
+from recordings.chain import chain_file
 from recordings.conversation import Outcome, TrialKey
 from recordings.errors import RunError
 from recordings.events import Asked, Failed, TrialEnded, TrialStarted
@@ -57,6 +58,7 @@ async def test_a_last_line_that_is_whole_but_not_ended_is_read(tmp_path: Path) -
 async def test_an_interrupted_attempt_is_no_finished_one(tmp_path: Path) -> None:
     file = await recorded(tmp_path / "run")
     edited(file, lambda lines: lines[:-1])
+    chain_file(file).unlink()  # of a writer that was killed, it would not be closed
     run = read(tmp_path / "run")
     assert [conversation.key.trial for conversation in run.interrupted] == [2]
     assert [conversation.key.trial for conversation in run.finished] == [1]
