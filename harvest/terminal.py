@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import unicodedata
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -13,8 +12,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LEAST_WIDTH", "Lasting", "people_console", "printable", "terminal_width", "wrap_lines"]
 
-_KEPT = "\n\t"
-_BIDI = {*"\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"}
+_STEERS = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_STEERS_IN_LINES = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 class Lasting:
@@ -39,18 +38,11 @@ class Lasting:
 
 def printable(text: str, *, line: bool = False) -> str:
     """`text` with control characters as pictures (ESC as ␛) and direction marks by code; line: line ends too."""
-    kept = "" if line else _KEPT
-    return "".join(
-        character if character in kept or not _steers(character) else _picture(character) for character in text
-    )
+    return (_STEERS if line else _STEERS_IN_LINES).sub(_picture, text)
 
 
-def _steers(character: str) -> bool:
-    return character in _BIDI or unicodedata.category(character) == "Cc"
-
-
-def _picture(character: str) -> str:
-    code = ord(character)
+def _picture(found: re.Match[str]) -> str:
+    code = ord(found[0])
     if code < 0x20:
         return chr(0x2400 + code)
     return "\u2421" if code == 0x7F else f"<U+{code:04X}>"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from math import isnan
 
@@ -13,13 +14,16 @@ __all__ = ["cells", "cut", "node_title", "one_line", "percent", "title", "what_w
 
 _LONGEST = 1000  # columns
 
+# The carriage return among them: a reader of XML turns it into a line end.
+_NOT_IN_XML = re.compile("[\x00-\x08\x0b-\x1f\x85\ud800-\udfff\ufffe\uffff]")
 _BIDI = {*"\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"}
 
 
 def one_line(text: str) -> str:
     """`text` on one line: white space collapsed, control characters as pictures; direction marks, halves of surrogate
     pairs and what is no character by their code."""
-    return "".join(_picture(character) for character in " ".join(text.split()))
+    line = " ".join(text.split())
+    return line if line.isprintable() else "".join(map(_picture, line))
 
 
 def _picture(character: str) -> str:
@@ -37,18 +41,12 @@ def _none(code: int) -> bool:
 
 def xml_safe(text: str) -> str:
     """`text` with what XML 1.0 cannot hold (most control characters, halves of surrogate pairs) by its code."""
-    return "".join(one if _in_xml(ord(one)) else f"<U+{ord(one):04X}>" for one in text)
-
-
-def _in_xml(code: int) -> bool:
-    if code < 0x20:
-        return code in (0x9, 0xA)  # a reader of XML turns a carriage return into a line end
-    return not (0xD800 <= code <= 0xDFFF or code in (0xFFFE, 0xFFFF) or code == 0x85)
+    return _NOT_IN_XML.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)
 
 
 def cells(text: str) -> int:
     """How many columns of a terminal `text` takes."""
-    return sum(_cells(character) for character in text)
+    return len(text) if text.isascii() else sum(map(_cells, text))
 
 
 def _cells(character: str) -> int:
