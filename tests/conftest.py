@@ -23,9 +23,9 @@ gc.disable()
 
 # No deadline: machines are noisy, and speed is measured by benchmarks. Where CI is set, the same examples each time: a
 # new counterexample is for the people who explore, not for somebody else's change.
-settings.register_profile("harvest", deadline=None, derandomize=bool(os.environ.get("CI")), max_examples=15)
+settings.register_profile("harvest", deadline=None, derandomize=bool(os.environ.get("CI")), max_examples=10)
 settings.register_profile("soak", settings.get_profile("harvest"), max_examples=500)
-settings.register_profile("fast", settings.get_profile("harvest"), max_examples=10)
+settings.register_profile("fast", settings.get_profile("harvest"), max_examples=5)
 settings.load_profile("harvest")
 
 SHARING = {

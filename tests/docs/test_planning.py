@@ -36,9 +36,9 @@ def renewed(page: str, run: Path, only: str = "") -> str:
 
 @pytest.mark.parametrize(
     "words",
-    [  # the last two take as long as a hundred other tests
+    [  # the last ones take as long as a hundred other tests
         "--detect 5",
-        "--measure %recovery",
+        pytest.param("--measure %recovery", marks=pytest.mark.soak),
         pytest.param("--node", marks=pytest.mark.soak),
         pytest.param("--measure CVaR(GF)", marks=pytest.mark.soak),
     ],

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from protocols.answer import Answer, Exchange
 from protocols.interpreter import Position, advance, begin
@@ -18,7 +18,7 @@ from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey,
 from recordings.endings import missing_turns
 from recordings.header import make_header
 from recordings.lengths import with_missing_turns
-from tests.protocols.test_interpreter import M002, SLOW, TOPICS, protocols
+from tests.protocols.test_interpreter import M002, TOPICS, protocols
 from topics.topic import Topic, TopicSet
 
 RULES = {"yes": {"contains": {"phrases": ["yes"]}}, "no": {"contains": {"phrases": ["no"]}}}
@@ -91,7 +91,6 @@ def test_seed_turns_that_were_not_said_yet_are_missing() -> None:
     assert fewest_turns_onward(protocol(listed), topic, "play", {"play": 4}, 4) == 0
 
 
-@settings(SLOW, max_examples=40)
 @given(protocols(), TOPICS)
 def test_nothing_is_charged_that_some_way_on_would_not_have_had(played: Protocol, topic: Topic) -> None:
     """Against playing on: from every place a conversation comes to, with every answer in turn."""

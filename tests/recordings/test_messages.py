@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from recordings.conversation import Conversation, TrialKey
 from recordings.messages import messages_line, read_messages, write_messages
@@ -36,7 +36,6 @@ def of(**metadata: object) -> str:
 
 
 @given(conversations())
-@settings(max_examples=80, deadline=None)
 def test_what_we_write_comes_back_exactly(given: Conversation) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "x.jsonl"

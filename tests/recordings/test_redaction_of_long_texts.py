@@ -28,7 +28,17 @@ def looks(text: str, monkeypatch: pytest.MonkeyPatch) -> int:
     return len(seen)
 
 
-@pytest.mark.parametrize("name", ["set-cookie", "PEM lines", "parameters", "long keys", "Markdown links", "words"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("set-cookie", marks=pytest.mark.soak),
+        "PEM lines",
+        "parameters",
+        "long keys",
+        "Markdown links",
+        "words",
+    ],
+)
 def test_what_a_reply_says_again_and_again_is_looked_at_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     few, many = (looks(filled(FILLERS[name], size), monkeypatch) for size in (4_000_000, 7_500_000))
     assert 0 < many == few
@@ -47,7 +57,7 @@ PIECES = (
 
 @given(st.lists(st.tuples(st.lists(st.sampled_from(PIECES), min_size=1, max_size=4), st.integers(1, 300)), max_size=5))
 @example([(["a "], 300), ([f"{TOLD} "], 300)])
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_stretches_find_what_one_look_finds(
     monkeypatch: pytest.MonkeyPatch, loops: list[tuple[list[str], int]]
 ) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from protocols.answer import Answer
@@ -351,7 +351,6 @@ PLAIN = Conversation(TrialKey("B", "M002", 1), "id", 1, (), Outcome("completed")
 )
 @example([replace(PLAIN, turns=(Turn(1, "ask", "\n\n", SystemTurn(Answer("\n"))),))])
 @example([replace(PLAIN, turns=(Turn(1, "ask", "\ud83d", SystemTurn(Answer("a\0b\u2028c\x85d"))),))])
-@settings(max_examples=80, deadline=None)
 def test_what_we_write_comes_back_exactly(given: list[Conversation]) -> None:
     text = transcript_text(given)
     text.encode()

@@ -8,7 +8,6 @@ from typing import Any, get_args
 
 import numpy as np
 from hypothesis import given
-from hypothesis import settings as told
 from hypothesis import strategies as st
 
 from recordings.conversation import Conversation
@@ -93,7 +92,6 @@ def bits(figure: Figure) -> tuple[object, ...]:
     return figure.measure, floats, figure.unjudged, figure.unknown
 
 
-@told(max_examples=60)
 @given(golds(), talks(), chosen)
 def test_columns_are_the_figures_of_each_conversation_to_the_last_bit(
     gold: GoldTable, spoken: Sequence[Conversation], settings: Settings

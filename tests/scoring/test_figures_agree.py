@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest.cli.main import main
@@ -171,7 +171,6 @@ def averages(conversations: Sequence[Conversation], topics: int) -> dict[tuple[s
     return {(row.topic, row.trial): row.value for row in table.select(measure="ave%useful")}
 
 
-@settings(max_examples=25)
 @given(st.lists(st.lists(ENDED, min_size=3, max_size=3), min_size=1, max_size=5))
 def test_ave_useful_is_the_mean_over_conversations_at_every_level(trials: list[list[str]]) -> None:
     found = averages(of_trials(trials), 3)
@@ -183,7 +182,6 @@ def test_ave_useful_is_the_mean_over_conversations_at_every_level(trials: list[l
     assert found[None, None] == pytest.approx(shares.mean())
 
 
-@settings(max_examples=30)
 @given(ENDED, ROWS)
 def test_what_a_breakdown_is_charged_does_not_depend_on_conversations_elsewhere(row: str, elsewhere: str) -> None:
     alone, beside = averages(grid([row]), 1), averages(grid([row, elsewhere]), 2)

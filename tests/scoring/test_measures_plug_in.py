@@ -151,9 +151,11 @@ BROKEN = {
         "cannot be loaded: ModuleNotFoundError",
     ),
 }
+EACH_TIME = ("a value beyond its range", "it is none")
+REST = [how for how in BROKEN if how not in EACH_TIME]
 
 
-@pytest.mark.parametrize("how", BROKEN)
+@pytest.mark.parametrize("how", [*EACH_TIME, *(pytest.param(how, marks=pytest.mark.soak) for how in REST)])
 def test_a_broken_one_is_refused_in_one_message_and_no_traceback(how: str, installed: Path, tmp_path: Path) -> None:
     whole, broken, told = BROKEN[how]
     assert whole in BREVITY

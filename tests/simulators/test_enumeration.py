@@ -117,7 +117,7 @@ def agrees(values: Sequence[float], exact: float) -> None:
 
 @pytest.mark.parametrize("trials_played", [300, pytest.param(1500, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("visitor", VISITORS)
-@pytest.mark.parametrize("profile", ["erratic", "format-breaking"])
+@pytest.mark.parametrize("profile", ["erratic", pytest.param("format-breaking", marks=pytest.mark.soak)])
 def test_exact_expected_scores_on_a_parrot_equal_those_of_many_trials(
     visitor: str, profile: str, trials_played: int, tmp_path: Path
 ) -> None:

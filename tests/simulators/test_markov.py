@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from protocols.answer import Answer
@@ -51,7 +51,6 @@ def test_it_keeps_what_the_seam_promises() -> None:
 
 
 @given(data=sequences, order=st.sampled_from([1, 2]), weight=st.floats(0, 3), least=st.integers(1, 4))
-@settings(max_examples=100, deadline=None)
 def test_every_row_of_every_fit_is_a_distribution(
     data: list[ActSequence], order: int, weight: float, least: int
 ) -> None:

@@ -116,7 +116,6 @@ def test_every_memory_reads_back_as_it_was_written(memory: State) -> None:
 
 
 @given(memory=plain)
-@settings(max_examples=100, deadline=None)
 def test_a_mapping_is_kept_as_the_json_it_is(memory: dict[str, object]) -> None:
     assert encode_memory(memory) == memory
     assert decode_memory(memory) == memory

@@ -27,6 +27,10 @@ WRAPPERS: dict[str, dict[str, Any]] = {
     "persona": {"simulator": "persona", "groups": {"a": {"cue": "I am a teacher."}}, "group": "a"},
 }
 PAIRS = list(product(WRAPPERS, WRAPPERS))
+KINDS = list(WRAPPERS)
+AROUND = list(zip(KINDS, [*KINDS[1:], KINDS[0]], strict=True))
+"""Pairs in which each is once within and once around another."""
+REST = [pair for pair in PAIRS if pair not in AROUND]
 AGENDA = {"simulator": "agenda", "patience": 3}
 
 
@@ -54,7 +58,7 @@ def opened(user: EnumerableUser, trial: int) -> tuple[str, State]:
     return getattr(action, "text", ""), state
 
 
-@pytest.mark.parametrize(("outer", "inner"), PAIRS)
+@pytest.mark.parametrize(("outer", "inner"), [*AROUND, *(pytest.param(*pair, marks=pytest.mark.soak) for pair in REST)])
 def test_what_wrappers_over_wrappers_do_is_a_draw_of_what_they_promise(outer: str, inner: str) -> None:
     user = nested(outer, inner)
     _, state = opened(user, 0)

@@ -85,8 +85,8 @@ def test_an_output_on_a_full_disk_is_one_message_and_exits_with_2(command: str) 
     ("command", "code", "closed"),
     [
         ("score none", 2, "2>&-"),
-        ("check demo", 0, ">&-"),
         ("run demo --topics M002 --trials 1 --out run", 0, ">&- 2>&-"),
+        pytest.param("check demo", 0, ">&-", marks=pytest.mark.soak),
         pytest.param("check demo", 0, ">&- 2>&-", marks=pytest.mark.soak),
         pytest.param("score none", 2, ">&-", marks=pytest.mark.soak),
         pytest.param("score none", 2, ">&- 2>&-", marks=pytest.mark.soak),
@@ -100,7 +100,7 @@ def test_an_output_that_was_closed_from_the_start_changes_no_exit_code(
     assert done.returncode == code
 
 
-@pytest.mark.parametrize("command", ["run audit.yaml --out run", "score --help"])
+@pytest.mark.parametrize("command", ["run audit.yaml --out run", pytest.param("score --help", marks=pytest.mark.soak)])
 def test_a_reader_that_goes_away_is_no_fault(tmp_path: Path, command: str) -> None:
     (tmp_path / "audit.yaml").write_text(audit("  - {name: A, driver: parrot}\n", 1))
     with subprocess.Popen(

@@ -92,7 +92,7 @@ def test_about_half_of_the_topics_are_for_testing() -> None:
     assert set(splits) == {"dev", "test"}
 
 
-@pytest.mark.parametrize("name", ["tktk", "yi"])
+@pytest.mark.parametrize("name", ["tktk", pytest.param("yi", marks=pytest.mark.soak)])
 def test_dialogues_of_dbdc_come_back_with_their_annotations(name: str, tmp_path: Path) -> None:
     (file,) = [one for one in (DATA / "dbdc3_en").glob("*.json") if name in one.stem.lower()]
     assert harvest("import", file, "--format", "dbdc", "--out", tmp_path / "one").returncode == 0

@@ -35,7 +35,7 @@ from tests.support.fillers import FILLERS, filled
 from topics.links import MOST_LINKS, Link, find_links, find_urls
 
 SECRET = "Kanarie-41!geel/vogel+zang="
-SIZE = 60_000
+SIZE = 30_000
 
 
 def seconds(work: Callable[[], object]) -> float:

@@ -42,13 +42,10 @@ def test_shares_add_up_to_the_difference_or_there_are_none(before: object, after
 
 @pytest.mark.parametrize("changed", CHANGES)
 def test_what_was_changed_has_the_largest_share(changed: str, tmp_path: Path) -> None:
-    found = [
-        study_attribution(*two_audits(tmp_path / str(seed), CHANGES[changed], seed)).systems[0].each[KEY]
-        for seed in range(2)
-    ]
-    assert [one.largest for one in found] == [changed] * 2
+    found = study_attribution(*two_audits(tmp_path, CHANGES[changed], 0)).systems[0].each[KEY]
+    assert found.largest == changed
     if changed == "reading":
-        assert all(abs(one.shares["system"]) < abs(one.shares["reading"]) / 2 for one in found)
+        assert abs(found.shares["system"]) < abs(found.shares["reading"]) / 2
 
 
 @pytest.mark.soak

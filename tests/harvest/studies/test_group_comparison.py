@@ -315,7 +315,7 @@ def _audits(folder: Path, profile: Profile, audits: int) -> list[tuple[Differenc
     return found
 
 
-@pytest.mark.parametrize("audits", [50, pytest.param(100, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("audits", [30, pytest.param(100, marks=pytest.mark.soak)])
 def test_an_even_handed_parrot_is_found_unfair_no_more_often_than_the_level_says(tmp_path: Path, audits: int) -> None:
     found = _audits(tmp_path, _profile(0.6, None), audits)
     bound = 0.05 + 3 * math.sqrt(0.05 * 0.95 / len(found))
@@ -329,7 +329,7 @@ def test_an_even_handed_parrot_is_found_unfair_no_more_often_than_the_level_says
 
 
 def test_an_unfair_parrot_is_found_and_by_how_much_is_what_is_true(tmp_path: Path) -> None:
-    found = _audits(tmp_path, _profile(0.9, 0.3), 40)
+    found = _audits(tmp_path, _profile(0.9, 0.3), 30)
     values = [one.value for _, one in found]
     assert abs(np.mean(values) - (0.3 - 0.9)) <= 3 * np.std(values) / math.sqrt(len(found))
     assert np.mean([bool(one.beyond) for _, one in found]) > 0.85

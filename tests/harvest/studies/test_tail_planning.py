@@ -77,4 +77,4 @@ def test_the_command_prints_the_plan_in_every_form(pilot: Path, capsys: pytest.C
     rows = list(csv.DictReader(io.StringIO(said("--csv"))))
     assert {row["figure"] for row in rows} >= {"bound above shown missed", "bound below shown kept", "user turns"}
     assert {row["estimand"] for row in rows if row["system"]} == {"like-these"}
-    assert "\\begin{tabular}" in said("--latex")
+    assert "\\begin{tabular}" in said("--latex", "--topics", "7")

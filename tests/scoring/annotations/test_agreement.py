@@ -81,7 +81,10 @@ def test_it_equals_the_definition_over_ordered_pairs_and_who_said_what_does_not_
 
 
 @pytest.mark.parametrize("times", [150, pytest.param(3000, marks=pytest.mark.soak)])
-@pytest.mark.parametrize(("units", "share", "error"), [(20, 0.5, 0.15), (20, 0.8, 0.1), (50, 0.5, 0.15)])
+@pytest.mark.parametrize(
+    ("units", "share", "error"),
+    [(20, 0.8, 0.1), *(pytest.param(n, 0.5, 0.15, marks=pytest.mark.soak) for n in (20, 50))],
+)
 def test_the_interval_of_alpha_covers_what_many_things_would_show(
     units: int, share: float, error: float, times: int
 ) -> None:

@@ -96,7 +96,9 @@ def test_counts_that_do_not_fit_are_refused() -> None:
 
 
 @pytest.mark.parametrize(("lean", "sense"), [(0.0, 0.0), (0.7, 0.0), (0.0, 0.7)])
-@pytest.mark.parametrize(("topics", "trials"), [(FEWEST, 20), (10, 4), (20, 10)])
+@pytest.mark.parametrize(
+    ("topics", "trials"), [(FEWEST, 20), *(pytest.param(*size, marks=pytest.mark.soak) for size in ((10, 4), (20, 10)))]
+)
 def test_intervals_hold_the_truth_about_95_times_in_100_where_topics_differ(
     topics: int, trials: int, lean: float, sense: float
 ) -> None:

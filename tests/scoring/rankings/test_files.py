@@ -232,11 +232,12 @@ def test_settings_out_of_range_are_refused(settings: dict[str, object]) -> None:
         ListSettings(**settings)  # type: ignore[arg-type]
 
 
-def test_a_run_of_a_million_lines_is_read_in_seconds(tmp_path: Path) -> None:
+@pytest.mark.parametrize("topics", [100, pytest.param(1000, marks=pytest.mark.soak)])
+def test_a_run_of_a_million_lines_is_read_in_seconds(tmp_path: Path, topics: int) -> None:
     path = tmp_path / "large"
     ranked = "".join(f"@ Q0 en0000-{rank:05} {rank} {2000 - rank} large\n" for rank in range(1, 1001))
-    path.write_text("".join(ranked.replace("@", f"T{topic}") for topic in range(1000)))
+    path.write_text("".join(ranked.replace("@", f"T{topic}") for topic in range(topics)))
     before = time.process_time()
     run = read_run(path)
-    assert time.process_time() - before < 20  # 1.6 s on a quiet machine
-    assert sum(map(len, run.rankings.values())) == 1_000_000
+    assert time.process_time() - before < topics / 50  # of a million, 1.6 s on a quiet machine
+    assert sum(map(len, run.rankings.values())) == 1000 * topics

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scoring.measures.usefulness import share
@@ -39,7 +39,6 @@ def test_wilson_holds_the_rates_a_score_test_keeps(case: tuple[int, int], level:
     assert (float(low), float(high)) == pytest.approx(ref.wilson(*case, level), abs=1e-9)
 
 
-@settings(max_examples=25, deadline=None)
 @given(counts(most=30), LEVELS)
 def test_jeffreys_is_the_middle_of_its_beta_distribution(case: tuple[int, int], level: float) -> None:
     low, high = jeffreys(*case, level)

@@ -90,13 +90,13 @@ def people_of_one_population(rng: np.random.Generator, persons: int, dialogues: 
 def test_a_few_persons_with_many_dialogues_get_no_verdict_since_others_like_them_lie_beyond_too_often() -> None:
     rng = np.random.default_rng(11)
     told = []
-    for _ in range(20):
+    for _ in range(10):
         real, simulated = (people_of_one_population(rng, 4, 10) for _ in range(2))
         found = noise_floor(real, simulated, distances(), rng, splits=20)
         assert {floor.verdict for floor in found.values()} == {"undecided"}
         assert {floor.users for floor in found.values()} <= {1, 2}
         told.append(any(floor.matched.median > floor.floor.high for floor in found.values()))
-    assert sum(told) >= 4  # what would have been said to be beyond, of 20: nominal is none
+    assert sum(told) >= 2  # what would have been said to be beyond, of 10: nominal is none
 
 
 def test_a_few_simulated_persons_get_no_verdict_either() -> None:

@@ -51,7 +51,7 @@ def test_what_turned_round_does_not_depend_on_which_side_is_first(
 
 
 @pytest.mark.parametrize(("a", "b"), [(1, 1), (0.3, 0.3), (5, 5), (4, 1)])
-@pytest.mark.parametrize("trials", [3, 5, 10])
+@pytest.mark.parametrize("trials", [3, *(pytest.param(n, marks=pytest.mark.soak) for n in (5, 10))])
 def test_as_many_are_expected_as_turn_round(a: float, b: float, trials: int) -> None:
     rng, seen, told, topics, worlds = generator(1, "flips"), [], [], 20, 150
     for _ in range(worlds):

@@ -85,7 +85,7 @@ def errors(replications: int, topics: int, icc: float, far: float, trials: tuple
     return wrong
 
 
-@pytest.mark.parametrize("icc", [0.0, 0.45, 0.8])
+@pytest.mark.parametrize("icc", [0.45, *(pytest.param(icc, marks=pytest.mark.soak) for icc in (0.0, 0.8))])
 @pytest.mark.parametrize("far", [0.0, 0.4])
 def test_systems_that_are_alike_are_seldom_told_apart(icc: float, far: float) -> None:
     assert errors(60, 15, icc, far, (5, 5, 5, 5), draws=199) <= allowed_errors(60, 0.05)

@@ -105,7 +105,7 @@ def test_the_probabilities_of_the_label_tree_are_those_of_the_profile() -> None:
 
 
 @pytest.mark.parametrize(("seeds", "region"), [(40, (32, 40)), pytest.param(200, (179, 198), marks=pytest.mark.soak)])
-@pytest.mark.parametrize("profile", ["format-breaking", "erratic"])
+@pytest.mark.parametrize("profile", ["erratic", pytest.param("format-breaking", marks=pytest.mark.soak)])
 def test_edge_probabilities_lie_in_their_intervals_95_times_in_100(
     profile: str, seeds: int, region: tuple[int, int]
 ) -> None:
@@ -133,7 +133,9 @@ def test_edge_probabilities_lie_in_their_intervals_95_times_in_100(
         assert low <= sum(each) <= high, (name, sum(each), len(each))
 
 
-@pytest.mark.parametrize("profile", ["erratic", "refusing", "format-breaking"])
+@pytest.mark.parametrize(
+    "profile", ["erratic", *(pytest.param(one, marks=pytest.mark.soak) for one in ("refusing", "format-breaking"))]
+)
 def test_monte_carlo_scores_agree_with_exact_enumeration(profile: str) -> None:
     every = ways(profile)
     weights = [way.probability for way in every]

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from recordings.conversation import Turn
@@ -124,7 +124,6 @@ _SAID = st.text(max_size=80) | st.lists(
 ).map(" ".join)
 
 
-@settings(max_examples=60)
 @given(st.lists(st.tuples(_SAID, _SAID), min_size=1, max_size=3))
 def test_no_text_breaks_a_rule_and_every_score_is_from_0_to_1_with_its_words_in_the_text(
     turns: list[tuple[str, str]],

@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from protocols.breakdown.detector import load_detector
@@ -160,7 +160,6 @@ _REPLY = st.lists(
 ).map(" ".join)
 
 
-@settings(max_examples=50)
 @given(st.lists(st.tuples(_REPLY, _REPLY), min_size=1, max_size=4), st.text("ox?", min_size=4, max_size=4))
 def test_every_rule_gives_scores_in_0_to_1_to_items_of_its_criterion_once(
     turns: list[tuple[str, str]], labels: str

@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from protocols.answer import Answer
@@ -239,7 +239,6 @@ REPLIES = st.lists(st.sampled_from(["Kyoto", "Osaka", "Kyoto or Osaka", "No idea
 
 
 @given(REPLIES, st.integers(0, 2**32))
-@settings(max_examples=40)
 def test_chances_sum_to_1_whatever_is_answered_memories_survive_json_and_findings_fit(
     replies: list[str], seed: int
 ) -> None:

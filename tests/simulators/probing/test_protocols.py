@@ -77,11 +77,12 @@ def test_a_shipped_protocol_fits_every_shipped_topic(name: str) -> None:
     check_users(build_users(protocol), TOPICS.topics, TRAITS.get(name, {}))
 
 
+@pytest.mark.parametrize("trials", [2, pytest.param(5, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("system", SYSTEMS)
 @pytest.mark.parametrize("name", NAMES)
-def test_it_is_played_to_an_end_whatever_is_answered(name: str, system: str) -> None:
+def test_it_is_played_to_an_end_whatever_is_answered(name: str, system: str, trials: int) -> None:
     protocol = load_protocol(name)
-    for trial in range(5):
+    for trial in range(trials):
         actions = list(_played(name, SYSTEMS[system], trial))
         assert isinstance(actions[-1], Stop)
         assert len(actions) - 1 <= (protocol.turn_limit or 0)
@@ -103,7 +104,8 @@ def test_robustness_varies_the_words_and_keeps_the_format() -> None:
     assert all("IMDb" in text for text in openings), TOPICS["M002"].request
 
 
+@pytest.mark.parametrize("seeds", [1, pytest.param(3, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("name", NAMES)
-def test_its_users_keep_what_the_seam_promises(name: str) -> None:
+def test_its_users_keep_what_the_seam_promises(name: str, seeds: int) -> None:
     for user in build_users(load_protocol(name)).values():
-        assert_conforms(user, [Scenario(TOPICS["M002"], TRAITS.get(name, {}))], seeds=3)
+        assert_conforms(user, [Scenario(TOPICS["M002"], TRAITS.get(name, {}))], seeds=seeds)

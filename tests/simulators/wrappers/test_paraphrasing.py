@@ -76,7 +76,7 @@ def test_a_user_at_rate_0_is_the_user_within_draw_for_draw() -> None:
 
 
 @pytest.mark.parametrize("kind", list(CHANGES))
-@pytest.mark.parametrize("rate", [0.1, 0.5])
+@pytest.mark.parametrize("rate", [0.5, pytest.param(0.1, marks=pytest.mark.soak)])
 def test_over_many_turns_the_realised_rate_is_near_the_asked_one(kind: str, rate: float) -> None:
     text = "I want good films about robots. Find the best ones and list some recent movies. Show them with details."
     could = did = 0

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from protocols.route import Say
@@ -43,7 +43,6 @@ def _labels(seed: int) -> list[Observation]:
 
 
 @given(st.integers(0, 2**32), st.integers(0, 2**30), st.sampled_from(["first", "every"]))
-@settings(max_examples=40)
 def test_matched_users_differ_in_the_cue_alone_draw_for_draw(seed: int, answers: int, where: str) -> None:
     user, seen = _user(f"where: {where}"), _labels(answers)
     told: dict[str, list[str]] = {}
