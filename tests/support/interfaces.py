@@ -28,8 +28,8 @@ from tests.servers.page_replies import PAGES
 from tests.support.checkout import ROOT, TESTS
 
 NAMES = ("deep-chat", "gradio", "chainlit")
-EACH_TIME = NAMES[:2]
-"""Those of every run of the tests: to install and start the third takes a tenth of all the time there is."""
+QUICK = NAMES[:2]
+"""Those that are soon there; the third takes long to install and to start. Every run of the tests plays the first."""
 FURTHER = ("n8n-chat", "streamlit")
 """Played where a turn must go once and with every short answer, and not held to every kind of reply."""
 BACK_ENDS = ("scenario", "alice")

@@ -19,7 +19,7 @@ from tests.support.command_line import harvest
 from tests.support.interfaces import Interface
 from tests.support.processes import below, browsers_of, gone
 
-TOPICS = ("M001", "M002", "M006", "R010")
+TOPICS = ("M001", "M002")
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from recordings.conversation import Conversation
 from recordings.run_folder import Run, read
 from tests.harvest.pages.conftest import SharedInterface
 from tests.support.command_line import harvest
-from tests.support.interfaces import EACH_TIME, NAMES, BackEnd, Interface, back_end_server, interface_to
+from tests.support.interfaces import NAMES, QUICK, BackEnd, Interface, back_end_server, interface_to
 from tests.support.same_words import allowed_between, uncut
 
 DIRECT = "direct"
@@ -29,7 +29,7 @@ TOPICS = ("M001", "M002", "M006", "M012", "R015")
 """Chosen so that every format of the back end's listings occurs, a refusal, talk, both labels and all states."""
 FEW_TOPICS = ("M002", "M006")
 """Played on the second interface under the marker `soak`, where all topics are played on all."""
-PLAYED = [EACH_TIME[0], *(pytest.param(name, marks=pytest.mark.soak) for name in EACH_TIME[1:])]
+PLAYED = [QUICK[0], *(pytest.param(name, marks=pytest.mark.soak) for name in QUICK[1:])]
 
 FORMATS = {
     "numbered, with dashes": r"^1\. [^\[\]]+ - https://",
@@ -121,7 +121,7 @@ def short(
 
     @cache
     def played(first: bool) -> Run:
-        names, topics = (EACH_TIME[:1], TOPICS) if first else (EACH_TIME[1:], FEW_TOPICS)
+        names, topics = (QUICK[:1], TOPICS) if first else (QUICK[1:], FEW_TOPICS)
         folder, pages = tmp_path_factory.mktemp("fairweb"), [shared_interface(name) for name in names]
         return _play(folder, shared_back_end, pages, only=list(topics), protocol="fairweb-two-round", trials=1)
 
@@ -155,7 +155,7 @@ def has_its_evidence(run: Run, name: str) -> None:
             assert turn.reply.finish == "signs", "without a sign of its own each turn waits 4 s"
 
 
-@pytest.mark.parametrize("names", [EACH_TIME[:1], pytest.param(EACH_TIME[1:], marks=pytest.mark.soak)])
+@pytest.mark.parametrize("names", [QUICK[:1], pytest.param(QUICK[1:], marks=pytest.mark.soak)])
 def test_every_answer_is_read_the_same_from_what_was_kept(short: Plays, names: Sequence[str]) -> None:
     is_read_the_same(short(names[0]), names)
 

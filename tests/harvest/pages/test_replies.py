@@ -1,17 +1,16 @@
-"""Replies of every kind on real interfaces: deep-chat each time with all of them, gradio with a few of each kind, and
-three with all under the marker `soak`. None is cut, nothing is added, and errors are never answers."""
+"""Replies of every kind on real interfaces: deep-chat each time with most of them, and three with all under the marker
+`soak`. None is cut, nothing is added, and errors are never answers."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from collections.abc import Iterable, Mapping
 
 import pytest
 
 from tests.harvest.pages.conftest import SharedInterface
-from tests.support.interfaces import EACH_TIME, FURTHER, NAMES, Interface, interface
+from tests.support.interfaces import FURTHER, NAMES, Interface, interface
 from tests.support.wishing import ANSWERS, FAULTS, SHORT_ANSWERS, Came, play
 
 TOLD_LIMIT = ("deep-chat",)
@@ -22,34 +21,32 @@ UNSHOWN = {"chainlit": {"llama3:latest": "llama3"}}
 """What an interface itself shows of an answer: Chainlit takes `:latest` for a directive, which is an empty element."""
 
 
-FEW_ANSWERS = {
-    "deep-chat": tuple(ANSWERS),
-    "gradio": ("bubbles count=2 pause=2", "lists", "anchors pause=1"),
-}
-FEW_SHORT = {"deep-chat": SHORT_ANSWERS[::11], "gradio": SHORT_ANSWERS[11:12]}
-"""What each interface answers with. A turn of gradio costs ten times one of deep-chat, most of it in its own server;
-under the marker `soak` every interface has all."""
-WISHES = [(name, wish) for name in EACH_TIME for wish in FEW_ANSWERS[name]]
-SHORT = [(name, wish) for name in EACH_TIME for wish in FEW_SHORT[name]]
-FEW_FAULTS = {
-    "deep-chat": tuple(FAULTS),
-    "gradio": ("error status=429", "prose broken=1"),
-}
-"""Those of each interface, whose page is opened anew after each; under the marker `soak` all have all."""
+FEW_ANSWERS = (
+    "stream pause=0.2 pauses=5",
+    "table count=12",
+    "bubbles count=3 pause=0.5",
+    "code",
+    "stream pause=3",
+    "lists",
+    "long chars=20000",
+    "cjk",
+    "mixed pause=0.2",
+    "burst chars=20000",
+    "slow",
+    "quoting",
+    "anchors pause=1",
+)
+FEW_SHORT = SHORT_ANSWERS[::11]
+"""What the first interface answers with; under the marker `soak` every interface has all."""
 NUMBERS = itertools.count()
 """No two turns that a back end hears are the same."""
-CameOn = Callable[[str], Mapping[str, Came]]
 
 
 @pytest.fixture(scope="module")
-def came_on(shared_interface: SharedInterface) -> CameOn:
-    """What came of each wish, by the name of an interface."""
-
-    def played(name: str) -> dict[str, Came]:
-        # Faults first: what never ends is then waited for while the others go on.
-        return _all(shared_interface(name), (*FEW_FAULTS[name], *FEW_ANSWERS[name], *FEW_SHORT[name]))
-
-    return cache(played)
+def came(shared_interface: SharedInterface) -> Mapping[str, Came]:
+    """What came of each wish."""
+    # Faults first: what never ends is then waited for while the others go on.
+    return _all(shared_interface(NAMES[0]), (*FAULTS, *FEW_ANSWERS, *FEW_SHORT))
 
 
 def _all(page: Interface, wishes: Iterable[str]) -> dict[str, Came]:
@@ -57,9 +54,9 @@ def _all(page: Interface, wishes: Iterable[str]) -> dict[str, Came]:
     return {one.wish: one for one in asyncio.run(play(page, turns, contexts=2, together=8))}
 
 
-@pytest.mark.parametrize(("name", "wish"), WISHES)
-def test_what_is_answered_is_read_whole_and_nothing_else(came_on: CameOn, name: str, wish: str) -> None:
-    read_whole(came_on(name)[wish])
+@pytest.mark.parametrize("wish", FEW_ANSWERS)
+def test_what_is_answered_is_read_whole_and_nothing_else(came: Mapping[str, Came], wish: str) -> None:
+    read_whole(came[wish])
 
 
 @pytest.mark.soak
@@ -77,10 +74,9 @@ def read_whole(one: Came) -> None:
     assert one.reply.turn.finish == "signs", "where no sign tells the end, each answer costs 4 s more"
 
 
-@pytest.mark.parametrize(("name", "wish"), SHORT)
-def test_a_short_answer_is_read(came_on: CameOn, name: str, wish: str) -> None:
-    came = came_on(name)[wish]
-    assert came.text == UNSHOWN.get(name, {}).get(came.truth.answer, came.truth.answer), came.fault
+@pytest.mark.parametrize("wish", FEW_SHORT)
+def test_a_short_answer_is_read(came: Mapping[str, Came], wish: str) -> None:
+    assert came[wish].text == came[wish].truth.answer, came[wish].fault
 
 
 @pytest.mark.soak
@@ -93,9 +89,9 @@ def test_every_short_answer_is_read(any_name: str) -> None:
     assert (len(came), wrong) == (len(SHORT_ANSWERS), UNSHOWN.get(any_name, {}))
 
 
-@pytest.mark.parametrize(("name", "wish"), [(name, wish) for name in EACH_TIME for wish in FEW_FAULTS[name]])
-def test_what_comes_to_nothing_is_a_named_fault_and_never_an_answer(came_on: CameOn, name: str, wish: str) -> None:
-    named_fault(came_on(name)[wish])
+@pytest.mark.parametrize("wish", FAULTS)
+def test_what_comes_to_nothing_is_a_named_fault_and_never_an_answer(came: Mapping[str, Came], wish: str) -> None:
+    named_fault(came[wish])
 
 
 @pytest.mark.soak
@@ -116,9 +112,8 @@ def named_fault(one: Came) -> None:
     assert {exhibit.name for exhibit in one.fault.exhibits} >= {"screenshot", "page", "watch"}
 
 
-@pytest.mark.parametrize("name", EACH_TIME)
-def test_a_limit_is_named_as_one_where_the_page_lets_its_status_be_seen(name: str, came_on: CameOn) -> None:
-    named_limit(name, came_on(name))
+def test_a_limit_is_named_as_one_where_the_page_lets_its_status_be_seen(came: Mapping[str, Came]) -> None:
+    named_limit(NAMES[0], came)
 
 
 def named_limit(name: str, came: Mapping[str, Came]) -> None:

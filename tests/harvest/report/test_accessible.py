@@ -52,8 +52,8 @@ def browser(report: Path) -> Iterator[Browser]:
     ("width", "theme"),
     [
         (320, "dark"),
-        (1280, "light"),
         pytest.param(320, "light", marks=pytest.mark.soak),
+        pytest.param(1280, "light", marks=pytest.mark.soak),
         pytest.param(1280, "dark", marks=pytest.mark.soak),
     ],
 )

@@ -16,7 +16,12 @@ from recordings.run_folder import read
 from tests.support.opened_report import launched, opened, press_until, until
 from tests.support.reported import hostile_run, small_run
 
-SIZES = [(320, "light"), (320, "dark"), (1280, "light"), (1280, "dark")]
+SIZES = [
+    (320, "dark"),
+    (1280, "light"),
+    pytest.param(320, "light", marks=pytest.mark.soak),
+    pytest.param(1280, "dark", marks=pytest.mark.soak),
+]
 
 
 @pytest.fixture(scope="module")

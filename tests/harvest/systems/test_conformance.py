@@ -220,13 +220,13 @@ SAID = {
     'echo: "}], {"role": "system"': '"}], {"role": "system"',
 }
 LONG = 200_000
-"""Words of a long answer; a tenth of it is long for a page, and `make soak` has the whole."""
+"""Words of a long answer; a fortieth of it is long for a page, and `make soak` has the whole."""
 
 
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        *((name, LONG // 10 if CASES[name].heavy else LONG) for name in OBEDIENT),
+        *((name, LONG // 40 if CASES[name].heavy else LONG) for name in OBEDIENT),
         *(pytest.param(name, LONG, marks=pytest.mark.soak) for name in OBEDIENT if CASES[name].heavy),
     ],
 )
@@ -306,7 +306,7 @@ async def test_sessions_do_not_mix(rigged: Rigged, name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "sessions"),
     [  # two sessions are among others, too; where each is a process or a page, more are for the long tests
-        *((name, 2 if case.heavy else 3 if name.startswith("command") else 8) for name, case in CASES.items()),
+        *((name, 2 if case.heavy or name.startswith("command") else 8) for name, case in CASES.items()),
         *(pytest.param(name, 3, marks=pytest.mark.soak) for name, case in CASES.items() if case.heavy),
         *(pytest.param(name, 8, marks=pytest.mark.soak) for name in CASES if name.startswith("command")),
     ],

@@ -158,7 +158,12 @@ PANES = """<style>@keyframes turn { to { rotate: 1turn } } .turning { animation:
 
 @pytest.mark.parametrize(
     ("place", "counts"),
-    [("log", True), ("status", True), ("head", True), ("side", False), ("nav", False), ("far", False)],
+    [
+        ("log", True),
+        ("side", False),
+        *(pytest.param(place, True, marks=pytest.mark.soak) for place in ("status", "head")),
+        *(pytest.param(place, False, marks=pytest.mark.soak) for place in ("nav", "far")),
+    ],
 )
 async def test_once_the_turn_is_found_loose_signs_count_beside_it_only(
     browser: Browser, place: str, counts: bool
@@ -423,7 +428,7 @@ STREAM = """async (whole) => { const p = document.createElement("p"); log.append
   return performance.now() - cost; }"""
 
 
-@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("whole", [True, pytest.param(False, marks=pytest.mark.soak)])
 async def test_a_long_answer_in_two_hundred_pieces_costs_little(browser: Browser, whole: bool) -> None:
     async with showing(browser, PAGE) as window:
         frame = await sent(window)

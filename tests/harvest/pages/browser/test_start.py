@@ -19,7 +19,7 @@ from harvest.pages.browser.window import Browser
 from harvest.systems.driver import Denied, Opening, Surroundings, Unanswered
 from tests.support.processes import below, browsers_of, gone
 
-MOMENTS = (0.0, 0.002, 0.01, 0.03, 0.1, 0.3, 0.6)
+MOMENTS = (0.0, 0.01, 0.1, 0.3, *(pytest.param(one, marks=pytest.mark.soak) for one in (0.002, 0.03, 0.6)))
 
 
 def _settings() -> BrowserSettings:

@@ -334,9 +334,9 @@ async def test_parts_that_are_off_hidden_or_gone_are_not_used(
 async def test_a_page_too_busy_for_a_click_or_for_text_is_asked_again_and_does_it_once(
     browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(part_module, "_ACT", 2.0)
+    monkeypatch.setattr(part_module, "_ACT", 1.0)
     html = """<button id=b onclick="document.title += 'pressed '">b</button><textarea id=t></textarea>"""
-    block = "() => setTimeout(() => { const until = Date.now() + 3000; while (Date.now() < until); }, 0)"
+    block = "() => setTimeout(() => { const until = Date.now() + 1500; while (Date.now() < until); }, 0)"
     async with showing(browser, html) as window:
         for name in ("b", "t"):
             found = await part(window, name)

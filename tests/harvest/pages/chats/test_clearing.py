@@ -90,7 +90,7 @@ async def test_a_window_that_comes_back_after_each_answer_is_closed_each_time(br
         assert chat.opening.did == ["modal: pressed 'Close'"] * 2
 
 
-@pytest.mark.parametrize("when", ["show();", "answered = show;"])
+@pytest.mark.parametrize("when", ["answered = show;", pytest.param("show();", marks=pytest.mark.soak)])
 async def test_a_banner_that_stays_is_answered_by_the_next_stronger_button(browser: Browser, when: str) -> None:
     html = CHAT + COOKIES.replace("BUTTONS", REJECT_OR_ACCEPT) + f"<script>{when}</script>"
     async with pages({"/": html}) as server, chatting(browser, server.url) as chat:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -71,31 +72,43 @@ def test_a_page_that_was_loaded_anew_is_not_held_to_what_is_new_on_it() -> None:
     assert mismatch(f"<main>{OLD}{turn}</main>", asked="") == ""
 
 
-@pytest.mark.parametrize("site", [{"reply": ".bot"}, {"user": ".user"}, {"user": ".user", "reply": ".bot, .theirs"}])
-async def test_a_page_whose_bubbles_are_renamed_on_the_way_is_refused_at_that_turn(site: dict[str, str]) -> None:
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with awkward_pages() as pages:
+        yield pages.url("renamed")
+
+
+@pytest.mark.parametrize(
+    "site",
+    [
+        {"reply": ".bot"},
+        {"user": ".user", "reply": ".bot, .theirs"},
+        pytest.param({"user": ".user"}, marks=pytest.mark.soak),
+    ],
+)
+async def test_a_page_whose_bubbles_are_renamed_on_the_way_is_refused_at_that_turn(
+    url: str, site: dict[str, str]
+) -> None:
     said = ("Question one about the page?", "Question two about the page?")
-    with awkward_pages() as pages:
-        options = {"url": pages.url("renamed"), "site": site}
-        driver = build_driver("browser", options, Surroundings("page", Path()))
-        session = await driver.open(Opening("page", "topic", 1, 1))
-        try:
-            first = await session.say(said[0])
-            assert first.turn.answer.text == reply_of("renamed", 1, said[0]).markdown
-            with pytest.raises(Unanswered, match=r"site-mismatch: the site's .* matches nothing of this turn"):
-                await session.say(said[1])
-        finally:
-            await session.close()
-            await driver.close()
+    driver = build_driver("browser", {"url": url, "site": site}, Surroundings("page", Path()))
+    session = await driver.open(Opening("page", "topic", 1, 1))
+    try:
+        first = await session.say(said[0])
+        assert first.turn.answer.text == reply_of("renamed", 1, said[0]).markdown
+        with pytest.raises(Unanswered, match=r"site-mismatch: the site's .* matches nothing of this turn"):
+            await session.say(said[1])
+    finally:
+        await session.close()
+        await driver.close()
 
 
-async def test_a_page_whose_bubbles_are_all_named_is_read_to_the_end() -> None:
+async def test_a_page_whose_bubbles_are_all_named_is_read_to_the_end(url: str) -> None:
     site = {"user": ".user, .mine", "reply": ".bot, .theirs"}
-    with awkward_pages() as pages:
-        driver = build_driver("browser", {"url": pages.url("renamed"), "site": site}, Surroundings("page", Path()))
-        session = await driver.open(Opening("page", "topic", 1, 1))
-        try:
-            for turn, text in enumerate(("Question one, then?", "Question two, then?"), 1):
-                assert (await session.say(text)).turn.answer.text == reply_of("renamed", turn, text).markdown
-        finally:
-            await session.close()
-            await driver.close()
+    driver = build_driver("browser", {"url": url, "site": site}, Surroundings("page", Path()))
+    session = await driver.open(Opening("page", "topic", 1, 1))
+    try:
+        for turn, text in enumerate(("Question one, then?", "Question two, then?"), 1):
+            assert (await session.say(text)).turn.answer.text == reply_of("renamed", turn, text).markdown
+    finally:
+        await session.close()
+        await driver.close()

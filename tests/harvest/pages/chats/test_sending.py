@@ -105,13 +105,18 @@ async def test_a_page_that_takes_nothing_is_left_with_an_empty_box(browser: Brow
 @pytest.mark.parametrize(
     "leave",
     [
-        "fetch('/never', {method: 'POST', body: box.value}).catch(() => {});",
-        "new WebSocket(`ws://${location.host}/never`);",
-        "new Worker(URL.createObjectURL(new Blob([`fetch('${location.origin}/never', {method: 'POST'})`])));",
-        "button.disabled = true;",
-        "document.body.setAttribute('aria-busy', 'true');",
+        pytest.param("fetch('/never', {method: 'POST', body: box.value}).catch(() => {});", id="a request"),
+        pytest.param("button.disabled = true;", id="a button that goes off"),
+        pytest.param("new WebSocket(`ws://${location.host}/never`);", id="a new web socket", marks=pytest.mark.soak),
+        pytest.param(
+            "new Worker(URL.createObjectURL(new Blob([`fetch('${location.origin}/never', {method: 'POST'})`])));",
+            id="a request of a worker",
+            marks=pytest.mark.soak,
+        ),
+        pytest.param(
+            "document.body.setAttribute('aria-busy', 'true');", id="a page that is busy", marks=pytest.mark.soak
+        ),
     ],
-    ids=["a request", "a new web socket", "a request of a worker", "a button that goes off", "a page that is busy"],
 )
 async def test_what_stirred_is_never_sent_again_though_the_page_shows_nothing_of_it(
     browser: Browser, leave: str
@@ -175,7 +180,9 @@ RULED = """<script>box.addEventListener("input", (event) => {
 });</script>"""
 
 
-@pytest.mark.parametrize("said", ['Which films are called "Solaris"', "I wonder..."])
+@pytest.mark.parametrize(
+    "said", ['Which films are called "Solaris"', pytest.param("I wonder...", marks=pytest.mark.soak)]
+)
 async def test_a_rule_of_an_editor_for_what_a_line_ends_in_is_not_woken(browser: Browser, said: str) -> None:
     async with showing(browser, BARE.replace("READ", "box.innerText") + RULED) as window:
         await sent(window, said)

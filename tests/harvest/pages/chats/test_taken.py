@@ -57,7 +57,14 @@ async def chatting(browser: Browser, known: Experience, page: str = CHAT) -> Asy
             await window.close()
 
 
-@pytest.mark.parametrize("when", ["before the next turn", "while the next turn is answered", "before the page closes"])
+@pytest.mark.parametrize(
+    "when",
+    [
+        "while the next turn is answered",
+        "before the page closes",
+        pytest.param("before the next turn", marks=pytest.mark.soak),
+    ],
+)
 async def test_an_answer_that_goes_on_after_it_was_taken_for_whole_is_named_and_asks_for_more_quiet(
     browser: Browser, when: str
 ) -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from functools import cache
 from urllib.parse import urlsplit
 
@@ -208,6 +209,9 @@ def test_a_page_to_talk_on_needs_no_launcher(looks: dict[str, Page], name: str) 
     assert found is None or found.score < 0.9
 
 
+FEW_FONTS = FONTS[:2]
+
+
 @cache
 def looks_with(fonts: str) -> dict[str, Page]:
     """Every page on which one can talk, or nobody can, in a browser that has these fonts alone."""
@@ -215,7 +219,7 @@ def looks_with(fonts: str) -> dict[str, Page]:
         return asyncio.run(_looks({**TALKING, **SILENT}))
 
 
-@pytest.mark.parametrize("fonts", FONTS)
+@pytest.mark.parametrize("fonts", [*FEW_FONTS, pytest.param(FONTS[2], marks=pytest.mark.soak)])
 def test_the_way_is_found_whatever_fonts_there_are(fonts: str) -> None:
     others = looks_with(fonts)
     for name in TALKING:
@@ -230,9 +234,10 @@ def test_the_way_is_found_whatever_fonts_there_are(fonts: str) -> None:
         assert [one for one in find_composer(others[name]) if one.score >= 0.5] == [], name
 
 
-def test_a_browser_has_the_fonts_that_it_is_given_and_no_others() -> None:
-    widths = {fonts: tuple(node.get("h-box") for node in looks_with(fonts)["Spanish"].walk()) for fonts in FONTS}
-    assert len(set(widths.values())) == len(FONTS)
+@pytest.mark.parametrize("among", [FEW_FONTS, pytest.param(FONTS, marks=pytest.mark.soak)])
+def test_a_browser_has_the_fonts_that_it_is_given_and_no_others(among: Sequence[str]) -> None:
+    widths = {fonts: tuple(node.get("h-box") for node in looks_with(fonts)["Spanish"].walk()) for fonts in among}
+    assert len(set(widths.values())) == len(among)
 
 
 def box(markup: str) -> Page:

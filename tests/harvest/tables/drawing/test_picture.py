@@ -375,7 +375,7 @@ _OVERLAPS = """() => {
 }"""
 
 
-@pytest.mark.parametrize("font", ["", "DejaVu Sans"])
+@pytest.mark.parametrize("font", ["", pytest.param("DejaVu Sans", marks=pytest.mark.soak)])
 @pytest.mark.parametrize(
     "trees", [[labelled()], [wide(), labelled()], [hostile()], [long()]], ids=["labels", "wide", "hostile", "long"]
 )
