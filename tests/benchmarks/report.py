@@ -72,14 +72,16 @@ def opened(window: Page) -> Iterator[float]:
 
 
 def measured(browser: Browser, page: Path) -> dict[str, list[float]]:
-    found: dict[str, list[float]] = {"painted": [], "ready": [], "a conversation": []}
+    found: dict[str, list[float]] = {"painted": [], "ready": [], "a first conversation": [], "a later one": []}
     for _ in range(WINDOWS):
         context = browser.new_context(viewport={"width": 1280, "height": 800})
         window = context.new_page()
         painted, done = ready(window, page)
         found["painted"].append(painted)
         found["ready"].append(done)
-        found["a conversation"] += opened(window)
+        first, *later = opened(window)  # the first while the page is still being drawn, sooner than people can click
+        found["a first conversation"].append(first)
+        found["a later one"] += later
         context.close()
     return found
 
@@ -104,7 +106,7 @@ def main() -> None:
         with sync_playwright() as started:
             browser = started.chromium.launch(executable_path=settings().executable, args=["--no-sandbox"])
             for name, each in measured(browser, page).items():
-                print(f"{name:<16} {statistics.median(each):>6.0f} ms, at most {max(each):.0f} ms")
+                print(f"{name:<20} {statistics.median(each):>6.0f} ms, at most {max(each):.0f} ms")
             browser.close()
 
 
