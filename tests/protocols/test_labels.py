@@ -42,7 +42,7 @@ def letters(code: str) -> Iterator[str]:
             yield node.value
 
 
-IN_QUOTES = re.compile(f"""["'](?:[{USEFUL}{NOT_USEFUL}]["']|\\\\)""")
+IN_QUOTES = re.compile(f"""["'}}](?:[{USEFUL}{NOT_USEFUL}]["'{{]|\\\\)""")
 """To parse a module takes long, and most have no such letter, nor an escape that could stand for it."""
 
 

@@ -25,8 +25,9 @@ NAMES = {one.name for one in (*OF_CONVERSATIONS, *OF_LISTS, *OF_PREDICTORS)} - D
 """Divergences are no measures by themselves: what is taken of them carries their names."""
 
 _BEGINS = re.compile(r"([\w%-]+)(?=$|[(,:]| S\d)")
-_IN_QUOTES = re.compile(rf"""["'](?:{"|".join(map(re.escape, NAMES))}|\\)(?![\w%-])""")
-"""To parse a module takes long, and few have such a name after a quotation mark, or an escape that could begin one."""
+_IN_QUOTES = re.compile(rf"""["'}}](?:{"|".join(map(re.escape, NAMES))}|\\)(?![\w%-])""")
+"""To parse a module takes long, and few have such a name after a quotation mark or a value put in, or an escape that
+could begin one."""
 
 ANOTHER_THING = {
     "a turn's outcome, of a protocol or a recording": {
