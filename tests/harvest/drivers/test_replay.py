@@ -10,6 +10,7 @@ import pytest
 from harvest.drivers.registry import build_driver
 from harvest.drivers.replay import Options, ReplayDriver
 from harvest.systems.driver import Driver, Opening, Surroundings, Unanswered
+from recordings.chain import chain_file
 from recordings.conversation import Conversation, Outcome, TrialKey, Turn
 from recordings.run_folder import read
 from tests.support.recorded_run import record
@@ -104,5 +105,6 @@ async def test_an_interrupted_recording_plays_nothing(folder: Path) -> None:
     lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
     ends = [i for i, line in enumerate(lines) if '"ended"' in line or "trial-ended" in line]
     file.write_text("".join(lines[: ends[0]]), encoding="utf-8")
+    chain_file(file).unlink()  # of a writer that was stopped, it would not be closed
     with pytest.raises(InputError, match="no whole conversation"):
         _driver(folder)

@@ -26,6 +26,7 @@ from harvest.pages.browser.window import Browser
 from harvest.pages.chats.reread import read_again
 from harvest.systems.driver import Exhibit, Opening, Reply, Surroundings
 from protocols.answer import Answer
+from recordings.chain import chain_file
 from recordings.run_folder import Run, read
 from recordings.store import RunWriter
 from tests.servers.page_replies import reply_of
@@ -395,6 +396,7 @@ def test_a_torn_run_is_read_as_far_as_it_goes(audit: Audit, played: Played, caps
     lines = events.read_bytes().splitlines(True)
     cut = next(place for place, row in enumerate(lines) if b'"event":"turn"' in row and b'"turn":2' in row)
     events.write_bytes(b"".join(lines[:cut]) + lines[cut][:40])
+    chain_file(events).unlink()  # it would not be closed
     out, err = reread(capsys, run, "--out", audit.folder / "mended")
     assert "1 answer read again: 1 changed" in out
     assert "torn" in err
