@@ -207,7 +207,8 @@ def read_events(file: Path, attempts: Attempts) -> list[str]:
     damage = reading.damage
     lines += not whole and not damage  # only its end is missing
     if not first and closed is not None and lines < closed:
-        what = f"its end is lost: it was closed with {pluralize(closed, 'line')}, as its chain says, and has {lines:,}"
+        gone, all_lines = pluralize(closed - lines, "line"), pluralize(closed, "line")
+        what = f"its end is lost: it was closed with {all_lines}, as its chain says; missing: {gone}"
         attempts.refuse(RunError(what, place=Place(name, lines + 1)), None)
     if first:
         damage = [f"{file} is empty: its writer was stopped before its first line, or it was emptied"]

@@ -56,8 +56,8 @@ def lose(run: Path, how: str) -> Path:
 WHAT = {
     "removed": ": this file of events is gone",
     "emptied": ": this file of events is empty",
-    "cut": ":6: its end is lost: it was closed with 6 lines, as its chain says, and has 5",
-    "torn": ":6: its end is lost: it was closed with 6 lines, as its chain says, and has 5",
+    "cut": ":6: its end is lost: it was closed with 6 lines, as its chain says; missing: 1 line",
+    "torn": ":6: its end is lost: it was closed with 6 lines, as its chain says; missing: 1 line",
 }
 
 
