@@ -3,7 +3,7 @@
 The content of an unreadable line is lost, and it is uncertain which attempt it belonged to. So every attempt that it
 may have belonged to is cut there: what went before stays, as an interrupted attempt, which is never scored and can be
 resumed. An attempt without its first line is left out. Every other attempt stays as it is, and a copy of the damaged
-file is kept. Lines have no checksums: a letter changed inside a text, or a line removed without a contradiction
+file is kept. No hashes are looked at: a letter changed inside a text, or a line removed without a contradiction
 (`recordings.contradictions`), goes unnoticed.
 
 A file that is in the folder twice gives each of its attempts once. Where its two accounts of an attempt differ,

@@ -11,7 +11,7 @@ __all__ = ["NumberRange", "WholeNumberRange"]
 
 
 class NumberRange(click.FloatRange):
-    """As click's, which lets NaN through: it is not outside any range."""
+    """As click's, which lets NaN through, because it is not outside any range, and infinities."""
 
     name = "number"  # "float range" is no word for people
 
@@ -19,6 +19,8 @@ class NumberRange(click.FloatRange):
         number = float(super().convert(value, param, ctx))
         if math.isnan(number):
             self.fail(f"{value!r} is not a number", param, ctx)
+        if math.isinf(number):
+            self.fail(f"{value!r} is not a finite number", param, ctx)
         return number
 
 

@@ -12,7 +12,7 @@ from harvest.cli.number import NumberRange, WholeNumberRange
 from harvest.cli.output_file import check_output_file
 from harvest.cli.path import GivenPath, NameOrFile
 from harvest.report.document import make_report
-from harvest.report.page import page
+from harvest.report.page import is_report, page
 from harvest.studies.watch_history import MATTERS
 from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import printable
@@ -93,7 +93,7 @@ def command(
 def _check(out: Path, *, force: bool) -> None:
     if out.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"--out {out}: a report is a page", allowed="FILE.html")
-    check_output_file(out, replace=force, other="take another name, or --force")
+    check_output_file(out, replace=force, ours=is_report, other="take another name, or --force")
     files = _beside(out)
     if files.is_symlink() or (files.exists() and not files.is_dir()):
         raise InputError(f"{files} is not a folder, and the report may need one of that name", advice="choose another")

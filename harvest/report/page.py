@@ -19,10 +19,12 @@ from harvest.report.document import Report
 from harvest.report.markup import bar_markup, blocks_markup, escaped
 from harvest.tables.drawing.svg import STYLE as CHART_STYLE
 
-__all__ = ["INSIDE", "Page", "chunk_file", "page"]
+__all__ = ["INSIDE", "Page", "chunk_file", "is_report", "page"]
 
 INSIDE = 8_000_000
 """Bytes of conversations that still lie in the page itself."""
+
+_TITLED = " – Harvest report</title>"
 
 _VERDICTS = {
     "better": "different",
@@ -44,6 +46,11 @@ class Page:
 
     html: str
     files: Mapping[str, str]
+
+
+def is_report(data: bytes) -> bool:
+    """Whether a file is a page of this kind, also of an earlier version."""
+    return _TITLED.encode() in data
 
 
 def page(report: Report, name: str, *, inside: int = INSIDE) -> Page:
@@ -91,7 +98,7 @@ def page(report: Report, name: str, *, inside: int = INSIDE) -> Page:
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
-<title>{title} – Harvest report</title>
+<title>{title}{_TITLED}
 <style>{style}</style>
 </head>
 <body>

@@ -9,6 +9,7 @@ import pytest
 
 from harvest.cli.output_file import check_output_file
 from recordings.evidence import write_safely
+from tests.support.command_line import harvest
 from topics.errors import InputError
 
 
@@ -37,6 +38,16 @@ def test_what_cannot_be_written_is_said_of_the_path_that_was_given(
     monkeypatch.setattr(os, "access", lambda *_: False)  # the tests may run as root, who may write everywhere
     with pytest.raises(InputError, match=r"b: cannot be written: there is no permission to write in the folder"):
         check_output_file(tmp_path / "b")
+
+
+def test_force_writes_over_an_older_report_and_over_nothing_else(tmp_path: Path) -> None:
+    page, run = tmp_path / "page.html", tmp_path / "nowhere"
+    page.write_text("<title>of somebody</title>")
+    done = harvest("report", run, "--out", page, "--force")
+    assert (done.returncode, f"{page}: this file is something else" in done.stderr) == (2, True), done.stderr
+    page.write_text("<title>run – Harvest report</title>", encoding="utf-8")
+    done = harvest("report", run, "--out", page, "--force")
+    assert (done.returncode, f"{run}: there is no such" in done.stderr) == (2, True), done.stderr
 
 
 def test_a_fault_of_the_disk_names_the_file_and_not_the_temporary_one(tmp_path: Path) -> None:

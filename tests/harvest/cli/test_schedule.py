@@ -200,6 +200,7 @@ def test_the_workflow_begins_in_the_folder_of_the_repository(folder: Path) -> No
         ((), "nothing says whose schedule it is"),
         (("--cron", "--systemd"), "these are several schedules"),
         (("--cron", "--matters", "nan"), "'nan' is not a number"),
+        (("--cron", "--confirm-after", "inf"), "'inf' is not a finite number"),
         (("--cron", "--webhook-env", "A B"), "'A B' cannot be the name of an environment variable"),
         (("--cron", "--stritc"), "No such option '--stritc'"),
         (("--cron", "--matters", "7"), "'--matters'"),
