@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["LEAST_WIDTH", "Lasting", "people_console", "printable", "terminal_width", "wrap_lines"]
+__all__ = ["Lasting", "people_console", "printable", "terminal_width", "wrap_lines"]
 
 _STEERS = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _STEERS_IN_LINES = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -85,15 +85,8 @@ def terminal_width(stream: TextIO) -> int | None:
         return None
 
 
-LEAST_WIDTH = 60
-"""Columns below which no table is laid out: in a narrower terminal its lines are wrapped, and no figure is cut off."""
-
-
 def people_console(*, file: TextIO | None = None, stderr: bool = False, soft_wrap: bool = False) -> Console:
-    """Where figures and sentences for people are printed, at the width of the terminal, and at least `LEAST_WIDTH`."""
-    from rich.console import Console  # late: it takes a while, and not every command prints that way
+    """Where figures and sentences for people are printed; see `PeopleConsole`."""
+    from harvest.console import PeopleConsole  # late: it takes a while, and not every command prints that way
 
-    console = Console(file=file, stderr=stderr, soft_wrap=soft_wrap, highlight=False)
-    if console.width < LEAST_WIDTH:
-        console.width = LEAST_WIDTH
-    return console
+    return PeopleConsole(file=file, stderr=stderr, soft_wrap=soft_wrap)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from harvest.terminal import LEAST_WIDTH, people_console
+from harvest.console import LEAST_WIDTH
+from harvest.terminal import people_console
 from tests.support.command_line import harvest
 
 
@@ -25,6 +26,13 @@ def test_figures_are_whole_in_every_terminal(run: Path, command: str) -> None:
     assert "%" in whole
     for width in (1, 25, 38):
         assert harvest(command, run, width=width).stdout == whole, width
+
+
+def test_a_table_that_needs_more_than_the_terminal_has_is_whole(run: Path) -> None:
+    wide = harvest("compare", run, "-m", "ave%useful", width=100).stdout
+    (line,) = (line for line in wide.splitlines() if line.startswith("   A − B"))
+    narrow = harvest("compare", run, "-m", "ave%useful", width=LEAST_WIDTH).stdout
+    assert line.split() in [line.split() for line in narrow.splitlines()]
 
 
 def test_a_wider_terminal_is_used_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

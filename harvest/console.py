@@ -1,0 +1,38 @@
+"""A console for people: no table on it is cut off."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+__all__ = ["LEAST_WIDTH", "PeopleConsole"]
+
+LEAST_WIDTH = 60
+"""Columns below which no table is laid out."""
+
+_ANY_WIDTH = 10_000
+
+
+class PeopleConsole(Console):
+    """As wide as the terminal and at least `LEAST_WIDTH`. A table that needs more, because its figures are not to be
+    broken, takes more, and the terminal wraps its lines."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(highlight=False, **options)
+        self.width = max(self.width, LEAST_WIDTH)
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        width = self.width
+        self.width = max(width, *(self._needed(one) for one in objects if isinstance(one, Table)), 0)
+        try:
+            super().print(*objects, **options)
+        finally:
+            self.width = width
+
+    def _needed(self, table: Table) -> int:
+        """Columns that `table` takes at least. Rich has the like, but breaks what is not to be broken."""
+        free = self.options.update(max_width=_ANY_WIDTH)
+        measured = ((column.no_wrap, table._measure_column(self, free, column)) for column in table.columns)
+        return table._extra_width + sum(one.maximum if whole else one.minimum for whole, one in measured)
