@@ -17,7 +17,7 @@ from harvest.studies.recorded_audit import recorded_scoring
 from harvest.studies.scorecard import Material, gather_material, refuse_twice, told_apart
 from harvest.studies.side_by_side import Contrast, set_apart
 from harvest.studies.sources import sources
-from harvest.studies.trial_values import SHARES, Key, Values, measure_values, row_values, share_values
+from harvest.studies.trial_values import SHARES, Key, Values, measure_values, refuse_turn, row_values, share_values
 from recordings.json_text import Json
 from recordings.run_folder import Run
 from scoring.catalogue import understand
@@ -279,8 +279,7 @@ def _keys(wanted: Sequence[Measure], values: Mapping[str, Values], *, asked: boo
     for measure in wanted:
         if measure.declaration is USEFUL:
             turns = range(1, last + 1) if measure.turn is None else (measure.turn,)
-            if measure.turn is not None and measure.turn > last:
-                raise InputError(f"{measure.name}: no conversation can have so many turns", allowed=f"S1 to S{last}")
+            refuse_turn(measure.name, measure.turn, last)
             found.update({(USEFUL.name, turn): measure for turn in turns})
         elif asked or (str(measure.base), None) in there:
             found[str(measure.base), None] = measure

@@ -19,7 +19,7 @@ import numpy as np
 from harvest.studies.judges import Judges
 from harvest.studies.scorecard import Material, gather_material
 from harvest.studies.sources import sources
-from harvest.studies.trial_values import SHARES, Key, Values, measure_values, share_values
+from harvest.studies.trial_values import SHARES, Key, Values, measure_values, refuse_turn, share_values
 from protocols.labels import NOT_USEFUL, USEFUL
 from recordings.conversation import Conversation
 from recordings.json_text import Json
@@ -179,8 +179,7 @@ def _understood(terms: Sequence[Term], settings: Settings, material: Material, j
                 )
             name = one.name if one in SHARES else str(measure.base)
             last = max(material.turns.values(), default=1)
-            if measure.turn is not None and measure.turn > last:
-                raise InputError(f"{term}: no conversation can have so many turns", allowed=f"S1 to S{last}")
+            refuse_turn(term, measure.turn, last)
             turn = measure.turn if one in SHARES and one not in (MEAN_USEFUL, RECOVERY) else None
             found[name, (turn or 1) if one in SHARES and one not in (MEAN_USEFUL, RECOVERY) else None] = measure
     return found

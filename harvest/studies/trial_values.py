@@ -22,8 +22,9 @@ from scoring.measures.usefulness import (
 )
 from scoring.settings import Settings
 from scoring.table import ScoreTable
+from topics.errors import InputError
 
-__all__ = ["SHARES", "Key", "Values", "measure_values", "row_values", "share_values"]
+__all__ = ["SHARES", "Key", "Values", "measure_values", "refuse_turn", "row_values", "share_values"]
 
 SHARES = (USEFUL, MEAN_USEFUL, RECOVERY)
 """The measures of trials to which each conversation adds its own part."""
@@ -49,6 +50,12 @@ def share_values(system: str, material: Material) -> Values:
         found.setdefault((MEAN_USEFUL.name, None), {})[trial] = (value, float(over > 0))
         found.setdefault((RECOVERY.name, None), {})[trial] = recovery_cells(given)
     return found
+
+
+def refuse_turn(asked: object, turn: int | None, last: int) -> None:
+    """Raises InputError for a turn that no conversation has. asked: the measure. last: the last turn there can be."""
+    if turn is not None and turn > last:
+        raise InputError(f"{asked}: no conversation can have so many turns", allowed=f"S1 to S{last}")
 
 
 def row_values(system: str, table: ScoreTable) -> Values:

@@ -20,7 +20,7 @@ from harvest.studies.gathered import Gathered
 from harvest.studies.judges import Judges
 from harvest.studies.scorecard import Material, gather_material, refuse_twice, told_apart
 from harvest.studies.side_by_side import Contrast, run_names, set_apart
-from harvest.studies.trial_values import Key, Values, measure_values, share_values
+from harvest.studies.trial_values import Key, Values, measure_values, refuse_turn, share_values
 from recordings.run_folder import Run
 from scoring.catalogue import understand
 from scoring.library import list_forms, single
@@ -109,8 +109,8 @@ def study_variance(
     settings instead of the audit's. seed: of resampling. gathered: these runs, without changes of settings.
     judges: of SWAN and WAN (`measure_values`).
 
-    Raises InputError where runs cannot be set side by side, for a system that there is not, and for a measure that
-    single conversations do not have.
+    Raises InputError where runs cannot be set side by side, for a system that there is not, for a measure that single
+    conversations do not have, and for a turn that none can have.
     """
     refuse_twice(runs)
     apart = gathered.beside if gathered else set_apart(runs, changes)
@@ -132,6 +132,9 @@ def study_variance(
     scored, notes = measure_values(needed, material, others, settings, judges)
     shares = gathered.shares if gathered else {name: share_values(name, material) for name in needed}
     values = {name: scored.get(name, {}) | shares[name] for name in needed}
+    last = max((key[1] or 1 for own in values.values() for key in own), default=1)
+    for term, measure in asked:
+        refuse_turn(term, measure.turn, last)
     keys = list(dict.fromkeys(key for _, one in asked for key in _keys(one, values, scored)))
     resampler = Resampler(
         generator(seed, "variance"), replications=settings.replications, level=settings.level, resample="topics"

@@ -207,6 +207,7 @@ def test_a_share_that_is_taken_for_points_is_said_and_no_number_of_topics_is_nev
         ({"measure": parse("%recovery"), "stated": {"mean": 50.0, "between": 10.0, "failing": 0.0}}, "is a percentage"),
         ({"stated": {"failing": 30.0}}, "--failing says nothing here: only %recovery"),
         ({"measure": parse("min(R)")}, "no single trial has a value to simulate"),
+        ({"measure": parse("%useful S3")}, "%useful S3: no conversation can have so many turns\n  allowed: S1 to S2"),
         ({"measure": parse("R")}, "nothing is known of how R varies"),
         ({"stated": {"within": 30.0}}, "--within cannot be stated for %useful S1"),
         ({"stated": {"between": 10.0, "interaction": 20.0}}, "more than lies between the topics"),
