@@ -44,6 +44,7 @@ MEAN, ICC = 0.6, 0.45
 INTERACTION = 0.25
 """Part of the variance between topics that is of single systems. No source: name it wherever it is used."""
 
+_LEAST_SHARE, _LEAST_VALUE = 1e-5, 1e-9  # differences to plan for, of percentages and of other measures
 _UPPER = 0.6  # level of the two-sided interval whose high end is the upper 80% limit
 _PLACES = 99  # at which chances of topics are tabled
 _FULLEST = 0.995  # of the room that a mean leaves, at most so much is between topics
@@ -229,7 +230,14 @@ def assumed_components(
 
 
 def refuse_difference(components: Components, difference: float, key: Key) -> None:
-    """Raises InputError where the range of the measure has no room for two systems that differ so much."""
+    """Raises InputError where the range of the measure has no room for two systems that differ so much, and for a
+    difference that no number of trials would find."""
+    least = _LEAST_SHARE if is_percentage(key[0]) else _LEAST_VALUE
+    if difference < least * (1 - 1e-9):  # as divided by 100
+        raise InputError(
+            f"--detect: {_size(difference, key)} is too small a difference to plan for",
+            allowed=f"from {_size(least, key)}",
+        )
     most = 2 * min(components.mean - components.low, components.high - components.mean)
     if components.shape != "unbounded" and difference >= most:
         raise InputError(

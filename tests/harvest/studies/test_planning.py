@@ -28,6 +28,7 @@ AUDIT = (
     "format: harvest-audit/1\nname: small\ntopics: fairweb-45\nonly: [M001, M002, R001, R002, Y001, Y002]\n"
     "protocol: fairweb-two-round\ntrials: 4\nsystems:\n"
 )
+STATED = {"measure": parse("R"), "stated": {"mean": 0.5, "between": 0.1, "within": 0.1}}
 SYSTEM = "  - {name: NAME, driver: parrot, options: {profile: PROFILE}, rate: RATE}\n"
 
 
@@ -200,6 +201,11 @@ def test_a_share_that_is_taken_for_points_is_said_and_no_number_of_topics_is_nev
     assert "only more than 100,000 topics" in said
 
 
+@pytest.mark.parametrize("more", [{"detect": 0.001}, {"detect": 1e-9, **STATED}])
+def test_the_smallest_difference_is_planned_for(audit: str, more: dict[str, Any]) -> None:
+    assert planned(audit, **more).beyond["trials_of_these"] > 1_000_000
+
+
 @pytest.mark.parametrize(
     ("more", "why"),
     [
@@ -214,6 +220,8 @@ def test_a_share_that_is_taken_for_points_is_said_and_no_number_of_topics_is_nev
         ({"stated": {"between": 60.0}}, "--between: topics cannot spread by 60 points around a mean of 60%"),
         ({"stated": {"mean": 120.0}}, "mean 120% is not inside the range(?s:.*)more than 0% and less than 100%"),
         ({"detect": 90}, "--detect: two systems around a mean of 60% cannot differ by 90 points"),
+        ({"detect": 1e-200}, "1e-200 points is too small a difference to plan for\n  allowed: from 0.001 points"),
+        ({"detect": 1e-200, **STATED}, "1e-200 is too small a difference to plan for\n  allowed: from 1e-09"),
         ({"topics": (5000,), "trials": (50,)}, "too large to simulate"),
     ],
 )
