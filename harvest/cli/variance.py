@@ -40,7 +40,7 @@ __all__ = ["command"]
     "-k",
     "ks",
     multiple=True,
-    type=WholeNumberRange(1),
+    type=WholeNumberRange(1, 10_000),
     metavar="K",
     help="pass^K, the chance that K trials all pass [2, and as many as every topic has].",
 )

@@ -158,6 +158,13 @@ def test_measures_are_those_of_single_trials_and_systems_those_of_the_run(run: P
         study_variance([recorded], systems=["tire"])
 
 
+def test_more_trials_than_anybody_plays_are_refused_at_once(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as done:
+        main(["variance", str(run), "-k", "1000000000000000000000"])
+    assert done.value.code == 2
+    assert "1<=x<=10000" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("width", [80, 120])
 def test_no_line_is_wider_than_the_terminal(
     run: Path, width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
