@@ -92,9 +92,9 @@ class NodePlan:
 
     @property
     def smallest(self) -> NodeDesign | None:
-        """The design of the grid with the fewest turns that has the wanted power."""
+        """The design of the grid with the fewest turns that has the wanted power; of several, the one with the most."""
         enough = [one for one in self.designs if one.power.found >= WANTED]
-        return min(enough, key=lambda one: (one.turns, one.topics), default=None)
+        return min(enough, key=lambda one: (one.turns, -one.power.found, one.topics), default=None)
 
 
 def plan_node(

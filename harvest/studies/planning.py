@@ -99,12 +99,12 @@ class Study:
     coming: float = math.nan
 
     def smallest(self, estimand: Estimand) -> Design | None:
-        """The design of the grid with the fewest turns that has the wanted power; for these topics, of those with the
-        audit's own topics, where the grid has any."""
+        """The design of the grid with the fewest turns that has the wanted power, and of several with as few the one
+        with the most power; for these topics, of those with the audit's own topics, where the grid has any."""
         own = [one for one in self.designs if one.topics == self.present.topics]
         known = own if estimand == "these" and own else self.designs
         enough = [one for one in known if one.power[estimand].found >= WANTED]
-        return min(enough, key=lambda one: (one.turns, one.topics), default=None)
+        return min(enough, key=lambda one: (one.turns, -one.power[estimand].found, one.topics), default=None)
 
 
 def plan_study(

@@ -92,9 +92,14 @@ class TailPlan:
 
     @property
     def smallest(self) -> TailDesign | None:
-        """The design of the grid with the fewest turns that has the wanted power for both bounds."""
-        enough = [one for one in self.designs if one.least(lambda power: min(power.below, power.above)) >= WANTED]
-        return min(enough, key=lambda one: (one.turns, one.topics), default=None)
+        """The design of the grid with the fewest turns that has the wanted power for both bounds; of several, the one
+        with the most."""
+        enough = [one for one in self.designs if one.least(_of_both) >= WANTED]
+        return min(enough, key=lambda one: (one.turns, -one.least(_of_both), one.topics), default=None)
+
+
+def _of_both(power: TailPower) -> float:
+    return min(power.below, power.above)
 
 
 def is_tail(term: Term) -> bool:

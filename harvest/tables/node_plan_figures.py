@@ -12,7 +12,7 @@ from rich.text import Text
 from harvest.studies.node_paths import ARROW
 from harvest.studies.node_planning import NodeDesign, NodePlan
 from harvest.studies.planning import WANTED
-from harvest.tables.plan_words import ALIKE, design_table, hours_after, in_percent, points
+from harvest.tables.plan_words import ALIKE, design_table, hours_after, in_percent, points, user_turns
 from harvest.terminal import printable
 from scoring.stochastic.node_power import NodePower
 from topics.counting import pluralize
@@ -68,7 +68,7 @@ def _recommended(plan: NodePlan) -> str:
     if smallest is not None:
         return (
             f"{_design(smallest)} is the cheapest design below that names it in 4 studies of 5 "
-            f"({in_percent(smallest.power.found)}; {pluralize(smallest.turns, 'user turn')}"
+            f"({in_percent(smallest.power.found)}; {user_turns(smallest.turns)}"
             f"{hours_after(smallest.hours)})."
         )
     if plan.beyond is None:

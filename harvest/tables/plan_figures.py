@@ -12,7 +12,7 @@ from rich.text import Text
 
 from harvest.studies.pilot import ICC, INTERACTION, MEAN
 from harvest.studies.planning import WANTED, Design, Study
-from harvest.tables.plan_words import ALIKE, design_table, hours_after, in_percent, points
+from harvest.tables.plan_words import ALIKE, design_table, hours_after, in_percent, points, user_turns
 from harvest.terminal import printable
 from scoring.statistics.paired import ESTIMANDS, Estimand
 from scoring.statistics.power import Power
@@ -211,7 +211,7 @@ def _design(one: Design) -> str:
 
 
 def _cost(study: Study, one: Design) -> str:
-    return f"{pluralize(one.turns, 'user turn')}{' at most' if study.turns_at_most else ''}{hours_after(one.hours)}"
+    return f"{user_turns(one.turns)}{' at most' if study.turns_at_most else ''}{hours_after(one.hours)}"
 
 
 def measure_size(study: Study) -> str:

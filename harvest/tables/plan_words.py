@@ -11,7 +11,7 @@ from rich.text import Text
 
 from topics.counting import pluralize
 
-__all__ = ["ALIKE", "design_table", "hours_after", "in_percent", "points"]
+__all__ = ["ALIKE", "design_table", "hours_after", "in_percent", "points", "user_turns"]
 
 ALIKE = 2.0
 """Standard errors of simulation within which two powers are not told apart."""
@@ -37,6 +37,11 @@ def design_table(title: str, cells: Iterable[tuple[int, int, Text]]) -> Table:
 def in_percent(share: float) -> str:
     """`80%`; `n/a` for NaN."""
     return "n/a" if math.isnan(share) else f"{100 * share:.0f}%"
+
+
+def user_turns(number: int) -> str:
+    """`1,766 user turns`, as the tables write it."""
+    return f"{number:,} user {'turn' if number == 1 else 'turns'}"
 
 
 def hours_after(hours: float) -> str:

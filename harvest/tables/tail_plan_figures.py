@@ -11,7 +11,7 @@ from rich.text import Text
 
 from harvest.studies.planning import WANTED
 from harvest.studies.tail_planning import TailDesign, TailPlan
-from harvest.tables.plan_words import design_table, hours_after, in_percent
+from harvest.tables.plan_words import design_table, hours_after, in_percent, user_turns
 from harvest.terminal import printable
 from scoring.statistics.tail_power import TailPower
 from topics.counting import pluralize
@@ -56,7 +56,7 @@ def _kept(power: TailPower) -> float:
 def _recommended(plan: TailPlan) -> str:
     smallest = plan.smallest
     if smallest is not None:
-        cost = f"{pluralize(smallest.turns, 'user turn')}{' at most' if plan.turns_at_most else ''}"
+        cost = f"{user_turns(smallest.turns)}{' at most' if plan.turns_at_most else ''}"
         return (
             f"{_design(smallest)} is the cheapest design below that shows both in 4 studies of 5 "
             f"({in_percent(smallest.least(_missed))} and {in_percent(smallest.least(_kept))}; "

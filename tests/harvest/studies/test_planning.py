@@ -142,6 +142,18 @@ def test_the_answer_is_topics_where_systems_suit_topics_and_neither_where_all_is
     )
 
 
+def test_of_designs_that_cost_the_same_the_one_that_finds_more_is_named(audit: str) -> None:
+    study = planned(audit, detect=15, topics=(40, 80), trials=(5, 10))
+    powers = {(one.topics, one.trials): one.power["like-these"].found for one in study.designs if one.turns == 1600}
+    assert 0.8 < powers[40, 10] < powers[80, 5]
+    named = study.smallest("like-these")
+    assert named is not None
+    assert (named.topics, named.trials) == (80, 5)
+    said = " ".join(str(part.renderable) for part in plan_tables(study) if isinstance(part, Padding))
+    assert "80 topics × 5 trials is the cheapest" in said
+    assert "1,600 user turns" in said
+
+
 def test_a_difference_of_many_standard_deviations_is_planned_as_fast_as_any(audit: str) -> None:
     spreads = {"mean": 50, "between": 0.5, "interaction": 0.01, "within": 0.01}
     began = time.process_time()
