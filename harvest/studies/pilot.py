@@ -86,11 +86,11 @@ def read_pilot(run: Run, measure: Measure, key: Key, settings: Settings) -> Pilo
     common = (*observed_costs(material.finished), len(tables), topics, notes)
     if len(tables) > 1:
         split = across_systems(cells, level=_UPPER)
-        _refuse_unsplit(split.trial.value, split.trial.interval.note, where)
+        _refuse_unsplit(split.trial.value, split.trial.interval.note, where, measure.declaration)
         topic, both, trial = (max(0.0, one.value) for one in (split.topic, split.both, split.trial))
         return Pilot(mean, topic, both, trial, split.both.interval.high, *common, coming)
     nested = within_system(tables[0], level=_UPPER)
-    _refuse_unsplit(nested.trial.value, nested.trial.interval.note, where)
+    _refuse_unsplit(nested.trial.value, nested.trial.interval.note, where, measure.declaration)
     return Pilot(mean, max(0.0, nested.topic.value), math.nan, nested.trial.value, math.nan, *common, coming)
 
 
@@ -105,7 +105,7 @@ def _coming(material: Material, systems: Sequence[str], where: str) -> Floats:
                 trials[topics.index(topic), column] += 1
     several = (trials > 1).all(axis=1)
     if several.sum() < 2:
-        _refuse_unsplit(math.nan, "fewer than 2 topics have 2 trials of each system", where)
+        _refuse_unsplit(math.nan, "fewer than 2 topics have 2 trials of each system", where, RECOVERY)
     return smoothed_shares(needed[several], trials[several])
 
 
@@ -153,11 +153,27 @@ def _size(value: float, key: Key) -> str:
     return f"{100 * value:.4g} points" if is_percentage(key[0]) else f"{value:.4g}"
 
 
-def _refuse_unsplit(trial: float, why: str, where: str) -> None:
+def _shape(declaration: Declaration) -> Shape:
+    if declaration is USEFUL or declaration is RECOVERY or declaration.event:
+        return "yes or no"
+    low, high = declaration.range
+    return "bounded" if math.isfinite(high - low) else "unbounded"
+
+
+def _to_state(declaration: Declaration) -> tuple[str, ...]:
+    """What stands for a pilot. Of what is yes or no, the spread within topics follows."""
+    if declaration is RECOVERY:
+        return ("mean", "between", "failing")
+    return ("mean", "between") if _shape(declaration) == "yes or no" else ("mean", "between", "within")
+
+
+def _refuse_unsplit(trial: float, why: str, where: str, declaration: Declaration) -> None:
     if math.isnan(trial):
+        *first, last = (f"--{name}" for name in _to_state(declaration))
         raise InputError(
             f"{where}: the variance cannot be split: {why}",
-            advice="play a pilot with at least 2 topics and 2 trials, or state --mean, --between and --within",
+            advice="play a pilot with at least 2 topics and 2 trials, or leave out --from and state "
+            f"{', '.join(first)} and {last}",
         )
 
 
@@ -169,11 +185,8 @@ def assumed_components(
     stated: `mean`, and standard deviations `between`, `interaction` and `within`; what is stated goes before the pilot.
     Raises InputError for a measure of which nothing is known, and for what cannot be.
     """
-    low, high = declaration.range
-    pooled = declaration is RECOVERY
-    shape: Shape = "yes or no" if declaration is USEFUL or pooled or declaration.event else "bounded"
-    if not math.isfinite(high - low):
-        shape, low, high = "unbounded", -math.inf, math.inf
+    pooled, shape = declaration is RECOVERY, _shape(declaration)
+    low, high = declaration.range if shape != "unbounded" else (-math.inf, math.inf)
     if shape == "yes or no" and "within" in stated:
         raise InputError(
             f"--within cannot be stated for {_named(key)}: trials are yes or no, so it follows from the mean and from "
@@ -182,8 +195,7 @@ def assumed_components(
         )
     squares = {name: stated[name] ** 2 for name in ("between", "interaction", "within") if name in stated}
     if pilot is None and (pooled or shape != "yes or no"):
-        needs = ("mean", "between", "failing") if pooled else ("mean", "between", "within")
-        missing = [f"--{name}" for name in needs if name not in stated]
+        missing = [f"--{name}" for name in _to_state(declaration) if name not in stated]
         if missing and declaration is not MEAN_USEFUL:  # of which tau-bench says something
             raise InputError(
                 f"nothing is known of how {_named(key)} varies",

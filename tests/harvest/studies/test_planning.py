@@ -126,6 +126,25 @@ def test_a_pilot_of_one_system_leaves_systems_by_topics_assumed(tmp_path: Path) 
     assert one.both == pytest.approx((one.topic + one.both) / 4)
 
 
+def test_a_pilot_of_one_topic_is_refused_and_only_what_can_be_stated_is_advised(tmp_path: Path) -> None:
+    audit = Path(written(tmp_path, ("A", "erratic", "100/s")))
+    audit.write_text(audit.read_text().replace("M001, M002, R001, R002, Y001, Y002", "M001"))
+    with pytest.raises(SystemExit):
+        main(["run", str(audit), "--out", str(tmp_path / "run")])
+    one = read(tmp_path / "run")
+    audit.write_text(audit.read_text().replace("[M001]", "[M001, M002]"))
+    for measure, advised in (
+        ("%useful S1", ("mean", "between")),
+        ("ave%useful", ("mean", "between", "within")),
+        ("%recovery", ("mean", "between", "failing")),
+    ):
+        with pytest.raises(InputError) as refused:
+            planned(str(audit), run=one, measure=parse(measure))
+        told = str(refused.value).partition("leave out --from and state ")[2]
+        assert told == f"{', '.join(f'--{name}' for name in advised[:-1])} and --{advised[-1]}"
+        planned(str(audit), measure=parse(measure), stated=dict.fromkeys(advised, 30.0))
+
+
 def test_more_systems_share_the_chance_of_error(audit: str, tmp_path: Path) -> None:
     two = planned(audit, topics=(12,), trials=(8,))
     three = written(tmp_path, ("A", "steady", "1/s"), ("B", "erratic", "1/s"), ("C", "erratic", "1/s"))
