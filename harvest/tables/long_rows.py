@@ -14,6 +14,7 @@ from typing import Literal
 from harvest.tables.paper_tables import latex_text
 from recordings.json_text import Json
 from scoring.statistics.paired import ESTIMANDS, Estimand
+from scoring.table import is_percentage
 
 __all__ = ["LongRow", "Unit", "long_latex", "unit_of"]
 
@@ -33,8 +34,8 @@ class LongRow:
     it is of; of a difference, the first minus the other. node: the way to a turn of a tree. estimand: `like-these` or
     `these`, of which topics estimate, interval and p speak; "" for what is only counted. estimate, low, high, p: NaN
     where undefined. p: by itself. p_corrected: over all pairs of the measure, or all turns tested. interval: its
-    method. topics, trials: topics, and trials of each, that it is over or that are planned. note: what else a reader
-    must know.
+    method. topics, trials: topics, and trials of each, that it is over or that are planned. detect: of a plan, the true
+    difference to be found. note: what else a reader must know.
     """
 
     study: str
@@ -58,6 +59,7 @@ class LongRow:
     p_corrected: float = math.nan
     topics: int | None = None
     trials: int | None = None
+    detect: float = math.nan
     note: str = ""
 
     def as_json(self) -> dict[str, object]:
@@ -145,6 +147,13 @@ def _estimate(row: LongRow) -> str:
     return f"{value} points" if row.other else rf"{value}\%"
 
 
+def _detect(row: LongRow) -> str:
+    if math.isnan(row.detect):
+        return ""
+    points = row.node or is_percentage(row.measure)  # a turn's branches have shares
+    return f"{round(100 * row.detect, 9):g} points" if points else f"{row.detect:g}"
+
+
 def _interval(row: LongRow) -> str:
     return "" if math.isnan(row.low) else f"[{_number(row, row.low)}, {_number(row, row.high)}]"
 
@@ -159,6 +168,7 @@ _COLUMNS = (
     ("system", _systems),
     ("topic", lambda row: latex_text(row.topic)),
     ("turn", lambda row: _signs(latex_text(row.node))),
+    ("to be found", _detect),
     ("figure", lambda row: _signs(latex_text(row.figure))),
     ("speaks of", lambda row: ESTIMANDS[row.estimand] if row.estimand else ""),
     ("estimate", _estimate),
@@ -167,4 +177,4 @@ _COLUMNS = (
     ("topics", lambda row: "" if row.topics is None else str(row.topics)),
     ("trials", lambda row: "" if row.trials is None else str(row.trials)),
 )
-_RIGHT = ("estimate", "$p$", "topics", "trials")
+_RIGHT = ("to be found", "estimate", "$p$", "topics", "trials")

@@ -80,6 +80,7 @@ def node_plan_rows(plan: NodePlan) -> Iterator[LongRow]:
             "node": node_path(plan),
             "topics": design.topics,
             "trials": design.trials,
+            "detect": abs(plan.share - plan.changed),
         }
         power = design.power
         yield LongRow(**common, figure="power", unit="share", estimand="these", estimate=power.found)

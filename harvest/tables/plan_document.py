@@ -100,6 +100,7 @@ def plan_rows(study: Study) -> Iterator[LongRow]:
             "turn": turn,
             "topics": design.topics,
             "trials": design.trials,
+            "detect": study.difference,
         }
         for estimand in ESTIMANDS:
             power, unit = design.power[estimand], unit_of(is_percentage(name))

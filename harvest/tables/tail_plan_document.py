@@ -78,6 +78,7 @@ def tail_plan_rows(plan: TailPlan) -> Iterator[LongRow]:
             "measure": plan.measure,
             "topics": design.topics,
             "trials": design.trials,
+            "detect": plan.distance,
         }
         for system, power in design.powers.items():
             own: dict[str, Any] = {**common, "system": system, "estimand": "like-these", "note": power.note}

@@ -144,6 +144,17 @@ def test_the_long_form_of_a_plan_has_a_row_for_each_design_and_estimand(
     assert turns["estimate"] == next(row["turns"] for row in document["rows"] if row["topics"] == 12)
 
 
+def test_plans_of_several_differences_have_rows_that_differ(run: Path) -> None:
+    words = ("plan", run.parent / "audit.yaml", "--topics", "6", "--trials", "3", "--detect")
+    assert {row["detect"] for row in rows(printed(*words, "5", "--csv"))} == {"0.05"}
+    assert {row["detect"] for row in rows(printed(*words, "10", "--csv"))} == {"0.1"}
+    latex = printed(*words, "7", "--latex")
+    assert "to be found & figure" in latex
+    assert "& 7 points & power" in latex
+    stated = ("--measure", "R", "--mean", "0.5", "--between", "0.1", "--within", "0.1", "--latex")
+    assert "& 0.2 & power" in printed(*words, "0.2", *stated)
+
+
 def test_a_plan_without_a_pilot_is_made_of_no_run(run: Path) -> None:
     words = ("plan", run.parent / "audit.yaml", "--detect", "20", "--topics", "6", "--trials", "3")
     document = json.loads(printed(*words, "--json"))
