@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -193,10 +194,25 @@ def _systems(run: Run) -> Iterator[str]:
 
 
 def refuse_twice(runs: Sequence[Run]) -> None:
-    """Raises InputError where one run is given twice."""
+    """Raises InputError where one run is given twice, be it as a copy in another folder."""
     for path, count in Counter(run.path.resolve() for run in runs).items():
         if count > 1:
             raise InputError("the same run is given twice", place=Place(str(path)))
+    for (one, own), (other, others) in combinations([(run, _dated_attempts(run)) for run in runs], 2):
+        fewer, more = sorted((own, others), key=len)
+        if fewer and all(more.get(key) == attempt for key, attempt in fewer.items()):
+            copy, kept = (one, other) if len(own) < len(others) else (other, one)
+            raise InputError(
+                f"the same run is given twice: every attempt in it is in {kept.path}, too",
+                place=Place(str(copy.path)),
+                advice="give one of them: a copy is no run of its own",
+            )
+
+
+def _dated_attempts(run: Run) -> dict[tuple[str, int, str], Conversation]:
+    """Those that say when they began: two plays of one audit share trials and, with a system that always says the same,
+    words, but no time."""
+    return {(one.trial_id, one.attempt, one.started_at): one for one in run.conversations if one.started_at}
 
 
 def told_apart(runs: Sequence[Run]) -> Iterator[tuple[Run, Mapping[str, str]]]:

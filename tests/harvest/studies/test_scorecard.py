@@ -1,0 +1,60 @@
+"""Several runs together: a run counts once, whatever its folder is called."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harvest.studies.scorecard import refuse_twice
+from recordings.header import make_header
+from recordings.imports import record
+from recordings.run_folder import Run, read
+from tests.support.command_line import harvest
+from tests.support.scoring_examples import MOVIE, conversation, topic_set
+from topics.errors import InputError
+from topics.topic import Topic
+
+
+def played(folder: Path, *times: str) -> Run:
+    """An attempt for each time at which one began: the same trials and words, whenever they are played."""
+    said = [conversation(("say", "no"), trial=trial) for trial, _ in enumerate(times, 1)]
+    header = make_header(
+        audit={"name": "t", "trials": len(times)},
+        protocol=None,
+        topics=topic_set(Topic("M002", MOVIE, "say")),
+        systems={"B1": {"name": "B1", "driver": "python"}},
+    )
+    record(folder, [replace(one, started_at=time) for one, time in zip(said, times, strict=True)], header)
+    return read(folder)
+
+
+def at(second: int) -> str:
+    return f"2026-01-01T00:00:{second:02d}.000000+00:00"
+
+
+def test_a_copy_of_a_run_is_the_same_run(tmp_path: Path) -> None:
+    one, copy = played(tmp_path / "one", at(1), at(2)), played(tmp_path / "copy", at(1), at(2))
+    with pytest.raises(InputError, match=r"copy: the same run is given twice: every attempt in it is in .*one, too"):
+        refuse_twice([one, copy])
+    longer = played(tmp_path / "longer", at(1), at(2), at(3))  # a copy that was played on
+    with pytest.raises(InputError, match=r"one: the same run is given twice: every attempt in it is in .*longer, too"):
+        refuse_twice([one, longer])
+
+
+@pytest.mark.parametrize("times", [(at(3), at(4)), ("", ""), ()], ids=["later", "undated", "none"])
+def test_two_plays_that_said_the_same_words_are_two_runs(tmp_path: Path, times: Sequence[str]) -> None:
+    first = [at(1), at(2)] if all(times) and times else times
+    refuse_twice([played(tmp_path / "one", *first), played(tmp_path / "other", *times)])
+
+
+@pytest.mark.parametrize("command", ["bless", "compare", "variance", "score", "report"])
+def test_every_command_that_takes_runs_together_refuses_a_copy(tmp_path: Path, command: str) -> None:
+    for name in ("run", "copy"):
+        shutil.copytree("recordings/samples/run-1", tmp_path / name)
+    out = {"bless": ("--out", "b.json"), "report": ("--out", "r.html")}.get(command, ())
+    done = harvest(command, "run", "copy", *out, cwd=tmp_path)
+    assert (done.returncode, "copy: the same run is given twice" in done.stderr) == (2, True), done.stderr
