@@ -12,9 +12,9 @@ __all__ = ["Contrast"]
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """what: `topics`, `topic`, `attributes`, `protocol`, `users`, `groups`, `trials`, `system`, `model`, `reading`,
-    `rules`, `gold` or `judgments`. said: a sentence for people. by_run: by the run's name, what it has there; a single
-    name where one run differs within itself.
+    """what: `invalid`, `topics`, `topic`, `attributes`, `protocol`, `users`, `groups`, `trials`, `system`, `model`,
+    `reading`, `rules`, `gold` or `judgments`. said: a sentence for people. by_run: by the run's name, what it has
+    there; a single name where one run differs within itself.
     """
 
     what: str

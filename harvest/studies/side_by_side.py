@@ -6,6 +6,7 @@ set of scoring settings holds for all runs. What else differs is said, and chang
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -64,6 +65,7 @@ def set_apart(runs: Sequence[Run], changes: Mapping[str, Any] | None = None, *, 
     partly = {name: [topic for topic in topics if topic not in everywhere] for name, topics in tried.items()}
     left_out = frozenset(changed).union(*partly.values())
     contrasts = (
+        *_silent(named),
         *_topics(partly, changed, len(everywhere)),
         *_attributes(known),
         *_protocols(named),
@@ -133,6 +135,17 @@ def _topics(partly: Mapping[str, Sequence[str]], changed: Mapping[str, Contrast]
     said = f"figures are over the {pluralize(common, 'topic')} that {every} tried{same}; left out: {lost}"
     yield Contrast("topics", said, {name: list(topics) for name, topics in partly.items()})
     yield from changed.values()
+
+
+def _silent(named: Mapping[str, Run]) -> Iterator[Contrast]:
+    """Systems that a run tried and that never answered there: no figure would show that they are missing."""
+    for name, run in named.items():
+        answered = {one.key.system for one in run.finished}
+        silent = dict.fromkeys(one.key.system for one in run.conversations if one.key.system not in answered)
+        if silent:
+            said = f"no trial of {' and '.join(silent)} in {name} is valid, so no figure holds any"
+            advice = f"`harvest show {shlex.quote(str(run.path))} --all` lists what went wrong"
+            yield Contrast("invalid", f"{said}: {advice}", {each: len(named[each].finished) for each in named})
 
 
 def _attributes(known: Mapping[str, TopicSet]) -> Iterator[Contrast]:

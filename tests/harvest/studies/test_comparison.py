@@ -245,6 +245,21 @@ def test_systems_without_a_valid_conversation_are_named(tmp_path: Path) -> None:
     assert "show RUN --all" in str(refused.value)
 
 
+def test_a_run_in_which_a_system_never_answered_is_named_beside_another(tmp_path: Path) -> None:
+    labels = {"A": {"M0": ["oo"] * 2, "M1": ["xo"] * 2}, "B": {"M0": ["xo"] * 2, "M1": ["oo"] * 2}}
+    well = recorded(tmp_path / "well", labels)
+    down = recorded(tmp_path / "down", {"C": {"M0": ["!"] * 2}})
+    said = "no trial of C in down is valid, so no figure holds any"
+    for command in ("compare", "variance", "score"):
+        done = harvest(command, down, well, width=200)
+        assert (done.returncode, said in done.stdout + done.stderr) == (0, True), command
+    differences = json.loads(harvest("compare", down, well, "--json").stdout)["differences"]
+    assert (differences[0]["what"], differences[0]["runs"]) == ("invalid", {"down": 0, "well": 8})
+    assert f"`harvest show {down} --all` lists what went wrong" in differences[0]["said"]
+    alike = json.loads(harvest("compare", well, recorded(tmp_path / "again", labels), "--json").stdout)
+    assert "invalid" not in [one["what"] for one in alike["differences"]]
+
+
 def test_a_name_that_is_left_empty_is_refused(tmp_path: Path) -> None:
     run = recorded(tmp_path / "run", drawn(1, 4, 2, A=0.5, B=0.5))
     for words, said in ((("--systems", "A,"), "--systems has an empty name"), (("-m", " "), "--measure is empty")):
