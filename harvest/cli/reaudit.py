@@ -13,7 +13,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from harvest.audits.audit import load_audit
+from harvest.audits.audit import load_audit, read_audit
 from harvest.audits.placebo import check_placebo
 from harvest.cli.notifying import Channels, notice_options
 from harvest.cli.number import NumberRange, WholeNumberRange
@@ -105,6 +105,8 @@ def command(
         raise InputError("--if-alarm plays a new run or none", advice="leave out --run, --extend and --json")
     console = Console(file=cast(TextIO, Lasting(sys.stderr)), highlight=False)
     base = baseline or baseline_beside(audit)
+    if recorded is None or not base.exists():
+        read_audit(audit)  # what is no audit has no baseline either
     if not base.exists():
         raise InputError(
             "there is no baseline",

@@ -275,6 +275,14 @@ def test_a_placebo_needs_a_driver_that_can_read_one(folder: Path) -> None:
     assert "audit.yaml:10:1: no system of this audit is read in a way that a placebo can be" in done.stderr
 
 
+@pytest.mark.parametrize("more", [(), ("--run", "runs/base-0")])
+def test_an_audit_that_is_none_is_named_before_a_baseline_is_missed(folder: Path, more: tuple[str, ...]) -> None:
+    (folder / "empty.yaml").write_text("")
+    for audit, said in (("gone.yaml", "gone.yaml: no such file"), ("empty.yaml", "empty.yaml:1:1: the file is empty")):
+        done = harvest("reaudit", audit, *more, cwd=folder)
+        assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+
+
 def test_a_history_that_cannot_be_written_is_refused_before_anything_is_sent(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
