@@ -141,7 +141,7 @@ def compare_runs(
         invalid={name: lost[name] for name in chosen},
         unplayed={name: max(0, planned[name] - done[name] - lost[name]) for name in chosen},
         contrasts=beside.contrasts,
-        notes=(*notes, *none, *_of_sessions(continued)),
+        notes=(*notes, *(_without_values(keys, values, chosen) if measures else ()), *none, *_of_sessions(continued)),
         parted=parted,
         recorded={name: (run.path, own) for run, names in told_apart(runs) for own, name in names.items()},
     )
@@ -284,6 +284,19 @@ def _keys(wanted: Sequence[Measure], values: Mapping[str, Values], *, asked: boo
         elif asked or (str(measure.base), None) in there:
             found[str(measure.base), None] = measure
     return found
+
+
+def _without_values(keys: Mapping[Key, Measure], values: Mapping[str, Values], chosen: Sequence[str]) -> Iterator[str]:
+    """Of each measure, the systems that have no value of it in any conversation, and why that may be."""
+    for key, measure in keys.items():
+        silent = [
+            name
+            for name in chosen
+            if not any(weight and not math.isnan(value) for value, weight in values[name].get(key, {}).values())
+        ]
+        if silent:
+            label = f"{key[0]} S{key[1]}" if key[1] else key[0]
+            yield f"{label}, {', '.join(silent)}: no value: {measure.declaration.undefined}"
 
 
 def _continued(runs: Sequence[Run], chosen: Sequence[str]) -> tuple[str, ...]:

@@ -260,6 +260,17 @@ def test_a_run_in_which_a_system_never_answered_is_named_beside_another(tmp_path
     assert "invalid" not in [one["what"] for one in alike["differences"]]
 
 
+def test_a_measure_that_has_no_value_says_why_and_that_nothing_was_measured(tmp_path: Path) -> None:
+    run = recorded(tmp_path / "run", drawn(1, 4, 2, A=0.5, B=0.5))
+    done = harvest("compare", run, "-m", "cost", width=300)
+    assert done.returncode == 3
+    assert "note: cost, A, B: no value: the system reports no count for one of the turns, or the" in done.stdout
+    assert "have no price for it" in done.stdout
+    both = harvest("compare", run, "-m", "cost", "-m", "ave%useful", width=300)
+    assert (both.returncode, "cost, A, B: no value" in both.stdout) == (0, True)
+    assert "no value:" not in harvest("compare", run, "-m", "ave%useful", width=300).stdout
+
+
 def test_a_name_that_is_left_empty_is_refused(tmp_path: Path) -> None:
     run = recorded(tmp_path / "run", drawn(1, 4, 2, A=0.5, B=0.5))
     for words, said in ((("--systems", "A,"), "--systems has an empty name"), (("-m", " "), "--measure is empty")):
