@@ -206,7 +206,11 @@ def _too_few(found: Comparison) -> Iterator[Text]:
         pair.interval.note
         for one in found.measures
         for pair in one.pairs
-        if pair.interval.note and {pair.first, pair.second} & one.sessions.keys()
+        if pair.interval.note
+        and (
+            {pair.first, pair.second} & one.sessions.keys()
+            or (found.estimand == "these" and pair.verdict != "no value" and math.isnan(pair.corrected))
+        )
     )
     yield from (Text(f"no interval and no p: {note}", style="yellow") for note in notes)
     for topics, least in counts.items():

@@ -271,6 +271,16 @@ def test_a_measure_that_has_no_value_says_why_and_that_nothing_was_measured(tmp_
     assert "no value:" not in harvest("compare", run, "-m", "ave%useful", width=300).stdout
 
 
+def test_with_one_trial_of_each_topic_it_is_said_why_these_topics_have_no_p(tmp_path: Path) -> None:
+    once = recorded(tmp_path / "once", drawn(1, 4, 1, A=0.9, B=0.1))
+    said = harvest("compare", once, "--estimand", "these", width=200).stdout
+    why = "no interval and no p: 4 of 4 topics have one trial only, so trials cannot be seen to differ"
+    assert said.count(why) == 1
+    twice = recorded(tmp_path / "twice", drawn(1, 4, 2, A=0.9, B=0.1))
+    for run, words in ((once, ()), (twice, ("--estimand", "these"))):
+        assert "no interval and no p" not in harvest("compare", run, "-m", "ave%useful", *words, width=200).stdout
+
+
 def test_a_name_that_is_left_empty_is_refused(tmp_path: Path) -> None:
     run = recorded(tmp_path / "run", drawn(1, 4, 2, A=0.5, B=0.5))
     for words, said in ((("--systems", "A,"), "--systems has an empty name"), (("-m", " "), "--measure is empty")):
