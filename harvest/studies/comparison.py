@@ -126,7 +126,7 @@ def compare_runs(
             for part, topics in parts
             for key, measure in keys.items()
         ]
-        parted, none = _parted(material, chosen, continued, settings, seed)
+        parted, none = _parted(material, chosen, continued, _states(runs), settings, seed)
         compared = tuple(one.result() for one in found)
     done = Counter(one.key.system for one in material.finished)
     lost = Counter(key.system for key in material.invalid)
@@ -165,15 +165,34 @@ def _compared(
 
 
 def _parted(
-    material: Material, chosen: Sequence[str], continued: Collection[str], settings: Settings, seed: int
+    material: Material,
+    chosen: Sequence[str],
+    continued: Collection[str],
+    states: Mapping[str, Collection[str]],
+    settings: Settings,
+    seed: int,
 ) -> tuple[tuple[PartedSystems, ...], tuple[str, ...]]:
     """Where each pair parts, or a note why there is nothing to say of it."""
     if not any(turn.label for one in material.finished for turn in one.turns):
         return (), ("no answer has a label, so it cannot be said where the conversations part",)
     try:
-        return parted_systems(material.finished, chosen, level=settings.level, seed=seed, continued=continued), ()
+        found = parted_systems(
+            material.finished, chosen, level=settings.level, seed=seed, continued=continued, states=states
+        )
     except InputError as refused:
         return (), (f"it cannot be said where the conversations part: {refused.what}",)
+    return found, ()
+
+
+def _states(runs: Sequence[Run]) -> dict[str, tuple[str, ...]]:
+    """By system, the states of the protocol that its run was played with; without those of runs that have none."""
+    found = {}
+    for run, names in told_apart(runs):
+        protocol = run.header.protocol
+        own = protocol.get("states") if isinstance(protocol, dict) else None
+        if isinstance(own, dict):
+            found.update(dict.fromkeys(names.values(), tuple(own)))
+    return found
 
 
 def _chosen(material: Material, systems: Sequence[str]) -> tuple[str, ...]:

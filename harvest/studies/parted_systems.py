@@ -54,7 +54,8 @@ class PartingTurn:
 class PartedSystems:
     """Two systems, over the topics that both have. n: trials. divergence, by_chance: bits; p: of the whole.
 
-    by_chance and every p are NaN where a side has sessions that go on from topic to topic.
+    by_chance and every p are NaN where a side has sessions that go on from topic to topic; all but that of texts where
+    the sides were played with other states.
 
     turns: those that have a share, named ones first and then by share. tested, out: nodes tested, and nodes that could
     not have been significant. refused: why there is no p of nodes; "". texts: of first answers, at
@@ -85,12 +86,14 @@ def parted_systems(
     seed: int = 0,
     draws: int = DRAWS,
     continued: Collection[str] = (),
+    states: Mapping[str, Collection[str]] | None = None,
 ) -> tuple[PartedSystems, ...]:
     """Each pair of `systems`, in their order.
 
     conversations: of each trial the first valid attempt, of these systems and others. merge: a key that holds for all
     topics. level: confidence; a p of at most 1 - level names a turn. seed: of the draws. continued: systems whose
-    sessions go on from topic to topic: what they have a part in is described, and not tested.
+    sessions go on from topic to topic: what they have a part in is described, and not tested. states: by system, those
+    of the protocol that it was played with, where that is known: nor are the trees of two that have others.
 
     Raises InputError for a key that does not, and where two systems have no topic in common.
     """
@@ -117,6 +120,8 @@ def parted_systems(
             _parted(both, one.result(), texts.result()[both.names], alpha)
             for both, one in zip(sides, tests, strict=True)
         ]
+    if states:
+        found = [_unlike(one) if _have_others(states, one.first, one.second) else one for one in found]
     return tuple(_untested(one) if {one.first, one.second} & {*continued} else one for one in found)
 
 
@@ -139,19 +144,25 @@ def _texts(
     return {(systems[one], systems[two]): found for (one, two), found in same_sources(sides, rngs).items()}
 
 
+def _have_others(states: Mapping[str, Collection[str]], one: str, other: str) -> bool:
+    return one in states and other in states and set(states[one]) != set(states[other])
+
+
+def _described(found: PartedSystems, why: str) -> PartedSystems:
+    """The shares of turns alone. why: what the tests of trees would take for a difference of the systems."""
+    turns = [replace(turn, p=math.nan) for turn in sorted(found.turns, key=lambda turn: -turn.share)]
+    return replace(found, by_chance=math.nan, p=math.nan, turns=tuple(turns), tested=0, out=0, refused=why)
+
+
+def _unlike(found: PartedSystems) -> PartedSystems:
+    """Without tests of trees: what first answers say is tested without them."""
+    return _described(found, "their protocols have other states, so that trees differ whatever the systems answer")
+
+
 def _untested(found: PartedSystems) -> PartedSystems:
     """The description alone: every test here deals conversations of a topic anew, as if sessions did not bind them."""
-    turns = [replace(turn, p=math.nan) for turn in sorted(found.turns, key=lambda turn: -turn.share)]
-    return replace(
-        found,
-        by_chance=math.nan,
-        p=math.nan,
-        turns=tuple(turns),
-        tested=0,
-        out=0,
-        refused="sessions go on from topic to topic, so their conversations depend on each other",
-        texts=replace(found.texts, p=math.nan),
-    )
+    why = "sessions go on from topic to topic, so their conversations depend on each other"
+    return _described(replace(found, texts=replace(found.texts, p=math.nan)), why)
 
 
 def _tests(both: BothSides, alpha: float, seed: int, draws: int) -> tuple[WholeTest, NodeTests, str]:

@@ -29,11 +29,18 @@ Labels = Mapping[str, Mapping[str, Sequence[str]]]
 """By system and topic, the labels of each trial; `!` for one that the infrastructure failed."""
 
 
-def recorded(folder: Path, labels: Labels, *, system: Mapping[str, Json] | None = None, **audit: Json) -> Path:
+def recorded(
+    folder: Path,
+    labels: Labels,
+    *,
+    system: Mapping[str, Json] | None = None,
+    protocol: str = "fairweb-two-round",
+    **audit: Json,
+) -> Path:
     names = dict.fromkeys(topic for own in labels.values() for topic in own)
     header = make_header(
         audit={"name": "t", "trials": max(len(each) for own in labels.values() for each in own.values()), **audit},
-        protocol=load_protocol("fairweb-two-round"),
+        protocol=load_protocol(protocol),
         topics=topic_set(*(Topic(name, MOVIE if name.startswith("M") else CHAT, f"{name}?") for name in names)),
         systems={name: {"name": name, "driver": "python", **(system or {})} for name in labels},
     )
@@ -279,6 +286,15 @@ def test_with_one_trial_of_each_topic_it_is_said_why_these_topics_have_no_p(tmp_
     twice = recorded(tmp_path / "twice", drawn(1, 4, 2, A=0.9, B=0.1))
     for run, words in ((once, ()), (twice, ("--estimand", "these"))):
         assert "no interval and no p" not in harvest("compare", run, "-m", "ave%useful", *words, width=200).stdout
+
+
+def test_trees_are_not_tested_where_protocols_have_other_states(tmp_path: Path) -> None:
+    one = recorded(tmp_path / "one", {"A": {f"M{n}": ["oo"] * 4 for n in range(6)}})
+    labels = {"B": {f"M{n}": ["xo"] * 4 for n in range(6)}}
+    for protocol, tested in (("fairweb-two-round", True), ("recovery", False)):
+        other = recorded(tmp_path / protocol, labels, protocol=protocol)
+        (parted,) = compare_runs([read(one), read(other)]).parted
+        assert (parted.p == parted.p, "other states" in parted.refused) == (tested, not tested)
 
 
 def test_a_name_that_is_left_empty_is_refused(tmp_path: Path) -> None:

@@ -60,6 +60,17 @@ def test_a_parrot_and_itself_do_not_part() -> None:
     assert all(math.isnan(turn.p) or turn.p > 0.05 for turn in found.turns)
 
 
+def test_trees_of_protocols_with_other_states_are_described_and_not_tested() -> None:
+    both, names = [*played("steady", "A"), *played("erratic", "B")], ["A", "B"]
+    (tested,) = parted_systems(both, names, draws=99)
+    (found,) = parted_systems(both, names, draws=99, states={"A": ["ask", "more"], "B": ["talk"]})
+    assert "their protocols have other states" in found.refused
+    assert all(math.isnan(p) for p in (found.p, found.by_chance, *(turn.p for turn in found.turns)))
+    assert (found.divergence, found.n, found.texts) == (tested.divergence, tested.n, tested.texts)
+    for states in ({"A": ["ask", "more"], "B": ["more", "ask"]}, {"A": ["ask"]}):  # an import need not know its own
+        assert repr(parted_systems(both, names, draws=99, states=states)) == repr((tested,))
+
+
 def test_one_trial_of_each_topic_gives_shares_and_the_reason_why_no_turn_has_a_p() -> None:
     some = [one for one in (*played("steady", "A"), *played("erratic", "B")) if one.key.trial == 1]
     (found,) = parted_systems(some, ["A", "B"], draws=99)
