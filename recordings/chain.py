@@ -22,6 +22,7 @@ from typing import Any
 from recordings.errors import StoreError
 from recordings.evidence import fsync_file
 from recordings.json_text import line
+from topics.regular_file import open_inside
 
 __all__ = [
     "FORMAT",
@@ -68,8 +69,8 @@ def closed_lines(chain: Path) -> int | None:
     """How many lines the file of events held when it was closed, as the last line of its chain says; None where it was
     not closed, or the chain cannot be read."""
     try:
-        with chain.open("rb") as file:
-            file.seek(max(0, chain.stat().st_size - 2**16))
+        with open_inside(chain.parent, chain.name) as file:  # no link, no pipe: the folder may be a stranger's
+            file.seek(max(0, os.fstat(file.fileno()).st_size - 2**16))
             last = file.read().rstrip(b"\n").rpartition(b"\n")[2]
     except OSError:
         return None
@@ -182,6 +183,6 @@ def read_object(data: bytes) -> dict[str, Any] | None:
     """A line of a chain that is an object; None where it is none."""
     try:
         found = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None

@@ -658,7 +658,6 @@ def test_a_sign_that_a_page_is_still_writing(build: Build, tmp_path: Path, pages
     assert finished == {"data-live": ("One two three.", "signs"), "data-other": ("One two three.", "quiet")}
 
 
-@pytest.mark.soak
 def test_a_label_besides_o_and_x(build: Build, tmp_path: Path) -> None:
     house = build("a label besides `o` and `x`")
     house.edit(

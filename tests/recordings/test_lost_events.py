@@ -4,6 +4,7 @@ leaves is no loss."""
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 from pathlib import Path
 
@@ -112,6 +113,19 @@ def test_a_file_whose_writer_was_stopped_may_end_anywhere(run: Path) -> None:
     file = lose(run, "cut")
     chain = chain_file(file)
     chain.write_bytes(b"".join(chain.read_bytes().splitlines(keepends=True)[:-1]))
+    found = read(run)
+    assert (len(found.finished), len(found.interrupted)) == (1, 1)
+
+
+@pytest.mark.parametrize("trap", ["pipe", "link", "depth"])
+def test_a_chain_that_is_a_trap_says_nothing_of_the_end(run: Path, trap: str) -> None:
+    file = lose(run, "cut")
+    chain = chain_file(file)
+    if trap == "depth":
+        chain.write_bytes(b'{"closed":' + b"[" * 50_000)
+    else:
+        kept = chain.rename(run.parent / "elsewhere")
+        os.mkfifo(chain) if trap == "pipe" else chain.symlink_to(kept)
     found = read(run)
     assert (len(found.finished), len(found.interrupted)) == (1, 1)
 
