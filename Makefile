@@ -23,10 +23,12 @@ demo: $(RUN_READY) ## play 45 topics x 5 trials with two embedded systems, and s
 test: $(DEV_READY) browser ## lint, types, import rules and all tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	@# Meanwhile the tests are compiled, once: each process below would do it again.
-	@$(BIN)/python -m pytest -q --collect-only >/dev/null 2>&1 & compiling=$$!; \
-	  $(BIN)/mypy && $(BIN)/lint-imports; failed=$$?; wait $$compiling; exit $$failed
-	$(BIN)/python -m pytest -n 5 --no-loadscope-reorder
+	$(BIN)/lint-imports
+	@# Types are checked while the tests are compiled, once (each process below would do it again), and while they begin.
+	@$(BIN)/mypy >$(VENV)/.types 2>&1 & types=$$!; \
+	  $(BIN)/python -m pytest -q --collect-only >/dev/null 2>&1; \
+	  $(BIN)/python -m pytest -n 5 --no-loadscope-reorder; failed=$$?; \
+	  wait $$types || failed=1; cat $(VENV)/.types; exit $$failed
 
 # What makes a test slow can be seen in its file: it starts a process, a server, a browser or a command, or it draws,
 # plays, counts or times very many. Such files are left out, and those with properties try few examples.
