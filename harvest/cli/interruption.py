@@ -37,13 +37,20 @@ class Interrupted(HarvestError):
 
 
 def interruptible() -> None:
-    """From now on the signals of this process raise KeyboardInterrupt."""
+    """From now on the first signal raises KeyboardInterrupt, and those after it come to a command that is ending."""
+    restore = _terminal()
+
+    def came(_: int, __: FrameType | None) -> None:
+        _end(restore)
+        raise KeyboardInterrupt
+
     for number in _heard():
-        signal.signal(number, signal.default_int_handler)
+        signal.signal(number, came)
 
 
 def run_until_stopped(work: Coroutine[Any, Any, T]) -> T:
-    """`asyncio.run(work)`. The first signal cancels it, and KeyboardInterrupt is raised once it is closed."""
+    """`asyncio.run(work)`. The first signal cancels it, and KeyboardInterrupt is raised once it is closed. From then on
+    the process is one that ends."""
     import asyncio  # late: most commands need none of it
 
     stop = _Stop()
@@ -78,8 +85,9 @@ class _Stop:
         try:
             yield
         finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+            if not self.asked:
+                for number, handler in before.items():
+                    signal.signal(number, handler)
 
     @contextmanager
     def of(self, task: asyncio.Task[Any] | None, loop: asyncio.AbstractEventLoop) -> Iterator[None]:
@@ -92,14 +100,23 @@ class _Stop:
         finally:
             self._cancel = lambda: None
 
-    def _came(self, number: int, _: FrameType | None) -> None:
-        if not self.asked:
-            self.asked = True
-            atexit.register(_ignore)
-            self._cancel()
-        elif number != signal.SIGHUP:  # a terminal that goes may say so twice
-            self._restore()
+    def _came(self, _: int, __: FrameType | None) -> None:
+        self.asked = True
+        _end(self._restore)
+        self._cancel()
+
+
+def _end(restore: Callable[[], None]) -> None:
+    """Signals that come from now on raise nothing: wherever one did, it would change the exit code."""
+
+    def came(number: int, _: FrameType | None) -> None:
+        if number != signal.SIGHUP:  # a terminal that goes may say so twice
+            restore()
             os._exit(CODE)
+
+    for number in _heard():
+        signal.signal(number, came)
+    atexit.register(_ignore)
 
 
 def _heard() -> list[signal.Signals]:
