@@ -27,8 +27,20 @@ def connected(address: str) -> Iterator[Any]:
         raise InputError(
             "a cluster needs Dask, which is not installed", advice="pip install 'conversation-harvest[cluster]'"
         ) from None
+
+    class Client(distributed.Client):  # type: ignore[misc]  # untyped
+        """Closed at once where it cannot start. Else it is closed when memory is looked through, in whichever thread
+        that happens, and this waits for ever if another client is just starting there."""
+
+        def start(self, **options: Any) -> None:
+            try:
+                super().start(**options)
+            except BaseException:
+                self.close()
+                raise
+
     try:
-        client = distributed.Client(address, timeout=_SECONDS, set_as_default=False)
+        client = Client(address, timeout=_SECONDS, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as fault:
         raise InputError(f"there is no scheduler of Dask at {address}: {fault}", advice="check the address") from None
     with client:
