@@ -76,9 +76,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
                 item.add_marker(pytest.mark.soak)
+    place = _places({item.path for item in items})
+    items.sort(key=lambda item: place[item.path])
+
+
+def _places(files: set[Path]) -> dict[Path, float]:
+    """The longest files below 0; all others between 0 and 1, those that wait for pages spread among those that compute:
+    where all processes wait at a time, no processor has anything to do."""
     tests = Path(__file__).parent
-    place = {tests / name: number for number, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: place.get(item.path, len(LONGEST)))
+    longest = [tests / name for name in LONGEST]
+    rest = sorted(files.difference(longest))
+    pages = [file for file in rest if file.is_relative_to(tests / "harvest" / "pages")]
+    others = [file for file in rest if file not in pages]
+    return {
+        **{file: number - len(longest) for number, file in enumerate(longest)},
+        **{file: number / len(some) for some in (pages, others) for number, file in enumerate(some)},
+    }
 
 
 def pytest_collection_finish() -> None:
