@@ -49,8 +49,10 @@ LONGEST = (
     "harvest/playing/test_kills.py",
     "harvest/pages/test_kills.py",
     "harvest/pages/test_endurance.py",
+    "harvest/pages/test_lag.py",
+    "harvest/playing/test_faults.py",
 )
-"""Files that take a minute or more: they go first, so that no process is left with one at the end."""
+"""Files that take longest: they go first, so that no process is left with one at the end."""
 
 WHOLE_BROWSER = {
     f"tests/harvest/pages/{name}"

@@ -157,7 +157,8 @@ def test_two_workers_play_what_one_process_plays_and_one_of_them_may_die_inside_
     check(tmp_path, api, 2, twice=1)
 
 
-@pytest.mark.parametrize("rate", ["rate: 10/s", pytest.param("retries: 2", marks=pytest.mark.soak)])
+@pytest.mark.soak  # tests/harvest/cluster/test_shared_pace.py shows it of gates
+@pytest.mark.parametrize("rate", ["rate: 10/s", "retries: 2"])
 def test_a_429_to_one_worker_slows_all(tmp_path: Path, api: CountingApi, rate: str) -> None:
     """The other worker may have begun a turn already; without a rate, it learns of it a fifth of a second later."""
     (tmp_path / "audit.yaml").write_text(AUDIT.format(url=api.url, trials=2).replace("rate: 10/s", rate))

@@ -73,13 +73,13 @@ async def _converse(url: str, conversations: int, every: int, contexts: int = 3)
     return course
 
 
-def test_six_conversations_leave_no_page_no_process_and_no_folder(
+def test_four_conversations_leave_no_page_no_process_and_no_folder(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The browser refuses to keep its own in a folder with a path as long as pytest's are.
     with awkward_pages() as pages, tempfile.TemporaryDirectory(prefix="h-") as folder:
         monkeypatch.setenv("TMPDIR", folder)
-        course = asyncio.run(_converse(pages.url("plain"), 6, 2, contexts=2))
+        course = asyncio.run(_converse(pages.url("plain"), 4, 2, contexts=2))
         assert course.left == []
         assert list(Path(folder).iterdir()) == []
     with capsys.disabled():

@@ -138,11 +138,11 @@ def _nothing_is_lost(run: Run, truth: Sequence[Truth]) -> None:
     assert gone_on <= set(recorded)
 
 
-def test_after_a_kill_of_the_browser_six_conversations_are_whole(
+def test_after_a_kill_of_the_browser_four_conversations_are_whole(
     tmp_path: Path, shared_interface: SharedInterface
 ) -> None:
-    _killed_and_compared(tmp_path, shared_interface("deep-chat"), topics=3, trials=2, kills=1, longest=2.0)
-    test = "`test_after_a_kill_of_the_browser_six_conversations_are_whole`"
+    _killed_and_compared(tmp_path, shared_interface("deep-chat"), topics=2, trials=2, kills=1, longest=2.0)
+    test = "`test_after_a_kill_of_the_browser_four_conversations_are_whole`"
     recorded = f"invalid, {', '.join(map(code, sorted(KILLED)))}, by when it was; every turn before it"
     seen = f"{code('an attempt failed: browser-gone: …')}, or with the other reason"
     hold(Row("the browser is killed", recorded, "no", seen, test), "Processes and clocks")
