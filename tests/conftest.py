@@ -59,7 +59,7 @@ WHOLE_BROWSER = {
     for name in (
         "browser/test_login.py",
         "browser/test_start.py",
-        "browser/test_window.py",
+        "browser/test_processes.py",
         "test_kills.py",
     )
 }

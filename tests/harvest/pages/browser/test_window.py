@@ -7,10 +7,7 @@ import base64
 import hashlib
 import io
 import json
-import os
-import signal
 import struct
-import uuid
 import zipfile
 from collections.abc import AsyncIterator, Coroutine
 from pathlib import Path
@@ -43,18 +40,6 @@ async def part(window: Window, name: str) -> Part:
     found = await frame.node(named(await frame.look(), name).id)
     assert found is not None
     return found
-
-
-def processes(mark: str) -> list[int]:
-    """The processes that were started with this argument."""
-    found = []
-    for folder in Path("/proc").iterdir():
-        try:
-            if folder.name.isdigit() and mark in (folder / "cmdline").read_text():
-                found.append(int(folder.name))
-        except OSError:
-            continue
-    return sorted(found)
 
 
 def size_of(png: bytes) -> tuple[int, int]:
@@ -161,49 +146,6 @@ async def test_a_crashed_page_says_so_at_once_and_its_browser_goes_on(browser: B
         assert (await look(window)).root.text == "y"
 
 
-async def test_a_killed_browser_ends_every_call_in_all_its_windows() -> None:
-    mark = f"--harvest-test-{uuid.uuid4()}"
-    async with (
-        browsing(arguments=(mark,)) as browser,
-        showing(browser, "<p id=x>x") as one,
-        showing(browser, "y") as two,
-    ):
-        frame = one.frames()[0]
-
-        async def waits() -> None:
-            await frame._life.call(frame._frame.evaluate("() => new Promise(() => {})"), 3600)
-
-        waiting = asyncio.ensure_future(waits())
-        await asyncio.sleep(0.1)
-        os.kill(processes(mark)[0], signal.SIGKILL)
-        with pytest.raises(Unanswered, match="browser-gone"):
-            await waiting
-        await until(lambda: two.gone is not None)
-        assert (one.gone, two.gone, browser.alive) == ("browser-gone", "browser-gone", False)
-        with pytest.raises(Unanswered, match="browser-gone"):
-            await browser.sitting(BrowserSettings())
-        with pytest.raises(Unanswered, match="browser-gone"):
-            await frame.look()
-
-
-async def test_where_playwright_itself_is_killed_every_call_ends_and_so_does_closing() -> None:
-    def children() -> set[int]:
-        return {int(one) for one in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()}
-
-    before = children()
-    async with browsing() as browser:
-        window = await browser.sitting(BrowserSettings())
-        (driver,) = children() - before
-        os.kill(driver, signal.SIGKILL)
-        with pytest.raises(Unanswered, match="browser-gone"):
-            await window.frames()[0].look()
-        await window.close()
-        with pytest.raises(Unanswered, match="browser-gone"):
-            await browser.sitting(BrowserSettings())
-        assert not browser.alive
-        await browser.close()
-
-
 async def test_a_page_that_hangs_is_given_up_and_closed(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(frame_module, "PATIENCE", 1.0)
     async with showing(browser, "<button id=b onclick='setTimeout(() => { for (;;); }, 50)'>b</button>") as window:
@@ -216,22 +158,6 @@ async def test_a_page_that_hangs_is_given_up_and_closed(browser: Browser, monkey
     assert browser.alive
     async with showing(browser, "fine") as window:
         assert (await look(window)).root.text == "fine"
-
-
-async def test_a_frame_of_another_origin_that_hangs_does_not_take_the_page_with_it(
-    browser: Browser, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(frame_module, "_FRAME", 1.0)
-    async with pages({"/": "<script>onload = () => setTimeout(() => { for (;;); }, 300)</script>"}) as advertisement:
-        away = advertisement.url.replace("127.0.0.1", "localhost")
-        async with showing(browser, f"<p>chat</p><iframe src='{away}'></iframe>") as window:
-            await asyncio.sleep(0.6)
-            page, frame = window.frames()
-            with pytest.raises(Unanswered, match="frame-silent"):
-                await frame.look()
-            assert window.gone is None
-            assert window.frames() == [page]
-            assert (await page.look()).root.text == "chat"
 
 
 async def test_closing_twice_or_after_the_end_is_no_error(browser: Browser) -> None:
@@ -480,33 +406,3 @@ async def test_a_trace_tells_what_happened_and_no_secrets(browser: Browser, tmp_
 async def test_the_browser_that_playwright_keeps_is_there_or_not_but_asking_is_no_error() -> None:
     found = await asyncio.to_thread(own_browser)
     assert found is None or found.is_file()
-
-
-@pytest.mark.parametrize("held", [4, pytest.param(12, marks=pytest.mark.soak)])
-async def test_memory_does_not_grow_with_the_conversations_that_were_held(held: int) -> None:
-    mark = f"--harvest-memory-{uuid.uuid4()}"
-
-    def megabytes() -> float:
-        total = 0
-        for number in processes(mark):
-            for line in Path(f"/proc/{number}/smaps_rollup").read_text().splitlines():
-                if line.startswith("Pss:"):
-                    total += int(line.split()[1])
-        return total / 1024
-
-    async with browsing(arguments=(mark,)) as own:
-
-        async def conversations(count: int) -> None:
-            for _ in range(count):
-                async with showing(own, "<p id=x>x" + "<p>word</p>" * 500) as window:
-                    frame = window.frames()[0]
-                    await frame.arm(0)
-                    await frame.sent()
-                    await frame.look()
-
-        await conversations(4)
-        before = megabytes()
-        await conversations(held)
-        grown = megabytes() - before
-        print(f"{held} conversations: {before:.0f} MB, {grown:+.1f} MB")
-        assert grown < 5 * held
