@@ -27,12 +27,8 @@ FEW_ANSWERS = (
     "bubbles count=3 pause=0.5",
     "code",
     "stream pause=3",
-    "lists",
     "long chars=20000",
-    "cjk",
     "mixed pause=0.2",
-    "burst chars=20000",
-    "slow",
     "quoting",
     "anchors pause=1",
 )
