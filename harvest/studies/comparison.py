@@ -141,7 +141,13 @@ def compare_runs(
         invalid={name: lost[name] for name in chosen},
         unplayed={name: max(0, planned[name] - done[name] - lost[name]) for name in chosen},
         contrasts=beside.contrasts,
-        notes=(*notes, *(_without_values(keys, values, chosen) if measures else ()), *none, *_of_sessions(continued)),
+        notes=(
+            *(() if systems or len(runs) > 1 else material.silent),
+            *notes,
+            *(_without_values(keys, values, chosen) if measures else ()),
+            *none,
+            *_of_sessions(continued),
+        ),
         parted=parted,
         recorded={name: (run.path, own) for run, names in told_apart(runs) for own, name in names.items()},
     )

@@ -109,6 +109,16 @@ class Material:
         """Trials that were tried and have no valid attempt."""
         return frozenset(one.key for one in self.conversations) - frozenset(one.key for one in self.finished)
 
+    @property
+    def silent(self) -> tuple[str, ...]:
+        """A sentence about the systems without a valid conversation, where there are any: they are in no study."""
+        answered = {one.key.system for one in self.finished}
+        names = [name for name in self.systems if name not in answered]
+        advice = "`harvest show RUN --all` lists what went wrong"
+        return (
+            (f"no conversation of {' and '.join(names)} is valid, so no figure holds any: {advice}",) if names else ()
+        )
+
 
 def gather_material(runs: Sequence[Run], left_out: Collection[str] = ()) -> Material:
     """What `runs` give together, without the topics `left_out`. A system that several runs recorded, as two audits of

@@ -148,7 +148,7 @@ def study_variance(
         between={key: [(group, study.between(group.names, key)) for group in beside] for key in keys},
         settings=settings,
         contrasts=apart.contrasts,
-        notes=notes,
+        notes=(*(() if systems or len(runs) > 1 else material.silent), *notes),
         runs=run_names(runs),
         recorded={
             name: place for place, (_, names) in zip(run_names(runs), told_apart(runs)) for name in names.values()

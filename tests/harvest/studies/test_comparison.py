@@ -267,6 +267,18 @@ def test_a_run_in_which_a_system_never_answered_is_named_beside_another(tmp_path
     assert "invalid" not in [one["what"] for one in alike["differences"]]
 
 
+def test_a_system_of_one_run_that_never_answered_is_named_unless_others_were_asked_for(tmp_path: Path) -> None:
+    labels = {"A": {"M0": ["oo"] * 2, "M1": ["xo"] * 2}, "B": {"M0": ["xo"] * 2, "M1": ["oo"] * 2}}
+    run = recorded(tmp_path / "run", {**labels, "C": {"M0": ["!"] * 2}})
+    said = "no conversation of C is valid, so no figure holds any: `harvest show RUN --all` lists what went wrong"
+    for command, systems in (("compare", ["--systems", "A,B"]), ("variance", ["--system", "A", "--system", "B"])):
+        done = harvest(command, run, width=200)
+        assert (done.returncode, said in done.stdout) == (0, True), command
+        chosen = harvest(command, run, *systems, width=200)
+        assert (chosen.returncode, "of C" in chosen.stdout) == (0, False), command
+    assert any(said in note for note in json.loads(harvest("compare", run, "--json").stdout)["notes"])
+
+
 def test_a_measure_that_has_no_value_says_why_and_that_nothing_was_measured(tmp_path: Path) -> None:
     run = recorded(tmp_path / "run", drawn(1, 4, 2, A=0.5, B=0.5))
     done = harvest("compare", run, "-m", "cost", width=300)
