@@ -14,6 +14,7 @@ from harvest.judging.gold_rows import add_entities
 from harvest.judging.pool import Entity, PooledRun, Words, asked_in_words, pooled_entities, pooled_words, spread
 from harvest.judging.sheets.asked_rows import assess_run
 from harvest.judging.sheets.sheet_file import sheet_ending, write_rows
+from harvest.studies.scorecard import refuse_twice
 from harvest.tables.pool_figures import COLUMNS, pool_document, pool_rows, pool_table
 from harvest.terminal import people_console
 from recordings.judgments import keep_layer, read_layers
@@ -82,9 +83,8 @@ def command(
                 allowed=", ".join(each.name for each in asked_in_words(criteria)) or "none of this schema",
                 advice="judge it by harvest annotate RUN --serve, which asks once about what trials share",
             )
-    if len({run.resolve() for run in runs}) < len(runs):
-        raise InputError("one run was named twice")
     pooled = [_pooled(run, criteria, nuggets) for run in runs]
+    refuse_twice([one.recorded for one in pooled])
     if everywhere:
         _spread(pooled, pooled_words(pooled, criteria), chosen)
         pooled = [_pooled(run, criteria, nuggets) for run in runs]

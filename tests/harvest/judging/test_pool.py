@@ -227,8 +227,9 @@ async def test_what_cannot_be_is_refused_in_one_message(words: Sequence[str], to
     assert told in done.stderr
 
 
-def test_one_run_named_twice_is_refused(months: Sequence[Path], tmp_path: Path) -> None:
-    assert "named twice" in harvest("pool", months[0], months[0]).stderr
-    other = tmp_path / "other"
-    shutil.copytree(months[0], other)
-    assert len(words_of(months[0], other)[CLAIM].where) == 12
+def test_one_run_given_twice_is_refused_also_as_a_copy(tmp_path: Path) -> None:
+    run, copy = small_run(tmp_path / "run"), tmp_path / "copy"
+    shutil.copytree(run, copy)
+    for again in (run, copy):
+        refused = harvest("pool", run, again)
+        assert (refused.returncode, "the same run is given twice" in refused.stderr) == (2, True)
