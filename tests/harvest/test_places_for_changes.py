@@ -718,20 +718,29 @@ from __future__ import annotations
 
 from harvest.notices.bulletin import Bulletin
 
-__all__ = ["word"]
+__all__ = ["is_word", "word"]
 
 
 def word(bulletin: Bulletin) -> bytes:
     """The whole file, in UTF-8."""
     return f"{bulletin.verdict}\\n".encode()
+
+
+def is_word(data: bytes) -> bool:
+    """Whether this is such a file, so that it may be replaced."""
+    return data in (b"kept\\n", b"missed\\n")
 ''',
     )
     house.edit(
         (
-            "from harvest.notices.junit import junit\n",
-            "from harvest.notices.junit import junit\nfrom harvest.notices.word import word\n",
+            "from harvest.notices.prometheus import is_metrics, metrics\n",
+            "from harvest.notices.prometheus import is_metrics, metrics\n"
+            "from harvest.notices.word import is_word, word\n",
         ),
-        ('    "junit": (', '    "word": (lambda told, _: word(told), "Write the verdict."),\n    "junit": ('),
+        (
+            '    "junit": _Form(',
+            '    "word": _Form(lambda told, _: word(told), is_word, "Write the verdict."),\n    "junit": _Form(',
+        ),
     )
     house.harvest("run", "audit.yaml", "--out", "run", "--word", "word.txt")
     assert (house.folder / "word.txt").read_text() == "kept\n"
