@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -73,3 +75,33 @@ def test_other_commands_say_how_to_go_on(
 ) -> None:
     monkeypatch.setattr("harvest.cli.show.read", interrupted)
     assert told(capsys, "show", tmp_path).strip() == "interrupted before it was done; run the same command again"
+
+
+ENDING = """
+import asyncio, os, signal
+from harvest.cli.interruption import interruptible, run_until_stopped
+
+interruptible()
+
+
+async def work():
+    os.kill(os.getpid(), signal.SIGTERM)
+    await asyncio.sleep(60)
+
+
+try:
+    FIRST
+except KeyboardInterrupt:
+    for _ in range(3):
+        os.kill(os.getpid(), signal.SIGHUP)
+    print("still here", flush=True)
+    LAST
+"""
+
+
+@pytest.mark.parametrize("first", ["run_until_stopped(work())", "os.kill(os.getpid(), signal.SIGTERM)"])
+@pytest.mark.parametrize(("last", "code"), [("raise SystemExit(5)", 5), ("os.kill(os.getpid(), signal.SIGTERM)", 130)])
+def test_after_the_first_signal_none_raises_anything_and_a_second_one_ends_it(first: str, last: str, code: int) -> None:
+    program = ENDING.replace("FIRST", first).replace("LAST", last)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (code, "still here\n", "")

@@ -14,6 +14,7 @@ from harvest.pages.browser import frame as frame_module
 from harvest.pages.browser.settings import BrowserSettings
 from harvest.systems.driver import Unanswered
 from tests.support.browsing import browsing, pages, showing, until
+from tests.support.processes import browsers_of
 
 
 def processes(mark: str) -> list[int]:
@@ -29,9 +30,9 @@ def processes(mark: str) -> list[int]:
 
 
 async def test_a_killed_browser_ends_every_call_in_all_its_windows() -> None:
-    mark = f"--harvest-test-{uuid.uuid4()}"
+    before = browsers_of(os.getpid())
     async with (
-        browsing(arguments=(mark,)) as browser,
+        browsing() as browser,
         showing(browser, "<p id=x>x") as one,
         showing(browser, "y") as two,
     ):
@@ -42,7 +43,8 @@ async def test_a_killed_browser_ends_every_call_in_all_its_windows() -> None:
 
         waiting = asyncio.ensure_future(waits())
         await asyncio.sleep(0.1)
-        os.kill(processes(mark)[0], signal.SIGKILL)
+        (own,) = set(browsers_of(os.getpid())).difference(before)
+        os.kill(own, signal.SIGKILL)
         with pytest.raises(Unanswered, match="browser-gone"):
             await waiting
         await until(lambda: two.gone is not None)
