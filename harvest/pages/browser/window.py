@@ -48,6 +48,8 @@ _CALL = 20.0
 _ACT = 8.0
 _CLOSE = 5.0
 _NEWS = 0.3
+_UNDRAWN = (0.05, 0.2, 1.0)  # after each, a page that has come and is not drawn yet is photographed again
+_UNDRAWN = (0.05, 0.2, 1.0)  # after each a page that had come, but was not drawn yet, is photographed again
 _LOAD = 10.0
 _MOST_EVENTS = 200
 
@@ -214,10 +216,16 @@ class Window:
             if scale != 1:
                 width, height = self.viewport
                 wanted["clip"] = {"x": 0, "y": 0, "width": width, "height": height, "scale": scale}
-            taken = await self._life.call(session.send("Page.captureScreenshot", wanted), PATIENCE)
+            return b64decode((await self._captured(session, wanted))["data"])
         finally:
             await _quietly(session.detach())
-        return b64decode(taken["data"])
+
+    async def _captured(self, session: playwright.CDPSession, wanted: dict[str, Any]) -> dict[str, Any]:
+        for wait in _UNDRAWN:
+            with contextlib.suppress(playwright.Error):
+                return await self._life.bounded(session.send("Page.captureScreenshot", wanted), PATIENCE)
+            await self.clock.sleep(wait)
+        return await self._life.call(session.send("Page.captureScreenshot", wanted), PATIENCE)
 
     async def outline(self, boxes: Sequence[tuple[str, Box]]) -> bytes:
         """A screenshot with labelled boxes drawn on it, as PNG; the page itself is left alone."""

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from playwright.async_api import CDPSession, Error
 
 from harvest.pages.browser import frame as frame_module
 from harvest.pages.browser import part as part_module
@@ -368,6 +369,24 @@ async def test_a_screenshot_is_made_even_where_a_font_never_comes_and_boxes_are_
         assert drawn != plain
         assert await run(frame, "() => document.documentElement.outerHTML") == before
         assert window._browser.contexts == [window._context]
+
+
+async def test_a_page_that_is_not_drawn_yet_is_photographed_when_it_is(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send, refused = CDPSession.send, ["Unable to capture screenshot"] * 2
+
+    async def not_yet(session: CDPSession, method: str, wanted: dict[str, Any]) -> dict[str, Any]:
+        if refused:
+            raise Error(f"Protocol error ({method}): {refused.pop()}")
+        return await send(session, method, wanted)
+
+    async with showing(browser, "<p>x") as window:
+        monkeypatch.setattr(CDPSession, "send", not_yet)
+        assert size_of(await window.screenshot()) == (1280, 800)
+        refused[:] = ["never"] * 9
+        with pytest.raises(Unanswered, match=r"page-broken: .*never"):
+            await window.screenshot()
 
 
 async def test_a_trace_tells_what_happened_and_no_secrets(browser: Browser, tmp_path: Path) -> None:
