@@ -1,7 +1,7 @@
 """One obvious place for each change: each row of the table in docs/extending.md, made in a copy of the tree.
 
 A change may touch the files that its row names and no others, and the new thing then works through the command line.
-Four of them, each of another kind, are made in `make test`, all in `make soak`.
+Three of them, each of another kind, are made in `make test`, all in `make soak`.
 """
 
 from __future__ import annotations
@@ -658,6 +658,7 @@ def test_a_sign_that_a_page_is_still_writing(build: Build, tmp_path: Path, pages
     assert finished == {"data-live": ("One two three.", "signs"), "data-other": ("One two three.", "quiet")}
 
 
+@pytest.mark.soak
 def test_a_label_besides_o_and_x(build: Build, tmp_path: Path) -> None:
     house = build("a label besides `o` and `x`")
     house.edit(

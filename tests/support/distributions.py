@@ -40,8 +40,8 @@ def installed(folder: Path, name: str, files: Mapping[str, str], entry_points: M
     (project / "pyproject.toml").write_text(PROJECT.format(name=name, package=package, entry_points=groups))
     for file, text in {"__init__.py": "", **files}.items():
         (project / package / file).write_text(text)
-    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(project / "dist")]
-    subprocess.run([*build, str(project)], check=True, capture_output=True, timeout=300)
+    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", "dist"]
+    subprocess.run(build, cwd=project, check=True, capture_output=True, timeout=300)
     (wheel,) = (project / "dist").glob("*.whl")
     install = [sys.executable, "-m", "uv", "pip", "install", "-q", "--offline", "--no-deps", "--target", str(site)]
     subprocess.run([*install, str(wheel)], check=True, capture_output=True, timeout=300)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import subprocess
+import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Process", "below", "browsers_of", "gone", "memory"]
+import psutil
+
+__all__ = ["Process", "below", "browsers_of", "children", "gone", "memory"]
 
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """command: its name, cut as the kernel cuts it. dead: a zombie."""
+    """command: its name. dead: a zombie."""
 
     id: int
     parent: int
@@ -21,12 +23,14 @@ class Process:
 
 
 def _listed() -> list[Process]:
-    rows = subprocess.run(["ps", "-A", "-o", "pid=,ppid=,stat=,comm="], capture_output=True, text=True, check=True)
-    found = []
-    for line in rows.stdout.splitlines():
-        id_, parent, state, command = line.split(None, 3)
-        found.append(Process(int(id_), int(parent), command.strip(), state.startswith("Z")))
-    return found
+    every = psutil.process_iter(["pid", "ppid", "name", "status"])
+    rows = (one.info for one in every)
+    return [Process(row["pid"], row["ppid"], row["name"], row["status"] == psutil.STATUS_ZOMBIE) for row in rows]
+
+
+def children() -> set[int]:
+    """Processes that this one has started itself, zombies included."""
+    return {one.id for one in _listed() if one.parent == os.getpid()}
 
 
 def below(ancestor: int) -> list[Process]:
@@ -36,7 +40,7 @@ def below(ancestor: int) -> list[Process]:
     while new := [one for one in every if one.parent in known and one.id not in known]:
         known |= {one.id for one in new}
         found += new
-    return [one for one in found if not one.dead and one.command != "ps"]
+    return [one for one in found if not one.dead]
 
 
 def browsers_of(ancestor: int) -> list[int]:

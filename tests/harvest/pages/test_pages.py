@@ -74,7 +74,7 @@ def said(name: str, turn: int) -> str:
     return f"Question {number} about {name}: what is **next**, and is `it` far?"
 
 
-FEW_LAYOUTS = ("authored", "transcript")
+FEW_LAYOUTS = ("transcript",)
 OTHER_LAYOUTS = tuple(f"layout-{name}" for name in LAYOUTS if name not in FEW_LAYOUTS)
 """Played under the marker `soak`."""
 AKIN: Mapping[str, str] = {
@@ -109,7 +109,7 @@ AKIN: Mapping[str, str] = {
     "maintenance": "captcha",
     "modal": "widget",
     "name-first": "plain",
-    "name-lines": "layout-authored",
+    "name-lines": "layout-transcript",
     "new-chat": "new-box",
     "own-states": "delivery",
     "polled-parts": "typewriter",

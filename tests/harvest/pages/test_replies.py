@@ -26,13 +26,11 @@ FEW_ANSWERS = (
     "table count=12",
     "bubbles count=3 pause=0.5",
     "code",
-    "stream pause=3",
     "long chars=20000",
-    "mixed pause=0.2",
     "quoting",
     "anchors pause=1",
 )
-FEW_SHORT = SHORT_ANSWERS[::11]
+FEW_SHORT = SHORT_ANSWERS[::22]
 """What the first interface answers with; under the marker `soak` every interface has all."""
 NUMBERS = itertools.count()
 """No two turns that a back end hears are the same."""

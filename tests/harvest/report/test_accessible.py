@@ -70,7 +70,7 @@ def test_axe_finds_nothing_in_any_section_nor_in_an_open_conversation(
         window.wait_for_selector("#text .said.system")
         window.evaluate("document.querySelectorAll('#text details').forEach(one => { one.open = true; })")
         window.wait_for_selector("#text img")
-        assert violations(window) == []
+        assert violations(window, "#text") == []
 
 
 def test_the_way_from_the_beginning_to_a_branch_and_its_conversations_is_all_keys(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -30,6 +29,7 @@ from tests.servers import echo
 from tests.servers.echo_page import EchoPage
 from tests.servers.local_http import LocalServer, Sessions, completions, serving
 from tests.support.browsing import until
+from tests.support.processes import children
 from tests.support.recorded_run import record
 from tests.support.stepping import BEGINNING, Leaping
 from topics.library import load_topics
@@ -120,13 +120,6 @@ class Rig:
 
     async def open(self, trial: int = 1, history: tuple[Exchange, ...] = ()) -> Any:
         return await self.driver.open(Opening("echo", "M002", trial, seed=trial, history=history))
-
-
-def children() -> set[str]:
-    """Process ids of our children, zombies included."""
-    listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid=,comm="], capture_output=True, text=True, check=True).stdout
-    rows = [line.split(None, 2) for line in listed.splitlines()]
-    return {pid for pid, parent, command in rows if parent == str(os.getpid()) and command.strip() != "ps"}
 
 
 @pytest.fixture(scope="module")
@@ -306,7 +299,7 @@ async def test_sessions_do_not_mix(rigged: Rigged, name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "sessions"),
     [  # two sessions are among others, too; where each is a process or a page, more are for the long tests
-        *((name, 2 if case.heavy or name.startswith("command") else 8) for name, case in CASES.items()),
+        *((name, 2 if name.startswith("command") else 8) for name, case in CASES.items() if not case.heavy),
         *(pytest.param(name, 3, marks=pytest.mark.soak) for name, case in CASES.items() if case.heavy),
         *(pytest.param(name, 8, marks=pytest.mark.soak) for name in CASES if name.startswith("command")),
     ],

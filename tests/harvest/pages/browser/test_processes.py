@@ -90,8 +90,8 @@ async def test_a_frame_of_another_origin_that_hangs_does_not_take_the_page_with_
             assert (await page.look()).root.text == "chat"
 
 
-@pytest.mark.parametrize("held", [4, pytest.param(12, marks=pytest.mark.soak)])
-async def test_memory_does_not_grow_with_the_conversations_that_were_held(held: int) -> None:
+@pytest.mark.soak  # four conversations of a driver: test_endurance.py
+async def test_memory_does_not_grow_with_the_conversations_that_were_held() -> None:
     mark = f"--harvest-memory-{uuid.uuid4()}"
 
     def megabytes() -> float:
@@ -114,7 +114,7 @@ async def test_memory_does_not_grow_with_the_conversations_that_were_held(held: 
 
         await conversations(4)
         before = megabytes()
-        await conversations(held)
+        await conversations(12)
         grown = megabytes() - before
-        print(f"{held} conversations: {before:.0f} MB, {grown:+.1f} MB")
-        assert grown < 5 * held
+        print(f"12 conversations: {before:.0f} MB, {grown:+.1f} MB")
+        assert grown < 60

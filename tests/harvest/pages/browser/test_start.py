@@ -7,9 +7,9 @@ import contextlib
 import os
 import shutil
 import signal
-import subprocess
 from pathlib import Path
 
+import psutil
 import pytest
 
 from harvest.drivers.registry import build_driver
@@ -121,8 +121,10 @@ async def test_what_playwright_turns_off_stays_off_and_no_process_is_paid_for_an
 
 def _command_line(id_: int) -> list[str]:
     """[] of a process that has gone."""
-    shown = subprocess.run(["ps", "-p", str(id_), "-ww", "-o", "args="], capture_output=True, text=True, check=False)
-    return shown.stdout.split()
+    try:
+        return [str(word) for word in psutil.Process(id_).cmdline()]
+    except psutil.NoSuchProcess:
+        return []
 
 
 def _turned_off(command: list[str]) -> list[list[str]]:

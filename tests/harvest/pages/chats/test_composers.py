@@ -21,7 +21,7 @@ AT_ONCE = 4
 PAGES = (*COMPOSERS, "prosemirror?bare")
 KEYS_ONLY = tuple(f"{name}{'&' if '?' in name else '?'}enter" for name in PAGES)
 """The same pages where Enter is the only way to send."""
-SOAKED = ("plaintext", "quill", "prosemirror?bare")
+SOAKED = ("plaintext", "quill", "slate", "codemirror", "prosemirror?bare")
 """Played under the marker `soak`, as all are with more kinds of text."""
 FEW = tuple(name for name in PAGES if name not in SOAKED)
 

@@ -82,7 +82,7 @@ def url() -> Iterator[str]:
     "site",
     [
         {"reply": ".bot"},
-        {"user": ".user", "reply": ".bot, .theirs"},
+        pytest.param({"user": ".user", "reply": ".bot, .theirs"}, marks=pytest.mark.soak),
         pytest.param({"user": ".user"}, marks=pytest.mark.soak),
     ],
 )
