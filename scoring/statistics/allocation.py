@@ -259,11 +259,14 @@ def allocate(known: Variances, total: int, rng: np.random.Generator, *, level: f
     best = min(widths, key=lambda floor: (widths[floor], -floor), default=most)
     other = foretold(known, equal, second, level=level, studies=_STUDIES)
     plain = _mean(other)
+    alike = Allocation(equal, equal, most, plain, plain, 0.0, 0.0, 0.0)
     if not widths or widths[best] >= (1 - _NOTABLE) * mean(equal) or (tried[best] == equal).all():
-        return Allocation(equal, equal, most, plain, plain, 0.0, 0.0, 0.0)
+        return alike
     own = foretold(known, tried[best], second, level=level, studies=_STUDIES)
-    low, high = np.nanquantile(1 - own / other, [_NARROW, _WIDE]).tolist()
     width = _mean(own)
+    if not width < (1 - _NOTABLE) * plain:  # the few studies of the choice were lucky
+        return alike
+    low, high = np.nanquantile(1 - own / other, [_NARROW, _WIDE]).tolist()
     return Allocation(tried[best], equal, best, width, plain, 1 - width / plain, low, high)
 
 

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from scoring.statistics.allocation import Chances, Spreads, Variances, allocate, foretold, neyman
@@ -113,13 +113,14 @@ def test_a_topic_without_trials_varies_as_topics_do_on_average() -> None:
 
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 100), st.integers(2, 6), st.integers(2, 6))
+@example(60, 2, 3)  # the few studies of the choice were lucky
 def test_a_proposal_is_never_foretold_to_be_wider_than_equal_trials(seed: int, topics: int, times: int) -> None:
     rng = np.random.default_rng(seed)
     cells = (rng.random((2, topics, 4)) < rng.random((topics, 1))).astype(np.float64)
     found = allocate(Chances.of(cells), topics * times, rng)
     assert found.trials.sum() == topics * times
     assert found.trials.min() >= 2
-    assert not found.width > 1.01 * found.equal_width
+    assert not found.width > found.equal_width
 
 
 def check(mean: float, icc: float, pilot: int, times: int, pilots: int) -> None:
