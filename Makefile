@@ -27,7 +27,7 @@ test: $(DEV_READY) browser ## lint, types, import rules and all tests
 	@# Types are checked while the tests are compiled, once (each process below would do it again), and while they begin.
 	@$(BIN)/mypy >$(VENV)/.types 2>&1 & types=$$!; \
 	  $(BIN)/python -m pytest -q --collect-only >/dev/null 2>&1; \
-	  $(BIN)/python -m pytest -n 4 --no-loadscope-reorder; failed=$$?; \
+	  OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 4 --no-loadscope-reorder; failed=$$?; \
 	  wait $$types || failed=1; cat $(VENV)/.types; exit $$failed
 
 # What makes a test slow can be seen in its file: it starts a process, a server, a browser or a command, or it draws,

@@ -11,7 +11,6 @@ As a program: `echo.py lines | end | prompt | json | once`, on standard input an
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 import time
@@ -52,6 +51,8 @@ def answer(text: str) -> str:
 
 
 async def answer_async(text: str) -> str:
+    import asyncio  # as a program it is started for each session, and this takes two thirds of a start
+
     await asyncio.sleep(pause_in(text))
     return reply_to(text, ())
 

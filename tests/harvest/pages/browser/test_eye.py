@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
+from collections.abc import Mapping
 
+import pytest
+import pytest_asyncio
+
+from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.browser.window import Browser
-from harvest.pages.reading.page import BLOCKS, collapse_spaces, parse_page
+from harvest.pages.reading.page import BLOCKS, Page, collapse_spaces, parse_page
 from harvest.systems.driver import Denied
-from tests.support.browsing import look, named, run, showing, tagged
+from tests.support.browsing import look, named, pages, run, showing, tagged
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -94,16 +98,29 @@ SHOWN = {
 }
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def seen(browser: Browser) -> Mapping[str, Page]:
+    """Each of these pages, one after another in one window: a new one takes longer than all that is done with it."""
+    found = {}
+    names = [*HIDDEN, *SHOWN]
+    content = {f"/{number}": f"<!doctype html><body>{html}" for number, html in enumerate({**HIDDEN, **SHOWN}.values())}
+    async with pages(content) as server:
+        window = await browser.sitting(BrowserSettings())
+        for name, path in zip(names, content, strict=True):
+            await window.goto(server.url.rstrip("/") + path)
+            found[name] = await look(window)
+        await window.close()
+    return found
+
+
 @pytest.mark.parametrize("name", HIDDEN)
-async def test_what_no_person_sees_is_hidden(browser: Browser, name: str) -> None:
-    async with showing(browser, HIDDEN[name]) as window:
-        assert not named(await look(window), "x").visible
+async def test_what_no_person_sees_is_hidden(seen: Mapping[str, Page], name: str) -> None:
+    assert not named(seen[name], "x").visible
 
 
 @pytest.mark.parametrize("name", SHOWN)
-async def test_what_a_person_can_see_is_not_hidden(browser: Browser, name: str) -> None:
-    async with showing(browser, SHOWN[name]) as window:
-        page = await look(window)
+async def test_what_a_person_can_see_is_not_hidden(seen: Mapping[str, Page], name: str) -> None:
+    page = seen[name]
     assert named(page, "x").visible
     assert named(page, "x").text == "x"
     assert "no" not in page.root.text.split()
