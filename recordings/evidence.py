@@ -11,6 +11,7 @@ import gzip
 import hashlib
 import os
 import zlib
+from collections.abc import Iterable
 from itertools import count
 from pathlib import Path
 
@@ -137,12 +138,12 @@ def evidence_fault(run: Path, address: str) -> str:
     return ""
 
 
-def write_safely(path: Path, data: bytes) -> None:
+def write_safely(path: Path, data: bytes | Iterable[bytes]) -> None:
     """Put `data` at `path` whole or not at all: a temporary file beside it, fsync, rename, fsync of the folder."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{next(_numbers)}.tmp")
     try:
         with temporary.open("xb") as file:
-            file.write(data)
+            file.writelines((data,) if isinstance(data, bytes) else data)
             file.flush()
             fsync_file(file.fileno())
         temporary.replace(path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -128,7 +128,7 @@ class Asked:
         notes = nugget_notes(self.assessments, judgments)
         return (*self.coverage(), *self._judges(), *notes, *found)
 
-    def with_scorers(self, rows: Sequence[ScoreRow], topics: Sequence[Topic]) -> Iterator[ScoreRow]:
+    def with_scorers(self, rows: Iterable[ScoreRow], topics: Sequence[Topic]) -> Iterator[ScoreRow]:
         """The rows, those of a SWAN or a WAN with the kinds of its scorers."""
         made_of = {
             name: self._criterion(measure)

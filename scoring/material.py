@@ -53,6 +53,10 @@ class Material:
         same = settings is self.settings or settings == self.settings
         return self if same else replace(self, settings=settings)
 
+    def aside(self) -> Material:
+        """The same, which keeps for itself what is computed from it: it goes when this goes."""
+        return replace(self, made=[(settings, dict(made)) for settings, made in self.made])
+
     def once(self, what: Hashable, make: Callable[[], T]) -> T:
         """The value of `make()`, computed at most once for this conversation and these settings. what: its key."""
         made = self._made()

@@ -163,7 +163,7 @@ def score(
 def _late_rows(
     asked: Asked, topics: TopicSet, make: Callable[[bool], Iterable[ScoreRow]], bounded: bool
 ) -> Iterator[ScoreRow]:
-    return asked.with_scorers(list(make(bounded)), topics.topics)
+    return asked.with_scorers(make(bounded), topics.topics)
 
 
 def _asked_columns(figures: Sequence[Sequence[Figure]]) -> Iterator[Ranked]:
@@ -184,7 +184,7 @@ def _nuggets(grounds: Sequence[Material], at: int) -> Sequence[Figure]:
 def _single_rows(grounds: Sequence[Material], further: Sequence[Sequence[Figure]], bounded: bool) -> Iterator[ScoreRow]:
     """The rows of single conversations, which have no intervals. further: the figures that were asked for."""
     for ground, own in zip(grounds, further, strict=True):
-        yield from conversation_rows(ground.conversation, ground.topic, (*default_figures(ground), *own))
+        yield from conversation_rows(ground.conversation, ground.topic, (*default_figures(ground.aside()), *own))
 
 
 def _bounded_rows(

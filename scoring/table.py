@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
+from operator import attrgetter
 from typing import Any, Literal
 
 from scoring.columns import Columns
@@ -78,7 +79,10 @@ class ScoreRow:
 
     def as_json(self) -> dict[str, object]:
         """A JSON value with every key; NaN as null, floats to 12 decimals."""
-        return {name: _plain(getattr(self, name)) for name in _NAMES}
+        value: dict[str, object] = dict(zip(_NAMES, _values(self), strict=True))
+        for name in _FLOATS:
+            value[name] = _plain(getattr(self, name))
+        return value
 
 
 def shown_value(measure: str, value: float) -> str:
@@ -117,6 +121,8 @@ def _named(row: ScoreRow, names: Collection[str]) -> bool:
 
 
 _NAMES = tuple(entry.name for entry in fields(ScoreRow))
+_FLOATS = tuple(entry.name for entry in fields(ScoreRow) if "float" in str(entry.type))
+_values = attrgetter(*_NAMES)
 
 
 Single = Literal["conversation", "topic", "trial"]
@@ -136,6 +142,10 @@ class Late:
     def rows(self) -> tuple[ScoreRow, ...]:
         """With all that is known of them."""
         return tuple(self.make(True))
+
+    def stream(self) -> Iterable[ScoreRow]:
+        """The same as `rows`, none of them kept."""
+        return vars(self).get("rows") or self.make(True)
 
     @cached_property
     def values(self) -> tuple[ScoreRow, ...]:
@@ -164,6 +174,11 @@ class ScoreTable:
         """Every row."""
         return tuple(row for one in self.parts for row in ((one,) if isinstance(one, ScoreRow) else one.rows))
 
+    def stream(self) -> Iterator[ScoreRow]:
+        """Every row, one after the other and none of them kept: a table has thirty of each conversation."""
+        for one in self.parts:
+            yield from (one,) if isinstance(one, ScoreRow) else one.stream()
+
     @cached_property
     def joint(self) -> tuple[ScoreRow, ...]:
         """The rows over all trials, and over all topics or those of a type, without making any other."""
@@ -175,12 +190,11 @@ class ScoreTable:
 
     def as_json(self) -> dict[str, object]:
         """The `harvest-scores/1` document: format, settings, notes and rows. The same scores give the same value."""
-        return {
-            "format": FORMAT,
-            "settings": self.settings.as_json(),
-            "notes": list(self.notes),
-            "rows": [row.as_json() for row in self.rows],
-        }
+        return {**self.head_json(), "rows": [row.as_json() for row in self.rows]}
+
+    def head_json(self) -> dict[str, object]:
+        """What the document has besides its rows."""
+        return {"format": FORMAT, "settings": self.settings.as_json(), "notes": list(self.notes)}
 
     def only(self, names: Collection[str]) -> ScoreTable:
         """The table without the rows of other measures. names: `%useful` for all turns of it, `%useful S1` for one."""
@@ -203,7 +217,5 @@ class ScoreTable:
         return (row for row in self.rows if all(getattr(row, name) == value for name, value in wanted.items()))
 
 
-def _plain(value: object) -> object:
-    if type(value) is float:
-        return round(value, _DIGITS) + 0.0 if math.isfinite(value) else None
-    return value
+def _plain(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else round(value, _DIGITS) + 0.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from pathlib import Path
@@ -172,7 +171,8 @@ def _scored(
     # Late: to import what scores takes as long as all the rest, and the first turn need not wait for it.
     from harvest.notices.verdicts import bounds_bulletin, played_notice
     from harvest.studies.bounds import checked_bounds, code_of, measures_needed
-    from harvest.studies.scorecard import gather_material, score_material, scores_document, write_scores
+    from harvest.studies.score_file import scores_document, write_scores
+    from harvest.studies.scorecard import gather_material, score_material
     from harvest.studies.selection import selection
     from harvest.tables.bound_lines import bound_lines
     from harvest.tables.report import print_scores
@@ -187,8 +187,8 @@ def _scored(
     print_scores(people, material, table, written, selection=lost)
     bounds = checked_bounds(resolved.thresholds, table, material.topics)
     if as_json:
-        scored = scores_document(table, selection=lost.as_json(), bounds=bounds)
-        click.echo(json.dumps(scored, ensure_ascii=False))
+        for piece in scores_document(table, selection=lost.as_json(), bounds=bounds):
+            click.echo(piece, nl=False)
 
     if look:
         _look_around(people, named, folder)

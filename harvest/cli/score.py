@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,8 @@ from harvest.cli.setting_options import setting_options
 from harvest.notices.verdicts import bounds_bulletin
 from harvest.studies.bounds import code_of
 from harvest.studies.recorded_audit import recorded_audit
+from harvest.studies.score_file import scores_document, write_scores
 from harvest.studies.score_request import ScoreRequest
-from harvest.studies.scorecard import scores_document, write_scores
 from harvest.systems.timing import REAL_CLOCK
 from harvest.tables.bound_lines import bound_lines
 from harvest.tables.figures import ordered_rows
@@ -124,10 +123,10 @@ def command(
     paths = [write_scores(runs[0], table, seed, lost.as_json())] if keep else []
     people = people_console(stderr=as_json or as_csv or as_latex)
     if as_json:
-        document = scores_document(table, seed, beside, lost.as_json(), recorded, bounds)
-        click.echo(json.dumps(document, ensure_ascii=False))
+        for piece in scores_document(table, seed, beside, lost.as_json(), recorded, bounds):
+            click.echo(piece, nl=False)
     elif as_csv:
-        click.echo(csv_rows(table.rows), nl=False)
+        click.echo(csv_rows(table.stream()), nl=False)
     elif as_latex:
         click.echo(latex_table(ordered_rows(table.joint, every=every, asked=names), material.systems), nl=False)
     else:

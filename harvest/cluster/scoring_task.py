@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from harvest.studies.bounds import Checked
+from harvest.studies.score_file import write_scores
 from harvest.studies.score_request import ScoreRequest
-from harvest.studies.scorecard import write_scores
 from recordings import decisions
 from recordings.chain import content_digest
 from recordings.provenance import software

@@ -2,84 +2,127 @@
 
 from __future__ import annotations
 
-import json
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+from msgspec import MsgspecError, Raw, Struct, ValidationError
+from msgspec.json import decode
+
 from harvest.studies.scorecard import gather_material, score_material
-from recordings.run_folder import Run, read
+from recordings.run_folder import read
 from scoring.notation import parse
 from scoring.settings import SETTINGS
-from scoring.table import ScoreTable
+from scoring.table import ScoreRow, ScoreTable
 from topics.errors import InputError, Place
 from topics.regular_file import read_inside
 
 __all__ = ["kept_figures", "rescored"]
 
+_PLAIN = (str, int, float, type(None))
 _PLACE = ("measure", "system", "topic", "topic_type", "trial", "turn", "entity", "position")
+
+
+class _Kept(Struct):
+    """settings, seed: of then. rows: as they stand in the file, to be read one after another: they are many."""
+
+    rows: list[Raw]
+    settings: Any = None
+    seed: Any = None
+
+    def each(self, place: Place) -> Iterator[dict[str, Any]]:
+        for number, row in enumerate(self.rows, 1):
+            try:
+                yield decode(row, type=dict[str, Any])
+            except MsgspecError:
+                raise InputError(f"row {number} is no score", place=place) from None
 
 
 def kept_figures(run: Path) -> int | None:
     """How many figures the run keeps; None where it keeps none."""
     found = _kept(run)
-    return None if found is None else len(found["rows"])
+    return None if found is None else len(found.rows)
 
 
 def rescored(run: Path) -> Iterator[str]:
     """A sentence for each figure that is not what the recording gives. Raises RunError for a run that cannot be read,
     InputError for a file of scores that is none."""
-    kept = _kept(run)
+    kept, place = _kept(run), _file_of(run)
     if kept is None:
         return
     recorded = read(run)
-    if not recorded.conversations and any(row.get("n") for row in kept["rows"]):
+    if not recorded.conversations and any(row.get("n") for row in kept.each(place)):
         yield "it holds figures, and no conversation is recorded here"
         return
-    again = _again(recorded, kept)
-    rows = {_place(row): row for row in (one.as_json() for one in again.rows)}
-    for row in kept["rows"]:
-        now = rows.get(_place(row))
-        if now is None:
-            yield f"{_named(row)}: the recording gives no such figure"
-            continue
-        for key in ("value", "low", "high", "n", *sorted(row.keys() - {*_PLACE, "value", "low", "high", "n"})):
-            if row.get(key) != now.get(key):
-                yield f"{_named(row)}: {key} is {row.get(key)!r}, and the recording gives {now.get(key)!r}"
+    material = gather_material([recorded])
+    settings = kept.settings if isinstance(kept.settings, dict) else {}
+    changes = {name: settings[name] for name in SETTINGS if name in settings}
+    again = partial(score_material, material, changes=changes, seed=kept.seed if isinstance(kept.seed, int) else 0)
+    usual = _Again(again())
+    found = list(usual.differences(kept.each(place)))
+    names = dict.fromkeys(str(row.get("measure")) for row in kept.each(place)) if found else {}
+    if asked := [parse(name) for name in names if name not in usual.measures]:
+        found = list(_Again(again(measures=asked)).differences(kept.each(place)))
+    yield from found
 
 
-def _kept(run: Path) -> dict[str, Any] | None:
-    place = Place(str(run / "scores.json"))
+class _Again:
+    """The figures of a table, to be compared with those that a file holds. Both come in one order, as a rule, so that
+    few are in memory at a time.
+
+    measures: of those that were compared. passed: figures that came before the file told of them.
+    """
+
+    def __init__(self, table: ScoreTable) -> None:
+        self.measures: set[str] = set()
+        self._made = table.stream()
+        self._passed: dict[tuple[Any, ...], ScoreRow] = {}
+
+    def differences(self, kept: Iterable[dict[str, Any]]) -> Iterator[str]:
+        for row in kept:
+            # Whoever changed the file may have written anything, a list too.
+            found = self._found(
+                tuple(value if isinstance(value := row.get(key), _PLAIN) else str(value) for key in _PLACE)
+            )
+            if found is None:
+                yield f"{_named(row)}: the recording gives no such figure"
+                continue
+            now = found.as_json()
+            for key in ("value", "low", "high", "n", *sorted(row.keys() - {*_PLACE, "value", "low", "high", "n"})):
+                if row.get(key) != now.get(key):
+                    yield f"{_named(row)}: {key} is {row.get(key)!r}, and the recording gives {now.get(key)!r}"
+
+    def _found(self, place: tuple[Any, ...]) -> ScoreRow | None:
+        if place in self._passed:
+            return self._passed[place]
+        for row in self._made:
+            self.measures.add(row.measure)
+            if (passed := _place(row)) == place:
+                return row
+            self._passed[passed] = row
+        return None
+
+
+_place = attrgetter(*_PLACE)
+
+
+def _file_of(run: Path) -> Place:
+    return Place(str(run / "scores.json"))
+
+
+def _kept(run: Path) -> _Kept | None:
     advice = f"{shlex.join(['harvest', 'score', str(run), '--keep'])} writes it again"
     try:
-        found = json.loads(read_inside(run, "scores.json"))
+        return decode(read_inside(run, "scores.json"), type=_Kept)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as fault:
-        raise InputError(f"cannot be read: {fault}", place=place, advice=advice) from None
-    if not isinstance(found, dict) or not isinstance(found.get("rows"), list):
-        raise InputError("this holds no scores", place=place, advice=advice)
-    return found
-
-
-def _again(run: Run, kept: Mapping[str, Any]) -> ScoreTable:
-    """With the settings and the seed of then, and every measure that was asked for then."""
-    material = gather_material([run])
-    asked = {str(row.get("measure")): None for row in kept["rows"]}
-    settings = kept.get("settings")
-    changes = {name: settings[name] for name in SETTINGS if isinstance(settings, dict) and name in settings}
-    seed = kept.get("seed")
-    plain = score_material(material, changes=changes, seed=seed if isinstance(seed, int) else 0)
-    usual = {row.measure for row in plain.rows}
-    others = [parse(name) for name in asked if name not in usual]
-    if not others:
-        return plain
-    return score_material(material, changes=changes, seed=seed if isinstance(seed, int) else 0, measures=others)
-
-
-def _place(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(row.get(key) for key in _PLACE)
+    except ValidationError:
+        raise InputError("this holds no scores", place=_file_of(run), advice=advice) from None
+    except (OSError, ValueError, MsgspecError) as fault:
+        raise InputError(f"cannot be read: {fault}", place=_file_of(run), advice=advice) from None
 
 
 def _named(row: Mapping[str, Any]) -> str:

@@ -10,25 +10,18 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 from harvest.audits.threshold import Threshold
 from harvest.pages.finding.notices import opens_as_failure
-from harvest.studies.bounds import Checked
 from harvest.studies.judges import refuse_unknown
 from harvest.studies.recorded_audit import recorded_scoring, recorded_thresholds
-from harvest.studies.side_by_side import SideBySide, run_names
-from harvest.studies.sources import sources
+from harvest.studies.side_by_side import run_names
 from recordings.conversation import Conversation, TrialKey
-from recordings.errors import StoreError
-from recordings.evidence import write_safely
 from recordings.gold_layers import read_gold_layers
 from recordings.header import topic_value
-from recordings.json_text import document
 from recordings.judgments import Layer, read_layers
 from recordings.lengths import most_turns, with_missing_turns
-from recordings.provenance import software
 from recordings.run_folder import Run, first_valid
 from recordings.shard import planned_trials, refuse_shard
 from scoring.asked import Judged
@@ -56,8 +49,6 @@ __all__ = [
     "refuse_twice",
     "refuse_unused",
     "score_material",
-    "scores_document",
-    "write_scores",
 ]
 
 
@@ -364,36 +355,3 @@ def asked_names(measures: Sequence[Term], topics: TopicSet, schema: Schema | Non
     chosen = schema or load_schema(SHIPPED)
     made = (one for term in measures for one in understand(term, Settings(), topics, chosen))
     return tuple(dict.fromkeys(one.name for one in made))
-
-
-def scores_document(
-    table: ScoreTable,
-    seed: int = 0,
-    beside: SideBySide | None = None,
-    selection: Mapping[str, object] | None = None,
-    runs: Sequence[Run] = (),
-    bounds: Sequence[Checked] = (),
-) -> dict[str, object]:
-    """The `harvest-scores/1` document, with the seed of its bootstrap. beside: of several runs, how they differ.
-    selection: what lost attempts come to (`harvest.studies.selection`). runs: what was scored, to be named there.
-    bounds: of the audit, beside its figures."""
-    differences = {} if beside is None else {"differences": [one.as_json() for one in beside.contrasts]}
-    made_of = {"sources": sources(runs), "software": software()} if runs else {}
-    return {
-        **table.as_json(),
-        "seed": seed,
-        **made_of,
-        **differences,
-        **({"selection": selection} if selection else {}),
-        **({"thresholds": [one.as_json() for one in bounds]} if bounds else {}),
-    }
-
-
-def write_scores(folder: Path, table: ScoreTable, seed: int = 0, selection: Mapping[str, object] | None = None) -> Path:
-    """Write `scores.json` beside the recording: derived, and made again each time. Raises StoreError."""
-    path = folder / "scores.json"
-    try:
-        write_safely(path, document(scores_document(table, seed, selection=selection)))
-    except OSError as fault:
-        raise StoreError(path, fault) from fault
-    return path

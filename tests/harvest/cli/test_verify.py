@@ -179,3 +179,20 @@ def test_measures_that_a_package_adds_later_are_named_and_are_no_difference_of_t
     page.write_text(page.read_text(encoding="utf-8").replace("Distributions", "Spread", 1), encoding="utf-8")
     code, told = verify(capsys, "report.html")
     assert (code, "made with other measures of installed packages: now there is also MINE" in told) == (3, True), told
+
+
+def test_rows_that_were_added_doubled_or_moved_are_told_or_found(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = here / "small" / "scores.json"
+    scores = json.loads(file.read_text())
+    rows = scores["rows"]
+    file.write_text(json.dumps({**scores, "rows": rows[::-1]}))
+    assert verify(capsys, "small")[0] == 0
+    file.write_text(json.dumps({**scores, "rows": [*rows, rows[3]]}))
+    code, told = verify(capsys, "small")
+    assert (code, "the recording gives no such figure" in told) == (1, True), told
+    file.write_text(json.dumps({**scores, "rows": [*rows, {**rows[3], "topic": ["M001"]}]}))
+    code, told = verify(capsys, "small")
+    assert (code, "the recording gives no such figure" in told) == (1, True), told
+    file.write_text(json.dumps({**scores, "rows": [*rows, 7]}))
+    code, told = verify(capsys, "small")
+    assert (code, f"row {len(rows) + 1} is no score" in told) == (3, True), told
