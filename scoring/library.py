@@ -46,6 +46,7 @@ from scoring.measures.u_measure import U_MEASURE
 from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
 from scoring.measures.value_share import SHARE
 from scoring.measures.wan import WAN
+from scoring.notation import Term, parse
 from topics.plug_ins import found_in, load_entry
 
 __all__ = [
@@ -56,6 +57,7 @@ __all__ = [
     "list_forms",
     "measures",
     "plug_ins",
+    "range_of",
     "single",
     "unasked_plug_ins",
 ]
@@ -155,6 +157,16 @@ def declared(name: str) -> Declaration | None:
     if own is not None:
         return own
     return next((one for one in plug_ins() if one.name == name.partition("(")[0]), None)
+
+
+def range_of(name: str) -> tuple[float, float]:
+    """The range of a printed measure; of a form that gives a value of what it is taken of (not of a share), that of
+    this."""
+    term, found = parse(name), declared(name)
+    if found is None:
+        return (0.0, 1.0)
+    base = term.arguments[0] if found.of == "measure" and not found.event and term.arguments else None
+    return range_of(str(base)) if isinstance(base, Term) else found.range
 
 
 def single() -> tuple[Declaration, ...]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from scoring.forms.part import parts
 from scoring.forms.pool import Pool, Reading
-from scoring.measure import Asking, Declaration, Measure, Parameter
+from scoring.measure import Asking, Declaration, Good, Measure, Parameter
 from scoring.notation import Term
 from scoring.statistics.bootstrap import Interval, no_interval
 from scoring.statistics.tails import Tail, pooled_tail, trials_needed, within_topics
@@ -36,6 +36,13 @@ def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure
     if event or base.declaration.of != "conversation":
         raise InputError(f"{term}: {base.term} has no better and worse conversations", advice="take it as it is")
     refuse_parameters(term, [one.name for one in declaration.parameters])
+    end = base.declaration.better(base.term)
+    if declaration in (CVAR, MINIMUM) and end != "high":
+        what = {"low": "the worst conversations have the greatest value", "neither": "neither end of it is the worse"}
+        raise InputError(
+            f"{term}: of {base.term} {what[end]}, and {declaration.name} is of the smallest",
+            advice=f"a quantile of either end: Q({base.term}, beta=0.9), which one conversation of ten exceeds",
+        )
     if not declaration.parameters:
         return (replace(base, term=term, form=declaration),)
     key = declaration.parameters[0]
@@ -121,6 +128,21 @@ def _beta(measure: Measure) -> float:
     return measure.number if measure.number == measure.number else 1.0
 
 
+def _inner(term: Term) -> Good:
+    """Which end is good of what the form is taken of."""
+    from scoring.library import declared  # late: it lists these forms
+
+    base = term.arguments[0] if term.arguments else None
+    found = declared(base.name) if isinstance(base, Term) else None
+    return found.better(base) if found is not None and isinstance(base, Term) else "high"
+
+
+def _below(term: Term) -> Good:
+    """To be below a bound, and an event, is bad where much is good."""
+    good: dict[Good, Good] = {"high": "low", "low": "high", "neither": "neither"}
+    return good[_inner(term)] if term.get("below") is not None else "low"
+
+
 _SHARE = Parameter("beta", "share of the worst conversations, above 0", default=0.25)
 _WITHIN = Parameter("within", "topics: the worst of each topic, and their mean")
 _OF = "no conversation has a value of M"
@@ -151,6 +173,7 @@ QUANTILE = Declaration(
     undefined=_OF,
     example="Q(R, beta=0.1)",
     n=_N,
+    good=_inner,
     parameters=(_SHARE, _WITHIN),
     written=("Q(R, beta=0.25)",),
     arguments=(1, 1),
@@ -182,7 +205,7 @@ RATE = Declaration(
     example="P(R, below=0.1)",
     n=_N,
     parameters=(Parameter("below", "the bound; required, except for an event"),),
-    good="low",
+    good=_below,
     written=("P(R, below=0.1)", "P(breakdown)"),
     arguments=(1, 1),
     legend="how often",

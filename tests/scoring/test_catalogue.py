@@ -247,6 +247,8 @@ def test_transitions_are_usefulness_and_recovery_seen_turn_by_turn(material: Mat
         ("GFR(alpha=2)", "is not allowed"),
         ("%useful(R)", "taken of nothing"),
         ("CVaR", "taken of one thing"),
+        ("CVaR(latency)", "the worst conversations have the greatest value, and CVaR is of the smallest"),
+        ("min(tokens_out)", "the worst conversations have the greatest value, and min is of the smallest"),
         ("CVaR(R, beta=0)", "beta is the share of the worst"),
         ("CVaR(R, beta=RATINGS)", "beta is missing, or no number"),
         ("CVaR(R, within=trials)", "within=trials"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 from click.testing import CliRunner, Result
@@ -10,7 +11,7 @@ from click.testing import CliRunner, Result
 from harvest.cli.measures import command
 from harvest.tables.measure_tables import every_measure, markdown
 from scoring.catalogue import understand
-from scoring.library import OF_CONVERSATIONS
+from scoring.library import OF_CONVERSATIONS, declared, range_of
 from scoring.measure import Declaration
 from scoring.measures.value_share import SHARE
 from scoring.notation import parse
@@ -125,3 +126,20 @@ def test_a_wrong_name_says_what_is_meant_and_what_there_is(given: str, meant: st
 
 def test_the_table_of_the_page_is_what_the_program_prints() -> None:
     assert markdown(OF_CONVERSATIONS) in PAGE, "python -m harvest.tables.measure_tables prints it"
+
+
+@pytest.mark.parametrize(
+    ("written", "good", "most"),
+    [
+        ("Q(R, beta=0.1)", "high", 1.0),
+        ("Q(latency, beta=0.9)", "low", math.inf),
+        ("P(R, below=0.1)", "low", 1.0),
+        ("P(latency, below=5)", "high", 1.0),
+        ("P(breakdown)", "low", 1.0),
+        ("CVaR(GF, beta=0.1)", "high", 1.0),
+    ],
+)
+def test_a_form_is_good_and_ranges_as_what_it_is_taken_of(written: str, good: str, most: float) -> None:
+    found = declared(written)
+    assert found is not None
+    assert (found.better(parse(written)), range_of(written)[1]) == (good, most)
