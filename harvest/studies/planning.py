@@ -26,6 +26,7 @@ from recordings.run_folder import Run
 from scoring.notation import Term
 from scoring.settings import Settings, scoring_settings
 from scoring.statistics.beta import normal_quantile
+from scoring.statistics.exchange import fewest_units
 from scoring.statistics.outcomes import Components
 from scoring.statistics.paired import ESTIMANDS, Estimand
 from scoring.statistics.power import Power, simulate_power
@@ -169,10 +170,15 @@ def plan_study(
 
 def _moved(pilot: Pilot, components: Components, stated: Mapping[str, float]) -> Iterator[str]:
     if components.shape == "yes or no" and "mean" not in stated and abs(pilot.mean - components.mean) > _NOTABLE:
-        yield (
-            f"the pilot's systems average {100 * pilot.mean:.1f}%, but at different levels; trials vary as much as "
-            f"theirs at {100 * components.mean:.1f}%, which is simulated"
-        )
+        level = f"at {100 * components.mean:.1f}%, which is simulated"
+        if pilot.systems == 1:
+            own = f"{100 * pilot.mean:.1f}%"
+            yield f"the pilot's system averages {own}; its trials vary as much as those of one {level}"
+        else:
+            yield (
+                f"the pilot's systems average {100 * pilot.mean:.1f}%, but at different levels; trials vary as much as "
+                f"theirs {level}"
+            )
 
 
 def multiples(own: int, least: int) -> list[int]:
@@ -241,7 +247,10 @@ class _Simulation:
         z = normal_quantile(1 - self._alpha / 2) + normal_quantile(WANTED)
         trials_of_these = math.ceil(z**2 * 2 * within / (topics * size))
         return {
-            "topics": topics_for_paired_t(self._effect(spread), alpha=self._alpha, power=WANTED) if spread else 2,
+            "topics": max(
+                fewest_units(self._alpha),
+                topics_for_paired_t(self._effect(spread), alpha=self._alpha, power=WANTED) if spread else 2,
+            ),
             "trials": self._trials_like_these(topics),
             "trials_of_these": max(2, trials_of_these),
         }
@@ -268,7 +277,7 @@ class _Simulation:
             spread = math.sqrt(2 * both + 2 * within / trials)
             return paired_t_power(topics, self._effect(spread), alpha=self._alpha) if spread else 1.0
 
-        if topics < 2 or power(_ENDLESS) < WANTED:
+        if topics < fewest_units(self._alpha) or power(_ENDLESS) < WANTED:
             return math.inf
         low, high = 0, _ENDLESS
         while high - low > 1:

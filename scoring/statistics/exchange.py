@@ -16,7 +16,7 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["exchange_p", "exchange_ps", "exchange_sessions_p", "false_discovery", "holm", "least_p"]
+__all__ = ["exchange_p", "exchange_ps", "exchange_sessions_p", "false_discovery", "fewest_units", "holm", "least_p"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -115,6 +115,12 @@ def least_p(units: int) -> float:
     """The smallest p that so many topics, or sessions, can give: when all differ in the same direction. NaN for fewer
     than two."""
     return math.nan if units < 2 else max(2.0 ** (1 - units), 1 / (1 + _DRAWS))
+
+
+def fewest_units(alpha: float) -> float:
+    """How many topics, or sessions, it takes before any difference can have a p of at most `alpha`; infinite where the
+    drawn exchanges are too few for it."""
+    return next((float(units) for units in range(2, 64) if least_p(units) <= alpha), math.inf)
 
 
 def holm(p: Sequence[float]) -> list[float]:

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from scoring.statistics.beta import normal_quantile, student_quantile, student_tails
 from scoring.statistics.bootstrap import FEWEST, Interval, no_interval, too_few
-from scoring.statistics.exchange import exchange_p
+from scoring.statistics.exchange import exchange_p, fewest_units
 
 __all__ = [
     "ESTIMANDS",
@@ -170,7 +170,8 @@ def needed(
     """Computed from the variance of the differences between topics, and that part of it which trials explain.
 
     differences: (T,). noise, trials: (T, 2) as in `compare_these`. alpha: of the test, corrected for other pairs.
-    topics: z²·s²/d² + z_α²/2, and trials such that (ω² + w/f)/T = d²/z² (Sakai 2018, ch. 6; Miller 2024, eq. 9).
+    topics: z²·s²/d² + z_α²/2, and never so few that no p can be small enough. trials: such that
+    (ω² + w/f)/T = d²/z² (Sakai 2018, ch. 6; Miller 2024, eq. 9).
     """
     each, own = np.asarray(differences, dtype=np.float64), np.asarray(noise, dtype=np.float64)
     if len(each) < 2 or np.isnan(each).any():
@@ -185,7 +186,10 @@ def needed(
     now = float(np.asarray(trials, dtype=np.float64).mean())
     if estimand == "these":
         return Needed(math.nan, math.ceil(now * squared * within / (len(each) * size)) if within == within else within)
-    topics = math.ceil(squared * spread / size + z_alpha**2 / 2)
+    fewest = fewest_units(alpha)
+    topics = max(fewest, math.ceil(squared * spread / size + z_alpha**2 / 2))
+    if len(each) < fewest:  # no number of trials makes p smaller
+        return Needed(topics, math.inf)
     left = len(each) * size / squared - max(0.0, spread - within)  # for what trials explain
     more = math.nan if math.isnan(within) else math.inf if left <= 0 else math.ceil(now * within / left)
     return Needed(topics, more)

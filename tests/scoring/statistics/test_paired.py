@@ -11,6 +11,7 @@ from scipy import stats
 
 from scoring.comparison.aligned import align
 from scoring.statistics.beta import student_tails
+from scoring.statistics.exchange import fewest_units, least_p
 from scoring.statistics.paired import (
     Estimand,
     compare_like_these,
@@ -146,3 +147,13 @@ def test_intervals_cover_what_they_promise(
     held = coverage(2000, *shape, icc, measure, of) / 2000
     print(f"{shape}, ICC {icc}, {measure}, {of}: {held}")
     assert 0.93 <= held <= 0.97
+
+
+@pytest.mark.parametrize("topics", [2, 5, 6])
+def test_no_number_of_trials_is_promised_where_so_few_topics_can_show_nothing(topics: int) -> None:
+    rng = np.random.default_rng(topics)
+    each, noise = rng.normal(0.5, 0.2, topics), np.full((topics, 2), 0.01)
+    found = needed(each, noise, np.full((topics, 2), 4), alpha=0.05, estimand="like-these")
+    assert found.topics >= fewest_units(0.05) == 6
+    assert math.isinf(found.trials) == (topics < 6)
+    assert least_p(5) > 0.05 >= least_p(6)
