@@ -15,7 +15,7 @@ from harvest.studies.variance import SystemVariance
 from harvest.tables.comparison_words import p_text, signed
 from harvest.tables.figures import ordered_rows, shown_with_interval
 from harvest.terminal import printable
-from scoring.comparison.result import MeasureComparison, Pair
+from scoring.comparison.result import Driver, MeasureComparison, Pair
 from scoring.library import declared
 from scoring.measures.usefulness import MEAN_USEFUL
 from scoring.notation import parse
@@ -37,6 +37,7 @@ __all__ = [
 ]
 
 _MOST = 3
+_SAME = 1e-12
 _TIMES = 4
 _BEYOND = 100_000
 
@@ -241,17 +242,29 @@ def _drivers(one: MeasureComparison, pair: Pair, sign: int) -> str:
     unit = " points" if is_percentage(one.measure) else ""
     top = pair.drivers[:_MOST]
     if not pair.found:
-        low = [driver.topic for driver in reversed(pair.drivers[-_MOST:])]
-        up, down = (top, low) if pair.value > 0 else (pair.drivers[-_MOST:][::-1], [driver.topic for driver in top])
-        return (
-            f"Topics pull both ways: {listed([plain(driver.topic) for driver in up])} towards {plain(pair.first)}, "
-            f"{listed([plain(name) for name in down])} towards {plain(pair.second)}."
-        )
+        return _pulled(pair)
     shares = listed([f"{plain(driver.topic)} ({100 * driver.share:.0f}%)" for driver in top])
     without = f"without {plain(top[0].topic)} it would be {signed(one, sign * top[0].without)}{unit}"
     if sum(driver.share for driver in top) > 0.5:
         return f"Most of the difference comes from {shares}; {without}."
     return f"Many topics: the largest parts of the difference come from {shares}; {without}."
+
+
+def _pulled(pair: Pair) -> str:
+    """Which topics favour which side, most of all first; those on which both did the same favour neither."""
+    sides: dict[str, list[Driver]] = {pair.first: [], pair.second: []}
+    for driver in sorted(pair.drivers, key=lambda one: -abs(one.share)):
+        pull = driver.share * pair.value
+        if abs(pull) > _SAME:
+            sides[pair.first if pull > 0 else pair.second].append(driver)
+    if not any(sides.values()):
+        return ""
+    said = {
+        name: listed([plain(one.topic) for one in found[:_MOST]]) if found else "no topic"
+        for name, found in sides.items()
+    }
+    ways = "both ways" if all(sides.values()) else "one way"
+    return f"Topics pull {ways}: " + ", ".join(f"{topics} towards {plain(name)}" for name, topics in said.items()) + "."
 
 
 def _pair_next(found: Comparison, one: MeasureComparison, pair: Pair, verdict: str) -> str:

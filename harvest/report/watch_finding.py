@@ -42,7 +42,9 @@ def nothing(material: Material, runs: Sequence[Path], *, baseline: bool) -> Find
         f"{'is' if len(_tried(material)) == 1 else 'are'}: failures of infrastructure are in no figure. "
         f"{pluralize(len(material.planned), 'trial')} planned, none valid.",
         _reasons(material),
-        "Remove the cause, then give the command that played the run again: it tries what has no valid attempt.",
+        "Remove the cause, then audit again: it plays a new dated run."
+        if baseline
+        else "Remove the cause, then give the command that played the run again: it tries what has no valid attempt.",
         "harvest show " + " ".join(shlex.quote(str(run)) for run in runs[:1]) + " --all",
         "#invalid",
     )

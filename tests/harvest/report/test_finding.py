@@ -14,7 +14,7 @@ from harvest.report.finding import Finding, compared
 from harvest.studies.comparison import Comparison, compare_runs
 from harvest.studies.scorecard import Material, gather_material
 from recordings.run_folder import read
-from scoring.comparison.result import Pair, Verdict
+from scoring.comparison.result import Driver, Pair, Verdict
 from scoring.statistics.bootstrap import Interval
 from scoring.statistics.paired import Needed
 from tests.support.reported import small_run
@@ -146,3 +146,19 @@ def test_a_run_without_a_valid_trial_says_so_and_lists_the_reasons(folder: Path)
     assert invalid["id"] == "invalid"
     assert invalid["blocks"][1]["table"]["rows"] == [["A", "timeout", "6"]]
     assert len(invalid["blocks"][2]["table"]["rows"]) == 6
+
+
+def test_topics_are_said_to_favour_only_the_side_that_they_do(two: tuple[Comparison, Material]) -> None:
+    found, material = two
+    one = next(each for each in found.measures if each.measure == "ave%useful")
+    pair = one.pairs[0]
+    some = [replace(pair.drivers[0], topic=f"T{n}", share=share) for n, share in enumerate((0.9, 0.3, 0.0, -0.2))]
+
+    def drives(value: float, drivers: list[Driver]) -> str:
+        changed = replace(pair, value=value, verdict="cannot tell", drivers=tuple(drivers))
+        measures = tuple(replace(each, pairs=(changed,)) if each is one else each for each in found.measures)
+        return compared(replace(found, measures=measures), material, 0.03, [Path("run")]).drives
+
+    assert drives(0.1, some) == "Topics pull both ways: T0 and T1 towards A, T3 towards B."
+    assert drives(-0.1, some) == "Topics pull both ways: T3 towards A, T0 and T1 towards B."
+    assert drives(0.1, some[:3]) == "Topics pull one way: T0 and T1 towards A, no topic towards B."
