@@ -57,7 +57,7 @@ __all__ = ["baseline_beside", "command", "history_beside"]
     type=NumberRange(0, 1, min_open=True, max_open=True),
     default=MATTERS,
     show_default=True,
-    help="The smallest difference that matters.",
+    help="The smallest difference that matters, as a share: 0.05 for 5 points.",
 )
 @click.option(
     "--looks",

@@ -63,6 +63,7 @@ def watch_tables(found: Watched) -> Iterator[RenderableType]:
     yield Text(
         f"changed: an alarm over all looks (the chance of a false one in {pluralize(found.rules.looks, 'audit')} is at "
         f"most {100 * BUDGET:g}%) that another audit confirmed{_later(found.rules.apart)}; "
+        f"[low, high]: the {100 * found.level:g}% interval of the difference; "
         f"same: the {100 * (2 * found.level - 1):g}% "
         f"interval lies within ±{100 * found.matters:g} points; alarm: evidence as a share of what raises one; "
         "*: shown only, raises no alarm; q: among all figures that are only shown and have a q as small, the expected "
@@ -138,7 +139,7 @@ def _figures(system: WatchedSystem) -> Table:
     )
     table.add_column("figure", overflow="fold", min_width=12)
     for heading in ("baseline", "now", "difference [low, high]", "n", "alarm", "verdict"):
-        table.add_column(heading, justify="right", no_wrap=True)
+        table.add_column(Text(heading), justify="right", no_wrap=True)  # a text: brackets are no markup
     for one in system.figures:
         between = f"[{_signed(one.difference.low, one.name)}, {_signed(one.difference.high, one.name)}]"
         reached = max(one.levels) if one.gated else math.nan
@@ -204,8 +205,8 @@ def history_tables(looks: Sequence[Look], system: str, figure: str) -> Iterator[
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for heading in ("audit", "valid"):
         table.add_column(heading, no_wrap=True)
-    for heading in (figure, "difference [low, high]"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    for heading in (figure, "difference: [low, high]"):
+        table.add_column(Text(heading), justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     found = moves(looks, system, figure)
     for place, look in enumerate(looks):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from harvest.cli.main import main
 from harvest.studies.baseline import bless
@@ -264,6 +266,12 @@ def test_a_baseline_knows_the_models_that_answered_and_a_watch_says_where_they_a
     assert found.models == (("m1",), ("m2",))
     assert "mine: answered as m2, before as m1" in "\n".join(map(str, watch_tables(watch(march, baseline))))
     assert "answered as" not in "\n".join(map(str, watch_tables(watch(old, baseline))))
+    console = Console(width=120, file=io.StringIO(), record=True)
+    console.print(*watch_tables(watch(march, baseline)))
+    told = " ".join(console.export_text().split())
+    assert "difference [low, high]" in told, "brackets are no markup"
+    assert "same: the 90% interval lies within" in told
+    assert "[low, high]: the 95% interval of the difference" in told
     assert '"models"' not in bless([old], measures=(), by="me", at="2026-01-31").text(), "as baselines always were"
 
 

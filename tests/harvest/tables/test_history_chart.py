@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from rich.console import Console
 from rich.text import Text
 
 from harvest.studies.watch_history import Look, LookFigure, LookSystem, moves, write_history
@@ -44,6 +46,9 @@ def test_a_drop_is_placed_at_the_first_audit_that_shows_it_past_one_that_could_n
 
 
 def test_where_nothing_moved_or_too_little_was_seen_that_is_said(dropped: tuple[Look, ...]) -> None:
+    console = Console(width=100, file=io.StringIO(), record=True)
+    console.print(next(iter(history_tables(dropped, "bot", NAME))))
+    assert "difference: [low, high]" in console.export_text(), "brackets are no markup"
     (few,) = [part.plain for part in history_tables(dropped[:5], "bot", NAME) if isinstance(part, Text)]
     assert few == "change points are looked for among 8 audits or more, and here are 5"
     (none,) = [part.plain for part in history_tables(dropped[:8], "bot", NAME) if isinstance(part, Text)]
