@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harvest.terminal import printable
-from scoring.library import declared, measures
+from scoring.library import declared, measures, range_of
 from scoring.measures.group_fairness import FAIRNESS
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from scoring.notation import parse
@@ -52,9 +52,11 @@ def figures(
     # A name that is whole can be copied, and asked for again; so long ones have fewer systems beside them.
     names = _named(overall)
     longest = max([_NAME_WIDTH, *(len(name) + 2 for name in names.values())])
-    a_table = max(1, (width - longest) // _CELL_WIDTH)
+    widest = max([_VALUE_WIDTH, *(len(shown_with_interval(row)) for row in overall)])  # of tokens, say
+    cell = widest + _CELL_WIDTH - _VALUE_WIDTH
+    a_table = max(1, (width - longest) // cell)
     for start in range(0, len(systems), a_table):
-        yield _table(overall, names, systems[start : start + a_table], whole=longest + _CELL_WIDTH <= width)
+        yield _table(overall, names, systems[start : start + a_table], widest, whole=longest + cell <= width)
     yield Text(_legend(overall), style="dim")
     if silent:
         named = f"S{silent[0]}" if len(silent) == 1 else f"S{silent[0]} to S{silent[-1]}"
@@ -129,10 +131,16 @@ def _legend(rows: Sequence[ScoreRow]) -> str:
     if any(row.turn for row in rows):
         said.insert(0, "S1, S2: system turns")
     good = {name: one.better(parse(name)) for name, one in found.items()}
-    unbounded = [name for name, one in found.items() if good[name] == "high" and one.range != (0.0, 1.0)]
+    unbounded = [name for name in found if good[name] == "high" and range_of(name) != (0.0, 1.0)]
     failures = sorted(name for name in found if good[name] == "low")
-    if any(good.get(row.measure, "high") == "high" and row.measure not in unbounded for row in rows):
-        said.append("from 0 to 1, 1 is good" + (", except for failures" if failures else ""))
+    neutral = [name for name, one in found.items() if good[name] == "neither" and not one.legend]
+    usual = list(dict.fromkeys(row.measure for row in rows if good.get(row.measure, "high") == "high"))
+    usual = [name for name in usual if name not in unbounded]
+    if usual:
+        # Named, where something stands beside them that nothing else is said of.
+        short = dict.fromkeys(name.partition("(")[0] for name in usual)
+        which = f": {', '.join(short)}" if neutral or unbounded else ""
+        said.append("from 0 to 1, 1 is good" + (which or (", except for failures" if failures else "")))
     if unbounded:
         said.append(f"from 0 upwards, high is good: {', '.join(unbounded)}")
     if failures:
@@ -158,14 +166,20 @@ def _named(rows: Sequence[ScoreRow]) -> dict[tuple[str, int | None], str]:
 
 
 def _table(
-    rows: Sequence[ScoreRow], named: Mapping[tuple[str, int | None], str], systems: Sequence[str], *, whole: bool
+    rows: Sequence[ScoreRow],
+    named: Mapping[tuple[str, int | None], str],
+    systems: Sequence[str],
+    widest: int,
+    *,
+    whole: bool,
 ) -> Table:
-    """whole: there is room for the longest name. Otherwise it is folded, and pushes no figure off the screen."""
+    """widest: characters of the longest value with its interval, which is never cut. whole: there is room for the
+    longest name. Otherwise it is folded, and pushes no figure off the screen."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("measure", overflow="fold", no_wrap=whole, min_width=_NAME_WIDTH - 4)
     for system in systems:
         heading = Text(_in_lines(printable(system, line=True)), no_wrap=False, overflow="fold")
-        table.add_column(heading, no_wrap=True, justify="right", max_width=_VALUE_WIDTH)
+        table.add_column(heading, no_wrap=True, justify="right", max_width=widest)
         table.add_column("n", no_wrap=True, justify="right", style="dim")
     cells = {(row.measure, row.turn, row.system): row for row in rows}
     for (measure, turn), name in named.items():

@@ -77,3 +77,17 @@ def test_a_long_name_of_a_run_is_broken_between_its_parts() -> None:
         ["A@a-long-name-of-the-", "A@a-long-name-of-the-"],
         ["measure", "first-run-2026-11-01", "n", "second-run-2026-11-02", "n"],
     ]
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_large_values_are_whole_too(width: int) -> None:
+    large = dataclasses.replace(row("tokens_out", "A"), value=12345.6, low=10000.25, high=23456.75)
+    text = printed([large, row("R", "A"), dataclasses.replace(large, system="B")], ["A", "B"], width)
+    assert text.count("12345.6000 [10000.2500, 23456.7500]") == 2
+    assert "…" not in text
+
+
+def test_the_legend_says_of_which_measures_1_is_good_where_others_stand_beside_them() -> None:
+    assert "from 0 to 1, 1 is good\n" in printed([row("R", "A")], ["A"], 100)
+    beside = printed([row(name, "A") for name in ("R", "U-measure", "Q(latency, beta=0.9)")], ["A"], 200)
+    assert "from 0 to 1, 1 is good: R; from 0 upwards, high is good: U-measure; 0 is good: Q(latency" in beside
