@@ -110,7 +110,7 @@ def command(
         criteria = load_schema(schema)
         check_criteria(file, judge, criteria, used=not names)
         things = _items(folder, criteria, names or judge.criteria, nuggets or "", only, sample, seed, judge)
-    click.echo(str(estimate(folder, things, judge, endpoint)), err=True)
+    click.echo(str(estimate(folder, things, judge, endpoint, tries)), err=True)
     if dry_run:
         return 0
     folder.mkdir(exist_ok=True)

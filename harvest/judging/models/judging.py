@@ -31,7 +31,8 @@ _MILLION = 1_000_000
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """What judging will take. things: to be judged. requests: not kept yet, each at least once. read: tokens of them,
-    about. write: tokens of the replies, at most; None where nothing bounds them. cost: at most; None without prices.
+    about. tries: how often one is sent at most, where replies cannot be read. write: tokens of the replies, at most;
+    None where nothing bounds them. cost: at most; None without prices.
     """
 
     things: int
@@ -39,6 +40,7 @@ class Estimate:
     read: int
     write: int | None
     cost: float | None
+    tries: int = 1
 
     def __str__(self) -> str:
         what = f"{pluralize(self.things, 'thing')} to judge, {pluralize(self.requests, 'request')} to send"
@@ -46,6 +48,8 @@ class Estimate:
             return f"{what}: all is kept"
         write = "replies of any length" if self.write is None else f"at most {self.write:,} to write"
         cost = "" if self.cost is None else f", at most {self.cost:.2f} by the prices given"
+        if self.tries > 1:
+            what += f" (at most {self.requests * self.tries:,}, where replies cannot be read)"
         return f"{what}: about {self.read:,} tokens to read, {write}{cost}"
 
 
@@ -71,7 +75,7 @@ def version(judge: Judge, endpoint: Endpoint) -> str:
     return version_of(sampling, judge.scale, judge.guideline)
 
 
-def estimate(folder: Path, things: Sequence[Thing], judge: Judge, endpoint: Endpoint) -> Estimate:
+def estimate(folder: Path, things: Sequence[Thing], judge: Judge, endpoint: Endpoint, tries: int = 1) -> Estimate:
     """folder: of the run, or of the pairs. Raises RunError for kept replies that are not ours."""
     asked = {one.key: one for thing in things for one in thing.asked}
     left = list(asked.values())
@@ -81,11 +85,11 @@ def estimate(folder: Path, things: Sequence[Thing], judge: Judge, endpoint: Endp
         kept.release()
     read = sum(len(message.text) for one in left for message in one.messages) // _CHARACTERS
     most = judge.endpoint.max_tokens
-    write = None if most is None else most * len(left)
+    write = None if most is None else most * len(left) * tries
     cost = None
     if judge.prices is not None and write is not None:
-        cost = (read * judge.prices.input + write * judge.prices.output) / _MILLION
-    return Estimate(sum(len(thing.about) for thing in things), len(left), read, write, cost)
+        cost = (read * tries * judge.prices.input + write * judge.prices.output) / _MILLION
+    return Estimate(sum(len(thing.about) for thing in things), len(left), read, write, cost, tries)
 
 
 async def judge_things(

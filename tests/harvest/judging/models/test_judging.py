@@ -79,7 +79,7 @@ async def test_nuggets_and_turns_become_a_layer_that_counts_only_where_it_is_nam
     assert (layer.author, len(layer.version), layer.source) == ("m1", 16, "harvest judge")
     assert {one.criterion for one in layer.judgments} == {"Fluency", "Correctness"}
     assert all(one.value in (0.0, 1.0) and one.note == "by its length" for one in layer.judgments)
-    assert f"{len(asked)} requests to send: about" in told
+    assert f"{len(asked)} requests to send (at most {2 * len(asked)}, where replies cannot be read): about" in told
     prompts = {one.body for one in asked}
     assert len(prompts) == len(asked), "the same words were asked twice"
     assert any(b"Typing errors do not count." in body for body in prompts)
