@@ -19,6 +19,7 @@ help: ## list what there is
 
 demo: $(RUN_READY) ## play 45 topics x 5 trials with two embedded systems, and score them (no key, no network)
 	@$(BIN)/harvest run demo --out $(OUT)
+	@command -v harvest >/dev/null || echo "For your shell to find harvest: . $(BIN)/activate"
 
 test: $(DEV_READY) browser ## lint, types, import rules and all tests
 	$(BIN)/ruff check .

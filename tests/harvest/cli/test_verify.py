@@ -181,7 +181,9 @@ def test_measures_that_a_package_adds_later_are_named_and_are_no_difference_of_t
     assert (code, "made with other measures of installed packages: now there is also MINE" in told) == (3, True), told
 
 
-def test_rows_that_were_added_doubled_or_moved_are_told_or_found(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_that_were_added_doubled_or_moved_are_told_or_found(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = here / "small" / "scores.json"
     scores = json.loads(file.read_text())
     rows = scores["rows"]
