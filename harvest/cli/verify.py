@@ -19,10 +19,11 @@ from recordings.errors import no_run
 from recordings.run_folder import is_run
 from topics.counting import pluralize
 from topics.errors import HarvestError, InputError
+from topics.regular_file import entries
 
 __all__ = ["command"]
 
-_MOST = 20
+_MOST, _LONGEST = 20, 300  # faults, and characters of one
 _PROVES = (
     "The chain shows what was changed by accident. It proves nothing against people who can write the folder, because "
     "they can write a new chain: keep the hash of the recording elsewhere (--hash), or sign it."
@@ -122,6 +123,8 @@ def _report(path: Path) -> _Found:
         found.faults += [f"{run / fault.file}: {fault.what}" for fault in check_recording(run).faults]
     if not found.faults:
         differences = list(remade(path, known))
+        if differences:
+            differences[:0] = [f"{run}: judged since the report was made" for run in known.runs if _judged(run, path)]
         found.said.append(f"made again from {pluralize(len(known.runs), 'run')}")
         if known.measures and differences:  # it cannot be told what else they come from
             found.open = True
@@ -131,12 +134,20 @@ def _report(path: Path) -> _Found:
     return found
 
 
+def _judged(run: Path, report: Path) -> bool:
+    """Whether judgments came into a run after the report was written, as far as the files' times tell."""
+    made = report.stat().st_mtime
+    files = entries(run, "judgments", "*.jsonl") + entries(run, "decisions", "*.jsonl")
+    return any(file.stat().st_mtime > made for file in files)
+
+
 def _print(one: _Found, people: Console) -> None:
     verdict = "differs" if one.faults else "not verified" if one.open else "verified"
     style = "bold green" if verdict == "verified" else "bold red"
     people.print(Text.assemble((f"{verdict}: ", style), printable(one.what, line=True)), soft_wrap=True)
     for sentence in one.faults[:_MOST]:
-        people.print(Text(printable(f"  {sentence}", line=True), style="red"), soft_wrap=True)
+        shown = sentence if len(sentence) <= _LONGEST else f"{sentence[:_LONGEST]}… (--json has it whole)"
+        people.print(Text(printable(f"  {shown}", line=True), style="red"), soft_wrap=True)
     if len(one.faults) > _MOST:
         people.print(f"  and {len(one.faults) - _MOST} more: --json lists all", style="red")
     for sentence in one.said:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -83,6 +84,20 @@ def test_a_report_that_was_changed_says_where(here: Path, capsys: pytest.Capture
     code, told = verify(capsys, "report.html")
     assert code == 1
     assert f"report.html:{text[:place].count(chr(10)) + 1}: column" in told
+
+
+def test_a_run_that_was_judged_after_its_report_was_made_is_named(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = here / "report.html"
+    page.write_text(page.read_text(encoding="utf-8").replace("%useful", "%usefull"), encoding="utf-8")
+    past = page.stat().st_mtime - 1000
+    (layer,) = (here / "small" / "judgments").glob("*.jsonl")
+    os.utime(layer, (past, past))
+    assert "judged since" not in verify(capsys, "report.html")[1]
+    os.utime(page, (past - 1, past - 1))
+    code, told = verify(capsys, "report.html")
+    assert (code, "small: judged since the report was made" in told) == (1, True), told
 
 
 def test_a_recording_that_was_changed_is_not_what_a_report_was_made_from(
