@@ -50,7 +50,8 @@ def parting_lines(found: PartedSystems, shown: Mapping[str, tuple[Path, str]], l
         yield f"no p{' of single turns' if found.p == found.p else ''}: {found.refused}"
     elif found.turns:
         few = f"; {pluralize(found.out, 'turn')} had too few conversations to test" if found.out else ""
-        yield f"p: of trials that came there, corrected over {pluralize(found.tested, 'turn')} tested{few}"
+        yield "%: share of the whole difference of the trees"
+        yield f"p: among trials that came there, corrected over {pluralize(found.tested, 'turn')} tested{few}"
     if found.texts.p == found.texts.p or not found.texts.topics:
         yield _same(found)
 

@@ -154,7 +154,7 @@ def _assumptions(study: Study) -> Iterator[str]:
             "studies, systems and topics, and topics without any drop out"
         )
     if study.sources["within"] == "follows":
-        yield f"  between trials, which are yes or no, {_spread(study, one.within)} follows"
+        yield f"  between trials {_spread(study, one.within)}, which follows from the mean: they are yes or no"
 
 
 def _grid(study: Study, estimand: Estimand) -> Table:

@@ -33,7 +33,8 @@ def test_each_turn_has_its_way_both_shares_its_part_its_p_and_what_to_read() -> 
         "       harvest show runs/two --system 'the bot' --topic 'M 1' --trial 2",
         "  17%  U ask → S x → ■ end: A 0% (0/2), B 45% (5/11); not tested",
         "   3%  1 other turn together",
-        "p: of trials that came there, corrected over 2 turns tested; 1 turn had too few conversations to test",
+        "%: share of the whole difference of the trees",
+        "p: among trials that came there, corrected over 2 turns tested; 1 turn had too few conversations to test",
         "texts of first answers: no sign that they are from different systems, p .300 (40 texts of 4 topics); "
         "this says nothing about which is better",
     ]
