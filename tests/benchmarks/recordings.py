@@ -81,7 +81,22 @@ def score_figures(run: Path) -> list[Bounded]:
     subprocess.run([sys.executable, "-m", "harvest", "score", str(run)], check=True, stdout=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     spent = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
-    return [Bounded(f"`harvest score`, {CONVERSATIONS:,} conversations", spent, 2.0, "s")]
+    return [Bounded(f"`harvest score`, {CONVERSATIONS:,} conversations", spent, 2.0, "s"), ended(run)]
+
+
+def ended(run: Path) -> Bounded:
+    """The end of `harvest run`, where the run is read, scored, and every figure kept as a row of `scores.json`."""
+    audit = run.parent / "large.audit.yaml"
+    audit.write_text(AUDIT.format(trials=TRIALS), encoding="utf-8")
+    command = [sys.executable, "-m", "harvest", "run", str(audit), "--out", str(run)]
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, used = os.wait4(running.pid, 0)
+    running.returncode = os.waitstatus_to_exitcode(status)
+    assert running.returncode == 0
+    peak = used.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    spent, written = used.ru_utime + used.ru_stime, (run / "scores.json").stat().st_size
+    what = f"end of a run of {CONVERSATIONS:,} conversations, every figure kept: peak memory"
+    return Bounded(what, peak / 1e6, 500, "MB", f"{spent:.1f} s; {written / 1e6:,.0f} MB of rows")
 
 
 BOT = """import json, os, resource, sys, threading, time

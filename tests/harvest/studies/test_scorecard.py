@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from harvest.studies.scorecard import refuse_twice
+from harvest.studies.score_file import scores_document, write_scores
+from harvest.studies.scorecard import gather_material, refuse_twice, score_material
 from recordings.header import make_header
 from recordings.imports import record
 from recordings.run_folder import Run, read
+from scoring.table import Late, ScoreRow, ScoreTable
 from tests.support.command_line import harvest
 from tests.support.scoring_examples import MOVIE, conversation, topic_set
 from topics.errors import InputError
@@ -30,6 +33,27 @@ def played(folder: Path, *times: str) -> Run:
     )
     record(folder, [replace(one, started_at=time) for one, time in zip(said, times, strict=True)], header)
     return read(folder)
+
+
+def test_scores_are_written_row_by_row_and_none_is_kept(tmp_path: Path) -> None:
+    run = played(tmp_path / "run", at(1), at(2), at(3))
+    table = score_material(gather_material([run]))
+    path = write_scores(tmp_path / "run", table)
+    late = [one for one in table.parts if isinstance(one, Late)]
+    assert late
+    assert ["rows" in vars(one) for one in (table, *late)] == [False] * (len(late) + 1)
+    text = path.read_text(encoding="utf-8")
+    found = json.loads(text)
+    assert {name: found[name] for name in table.as_json()} == table.as_json()
+    assert len([line for line in text.splitlines() if line.startswith('    {"measure":')]) == len(table.rows)
+    assert b"".join(scores_document(table)).decode() == text, "the same of rows that were made"
+
+
+def test_a_half_of_a_character_in_a_name_is_written_as_json_writes_it(tmp_path: Path) -> None:
+    row = ScoreRow("R", "A\ud83d", None, None, None, float("nan"), 0)
+    (again,) = json.loads(b"".join(scores_document(ScoreTable((row,)))))["rows"]
+    assert (again["system"], again["value"]) == ("A\ud83d", None)
+    assert json.loads(b"".join(scores_document(ScoreTable(()))))["rows"] == []
 
 
 def at(second: int) -> str:
