@@ -17,6 +17,7 @@ from recordings.evidence import evidence_fault, fsync_folder, write_safely
 from recordings.header import Header
 from recordings.json_text import document, line
 from recordings.judgments import put_layer, read_layers, write_layer
+from recordings.renumbering import Numbers, renumbered, renumbered_layer, renumbered_replies
 from recordings.run_folder import Run
 from topics.regular_file import entries, read_inside
 
@@ -55,8 +56,12 @@ def write_run(folder: Path, header: Header, rows: Iterable[dict[str, Any]]) -> N
     write_safely(chain_file(events), write_chain(events))
 
 
-def carry(run: Run, building: Path) -> list[str]:
-    """Copy exhibits, judgments and replies of models into a folder; returns what is wrong with them, as sentences."""
+def carry(run: Run, building: Path, numbers: Numbers | None = None) -> list[str]:
+    """Copy exhibits, judgments and replies of models into a folder; returns what is wrong with them, as sentences.
+
+    numbers: of every attempt of the run, the number that it has there, and so what was judged of it; None where they
+    stay as they are.
+    """
     faults: list[str] = []
     named = {
         address
@@ -78,10 +83,18 @@ def carry(run: Run, building: Path) -> list[str]:
         if not os.path.lexists(run.path / address):
             faults.append(f"{run.path / address}: named by an event, but missing")
     for layer in read_layers(run.path):
+        moved, lost = (layer, "") if numbers is None else renumbered(layer, numbers)
+        if lost:
+            faults.append(f"{layer.path or f'{run.path}: decisions of {layer.author}'}: {lost}")
+            if not moved.judgments:
+                continue
         if not layer.path:  # decisions made one at a time: they come along as the layer that they are
-            write_layer(building, layer)
+            write_layer(building, moved)
             continue
-        put_layer(building, read_inside(run.path, Path(layer.path).relative_to(run.path)), layer.kind, layer.author)
+        data = read_inside(run.path, Path(layer.path).relative_to(run.path))
+        if numbers is not None and moved != layer:
+            data = renumbered_layer(data, numbers)
+        put_layer(building, data, layer.kind, layer.author)
     replies = [file for name in ("extraction", "judge") for file in entries(run.path, name, "*", "*.jsonl")]
     for file in (*replies, *entries(run.path, DAMAGED, "*")):
         to = file.relative_to(run.path)
@@ -91,6 +104,7 @@ def carry(run: Run, building: Path) -> list[str]:
             faults.append(f"{file}: {fault.strerror}; it was left out")
             continue
         if to.parts[0] != DAMAGED:  # whose names are those of their content
+            data = data if numbers is None else renumbered_replies(data, numbers)
             digest = hashlib.blake2b(data, digest_size=8, person=b"harvest-replies").hexdigest()
             to = to.with_name(f"merged-{digest}.jsonl")
         _put(building / to, data)

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from recordings.attempts import Attempt
+from recordings.attempts import Attempt, AttemptId
 from recordings.continuation import differences, united_topics
 from recordings.errors import RunError
 from recordings.event_lines import FORMAT
@@ -76,16 +76,19 @@ def merge(paths: Sequence[str | PathLike[str]], out: str | PathLike[str], *, sal
         damaged += files
     header = _united([run.header for run in runs], [run.path for run in runs])
     missing = missing_of_shards(header.parts, header, chain.from_iterable(run.finished for run in runs))
-    rows, conflicts, trials = _numbered(_contents(runs))
+    contents = [_contents(run) for run in runs]
+    rows, conflicts, numbers = _numbered(_united_contents(contents))
     with whole_folder(target) as building:
-        damage = [fault for run in runs for fault in (*run.damage, *carry(run, building))]
+        damage: list[str] = []
+        for run, own in zip(runs, contents, strict=True):
+            damage += (*run.damage, *carry(run, building, _numbers_of(own, numbers)))
         for file in damaged:
             keep_damaged(building, file.path, file.told)
         opening = {"event": "opened", "format": FORMAT, "worker": "000001", "merged": True}
         write_run(building, header, [opening, *(row for attempt in rows for row in attempt)])
     told = tuple(dict.fromkeys(damage))
     interrupted = sum(all(row.get("event") != "trial-ended" for row in attempt) for attempt in rows)
-    return Merged(target, trials, len(rows), tuple(conflicts), told, tuple(missing), _names(header), interrupted)
+    return Merged(target, len(numbers), len(rows), tuple(conflicts), told, tuple(missing), _names(header), interrupted)
 
 
 def _names(united: Header) -> str:
@@ -101,15 +104,42 @@ def _name(audit: Json) -> str:
     return repr(audit.get("name", "")) if isinstance(audit, dict) else "one without a name"
 
 
-def _contents(runs: Iterable[Run]) -> dict[str, set[_Content]]:
+def _contents(run: Run) -> dict[AttemptId, set[_Content]]:
+    """Of each attempt. A run that was salvaged may have two of one number, which two machines wrote in one folder."""
+    found: dict[AttemptId, set[_Content]] = defaultdict(set)
+    for attempt in run.attempts:
+        found[attempt.started.trial_id, attempt.started.attempt].add(_content(attempt))
+    return found
+
+
+def _united_contents(runs: Iterable[Mapping[AttemptId, set[_Content]]]) -> dict[str, set[_Content]]:
     found: dict[str, set[_Content]] = defaultdict(set)
-    for run in runs:
-        for attempt in run.attempts:
-            found[attempt.started.trial_id].add(_content(attempt))
-    for trial_id, contents in found.items():
-        found[trial_id] = {
-            one for one in contents if not any(len(two) > len(one) and two[: len(one)] == one for two in contents)
+    for contents in runs:
+        for (trial_id, _), several in contents.items():
+            found[trial_id] |= several
+    for trial_id, several in found.items():
+        found[trial_id] = {one for one in several if not any(two != one and _goes_on(two, one) for two in several)}
+    return found
+
+
+def _goes_on(longer: _Content, content: _Content) -> bool:
+    return longer[: len(content)] == content
+
+
+def _numbers_of(
+    contents: Mapping[AttemptId, set[_Content]], numbers: Mapping[str, Mapping[_Content, int]]
+) -> dict[AttemptId, int]:
+    """The numbers that the attempts of one run have in the merged one; without those that would have two."""
+    found = {}
+    for name, several in contents.items():
+        given = numbers[name[0]]
+        # Of one that another goes on, that one.
+        new = {
+            given.get(one) or min(number for longer, number in given.items() if _goes_on(longer, one))
+            for one in several
         }
+        if len(new) == 1:
+            (found[name],) = new
     return found
 
 
@@ -121,19 +151,23 @@ def _content(attempt: Attempt) -> _Content:
     return tuple(canonical_json(row).encode("utf-8", "surrogatepass") for row in rows)
 
 
-def _numbered(contents: dict[str, set[_Content]]) -> tuple[list[list[dict[str, Any]]], list[str], int]:
-    """Rows of every attempt in their final order, what had to be renumbered, and the number of trials."""
+def _numbered(
+    contents: dict[str, set[_Content]],
+) -> tuple[list[list[dict[str, Any]]], list[str], dict[str, dict[_Content, int]]]:
+    """Rows of every attempt in their final order, what had to be renumbered, and the numbers of each trial."""
     attempts: list[tuple[tuple[Any, ...], list[dict[str, Any]]]] = []
     conflicts: list[str] = []
+    final: dict[str, dict[_Content, int]] = {}
     for trial_id, found in contents.items():
         opened = [([json.loads(row.decode("utf-8", "surrogatepass")) for row in content], content) for content in found]
         opened.sort(key=lambda item: (item[0][0]["attempt"], item[0][0].get("at", ""), item[1]))
-        number = 0
+        number, final[trial_id] = 0, {}
         numbers: dict[int, list[int]] = defaultdict(list)
-        for rows, _ in opened:
+        for rows, content in opened:
             original = rows[0]["attempt"]
             number = max(number + 1, original)
             numbers[original].append(number)
+            final[trial_id][content] = number
             first = rows[0]
             if number != original:
                 first["original_attempt"] = original
@@ -146,7 +180,7 @@ def _numbered(contents: dict[str, set[_Content]]) -> tuple[list[list[dict[str, A
                     f"in {len(given)} different ways, kept as attempts {', '.join(map(str, given))}"
                 )
     attempts.sort(key=lambda item: item[0])
-    return [rows for _, rows in attempts], sorted(conflicts), len(contents)
+    return [rows for _, rows in attempts], sorted(conflicts), final
 
 
 _FIRST_KEYS = ("event", "id", "system", "topic", "trial", "attempt", "turn", "state", "label", "text")

@@ -12,6 +12,7 @@ import pytest
 
 from harvest.cli import main
 from recordings.conversation import Conversation
+from recordings.judgments import Judgment, Layer, read_layers, write_layer
 from recordings.merge import merge
 from recordings.run_folder import read
 from recordings.salvage import salvage_run
@@ -158,6 +159,13 @@ def test_what_two_machines_recorded_in_one_folder_stays_twice(played: Path, tmp_
     done = merge([run], tmp_path / "saved", salvage=True)
     assert done.damage == ()
     assert len(read(tmp_path / "saved").conversations) == 2 * len(valid(played))
+    about: dict[str, str | int] = {"trial": json.loads(lines[1])["id"], "attempt": 1}
+    write_layer(run, Layer("human", "anna", judgments=(Judgment(about, "Fluency", 1),)))
+    done = merge([run], tmp_path / "judged", salvage=True)
+    assert [sentence.partition(": ")[2][:20] for sentence in done.damage] == ["1 judgment left out,"], (
+        "of which of both?"
+    )
+    assert read_layers(tmp_path / "judged") == ()
 
 
 def test_an_attempt_of_which_no_line_is_left_is_missed_where_a_later_one_is_there(tmp_path: Path) -> None:

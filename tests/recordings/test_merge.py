@@ -19,6 +19,7 @@ from recordings.conversation import Outcome, SystemTurn, TrialKey
 from recordings.errors import RunError
 from recordings.events import Answered, Asked, Event, TrialEnded, TrialStarted
 from recordings.header import Header
+from recordings.json_text import line
 from recordings.judgments import Judgment, Layer, read_layers, write_layer
 from recordings.merge import merge
 from recordings.run_folder import read
@@ -215,3 +216,58 @@ def test_a_merged_run_can_be_gone_on_with(tmp_path: Path) -> None:
 
     asyncio.run(go_on())
     assert [one.worker for one in read(tmp_path / "both").finished] == ["000001", "000002"]
+
+
+def _about(attempt: int, **more: str | int) -> dict[str, str | int]:
+    return {"trial": "trial-1", "attempt": attempt, **more}
+
+
+def _whose(run: Path) -> list[tuple[str, object, str]]:
+    """Every judgment, with the worker that recorded what it is about."""
+    workers = {one.attempt: one.worker for one in read(run).conversations}
+    found = ((layer.author, one) for layer in read_layers(run) for one in layer.judgments)
+    return sorted((author, str(one.value), workers[int(one.about["attempt"])]) for author, one in found)
+
+
+def test_judgments_stay_with_what_was_judged_where_attempts_are_renumbered(tmp_path: Path) -> None:
+    east = make(tmp_path / "east", ((1, 1, 0, 4),), worker="east")
+    west = make(tmp_path / "west", ((1, 1, 1, 4), (1, 2, 0, 4)), worker="west")
+    last = make(tmp_path / "last", ((1, 1, 2, 4),), worker="last")
+    part = make(tmp_path / "part", ((1, 1, 2, 2),), worker="last")  # copied while the attempt was being written
+    write_layer(east, Layer("human", "anna", judgments=(Judgment(_about(1, turn=1), "Fluency", "east"),)))
+    of_west = (Judgment(_about(1, turn=1), "Fluency", "west"), Judgment(_about(2), "Fluency", "west"))
+    write_layer(west, Layer("human", "anna", judgments=of_west))
+    write_layer(part, Layer("rule", "rule", judgments=(Judgment(_about(1, turn=1, start=0, end=2), "held", "last"),)))
+    (west / "decisions").mkdir()
+    decision = {"id": "1", "by": "bert", "about": [_about(1)], "criterion": "Fluency", "value": "west"}
+    (west / "decisions" / "000001.jsonl").write_bytes(line({"format": "harvest-decisions/1"}) + line(decision))
+    (last / "judge" / "model-1").mkdir(parents=True)
+    reply = {"key": "k", "sample": 0, **_about(1, turn=1), "finish": "stop", "text": "last"}
+    (last / "judge" / "model-1" / "000001.jsonl").write_bytes(line({"format": "…"}) + line(reply) + b'{"key": "to')
+
+    merge([east, west, last, part], tmp_path / "all")
+    assert _whose(tmp_path / "all") == [
+        ("anna", "east", "east-000001"),
+        ("anna", "west", "west-000001"),
+        ("anna", "west", "west-000001"),
+        ("bert", "west", "west-000001"),
+        ("rule", "last", "last-000001"),
+    ]
+    (replies,) = (tmp_path / "all" / "judge" / "model-1").iterdir()
+    assert replies.read_bytes() == line({"format": "…"}) + line({**reply, "attempt": 3}) + b'{"key": "to'
+
+    merge([last, part, west], tmp_path / "two")
+    merge([east, tmp_path / "two", west], tmp_path / "in steps")
+    assert content(tmp_path / "in steps") == content(tmp_path / "all")
+
+
+def test_judgments_of_an_attempt_that_is_not_in_its_run_are_not_given_to_another(tmp_path: Path) -> None:
+    east = make(tmp_path / "east", ((1, 1, 1, 4),), worker="east")
+    west = make(tmp_path / "west", ((1, 1, 2, 4),), worker="west")
+    judgments = tuple(Judgment(_about(attempt), "Fluency", attempt) for attempt in (1, 2))
+    layer = write_layer(east, Layer("human", "anna", judgments=judgments))
+    write_layer(west, Layer("human", "bert", judgments=(Judgment(_about(2), "Fluency", 2),)))
+    done = merge([east, west], tmp_path / "both")
+    told = "1 judgment left out, of attempts that this run does not have, or has twice: attempt 2 at trial trial-1"
+    assert done.damage[0] == f"{layer}: {told}"
+    assert _whose(tmp_path / "both") == [("anna", "1", "east-000001")]
