@@ -15,7 +15,10 @@ from topics.errors import Place
 from topics.gold import GoldEntry, GoldTable
 from topics.topic import TopicSet
 
-__all__ = ["gold_entries", "gold_judgments", "keep_gold", "read_gold_layers"]
+__all__ = ["TABLE", "gold_entries", "gold_judgments", "keep_gold", "read_gold_layers"]
+
+TABLE = "gold table"
+"""The author of what a file of gold says, such as that of an audit."""
 
 
 def gold_judgments(
@@ -96,7 +99,7 @@ def keep_gold(
     table: GoldTable,
     *,
     source: str,
-    author: str = "gold table",
+    author: str = TABLE,
     version: str = "",
     notes: Mapping[tuple[str, str], str] | None = None,
     clock: Now = utc_now,

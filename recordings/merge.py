@@ -18,15 +18,17 @@ from pathlib import Path
 from typing import Any
 
 from recordings.attempts import Attempt, AttemptId
+from recordings.audits_apart import SCORED_BY, audits_apart
 from recordings.continuation import differences, united_topics
 from recordings.errors import RunError
 from recordings.event_lines import FORMAT
 from recordings.folder_copy import carry, keep_damaged, whole_folder, write_run
+from recordings.gold_apart import gold_apart
 from recordings.header import PART, Header
 from recordings.json_text import Json
 from recordings.run_folder import Run, read
 from recordings.salvage import DamagedFile, salvage_run
-from recordings.shard import missing_of_shards
+from recordings.shard import missing_of_shards, other_audits, shard_of
 from topics.errors import InputError, Place
 from topics.identity import canonical_json
 
@@ -41,7 +43,7 @@ class Merged:
     """What a merge did. interrupted: how many of the attempts have no end. conflicts: attempts that were recorded
     differently, and the numbers they now have. damage: of the runs that went in, and exhibits that are missing or are
     not what their name says. missing: of the shards of an audit, one sentence each. names: a sentence where audits of
-    several names went in, else "".
+    several names went in, else "". settings: where the audits differ in what figures depend on, one sentence each.
     """
 
     path: Path
@@ -51,6 +53,7 @@ class Merged:
     damage: tuple[str, ...]
     missing: tuple[str, ...] = ()
     names: str = ""
+    settings: tuple[str, ...] = ()
     interrupted: int = 0
 
 
@@ -76,6 +79,9 @@ def merge(paths: Sequence[str | PathLike[str]], out: str | PathLike[str], *, sal
         damaged += files
     header = _united([run.header for run in runs], [run.path for run in runs])
     missing = missing_of_shards(header.parts, header, chain.from_iterable(run.finished for run in runs))
+    gold = gold_apart(runs)
+    if gold and any(isinstance(part, dict) and shard_of(part["audit"]) for part in header.parts):
+        raise other_audits(gold)
     contents = [_contents(run) for run in runs]
     rows, conflicts, numbers = _numbered(_united_contents(contents))
     with whole_folder(target) as building:
@@ -88,7 +94,17 @@ def merge(paths: Sequence[str | PathLike[str]], out: str | PathLike[str], *, sal
         write_run(building, header, [opening, *(row for attempt in rows for row in attempt)])
     told = tuple(dict.fromkeys(damage))
     interrupted = sum(all(row.get("event") != "trial-ended" for row in attempt) for attempt in rows)
-    return Merged(target, len(numbers), len(rows), tuple(conflicts), told, tuple(missing), _names(header), interrupted)
+    return Merged(
+        target,
+        len(numbers),
+        len(rows),
+        tuple(conflicts),
+        told,
+        tuple(missing),
+        _names(header),
+        _settings(header, gold),
+        interrupted,
+    )
 
 
 def _names(united: Header) -> str:
@@ -98,6 +114,12 @@ def _names(united: Header) -> str:
         return ""
     said = f"runs of {len(named)} audits are united: {', '.join(named)}"
     return f"{said}; the new run goes by the name of the one that began first, {_name(united.audit)}"
+
+
+def _settings(united: Header, gold: str) -> tuple[str, ...]:
+    audits = [part["audit"] for part in united.parts if isinstance(part, dict)]
+    first = [f"{said}; the new run has that of the audit that began first" for said in audits_apart(audits, SCORED_BY)]
+    return (*first, *([f"{gold}; where both judge an entity, the newer table counts"] if gold else []))
 
 
 def _name(audit: Json) -> str:

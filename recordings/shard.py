@@ -14,6 +14,7 @@ from functools import cache
 from os import PathLike
 from typing import Any
 
+from recordings.audits_apart import SCORED_BY, audits_apart
 from recordings.conversation import Conversation, TrialKey
 from recordings.header import Header
 from recordings.json_text import Json
@@ -21,7 +22,16 @@ from topics.counting import pluralize
 from topics.errors import InputError, Place
 from topics.identity import derived_seed
 
-__all__ = ["MOST_SHARDS", "Shard", "missing_of_shards", "planned_trials", "refuse_shard", "shard_note", "shard_of"]
+__all__ = [
+    "MOST_SHARDS",
+    "Shard",
+    "missing_of_shards",
+    "other_audits",
+    "planned_trials",
+    "refuse_shard",
+    "shard_note",
+    "shard_of",
+]
 
 MOST_SHARDS = 1000
 _WRITTEN = re.compile(r"\s*([0-9]{1,4})\s*/\s*([0-9]{1,4})\s*")
@@ -136,10 +146,14 @@ def _refuse_others(audits: Sequence[Any], shards: Sequence[Shard]) -> None:
             f"one run is a shard of {cuts[0]}, another of {cuts[1]}: some trials are in both, others in neither",
             advice="merge the shards of one division",
         )
-    for key in _PLANNED_BY:
-        said = {repr(audit.get(key)) for audit in audits if isinstance(audit, dict)}
-        if len(said) > 1:
-            raise InputError(
-                f"these are shards of different audits: {key} differs ({' and '.join(sorted(said)[:2])})",
-                advice="merge the shards of one audit",
-            )
+    for said in audits_apart(audits, ("name", *_PLANNED_BY, *SCORED_BY)):
+        raise other_audits(said)
+
+
+def other_audits(differing: str) -> InputError:
+    """What to raise for shards of which `differing` says what keeps them apart."""
+    return InputError(
+        f"these are shards of different audits: {differing}",
+        advice="merge the shards of one audit; if it was changed meanwhile, give all machines the same files, and run "
+        "the command of each shard again",
+    )

@@ -32,7 +32,7 @@ def command(runs: tuple[str, ...], out: Path, salvage: bool) -> int:
     """
     with local_copies(runs, out) as folders:
         merged = merge(folders, out, salvage=salvage)
-    for sentence in (*([merged.names] if merged.names else ()), *merged.conflicts, *merged.damage):
+    for sentence in (*([merged.names] if merged.names else ()), *merged.settings, *merged.conflicts, *merged.damage):
         click.echo(f"note: {sentence}", err=True)
     if merged.conflicts:
         click.echo(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -271,3 +272,14 @@ def test_judgments_of_an_attempt_that_is_not_in_its_run_are_not_given_to_another
     told = "1 judgment left out, of attempts that this run does not have, or has twice: attempt 2 at trial trial-1"
     assert done.damage[0] == f"{layer}: {told}"
     assert _whose(tmp_path / "both") == [("anna", "1", "east-000001")]
+
+
+def test_runs_that_are_scored_in_different_ways_are_merged_with_a_note(tmp_path: Path) -> None:
+    runs = [make(tmp_path / str(day), ((day, 1, 1, 4),), day=day) for day in (1, 2)]
+    value = json.loads((runs[1] / "run.json").read_text())
+    value["audit"] |= {"scoring": {"patience": 50}, "thresholds": []}
+    (runs[1] / "run.json").write_text(json.dumps(value))
+    (runs[1] / "trials-000001.chain").unlink()  # it holds the hash of the header
+    said = "scoring.patience differs (50 and not given); the new run has that of the audit that began first"
+    for order in (1, -1):
+        assert merge(runs[::order], tmp_path / f"both {order}").settings == (said,)

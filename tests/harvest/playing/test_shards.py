@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from contextlib import suppress
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +119,40 @@ def test_a_run_goes_on_as_the_shard_it_is(here: Path, capsys: pytest.CaptureFixt
     assert _harvest("run", "audit.yaml", "--shard", "3/3", "--out", "three") == 0
     assert _harvest("merge", "two", "three", "--out", "both") == 2
     assert "a shard of 2, another of 3" in capsys.readouterr().err
+
+
+def test_shards_are_refused_whose_figures_would_depend_on_which_began_first(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Scoring, thresholds, name, and what the gold says; once all are of one audit again, they are merged."""
+    small = AUDIT.replace("only: [M002, M007, R001, Y001]", "only: [M002]").replace("trials: 4", "trials: 2")
+    title, *rows = (resources.files("topics") / "parrot.gold.csv").read_text().splitlines(keepends=True)
+    rows = [row for row in rows if row.startswith("M002,")]
+    Path("gold.csv").write_text("".join([title, *rows]))
+    small = small.replace("gold: parrot", "gold: gold.csv")
+    changes = {
+        "name differs ('other' and 'shared')": small.replace("name: shared", "name: other"),
+        "scoring.patience differs (50 and not given)": small + "scoring: {patience: 50}\n",
+        "thresholds differs": small + 'thresholds: [{measure: "%useful S1", at_least: 0}]\n',
+        "gold differs ('gold.csv' and not given)": small.replace("gold: gold.csv\n", ""),
+    }
+    Path("audit.yaml").write_text(small)
+    assert _harvest("run", "audit.yaml", "--shard", "1/2", "--out", "one") == 0
+    for number, (said, text) in enumerate(changes.items()):
+        Path("changed.yaml").write_text(text)
+        assert _harvest("run", "changed.yaml", "--shard", "2/2", "--out", f"two-{number}") == 0
+        capsys.readouterr()
+        for runs in (("one", f"two-{number}"), (f"two-{number}", "one")):
+            assert _harvest("merge", *runs, "--out", "both") == 2, said
+            assert f"shards of different audits: {said}" in capsys.readouterr().err
+
+    Path("gold.csv").write_text("".join([title, *rows[1:]]))
+    assert _harvest("run", "audit.yaml", "--shard", "2/2", "--out", "two") == 0
+    capsys.readouterr()
+    assert _harvest("merge", "one", "two", "--out", "both") == 2
+    assert "shards of different audits: the gold of " in capsys.readouterr().err
+    assert _harvest("run", "audit.yaml", "--shard", "1/2", "--out", "one") == 0
+    assert _harvest("merge", "one", "two", "--out", "both") == 0
 
 
 def test_the_figures_of_a_shard_are_not_taken_for_those_of_the_audit(
