@@ -170,6 +170,8 @@ def _content(attempt: Attempt) -> _Content:
     rows = [{**row, "attempt": started.original_attempt or started.attempt} for row in attempt.rows]
     rows[0]["worker"] = started.worker or attempt.worker
     rows[0].pop("original_attempt", None)
+    if "original_goes_on_from" in rows[0]:
+        rows[0]["goes_on_from"] = rows[0].pop("original_goes_on_from")
     return tuple(canonical_json(row).encode("utf-8", "surrogatepass") for row in rows)
 
 
@@ -193,6 +195,12 @@ def _numbered(
             first = rows[0]
             if number != original:
                 first["original_attempt"] = original
+            if first.get("goes_on_from"):
+                earlier = {final[trial_id][other]: before for before, other in opened if other in final[trial_id]}
+                del earlier[number]
+                begun = _begun_by(rows, earlier)
+                if begun != first["goes_on_from"]:
+                    first["original_goes_on_from"], first["goes_on_from"] = first["goes_on_from"], begun
             rank = (first["system"], first["topic"], first["trial"], number, trial_id)
             attempts.append((rank, [_in_order({**row, "attempt": number}) for row in rows]))
         for original, given in numbers.items():
@@ -203,6 +211,31 @@ def _numbered(
                 )
     attempts.sort(key=lambda item: item[0])
     return [rows for _, rows in attempts], sorted(conflicts), final
+
+
+def _begun_by(rows: Sequence[dict[str, Any]], earlier: Mapping[int, Sequence[dict[str, Any]]]) -> int:
+    """The number of the attempt whose answered turns `rows` begin with. The number that was recorded may be that of
+    another one by now, so the turns say it; where no turn was copied, what was recorded.
+
+    earlier: attempts of the trial that come before, by the numbers that they have now.
+    """
+    recorded = int(rows[0]["goes_on_from"])
+    own = _answers(rows)
+
+    def likeness(number: int) -> tuple[int, bool, bool]:
+        alike = 0
+        for one, two in zip(own, _answers(earlier[number])):
+            if one != two:
+                break
+            alike += 1
+        return alike, earlier[number][0]["attempt"] == recorded, number == recorded
+
+    best = max(earlier, key=likeness, default=recorded)
+    return best if best in earlier and any(likeness(best)) else recorded
+
+
+def _answers(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{**row, "attempt": 0} for row in rows if row["event"] == "turn"]
 
 
 _FIRST_KEYS = ("event", "id", "system", "topic", "trial", "attempt", "turn", "state", "label", "text")

@@ -283,3 +283,23 @@ def test_runs_that_are_scored_in_different_ways_are_merged_with_a_note(tmp_path:
     said = "scoring.patience differs (50 and not given); the new run has that of the audit that began first"
     for order in (1, -1):
         assert merge(runs[::order], tmp_path / f"both {order}").settings == (said,)
+
+
+def test_an_attempt_that_goes_on_names_the_one_it_goes_on_from_by_its_new_number(tmp_path: Path) -> None:
+    east = make(tmp_path / "east", ((1, 1, 0, 4),), worker="east")
+    west = make(tmp_path / "west", ((1, 1, 1, 3), (1, 2, 1, 4)), worker="west")
+    last = make(tmp_path / "last", ((1, 1, 2, 4),), worker="last")
+    file = west / "trials-west-000001.jsonl"
+    file.write_bytes(file.read_bytes().replace(b'"attempt":2,', b'"attempt":2,"goes_on_from":1,', 1))
+    chain_file(file).unlink()
+    merge([east, west, last], tmp_path / "all")
+    merge([west, last], tmp_path / "two")
+    merge([tmp_path / "two", east], tmp_path / "in steps")
+    assert content(tmp_path / "in steps") == content(tmp_path / "all")
+    started = [attempt.started for attempt in read(tmp_path / "all").attempts]
+    assert [(one.attempt, one.worker, one.goes_on_from) for one in started] == [
+        (1, "east-000001", 0),
+        (2, "west-000001", 0),
+        (3, "last-000001", 0),
+        (4, "west-000001", 2),
+    ]
