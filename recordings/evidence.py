@@ -10,11 +10,14 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
+import stat
 import zlib
 from collections.abc import Iterable
 from itertools import count
 from pathlib import Path
 
+from recordings.errors import RunError
+from topics.errors import Place
 from topics.regular_file import read_inside
 
 __all__ = [
@@ -25,6 +28,7 @@ __all__ = [
     "keep_exhibit",
     "kept_before",
     "read_exhibit",
+    "refuse_links",
     "write_safely",
 ]
 
@@ -101,9 +105,25 @@ def kept_before(run: Path, data: bytes, media_type: str) -> str | None:
 
 def _is_there(path: str, size: int) -> bool:
     try:
-        return os.stat(path).st_size == size  # noqa: PTH116 - a fraction of the time of Path.stat, for every turn
+        found = os.lstat(path)  # a fraction of the time of Path.lstat, for every turn
     except OSError:  # whatever it is, to write there will tell
         return False
+    return stat.S_ISREG(found.st_mode) and found.st_size == size  # a link would not be read: it is replaced
+
+
+def refuse_links(run: Path) -> None:
+    """Raise RunError where a folder of evidence is a link: what is kept through one would never be read again."""
+    evidence = run / "evidence"
+    inside = [] if evidence.is_symlink() or not evidence.is_dir() else sorted(evidence.iterdir())
+    for folder in (evidence, *inside):
+        if folder.is_symlink():
+            raise RunError(
+                "this is a link, and links in a run are not followed: its evidence could not be read again",
+                place=Place(str(folder)),
+                allowed="folders of the run itself; the whole run folder may be a link",
+                advice="put the folder that it leads to in its place; for another disk, move the whole run folder "
+                "there and give its new path, or a link to it",
+            )
 
 
 def read_exhibit(run: Path, address: str) -> bytes:

@@ -25,7 +25,7 @@ from recordings.continuation import extend_header, refuse_differences
 from recordings.errors import RunError, StoreError, no_run
 from recordings.event_lines import FORMAT, encode, event_line
 from recordings.events import Answered, Event, Failed, TrialEnded, TrialStarted
-from recordings.evidence import fsync_folder, write_safely
+from recordings.evidence import fsync_folder, refuse_links, write_safely
 from recordings.exhibits import kept_exhibits
 from recordings.header import Header
 from recordings.journal import Journal
@@ -125,13 +125,14 @@ class RunWriter:
 
         Topics and systems it adds are merged into run.json. check: may look at what is recorded while no other process
         can write; if it raises, the run stays as it was. Raises RunError, with a diff, where seed, protocol, or a topic
-        or system that both have is not what was recorded.
+        or system that both have is not what was recorded; also where a link stands in place of its evidence.
         """
         run = Path(path)
         if not run.is_dir():
             raise RunError("there is no such run folder", place=Place(str(run)))
         _check_name(worker)
         read_header(run)  # before anything is written: this may be somebody's folder and not a run
+        refuse_links(run)
         lock = _locked(run, make=False)
         try:
             recorded = read_header(run)

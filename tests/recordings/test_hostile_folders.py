@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from recordings.errors import RunError, StoreError
+from recordings.evidence import address_of, evidence_fault
 from recordings.exports import write_export
 from recordings.gold_layers import read_gold_layers
 from recordings.judgments import read_layers
@@ -72,6 +73,37 @@ def test_a_lock_that_is_no_lock_is_left_as_it_is(run: Path) -> None:
     lock.mkdir()
     with pytest.raises(RunError, match="not the lock of a run"):
         RunWriter.resume(run)
+
+
+@pytest.mark.parametrize("linked", ["evidence", "evidence/ab"])
+def test_a_run_whose_evidence_is_a_link_is_not_gone_on_with(run: Path, tmp_path: Path, linked: str) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    (run / linked).parent.mkdir(exist_ok=True)
+    (run / linked).symlink_to(disk)
+    before = sorted(run.iterdir())
+    with pytest.raises(RunError, match="this is a link") as caught:
+        RunWriter.open(run, header())
+    assert f"{run / linked}: " in str(caught.value)
+    assert "move the whole run folder" in str(caught.value)
+    assert (sorted(run.iterdir()), list(disk.iterdir())) == (before, [])
+
+
+async def test_a_run_that_is_a_link_itself_is_gone_on_with(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(run)
+    async with RunWriter.resume(tmp_path / "link") as writer:
+        address = await writer.keep("response", "text/plain", b"Sure.")
+    assert evidence_fault(run, address) == ""
+
+
+async def test_a_link_in_place_of_an_exhibit_is_replaced(run: Path, tmp_path: Path) -> None:
+    address = address_of(b"Sure.", "text/plain")
+    (tmp_path / "elsewhere").write_bytes(b"Sure.")
+    (run / address).parent.mkdir(parents=True)
+    (run / address).symlink_to(tmp_path / "elsewhere")
+    async with RunWriter.resume(run) as writer:
+        assert await writer.keep("response", "text/plain", b"Sure.") == address
+    assert evidence_fault(run, address) == ""
 
 
 def test_a_refused_run_leaves_nothing_behind(tmp_path: Path) -> None:
