@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,7 +13,16 @@ from topics.errors import InputError
 __all__ = ["connected", "gone", "threads", "wait"]
 
 _SECONDS = 10
-"""How long a scheduler may take to answer at first."""
+"""How long a scheduler may take to be reached, and as long again to answer at first."""
+
+_ENCRYPTED = ("tls", "wss")
+"""Schemes of addresses for which Dask needs certificates."""
+
+_TLS = (
+    "name them in Dask's settings (distributed.comm.tls), or in DASK_DISTRIBUTED__COMM__TLS__CA_FILE, "
+    "DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT and DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY"
+)
+"""What to do where they are missing."""
 
 _GONE = 15
 """Seconds without a scheduler after which it is taken to be gone; one that was only out of reach comes back."""
@@ -21,6 +31,8 @@ _GONE = 15
 @contextmanager
 def connected(address: str) -> Iterator[Any]:
     """Dask's client of the scheduler at `address`. Raises InputError where there is none, or Dask is not installed."""
+    if not address.strip():
+        raise InputError("the address of the scheduler is empty", allowed="an address such as tcp://HOST:8786")
     try:
         import distributed
     except ImportError:
@@ -39,12 +51,29 @@ def connected(address: str) -> Iterator[Any]:
                 self.close()
                 raise
 
+        async def _start(self, **options: Any) -> None:
+            # Dask's own limit ends with the connection: for the first words of who took it, it would wait for ever.
+            await asyncio.wait_for(super()._start(**options), 2 * _SECONDS)
+
+    _refuse_tls(distributed.Security, address)
     try:
         client = Client(address, timeout=_SECONDS, set_as_default=False)
-    except (OSError, TimeoutError, ValueError) as fault:
-        raise InputError(f"there is no scheduler of Dask at {address}: {fault}", advice="check the address") from None
+    except Exception as fault:  # what another program says may be taken for a length, and then for want of memory
+        told = isinstance(fault, (OSError, ValueError, RuntimeError, ImportError)) and str(fault)
+        said = told or "what listens there does not speak as one"
+        raise InputError(f"there is no scheduler of Dask at {address}: {said}", advice="check the address") from None
     with client:
         yield client
+
+
+def _refuse_tls(security: Any, address: str) -> None:
+    """Raise InputError where Dask has no certificates for an address that needs them, or cannot use those it has."""
+    try:
+        own = security().get_connection_args("client")
+    except Exception as fault:  # of files, of TLS, of Dask's settings
+        raise InputError(f"the certificates in Dask's settings cannot be used: {fault}", advice=_TLS) from None
+    if address.partition("://")[0] in _ENCRYPTED and own.get("ssl_context") is None:
+        raise InputError(f"{address} needs certificates, and Dask's settings do not name them", advice=_TLS)
 
 
 def threads(client: Any, address: str) -> int:

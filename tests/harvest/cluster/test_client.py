@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import gc
+import socket
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
+import dask
 import pytest
 
+from harvest.cluster import client
 from harvest.cluster.client import connected
 from topics.errors import InputError
 
@@ -20,3 +25,49 @@ def test_a_client_that_cannot_start_is_closed_at_once_and_not_when_memory_is_loo
         assert [one.name for one in threading.enumerate() if one not in before] == []
     finally:
         gc.enable()
+
+
+@contextmanager
+def listening(says: bytes) -> Iterator[str]:
+    """The address of what is no scheduler: it takes one connection, says this, and is silent then."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        taken: list[socket.socket] = []
+
+        def serve() -> None:
+            taken.append(server.accept()[0])
+            taken[0].sendall(says)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        thread.join()
+        taken[0].close()
+
+
+@pytest.mark.parametrize("says", [b"", b"SSH-2.0-OpenSSH_9.2p1\r\n"], ids=["nothing", "a greeting of its own"])
+def test_what_listens_and_is_no_scheduler_is_given_up(says: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "_SECONDS", 1)
+    before = set(threading.enumerate())
+    with listening(says) as address:
+        said = f"there is no scheduler of Dask at {address}: what listens there does not speak as one"
+        with pytest.raises(InputError, match=said), connected(address):
+            pass
+    assert [one.name for one in threading.enumerate() if one not in before] == []
+
+
+@pytest.mark.parametrize("address", ["", " "])
+def test_an_empty_address_is_refused_as_such(address: str) -> None:
+    with pytest.raises(InputError, match="the address of the scheduler is empty"), connected(address):
+        pass
+
+
+def test_encryption_without_certificates_is_refused_and_the_settings_are_named() -> None:
+    with pytest.raises(InputError, match=r"needs certificates(?s:.)*TLS__CA_FILE"), connected("tls://127.0.0.1:1"):
+        pass
+    none = {f"distributed.comm.tls.{name}": "/none.pem" for name in ("ca-file", "client.cert", "client.key")}
+    with (
+        dask.config.set(none),
+        pytest.raises(InputError, match="the certificates in Dask's settings cannot be used"),
+        connected("tls://127.0.0.1:1"),
+    ):
+        pass
