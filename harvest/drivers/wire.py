@@ -223,7 +223,7 @@ class Wire:
                 async for _ in chunks:
                     transfer.watch.mark()
                 return
-            text = _StrictText(response, chunks)
+            text = _StrictText(media_type, chunks)
             try:
                 # EventSource asks a response for its headers and its text only; ours decodes strictly.
                 from httpx_sse import EventSource  # late, as httpx
@@ -291,7 +291,7 @@ class Wire:
         if isinstance(error, httpx.DecodingError):
             return Unanswered, "bad-encoding", f"the body cannot be unpacked: {said}"
         if transfer.response is not None:
-            streamed = "text/event-stream" in transfer.response.header("content-type")
+            streamed = "text/event-stream" in transfer.response.header("content-type").lower()
             return Unanswered, "broken-stream" if streamed else "broken-body", f"the reply breaks off: {said}"
         if isinstance(error, httpx.RemoteProtocolError) and "disconnected" not in said:
             return Unanswered, "bad-protocol", f"what came back is not HTTP: {said}"
@@ -328,10 +328,13 @@ def _address(url: httpx.URL | None) -> str:
 
 
 class _StrictText:
-    """The part of a response that httpx_sse reads: headers, and text whose bytes really are UTF-8."""
+    """The part of a response that httpx_sse reads: headers, and text whose bytes really are UTF-8.
 
-    def __init__(self, response: Response, chunks: AsyncIterator[bytes]) -> None:
-        self.headers, self._chunks = httpx.Headers(list(response.headers)), chunks
+    media_type: in lower case, because httpx_sse knows it in no other.
+    """
+
+    def __init__(self, media_type: str, chunks: AsyncIterator[bytes]) -> None:
+        self.headers, self._chunks = httpx.Headers({"content-type": media_type}), chunks
         self.ended = False
 
     async def aiter_text(self) -> AsyncIterator[str]:

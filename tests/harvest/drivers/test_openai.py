@@ -199,6 +199,21 @@ async def test_a_stream_may_end_in_several_ways(done: bytes) -> None:
     assert reply.turn.answer.text == "all"
 
 
+async def test_the_media_type_of_a_stream_may_be_written_in_any_case() -> None:
+    body = _streamed(chunk(content="all"), chunk(finish_reason="stop"))
+
+    async def handler(_: Asked, writer: asyncio.StreamWriter) -> None:
+        writer.write(body.replace(b"text/event-stream", b"Text/Event-Stream; charset=UTF-8"))
+        await writer.drain()
+        writer.close()
+
+    async with serving(handler) as server:
+        driver = _driver(server.url, stream=True)
+        session = await driver.open(Opening("model", "M002", 1, seed=1))
+        assert (await session.say("hello")).turn.answer.text == "all"
+        await driver.close()
+
+
 @pytest.mark.parametrize(("ends", "connections"), [(True, 1), (False, 3)])
 async def test_streamed_turns_share_a_connection_and_one_that_is_held_open_holds_up_nothing(
     ends: bool, connections: int
