@@ -18,12 +18,14 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import NoReturn
 
 import click
 from click.shell_completion import CompletionItem, shell_complete
 
 from harvest.cli import interruption
 from harvest.cli.completion import VARIABLE
+from harvest.notices.disarmed import disarmed_output
 from recordings.errors import in_words
 from topics.errors import HarvestError
 
@@ -175,6 +177,11 @@ def main(arguments: list[str] | None = None) -> None:
         # A reply may hold what no terminal can show (half a surrogate pair, or any Chinese where LANG is C).
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    with disarmed_output(sys.argv[1:] if arguments is None else arguments, os.environ):
+        _run(arguments)
+
+
+def _run(arguments: list[str] | None) -> NoReturn:
     if VARIABLE in os.environ:
         sys.exit(shell_complete(_harvest, {}, "harvest", VARIABLE, os.environ[VARIABLE]))
     if arguments is None:

@@ -1,7 +1,6 @@
 """GitHub Actions: annotations and the summary of a step.
 
-Whatever a step prints may be a command to the runner: a line that begins with `::`, or one with `##[` anywhere (the
-older form, still understood). So what is said to people passes through `Disarmed`, where neither can appear.
+What else a step prints is no command to the runner: see `harvest.notices.disarmed`.
 """
 
 from __future__ import annotations
@@ -9,11 +8,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from typing import Any, Literal, TextIO
+from typing import Literal
 
 from harvest.notices.bulletin import Account, Bulletin, Notice, plain
 
-__all__ = ["LARGEST_SUMMARY", "Disarmed", "annotation_lines", "summary"]
+__all__ = ["LARGEST_SUMMARY", "annotation_lines", "summary"]
 
 LARGEST_SUMMARY = 2**20
 """Bytes of a step's summary: of a larger one GitHub shows nothing at all."""
@@ -51,32 +50,6 @@ def _data(text: str) -> str:
 
 def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
-
-
-class Disarmed:
-    """A stream in which no text can be a command to GitHub's runner: `::` is written as `: :`, and `##[` as `## [`.
-
-    Everything else is that of `stream`.
-    """
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream, self._last = stream, ""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-    @property
-    def buffer(self) -> Any:
-        """None: nothing may be written past `write`."""
-        raise AttributeError("buffer")
-
-    def write(self, text: str) -> int:
-        whole = self._last + text  # a sign may be written in pieces
-        safe = re.sub(r"(?<=:):|(?<=##)\[", r" \g<0>", whole)
-        self._stream.write(safe[len(self._last) :])
-        ended = re.search(r"(?::|##?)?\Z", whole)
-        self._last = ended[0] if ended else ""
-        return len(text)
 
 
 def summary(bulletin: Bulletin, room: int = LARGEST_SUMMARY) -> str:

@@ -19,6 +19,7 @@ import pytest
 
 from harvest.report.transcripts import MOST_TEXT
 from recordings.run_folder import read
+from tests.support.bulletins import commands
 from tests.support.command_line import harvest
 from tests.support.hostile_replies import HOSTILE, LARGE
 from tests.support.opened_report import launched, opened, until
@@ -110,6 +111,28 @@ def is_number(cell: str) -> bool:
         float(cell)
         return True
     return False
+
+
+@pytest.mark.parametrize("variable", ["GITHUB_ACTIONS", "TF_BUILD"])
+def test_no_reply_is_a_command_to_a_ci_service(folder: Path, variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ("show", "run", "--text", "--topic", "M001")
+    as_ever, as_data = written(folder, *words), written(folder, "show", "run", "--json")
+    monkeypatch.setenv(variable, "true")
+    assert list(commands(as_ever))
+    shown = written(folder, *words)
+    assert list(commands(shown)) == []
+    assert shown.replace(" ", "") == as_ever.replace(" ", "")
+    assert json.loads(written(folder, "show", "run", "--json")) == json.loads(as_data)
+
+
+def test_no_fault_is_a_command_to_a_ci_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bot.py").write_text("def one(text, seed=0):\n    raise ValueError('##vso[a] ##[error]a')\n")
+    (tmp_path / "audit.yaml").write_text(
+        AUDIT.replace("trials: 3", "trials: 1").partition("  - {name: two")[0].replace(", M002, M003, M004", "")
+    )
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    done = harvest("run", "audit.yaml", "--out", "run", cwd=tmp_path)
+    assert "##vso [a] ## [error]a" in " ".join(done.stderr.split())
 
 
 @pytest.mark.parametrize("words", TABLES, ids=lambda words: " ".join(words))

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import replace
 
-import pytest
-
 from harvest.notices.bulletin import Account
-from harvest.notices.github import Disarmed, annotation_lines, summary
+from harvest.notices.github import annotation_lines, summary
 from tests.support.bulletins import CHANGED, DOWN, HOSTILE_BULLETIN, SAME, SHOWN, UNSURE, bulletin, commands
 from tests.support.hostile_replies import HOSTILE, NAMES
 
@@ -44,26 +41,6 @@ def test_of_each_kind_ten_at_most_and_the_last_says_how_many_more() -> None:
 def test_no_word_of_a_system_is_a_command_in_an_annotation() -> None:
     log = "".join(f"{line}\n" for line in annotation_lines(HOSTILE_BULLETIN))
     assert [kind for kind, _, _ in commands(log)] == ["error"] * 10
-
-
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-@pytest.mark.parametrize("piece", [1, 2, 3, 1000])
-def test_no_word_of_a_system_is_a_command_where_people_are_told(text: str, piece: int) -> None:
-    out = io.StringIO()
-    stream = Disarmed(out)
-    for start in range(0, len(text), piece):
-        stream.write(text[start : start + piece])
-    assert list(commands(out.getvalue())) == []
-    assert out.getvalue().replace(" ", "") == text.replace(" ", "")
-
-
-def test_all_that_is_no_command_passes_as_it_is() -> None:
-    out = io.StringIO()
-    stream = Disarmed(out)
-    for piece in ("## a: b\n", "#", "# c [d] 12:30", ":", "15\n"):
-        assert stream.write(piece) == len(piece)
-    assert out.getvalue() == "## a: b\n## c [d] 12:30:15\n"
-    assert not hasattr(stream, "buffer")
 
 
 def test_the_guard_would_be_needed() -> None:

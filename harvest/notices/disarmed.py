@@ -1,0 +1,88 @@
+"""What is printed where a CI service reads it, so that no word of a system is a command to that service.
+
+Whatever a step prints may be one. GitHub's runner takes a line that begins with `::`, and one with `##[` anywhere (the
+older form, still understood); that of Azure takes one with `##vso[` anywhere.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, TextIO, cast
+
+__all__ = ["Disarmed", "disarmed_output", "undisarmed"]
+
+_VARIABLES = ("GITHUB_ACTIONS", "TF_BUILD")
+"""Each is set by a service whose commands are known here."""
+
+_LINE = re.compile(r"(?:\A|(?<=[\r\n]))[^\S\r\n]*:(?=:)")
+_BRACKET = re.compile(r"(?<=##)\[|(?<=##vso)\[", re.IGNORECASE)
+_BEGUN = re.compile(r"(?:##(?:v|vs|vso)?|#)?\Z", re.IGNORECASE)
+
+
+class Disarmed:
+    """A stream in which no text can be a command: `::` that begins a line is written as `: :`, `##[` as `## [`, and
+    `##vso[` as `##vso [`.
+
+    as_json: what is written is JSON and stays the same data: the bracket is escaped, and `::` begins no line of JSON.
+    Everything else is that of `stream`.
+    """
+
+    def __init__(self, stream: TextIO, *, as_json: bool = False) -> None:
+        self.stream, self._as_json = stream, as_json
+        self._last = ""
+        """What stands for the line so far: what a sign may begin with, behind an x where the line is not empty."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+    @property
+    def buffer(self) -> Any:
+        """None: nothing may be written past `write`."""
+        raise AttributeError("buffer")
+
+    def write(self, text: str) -> int:
+        whole = self._last + text  # a sign may be written in pieces
+        safe = _BRACKET.sub(r"\\u005b", whole) if self._as_json else _BRACKET.sub(" [", _LINE.sub(r"\g<0> ", whole))
+        self.stream.write(safe[len(self._last) :])
+        line = whole[max(whole.rfind("\n"), whole.rfind("\r")) + 1 :].lstrip()
+        begun = _BEGUN.search(line)
+        self._last = line if line in ("", ":") else "x" + (begun[0] if begun else "")
+        return len(text)
+
+
+def undisarmed(stream: TextIO) -> TextIO:
+    """The stream itself, for what is meant as a command."""
+    while isinstance(stream, Disarmed):
+        stream = stream.stream
+    return stream
+
+
+@contextlib.contextmanager
+def disarmed_output(arguments: Sequence[str], environment: Mapping[str, str]) -> Iterator[None]:
+    """Within, where a CI service reads what is printed, nothing is a command to it. arguments: of our own command."""
+    with contextlib.ExitStack() as stack:
+        if any(environment.get(name) for name in _VARIABLES):
+            if not _is_file(sys.stdout):
+                out = Disarmed(sys.stdout, as_json=_asks_for_json(arguments))
+                stack.enter_context(contextlib.redirect_stdout(cast(TextIO, out)))
+            if not _is_file(sys.stderr):
+                stack.enter_context(contextlib.redirect_stderr(cast(TextIO, Disarmed(sys.stderr))))
+        yield
+
+
+def _is_file(stream: TextIO) -> bool:
+    """Whether it goes into a file, which no service reads, and which is to hold the figures as they are."""
+    try:
+        return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def _asks_for_json(arguments: Sequence[str]) -> bool:
+    return not {"--json", "--format=json"}.isdisjoint(arguments) or ("--format", "json") in pairwise(arguments)
