@@ -39,12 +39,14 @@ from topics.errors import Place
 from topics.links import Link
 from topics.regular_file import read_inside
 
-__all__ = ["RunWriter", "read_header", "redacted_value"]
+__all__ = ["CLAIM", "RunWriter", "read_header", "redacted_value"]
 
 _Value = TypeVar("_Value")
 _Event = TypeVar("_Event", bound=Event)
 _SEQUENCE = re.compile(r"trials-(?:.*-)?(\d{6,})\.jsonl")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,59}")
+CLAIM = "claim"
+"""Where a folder keeps what shows of which run in a store it is a copy."""
 
 
 def read_header(run: Path) -> Header:
@@ -342,8 +344,8 @@ def _locked(run: Path, *, make: bool) -> Lock:
 
 
 def _left_over(name: str) -> bool:
-    """The lock, or a temporary file of a process that died before the run had its header."""
-    return name == "lock" or (name.startswith(".run.json.") and name.endswith(".tmp"))
+    """The lock, a claim, or a temporary file of a process that died before the run had its header."""
+    return name in ("lock", CLAIM) or (name.startswith((".run.json.", f".{CLAIM}.")) and name.endswith(".tmp"))
 
 
 def _save(run: Path, header: Header) -> None:

@@ -17,6 +17,7 @@ from recordings.evidence import write_safely
 from recordings.header import Header
 from recordings.lock import Lock
 from recordings.run_folder import event_files, is_run
+from recordings.store import CLAIM
 from topics.errors import HarvestError, InputError, Place
 from topics.regular_file import entries, open_inside, read_inside
 
@@ -88,13 +89,15 @@ def _taken_up(stored: StoredRun, folder: Path, refuse: Callable[[Header], None])
                 write_safely(folder / name, data)
         if header:
             write_safely(folder / "run.json", header)
+        # Last: until here the folder may hold what an earlier claim alone shows to be of this store.
+        write_safely(folder / CLAIM, stored.claimed(number))
         return TakenUp(number, aside)
     finally:
         lock.release()
 
 
 def _refuse_filled(folder: Path) -> None:
-    others = [name for one in folder.iterdir() if not (name := one.name).startswith(("trials-", ".", "lock"))]
+    others = [name for one in folder.iterdir() if not (name := one.name).startswith(("trials-", ".", "lock", CLAIM))]
     if others and not is_run(folder):
         raise RunError(
             f"the folder is not empty and does not contain a run (it holds {min(others)!r})",
@@ -104,22 +107,42 @@ def _refuse_filled(folder: Path) -> None:
 
 
 def _send_left(stored: StoredRun, folder: Path) -> None:
-    """Send what a process that died had recorded here and not sent."""
+    """Send what a process that died had recorded here and not sent; nothing where a file is not of this store."""
     stints = stored.stints()
+    left: list[Stint] = []
     for file in event_files(folder):
         found = _FILE.fullmatch(file.name)
         stint = stints.get(int(found[1])) if found else None
-        if stint is None:
+        if stint is None or not _is_of(stored, folder, file.name, stint):
             raise InputError(
                 f"this folder holds a recording that was not begun in {stored.url} ({file.name})",
                 place=Place(str(folder)),
                 advice="play into another folder (--out)",
             )
         if not stint.sealed:
-            try:
-                Sender(stored, folder, stint).send()
-            except TakenOver:
-                continue  # just now; the rest stays here
+            left.append(stint)
+    for stint in left:
+        try:
+            Sender(stored, folder, stint).send()
+        except TakenOver:
+            continue  # just now; the rest stays here
+
+
+def _is_of(stored: StoredRun, folder: Path, name: str, stint: Stint) -> bool:
+    """Whether a file of events was recorded in a stint of this store: another shard, and another store, have stints of
+    the same numbers. Its first line tells files apart; before it was sent, only the claim does."""
+    here, there = read_inside(folder, name), stored.events(stint)
+    if here and there:
+        return here.startswith(there) or there.startswith(here)
+    return not here or _claim(folder) == stored.claimed(stint.number)
+
+
+def _claim(folder: Path) -> bytes:
+    """The newest claim that was made for a folder; b"" for none."""
+    try:
+        return read_inside(folder, CLAIM)
+    except FileNotFoundError:
+        return b""
 
 
 def _aside(folder: Path, number: int) -> Path:
@@ -166,7 +189,7 @@ class Sender:
                 if not self._stored.put_new(name, data) and self._stored.get(name) != data:
                     raise TakenOver(self._stored, self._folder)
                 self._header = True
-            self._exhibits(lines)
+            self._exhibits(lines, events)
             self._pieces("trials", lines)
             self._pieces("chain", chain)
         if last:
@@ -191,8 +214,15 @@ class Sender:
             return b""
         return data[: data.rfind(b"\n") + 1]
 
-    def _exhibits(self, lines: bytes) -> None:
-        rows = [json.loads(line) for line in lines.split(b"\n") if b'"evidence":{' in line]
+    def _exhibits(self, lines: bytes, file: Path) -> None:
+        try:
+            rows = [json.loads(line) for line in lines.split(b"\n") if b'"evidence":{' in line]
+        except ValueError:
+            raise RunError(
+                f"what follows byte {self._at['trials']}, which is not in the store yet, is not valid JSON",
+                place=Place(str(file)),
+                advice="play into another folder (--out), which begins with what is in the store",
+            ) from None
         named = {address for row in rows if isinstance(row["evidence"], dict) for address in row["evidence"].values()}
         # Those of an attempt that goes on from one that others recorded are not here, but in the store.
         new = sorted(one for one in named - self._known if _ADDRESS.fullmatch(one) and (self._folder / one).exists())

@@ -120,6 +120,10 @@ class StoredRun:
             )
         return number
 
+    def claimed(self, number: int) -> bytes:
+        """The claim of a stint, which no other stint of any store has."""
+        return self.get(f"stints/{number:06d}/claim")
+
     def seal_before(self, number: int) -> dict[int, Stint]:
         """Put an end to every earlier stint, wherever it is by now; all that is in the store of each."""
         while True:
@@ -130,11 +134,15 @@ class StoredRun:
             for stint in open_:  # one that sends a piece meanwhile is quicker, and asked again
                 self.put_new(piece(stint.number, "trials", stint.end), b"")
 
+    def events(self, stint: Stint) -> bytes:
+        """What is in the store of the file of events of a stint."""
+        return self._joined(stint.number, "trials", stint.trials)
+
     def files(self, stints: Mapping[int, Stint]) -> dict[str, bytes]:
         """The files of events of stints, with their chains, by name."""
         found: dict[str, bytes] = {}
         for stint in stints.values():
-            events = self._joined(stint.number, "trials", stint.trials)
+            events = self.events(stint)
             if events:
                 name = self._file_name(events)
                 found[name] = events

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -119,7 +120,7 @@ def test_a_fetched_run_is_the_recorded_one(stored: StoredRun, tmp_path: Path) ->
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    found = (path for path in folder.rglob("*") if path.is_file() and path.name != "lock")
+    found = (path for path in folder.rglob("*") if path.is_file() and path.name not in ("lock", "claim"))
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
 
 
@@ -301,6 +302,56 @@ def test_folders_that_are_not_of_the_store_are_refused(stored: StoredRun, tmp_pa
     with pytest.raises(StoreError, match="something else exists here already"):
         played(stored, tmp_path / "file")
     assert not counting(stored).asked
+
+
+def test_a_folder_of_another_shard_or_another_store_is_refused_before_anything_is_sent(
+    stored: StoredRun, tmp_path: Path
+) -> None:
+    played(stored, tmp_path / "east", trials=4)
+    second = load_audit("demo", trials=4, only=("M002", "R001"), shard=Shard(2, 2))
+    shard, begun, sealed = StoredRun(stored.store, "2-of-2"), StoredRun(Counting(), "1-of-2"), StoredRun(Counting(), "")
+    asyncio.run(play_stored(second, tmp_path / "west", shard))
+    begun.claim()  # and was killed before it sent anything
+    sealed.claim()
+    sealed.seal_before(2)
+    for other in (shard, begun, sealed):
+        asked = list(counting(other).asked)
+        with pytest.raises(InputError, match=f"was not begun in {other.url} ") as caught:
+            asyncio.run(play_stored(second, tmp_path / "east", other))
+        assert "play into another folder" in str(caught.value)
+        assert counting(other).asked == asked
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["east", "west"]
+
+
+def test_a_folder_that_was_killed_goes_on_where_it_was_moved_to(stored: StoredRun, tmp_path: Path) -> None:
+    """Nothing of it is in the store yet; its claim shows that it belongs there."""
+    store = counting(stored)
+
+    def fail(name: str) -> None:
+        if "/trials/" in name:
+            while not read(tmp_path / "east").finished:
+                time.sleep(0.01)
+            raise StoreFault("memory", "write to", "its disk is full")
+
+    store.before = fail
+    with pytest.raises(StoreFault):
+        played(stored, tmp_path / "east", trials=4)
+    kept = read(tmp_path / "east").finished
+    store.before = lambda name: None
+    (tmp_path / "east").rename(tmp_path / "west")
+    after = played(stored, tmp_path / "west", trials=4)
+    assert kept
+    assert {one.trial_id for one in kept} <= {one.trial_id for one in after.finished if ".1-" in one.worker}
+    assert [one.name for one in tmp_path.iterdir()] == ["west"]
+
+
+def test_a_damaged_line_that_was_not_sent_is_named(stored: StoredRun, tmp_path: Path) -> None:
+    played(stored, tmp_path / "east")
+    (file,) = event_files(tmp_path / "east")
+    with file.open("ab") as opened:
+        opened.write(b'{"event":"turn","evidence":{"page\n')
+    with pytest.raises(RunError, match=f"what follows byte {stored.stints()[1].end}, .* is not valid JSON"):
+        played(stored, tmp_path / "east")
 
 
 def test_a_store_that_overwrites_is_refused(tmp_path: Path) -> None:
