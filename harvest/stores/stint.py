@@ -168,7 +168,7 @@ class Sender:
         self._known: set[str] = set()
 
     def send(self, *, last: bool = False) -> None:
-        """Send what is new. last: with layers of judgments, which are kept beside the events.
+        """Send what is new. last: with all layers of judgments, not of gold alone.
 
         Raises StoreFault, StoreError where the folder cannot be read, and TakenOver where another worker has taken the
         run up.
@@ -179,6 +179,9 @@ class Sender:
             raise StoreError(self._folder, fault, "read", playing=True) from fault
 
     def _send(self, last: bool) -> None:
+        # Gold goes before the header, so that whoever can merge the run can score it. Other layers may still grow, and
+        # what is put stays as it is.
+        self._layers("*.jsonl" if last else "gold-*.jsonl")
         events = self._file()
         if events is not None:
             # The chain first: of lines that come meanwhile it must not say more than the events do.
@@ -192,10 +195,13 @@ class Sender:
             self._exhibits(lines, events)
             self._pieces("trials", lines)
             self._pieces("chain", chain)
-        if last:
-            for layer in entries(self._folder, "judgments", "*.jsonl"):
-                name = layer.relative_to(self._folder).as_posix()
+
+    def _layers(self, pattern: str) -> None:
+        for layer in entries(self._folder, "judgments", pattern):
+            name = layer.relative_to(self._folder).as_posix()
+            if name not in self._known:
                 self._stored.put_new(name, read_inside(self._folder, name))
+                self._known.add(name)
 
     def _file(self) -> Path | None:
         """Its file of events; None before there is one."""

@@ -119,6 +119,18 @@ def test_a_fetched_run_is_the_recorded_one(stored: StoredRun, tmp_path: Path) ->
     assert not check_recording(tmp_path / "copy").faults
 
 
+def test_gold_is_in_the_store_as_soon_as_a_run_is(stored: StoredRun, tmp_path: Path) -> None:
+    def fail(name: str) -> None:
+        if "/trials/" in name:
+            raise StoreFault("memory", "write to", "its disk is full")  # as if it was killed
+
+    counting(stored).before = fail
+    with pytest.raises(StoreFault):
+        played(stored, tmp_path / "east")
+    stored.fetch(tmp_path / "copy")
+    assert [name for name in files(tmp_path / "copy") if name.startswith("judgments/gold-")]
+
+
 def files(folder: Path) -> dict[str, bytes]:
     found = (path for path in folder.rglob("*") if path.is_file() and path.name not in ("lock", "claim"))
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
