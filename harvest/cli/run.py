@@ -20,7 +20,7 @@ from harvest.cli.playing import NOTHING_YET, introduce, play_to_folder
 from harvest.cluster.assignment import Assignment
 from harvest.playing.plan import make_plan
 from harvest.stores.store import open_store
-from harvest.stores.stored_run import StoredRun
+from harvest.stores.stored_run import StoredRun, refuse_other_division
 from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import Lasting, people_console
 from recordings.run_folder import Run, read
@@ -105,6 +105,8 @@ def command(
     except KeyboardInterrupt:
         raise Interrupted(NOTHING_YET) from None
     named = out or Path("runs") / (f"{resolved.name}-{shard.index}-of-{shard.of}" if shard else resolved.name)
+    if shared and shard:
+        refuse_other_division(shared, shard.of)
     folder = named.absolute()  # a system in this process may change the folder
     console = Console(file=cast(TextIO, Lasting(sys.stderr)), highlight=False)
     introduce(console, resolved)

@@ -7,7 +7,6 @@ goes on from the folders of the shards, or from the store that they are in.
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -19,7 +18,7 @@ from harvest.audits.audit import Audit
 from harvest.cluster.assignment import Assignment, Told, audit_hash
 from harvest.cluster.client import connected, gone, threads, wait
 from harvest.stores.store import Store, open_store
-from harvest.stores.stored_run import local_copies
+from harvest.stores.stored_run import divisions, local_copies
 from recordings.evidence import write_safely
 from recordings.merge import Merged, merge
 from topics.counting import pluralize
@@ -29,8 +28,6 @@ __all__ = ["spread"]
 
 _EACH = 4
 """Shards for each that is played at a time."""
-
-_FOLDER = re.compile(r"(\d+)-of-(\d+)")
 
 
 def spread(
@@ -73,7 +70,7 @@ def spread(
 
 def _shards(names: Iterable[str], where: str) -> int:
     """How many shards an earlier command dealt the audit out in; 0 where none was begun."""
-    found = {int(match[2]) for name in names if (match := _FOLDER.fullmatch(name))}
+    found = divisions(names)
     if len(found) > 1:
         raise InputError("here are shards of several deals", place=Place(where), advice="remove them, or take another")
     return max(found, default=0)

@@ -28,13 +28,15 @@ from recordings.chain import chain_file
 from recordings.evidence import write_safely
 from recordings.header import Header
 from recordings.json_text import parse_value
+from topics.counting import pluralize
 from topics.errors import InputError, Place
 
-__all__ = ["Stint", "StoredRun", "local_copies", "piece"]
+__all__ = ["Stint", "StoredRun", "divisions", "local_copies", "piece", "refuse_other_division"]
 
 _FORMAT = "harvest-stint/1"
 _WORKER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _STINT = re.compile(r"([0-9]{6})/(claim|run\.json|trials/([0-9]{20})|chain/([0-9]{20}))")
+_SHARD = re.compile(r"[0-9]+-of-([0-9]+)")
 _CARRIED = re.compile(r"(evidence/[0-9a-f]{2}|judgments)/[A-Za-z0-9][A-Za-z0-9_.-]{0,150}")
 
 
@@ -192,6 +194,23 @@ class StoredRun:
 
     def _path(self, name: str) -> str:
         return f"{self.name}/{name}" if self.name else name
+
+
+def divisions(names: Iterable[str]) -> set[int]:
+    """Into how many shards an audit was dealt out, from the names of their folders: one number, but for a mistake."""
+    return {int(match[1]) for name in names if (match := _SHARD.fullmatch(name))}
+
+
+def refuse_other_division(store: Store, of: int) -> None:
+    """Raises InputError where a store holds shards of another division than into `of`: no merge could unite them."""
+    others = divisions(store.folders()) - {of}
+    if others:
+        raise InputError(
+            f"an audit is here that was dealt out in {pluralize(min(others), 'shard')}, not in {of}",
+            place=Place(store.url),
+            allowed=f"--shard I/{min(others)}: one address is for one audit, dealt out in one way",
+            advice="give that, or another address (--store)",
+        )
 
 
 def runs_in(store: Store) -> list[StoredRun]:

@@ -107,6 +107,17 @@ def test_machines_that_share_a_store_and_no_folder_record_the_run_of_one(
     assert sorted(path.name for path in here.iterdir() if path.name.startswith(".")) == []
 
 
+def test_a_store_has_one_division(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = f"file://{here}/store"
+    few = ("run", "audit.yaml", "--topics", "M002", "--trials", "1", "--store", store)
+    assert _harvest(*few, "--shard", "1/2") == 0
+    capsys.readouterr()
+    assert _harvest(*few, "--shard", "1/3") == 2
+    assert "dealt out in 2 shards, not in 3\n  allowed: --shard I/2" in capsys.readouterr().err
+    assert not Path("runs/shared-1-of-3").exists()
+    assert sorted(one.name for one in Path("store").iterdir()) == ["1-of-2"]
+
+
 def test_a_run_goes_on_as_the_shard_it_is(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert _harvest("run", "audit.yaml", "--shard", "1/2", "--out", "one") == 0
     for others in (["--shard", "2/2"], []):
