@@ -11,10 +11,14 @@ import click
 __all__ = ["GivenPath", "NameOrFile"]
 
 _EMPTY = "it is empty: give a path (a variable of the shell may not be set)"
+_ADDRESS = (
+    "it is an address, and a path of this machine is needed: a run in a store is brought to one first, by "
+    "harvest merge URL --out RUN"
+)
 
 
 class GivenPath(click.Path):
-    """As click's, which takes an empty path for the current folder. kind: of the values."""
+    """As click's, which takes an empty path for the current folder, and an address for a path. kind: of the values."""
 
     def __init__(self, kind: type = Path) -> None:
         super().__init__(path_type=kind)
@@ -24,6 +28,8 @@ class GivenPath(click.Path):
     ) -> str | bytes | os.PathLike[str]:
         if not str(value):
             self.fail(_EMPTY, param, ctx)
+        if "://" in str(value):
+            self.fail(_ADDRESS, param, ctx)  # which is not repeated: it may hold a password
         return super().convert(value, param, ctx)
 
 

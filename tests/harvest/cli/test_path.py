@@ -36,6 +36,14 @@ def test_an_empty_path_is_refused_and_nothing_is_written(tmp_path: Path, words: 
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("words", [("score",), ("show",), ("verify",), ("run", "demo", "--out")])
+def test_an_address_is_not_taken_for_a_path(tmp_path: Path, words: tuple[str, ...]) -> None:
+    done = harvest(*words, f"s3://name:CANARY7f3a9c@{tmp_path}", cwd=tmp_path)
+    assert (done.returncode, "harvest merge URL --out RUN" in " ".join(done.stderr.split())) == (2, True)
+    assert "CANARY" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_number_that_is_none_is_refused_in_words_for_people() -> None:
     assert "'1e9' is not a valid integer." in harvest("run", "demo", "--seed", "1e9").stderr
     assert "'x' is not a valid number." in harvest("score", "run", "--alpha", "x").stderr
