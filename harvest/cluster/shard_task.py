@@ -42,7 +42,7 @@ def look(assignment: Assignment, token: str) -> str:
     """What this worker cannot do for the audit, as a sentence; "<hash of the audit>" where it can play it. token: what
     stands in the file `token` of the shared folder, or in the store, under its own name."""
     try:
-        if assignment.store and open_store(assignment.store).get(f"token-{token}") != token.encode():
+        if assignment.store and open_store(assignment.store, reading=True).get(f"token-{token}") != token.encode():
             return f"it does not see the store {assignment.store}"
         if not assignment.store and _read(assignment.run.parent / "token") != token:
             return f"it does not see the folder {assignment.folder}"

@@ -11,10 +11,11 @@ import re
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from topics.errors import HarvestError, InputError
+from topics.errors import HarvestError, InputError, Place
 
 __all__ = ["Store", "StoreFault", "at_once", "is_url", "open_store"]
 
@@ -121,9 +122,10 @@ def is_url(text: str) -> bool:
     return "://" in text
 
 
-def open_store(url: str) -> Store:
-    """The store at `url`; nothing is asked of it yet. Credentials come from the environment alone: see
-    docs/commands.md. Raises InputError for an address that is none, or that holds credentials."""
+def open_store(url: str, *, reading: bool = False) -> Store:
+    """The store at `url`; nothing is asked of it yet. reading: nothing will be put there, so that the folder of a
+    `file:` address is not made. Credentials come from the environment alone: see docs/commands.md. Raises InputError
+    for an address that is none, that holds credentials, or of a folder to be read that is not there."""
     parts = _parts(url)
     try:
         from obstore.store import LocalStore, from_url
@@ -135,7 +137,10 @@ def open_store(url: str) -> Store:
 
     try:
         if parts.scheme == "file":
-            return Store(url, LocalStore(os.fspath(unquote(parts.path)), mkdir=True))
+            folder = Path(unquote(parts.path))
+            if reading and not folder.is_dir():
+                raise InputError("there is no such folder", place=Place(url), advice="check the address")
+            return Store(url, LocalStore(os.fspath(folder), mkdir=not reading))
         return Store(url, from_url(url, retry_config={"max_retries": 8, "retry_timeout": _PATIENCE}))
     except (BaseError, OSError, ValueError) as fault:
         raise InputError(f"{url} cannot be a store: {_in_words(fault)}") from None
@@ -152,7 +157,7 @@ def _parts(url: str) -> SplitResult:
             "the address of a store holds a name, a password or a signature",
             allowed="credentials in the environment only",
         )
-    if parts.scheme not in _SCHEMES:
+    if parts.scheme not in _SCHEMES or not is_url(url):
         raise InputError(f"{url!r} is not the address of a store", allowed=_allowed())
     if parts.scheme == "file":
         if parts.netloc or len(parts.path) < 2:

@@ -29,7 +29,10 @@ def test_an_address_with_credentials_is_refused_and_not_repeated(url: str) -> No
     assert CANARY not in str(caught.value)
 
 
-@pytest.mark.parametrize("url", ["http://host/x", "s3:///x", "file://host/x", "file:///", "runs/weekly", "s3://[x"])
+@pytest.mark.parametrize(
+    "url",
+    ["http://host/x", "s3:///x", "file://host/x", "file:///", "runs/weekly", "s3://[x", "file:runs", "file:/runs"],
+)
 def test_what_is_no_store_is_refused(url: str) -> None:
     with pytest.raises(InputError):
         open_store(url)
