@@ -8,8 +8,7 @@ from pathlib import Path
 import click
 
 from harvest.cli.path import GivenPath, NameOrFile
-from harvest.stores.stored_run import local_copies
-from recordings.merge import merge
+from harvest.stores.merging import merge_stored
 from topics.counting import pluralize
 
 __all__ = ["command"]
@@ -30,8 +29,7 @@ def command(runs: tuple[str, ...], out: Path, salvage: bool) -> int:
 
     Of the shards of an audit (`harvest run --shard`), it says what is missing, and then ends with 3.
     """
-    with local_copies(runs, out) as folders:
-        merged = merge(folders, out, salvage=salvage)
+    merged = merge_stored(runs, out, salvage=salvage)
     for sentence in (*([merged.names] if merged.names else ()), *merged.settings, *merged.conflicts, *merged.damage):
         click.echo(f"note: {sentence}", err=True)
     if merged.conflicts:

@@ -17,10 +17,11 @@ from typing import Any
 from harvest.audits.audit import Audit
 from harvest.cluster.assignment import Assignment, Told, audit_hash
 from harvest.cluster.client import connected, gone, threads, wait
+from harvest.stores.merging import merge_stored
 from harvest.stores.store import Store, open_store
-from harvest.stores.stored_run import divisions, local_copies
+from harvest.stores.stored_run import divisions
 from recordings.evidence import write_safely
-from recordings.merge import Merged, merge
+from recordings.merge import Merged
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 
@@ -64,8 +65,7 @@ def spread(
         tasks = [replace(mine, index=index) for index in range(1, of + 1)]
         left = _finished(client, tasks, tell)
     shards = [f"{store.url}/{one.name}" if store else str(one.run) for one in tasks]
-    with local_copies(shards, out) as folders:
-        return merge(folders, out), left
+    return merge_stored(shards, out), left
 
 
 def _shards(names: Iterable[str], where: str) -> int:

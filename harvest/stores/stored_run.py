@@ -17,21 +17,20 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from harvest.stores.store import Store, StoreFault, at_once, is_url, open_store
+from harvest.stores.store import Store, at_once
 from recordings.chain import chain_file
+from recordings.errors import RunError
 from recordings.evidence import write_safely
 from recordings.header import Header
 from recordings.json_text import parse_value
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 
-__all__ = ["Stint", "StoredRun", "divisions", "local_copies", "piece", "refuse_other_division"]
+__all__ = ["Stint", "StoredRun", "divisions", "piece", "refuse_other_division"]
 
 _FORMAT = "harvest-stint/1"
 _WORKER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
@@ -89,7 +88,7 @@ class StoredRun:
         for path, size in sorted(self.store.sizes(before).items()):
             match = _STINT.fullmatch(path.removeprefix(before))
             if match is None:
-                raise StoreFault(self.url, "understand", f"{path} is nothing of a run")
+                raise self._damaged(f"{path} is nothing of a run")
             stint = found.setdefault(int(match[1]), Stint(int(match[1])))
             if match[3] is not None:
                 stint.trials[int(match[3])] = size
@@ -150,10 +149,13 @@ class StoredRun:
                 found[name] = events
                 if stint.chain:
                     found[chain_file(Path(name)).name] = self._joined(stint.number, "chain", stint.chain)
+            elif stint.chain:  # which is sent after the events
+                raise self._damaged(f"{piece(stint.number, 'trials', 0)} is missing or empty")
         return found
 
     def fetch(self, folder: Path) -> None:
-        """Everything into a new run folder, as it is now; nothing in the store is touched. Raises StoreFault."""
+        """Everything into a new run folder, as it is now; nothing in the store is touched. Raises StoreFault,
+        and RunError where something of it is missing."""
         stints = self.stints()
         header = self.header(stints)
         if not header:
@@ -172,16 +174,26 @@ class StoredRun:
 
     def _carried(self, name: str) -> str:
         if not _CARRIED.fullmatch(name):
-            raise StoreFault(self.url, "understand", f"{name!r} is nothing of a run")
+            raise self._damaged(f"{name!r} is nothing of a run")
         return name
 
     def _joined(self, number: int, file: str, pieces: Mapping[int, int]) -> bytes:
-        at = 0
+        at = size = 0
         for first in sorted(pieces):
             if first != at:
-                raise StoreFault(self.url, "understand", f"{piece(number, file, at)} is missing")
-            at += pieces[first]
+                before = ", or the one before it was cut short" if size else ""
+                raise self._damaged(f"{piece(number, file, at)} is missing or empty{before}")
+            size = pieces[first]
+            at += size
         return b"".join(at_once(lambda first: self.get(piece(number, file, first)), sorted(pieces)))
+
+    def _damaged(self, what: str) -> RunError:
+        return RunError(
+            what,
+            place=Place(self.url),
+            advice="give the same command again if a worker is sending just now; if not, bring the object back from\n"
+            "      a copy of the store, or merge the folder of the machine that recorded it: harvest merge FOLDER …",
+        )
 
     def _file_name(self, events: bytes) -> str:
         opening = events.partition(b"\n")[0]
@@ -189,7 +201,7 @@ class StoredRun:
         row = parse_value(opening, place)
         worker = row.get("worker") if isinstance(row, dict) else None
         if not isinstance(worker, str) or not _WORKER.fullmatch(worker):
-            raise StoreFault(self.url, "understand", "a file of events does not say whose it is")
+            raise self._damaged("a file of events does not say whose it is")
         return f"trials-{worker}.jsonl"
 
     def _path(self, name: str) -> str:
@@ -211,33 +223,3 @@ def refuse_other_division(store: Store, of: int) -> None:
             allowed=f"--shard I/{min(others)}: one address is for one audit, dealt out in one way",
             advice="give that, or another address (--store)",
         )
-
-
-def runs_in(store: Store) -> list[StoredRun]:
-    """The run at the address of a store, or all that lie directly below it. Raises InputError where there is none."""
-    folders = store.folders()
-    if "stints" in folders:
-        return [StoredRun(store, "")]
-    found = [StoredRun(store, name) for name in folders if "stints" in store.folders(f"{name}/")]
-    if not found:
-        raise InputError("no run is here", place=Place(store.url), advice="check the address")
-    return found
-
-
-@contextmanager
-def local_copies(runs: Iterable[str], near: Path) -> Iterator[list[Path]]:
-    """The folders of runs, of which those that are addresses of stores are fetched, into a folder beside `near` that is
-    gone at the end. An address may be of a run, or of all that lie below it. Raises InputError and StoreFault."""
-    with ExitStack() as stack:
-        folders: list[Path] = []
-        for run in runs:
-            if not is_url(run):
-                folders.append(Path(run))
-                continue
-            stored = runs_in(open_store(run))
-            near.parent.mkdir(parents=True, exist_ok=True)
-            into = stack.enter_context(TemporaryDirectory(prefix=f".{near.name}.", dir=near.parent))
-            for one in stored:
-                folders.append(Path(into) / (one.name or "run"))
-                one.fetch(folders[-1])
-        yield folders

@@ -22,6 +22,7 @@ from harvest.playing.play import play_audit
 from harvest.stores.store import StoreFault, open_store
 from harvest.stores.stored_run import StoredRun
 from recordings.conversation import Conversation
+from recordings.errors import RunError
 from recordings.run_folder import read
 from recordings.shard import planned_trials
 from tests.harvest.cluster.test_spreading import AUDIT, Killer, check, command, holder, played
@@ -60,7 +61,7 @@ def own_shards(folder: Path) -> list[Path]:
 def stored_ends(store: str, shard: str) -> int:
     """How many trials of a shard have ended in the store."""
     run = StoredRun(open_store(store), shard)
-    with suppress(StoreFault):  # a piece came while the others were read
+    with suppress(StoreFault, RunError):  # a piece came while the others were read
         return sum(data.count(b'"event":"trial-ended"') for data in run.files(run.stints()).values())
     return 0
 

@@ -13,9 +13,10 @@ from obstore.store import MemoryStore
 from harvest.audits.audit import Audit, load_audit
 from harvest.playing.play import first_of, play_audit
 from harvest.playing.stored_play import play_stored
+from harvest.stores.merging import local_copies, merge_stored
 from harvest.stores.stint import Sender, TakenOver, take_up
 from harvest.stores.store import Store, StoreFault, open_store
-from harvest.stores.stored_run import Stint, StoredRun, local_copies, piece
+from harvest.stores.stored_run import Stint, StoredRun, piece
 from recordings.chain_check import check_recording
 from recordings.errors import RunError, StoreError
 from recordings.header import Header
@@ -378,26 +379,70 @@ def test_a_store_that_overwrites_is_refused(tmp_path: Path) -> None:
 def test_what_is_not_of_a_run_is_refused(stored: StoredRun, tmp_path: Path) -> None:
     played(stored, tmp_path / "east")
     stored.put_new("evidence/other/run.json", b"{}")
-    with pytest.raises(StoreFault, match="is nothing of a run"):
+    with pytest.raises(RunError, match="is nothing of a run"):
         stored.fetch(tmp_path / "copy")
     lost = StoredRun(Counting(), "1-of-2")
     lost.put_new("stints/000001/run.json", b"{}")
     lost.put_new(piece(1, "trials", 40), b"{}\n")
-    with pytest.raises(StoreFault, match="00000000000000000000 is missing"):
+    with pytest.raises(RunError, match="00000000000000000000 is missing"):
         lost.fetch(tmp_path / "lost")
     odd = StoredRun(Counting(), "1-of-2")
     odd.put_new("stints/000001/run.json", b"{}")
     odd.put_new(piece(1, "trials", 0), b'{"event":"opened","worker":"../../x"}\n')
-    with pytest.raises(StoreFault, match="does not say whose it is"):
+    with pytest.raises(RunError, match="does not say whose it is"):
         odd.fetch(tmp_path / "odd")
 
 
 def test_runs_in_a_store_are_fetched_for_as_long_as_they_are_read(tmp_path: Path) -> None:
     url = f"file://{tmp_path}/store"
     played(StoredRun(open_store(url), "1-of-2"), tmp_path / "east")
-    with local_copies(["runs/other", url, f"{url}/1-of-2"], tmp_path / "out") as folders:
+    with local_copies(["runs/other", url, f"{url}/1-of-2"], tmp_path / "out") as copies:
+        folders = copies.folders
         assert [folder.name for folder in folders] == ["other", "1-of-2", "run"]
         assert read(folders[1]).header == read(folders[2]).header
     assert not folders[1].exists()
-    with pytest.raises(InputError, match="no run is here"), local_copies([f"file://{tmp_path}/no"], tmp_path / "out"):
-        pass
+    (tmp_path / "empty").mkdir()
+    for name, why in (("empty", "no run is here"), ("no", "there is no such folder")):
+        with pytest.raises(InputError, match=why), local_copies([f"file://{tmp_path}/{name}"], tmp_path / "out"):
+            pass
+    assert not (tmp_path / "no").exists()
+
+
+def test_what_is_wrong_with_a_run_in_a_store_is_told_by_its_address(tmp_path: Path) -> None:
+    url, put = f"file://{tmp_path}/store", tmp_path / "store" / "1-of-2"
+    played(StoredRun(open_store(url), "1-of-2"), tmp_path / "east")
+    end = max(one for one in (put / "stints/000001/trials").iterdir())
+    with end.open("ab") as opened:
+        opened.write(b"{\n")
+    with pytest.raises(RunError) as caught:
+        merge_stored([url], tmp_path / "out")
+    said = str(caught.value)
+    assert said.startswith(f"{url}/1-of-2/trials-shard1.1-000001.jsonl:")
+    assert f"do: harvest merge {url} --salvage --out {tmp_path}/out\n" in said
+    saved = merge_stored([url], tmp_path / "out", salvage=True)
+    assert f"{url}/1-of-2/" in " ".join(saved.damage)
+    assert ".out." not in said + " ".join(saved.damage)
+
+
+@pytest.mark.parametrize("kind", ["trials", "chain"])
+def test_a_piece_that_is_gone_or_empty_is_named_with_what_helps(tmp_path: Path, kind: str) -> None:
+    url = f"file://{tmp_path}/store"
+    played(StoredRun(open_store(url), "1-of-2"), tmp_path / "east")
+    pieces = tmp_path / "store" / "1-of-2" / "stints" / "000001" / kind
+    first, *others = sorted(pieces.iterdir())
+    assert others
+
+    def told() -> None:
+        with pytest.raises(RunError, match=f"1-of-2: stints/000001/{kind}/{0:020d} is missing or empty") as caught:
+            merge_stored([url], tmp_path / "out")
+        assert "bring the object back" in str(caught.value)
+        assert "safe:" not in str(caught.value)
+
+    first.write_bytes(b"")
+    told()
+    first.unlink()
+    told()
+    if kind == "trials":
+        for one in others:
+            one.unlink()
+        told()

@@ -1,0 +1,93 @@
+"""Merging runs of which some are in object stores: these are fetched first, for as long as it takes."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from harvest.stores.store import Store, is_url, open_store
+from harvest.stores.stored_run import StoredRun
+from recordings.errors import RunError
+from recordings.merge import Merged, merge
+from topics.errors import InputError, Place
+
+__all__ = ["Copies", "local_copies", "merge_stored"]
+
+
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """folders: of runs, here. addresses: where those come from that were fetched, by their folders."""
+
+    folders: list[Path] = field(default_factory=list)
+    addresses: dict[str, str] = field(default_factory=dict)
+
+    def named(self, text: str) -> str:
+        """A sentence about folders, of which people know the addresses."""
+        for folder, url in self.addresses.items():
+            text = text.replace(folder, url)
+        return text
+
+
+def merge_stored(runs: Sequence[str], out: Path, *, salvage: bool = False) -> Merged:
+    """`merge` of runs, each a folder, or the address of a run in a store or of all that lie below it. What it says and
+    raises names these addresses. Raises StoreFault too."""
+    with local_copies(runs, out) as copies:
+        try:
+            merged = merge(copies.folders, out, salvage=salvage)
+        except InputError as fault:
+            if not copies.addresses:
+                raise
+            raise _named(fault, copies, runs, out) from None
+    conflicts, damage = (tuple(map(copies.named, said)) for said in (merged.conflicts, merged.damage))
+    return replace(merged, conflicts=conflicts, damage=damage)
+
+
+def _named(fault: InputError, copies: Copies, runs: Sequence[str], out: Path) -> InputError:
+    place, advice = fault.place, fault.advice
+    if advice and copies.named(advice) != advice:  # to salvage a folder that will be gone
+        few = runs if len(runs) < 5 else ("RUN", "RUN", "…")
+        again = f"harvest merge {shlex.join(few)} --salvage --out {shlex.quote(str(out))}"
+        advice = (
+            f"{again}\n      makes a run of every attempt that can be read whole; what is in a store is not touched"
+        )
+    return RunError(
+        copies.named(fault.what),
+        place=place and Place(copies.named(place.path), place.line, place.column),
+        allowed=fault.allowed,
+        advice=advice,
+    )
+
+
+@contextmanager
+def local_copies(runs: Sequence[str], near: Path) -> Iterator[Copies]:
+    """The folders of runs, of which those that are addresses of stores are fetched, into a folder beside `near` that is
+    gone at the end. An address may be of a run, or of all that lie below it. Raises InputError and StoreFault."""
+    with ExitStack() as stack:
+        copies = Copies()
+        for run in runs:
+            if not is_url(run):
+                copies.folders.append(Path(run))
+                continue
+            stored = _runs_in(open_store(run, reading=True))
+            near.parent.mkdir(parents=True, exist_ok=True)
+            into = stack.enter_context(TemporaryDirectory(prefix=f".{near.name}.", dir=near.parent))
+            for one in stored:
+                copies.folders.append(Path(into) / (one.name or "run"))
+                copies.addresses[str(copies.folders[-1])] = one.url
+                one.fetch(copies.folders[-1])
+        yield copies
+
+
+def _runs_in(store: Store) -> list[StoredRun]:
+    """The run at the address of a store, or all that lie directly below it. Raises InputError where there is none."""
+    folders = store.folders()
+    if "stints" in folders:
+        return [StoredRun(store, "")]
+    found = [StoredRun(store, name) for name in folders if "stints" in store.folders(f"{name}/")]
+    if not found:
+        raise InputError("no run is here", place=Place(store.url), advice="check the address")
+    return found
