@@ -190,7 +190,7 @@ def _scored(
     bounds = checked_bounds(resolved.thresholds, table, material.topics)
     if as_json:
         for piece in scores_document(table, selection=lost.as_json(), bounds=bounds):
-            click.echo(piece, nl=False)
+            click.echo(piece.decode(), nl=False)
 
     if look:
         _look_around(people, named, folder)

@@ -124,7 +124,7 @@ def command(
     people = people_console(stderr=as_json or as_csv or as_latex)
     if as_json:
         for piece in scores_document(table, seed, beside, lost.as_json(), recorded, bounds):
-            click.echo(piece, nl=False)
+            click.echo(piece.decode(), nl=False)
     elif as_csv:
         click.echo(csv_rows(table.stream()), nl=False)
     elif as_latex:

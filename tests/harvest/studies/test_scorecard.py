@@ -49,6 +49,14 @@ def test_scores_are_written_row_by_row_and_none_is_kept(tmp_path: Path) -> None:
     assert b"".join(scores_document(table)).decode() == text, "the same of rows that were made"
 
 
+def test_scores_are_printed_where_a_service_reads_them_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    played(tmp_path / "run", at(1), at(2))
+    plain = harvest("score", tmp_path / "run", "--json")
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    assert harvest("score", tmp_path / "run", "--json").stdout == plain.stdout
+    assert json.loads(plain.stdout)["rows"]
+
+
 def test_a_half_of_a_character_in_a_name_is_written_as_json_writes_it(tmp_path: Path) -> None:
     row = ScoreRow("R", "A\ud83d", None, None, None, float("nan"), 0)
     (again,) = json.loads(b"".join(scores_document(ScoreTable((row,)))))["rows"]
