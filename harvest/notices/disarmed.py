@@ -36,7 +36,7 @@ class Disarmed:
     def __init__(self, stream: TextIO, *, as_json: bool = False) -> None:
         self.stream, self._as_json = stream, as_json
         self._last = ""
-        """What stands for the line so far: what a sign may begin with, behind an x where the line is not empty."""
+        """What stands for the line so far: what a sign may begin with, behind a dash where the line is not empty."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.stream, name)
@@ -52,7 +52,7 @@ class Disarmed:
         self.stream.write(safe[len(self._last) :])
         line = whole[max(whole.rfind("\n"), whole.rfind("\r")) + 1 :].lstrip()
         begun = _BEGUN.search(line)
-        self._last = line if line in ("", ":") else "x" + (begun[0] if begun else "")
+        self._last = line if line in ("", ":") else "-" + (begun[0] if begun else "")
         return len(text)
 
 
