@@ -24,6 +24,7 @@ from topics.regular_file import entries
 __all__ = ["command"]
 
 _MOST, _LONGEST = 20, 300  # faults, and characters of one
+_NEWER = "{}: has judgments newer than the report, so it may differ for them: make it again"
 _PROVES = (
     "The chain shows what was changed by accident. It proves nothing against people who can write the folder, because "
     "they can write a new chain: keep the hash of the recording elsewhere (--hash), or sign it."
@@ -124,7 +125,7 @@ def _report(path: Path) -> _Found:
     if not found.faults:
         differences = list(remade(path, known))
         if differences:
-            differences[:0] = [f"{run}: judged since the report was made" for run in known.runs if _judged(run, path)]
+            differences[:0] = [_NEWER.format(run) for run in known.runs if _judged(run, path)]
         found.said.append(f"made again from {pluralize(len(known.runs), 'run')}")
         if known.measures and differences:  # it cannot be told what else they come from
             found.open = True

@@ -120,7 +120,7 @@ def least_p(units: int) -> float:
 def fewest_units(alpha: float) -> float:
     """How many topics, or sessions, it takes before any difference can have a p of at most `alpha`; infinite where the
     drawn exchanges are too few for it."""
-    return next((float(units) for units in range(2, 64) if least_p(units) <= alpha), math.inf)
+    return next((float(units) for units in range(2, 64) if least_p(units) <= alpha + _SAME), math.inf)
 
 
 def holm(p: Sequence[float]) -> list[float]:

@@ -94,10 +94,10 @@ def test_a_run_that_was_judged_after_its_report_was_made_is_named(
     past = page.stat().st_mtime - 1000
     (layer,) = (here / "small" / "judgments").glob("*.jsonl")
     os.utime(layer, (past, past))
-    assert "judged since" not in verify(capsys, "report.html")[1]
+    assert "judgments newer" not in verify(capsys, "report.html")[1]
     os.utime(page, (past - 1, past - 1))
     code, told = verify(capsys, "report.html")
-    assert (code, "small: judged since the report was made" in told) == (1, True), told
+    assert (code, "small: has judgments newer than the report" in told) == (1, True), told
 
 
 def test_a_recording_that_was_changed_is_not_what_a_report_was_made_from(
