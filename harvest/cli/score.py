@@ -14,7 +14,6 @@ from harvest.cli.notifying import Channels, notice_options
 from harvest.cli.number import WholeNumberRange
 from harvest.cli.path import GivenPath, NameOrFile
 from harvest.cli.setting_options import setting_options
-from harvest.notices.verdicts import bounds_bulletin
 from harvest.studies.bounds import code_of
 from harvest.studies.recorded_audit import recorded_audit
 from harvest.studies.score_file import scores_document, write_scores
@@ -137,6 +136,8 @@ def command(
         people.print(line, soft_wrap=True)
     code = code_of(bounds, strict=strict)
     if channels.any:
+        from harvest.notices.verdicts import bounds_bulletin  # late: it needs much that nothing else here does
+
         own, at = str(recorded_audit(recorded[0]).get("name") or runs[0].name), REAL_CLOCK.now().timestamp()
         channels.tell(bounds_bulletin(bounds, audit=own, run=str(runs[0]), at=at, code=code, strict=strict))
     return code

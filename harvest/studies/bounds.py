@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from harvest.audits.audit import Audit
 from harvest.audits.threshold import Threshold
 from recordings.json_text import Json
 from scoring.catalogue import understand
@@ -22,6 +21,9 @@ from scoring.table import ScoreRow, ScoreTable, is_percentage
 from topics.document import Loc
 from topics.errors import InputError
 from topics.topic import TopicSet
+
+if TYPE_CHECKING:  # brings drivers and simulators, which what is recorded does not need
+    from harvest.audits.audit import Audit
 
 __all__ = ["Checked", "Verdict", "check_bounds", "checked_bounds", "code_of", "measures_needed"]
 

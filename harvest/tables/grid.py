@@ -10,20 +10,17 @@ from __future__ import annotations
 
 import math
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, zip_longest
 
-from rich import box
-from rich.cells import cell_len
-from rich.console import RenderableType
-from rich.table import Table
+from rich.cells import cell_len, chop_cells, set_cell_size
 from rich.text import Text
 
 from harvest.studies.scorecard import Material
 from harvest.terminal import printable
 from protocols.labels import LABELS, MEANINGS, MISSING, NOT_USEFUL
 from protocols.labels import USEFUL as USEFUL_LABEL
-from recordings.conversation import TrialKey
 from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
 from scoring.table import ScoreRow
 from topics.topic import Topic
@@ -56,18 +53,18 @@ Column = tuple[str, int]
 """A system and the number of a trial."""
 
 
-def grids(material: Material, rows: Iterable[ScoreRow], *, width: int) -> list[RenderableType]:
+def grids(material: Material, rows: Iterable[ScoreRow], *, width: int) -> list[Text]:
     """Tables for every topic type, cut into blocks of trials that fit `width` characters; none where no trial was
     played.
 
     rows: the scores that stand under the columns.
     """
     topics = material.topics.topics
-    turns = max(material.turns.values(), default=1)
-    cells = _cells(material, turns)
-    turns = _asked(cells, turns)
+    turns = last_turn_asked(material)
+    cells = _cells(material)
     place = {system: i for i, system in enumerate(material.systems)}
-    columns = sorted({(key.system, key.trial) for key in cells}, key=lambda column: (place[column[0]], column[1]))
+    played = {column for own in cells.values() for column in own}
+    columns = sorted(played, key=lambda column: (place[column[0]], column[1]))
     if not columns:
         return []
     longest = max([len(MEAN_USEFUL.name), *(cell_len(printable(topic.id, line=True)) for topic in topics)])
@@ -81,37 +78,36 @@ def grids(material: Material, rows: Iterable[ScoreRow], *, width: int) -> list[R
     widths = (len(line) for heading in headings.values() for line in heading.splitlines())
     column_width = max([_CELL * len(stretches[0]), *widths]) + _BETWEEN
     blocks = _blocks(columns, max(1, room // column_width))
-    even = longest <= name_width and column_width <= room
     summaries: dict[tuple[str, str, str | None, int | None, int | None], float] = {
         (row.measure, row.system, row.topic_type, row.trial, row.turn): row.value
         for row in rows
         if row.topic is None and row.trial is not None
     }
-    tables: list[RenderableType] = []
+    tables: list[Text] = []
     for type_name, group in groupby(topics, key=lambda topic: topic.type.name):
         members = list(group)
         for block in blocks:
             titles = {column: headings[column] for column in block}
             for stretch in stretches:
-                tables.append(_table(type_name, members, titles, cells, summaries, stretch, last=turns, even=even))
+                tables.append(_table(type_name, members, titles, cells, summaries, stretch, last=turns))
     return tables
 
 
 def legend(material: Material) -> str:
     """What the marks in the grids of `material` say, those that stand there and the two that always may."""
-    cells = _cells(material, max(material.turns.values(), default=1))
     last = last_turn_asked(material)
-    seen = set(LABELS).union(*(text[:last] for text in cells.values()))
-    return "   ".join((*_example(material, cells), *(f"{mark} {said}" for mark, said in MARKS.items() if mark in seen)))
+    seen = set(LABELS).union(*(own[:last] for own in set(material.labels.values())), "!" if material.invalid else "")
+    return "   ".join((*_example(material), *(f"{mark} {said}" for mark, said in MARKS.items() if mark in seen)))
 
 
-def _example(material: Material, cells: Mapping[TrialKey, str]) -> tuple[str, ...]:
+def _example(material: Material) -> tuple[str, ...]:
     """What the heading of a column says, by the first that has a number: `B2: trial 2 of B`; none where no system has
     several trials."""
-    several = {key.system for key in cells if key.trial > 1}
+    tried = material.labels.keys() | material.invalid
+    several = {key.system for key in tried if key.trial > 1}
     for system in material.systems:
         if system in several:
-            trial = min(key.trial for key in cells if key.system == system)
+            trial = min(key.trial for key in tried if key.system == system)
             heading = _heading((system, trial), several, _LONGEST).replace("\n", " ")
             return (f"{heading}: trial {trial} of {printable(system, line=True)}",)
     return ()
@@ -120,7 +116,8 @@ def _example(material: Material, cells: Mapping[TrialKey, str]) -> tuple[str, ..
 def last_turn_asked(material: Material) -> int:
     """The last turn that anybody was asked in `material`, or should have been; at least 1."""
     turns = max(material.turns.values(), default=1)
-    return _asked(_cells(material, turns), turns)
+    ways = {own[:turns] for own in material.labels.values()}
+    return max((turn for way in ways for turn, mark in enumerate(way, 1) if mark != "·"), default=1)
 
 
 def _blocks(columns: Sequence[Column], most: int) -> list[Sequence[Column]]:
@@ -137,14 +134,14 @@ def _blocks(columns: Sequence[Column], most: int) -> list[Sequence[Column]]:
     return list(blocks)
 
 
-def _cells(material: Material, turns: int) -> Mapping[TrialKey, str]:
-    """Marks of each trial, blank where another system's protocol takes more turns."""
-    cells = {key: ("!" * material.turns[key.system, key.topic]).ljust(turns) for key in material.invalid}
-    return cells | {key: "".join(own).ljust(turns) for key, own in material.labels.items()}
-
-
-def _asked(cells: Mapping[TrialKey, str], turns: int) -> int:
-    return max((i + 1 for i in range(turns) for text in cells.values() if text[i] not in "·! "), default=1)
+def _cells(material: Material) -> Mapping[str, Mapping[Column, str]]:
+    """Marks of each trial of each topic."""
+    cells: dict[str, dict[Column, str]] = defaultdict(dict)
+    for key in material.invalid:
+        cells[key.topic][key.system, key.trial] = "!" * material.turns[key.system, key.topic]
+    for key, labels in material.labels.items():
+        cells[key.topic][key.system, key.trial] = "".join(labels)
+    return cells
 
 
 def _heading(column: Column, several: set[str], longest: int) -> str:
@@ -173,48 +170,52 @@ def _table(
     type_name: str,
     topics: Sequence[Topic],
     columns: Mapping[Column, str],
-    cells: Mapping[TrialKey, str],
+    cells: Mapping[str, Mapping[Column, str]],
     summaries: Mapping[tuple[str, str, str | None, int | None, int | None], float],
     turns: range,
     *,
     last: int,
-    even: bool,
-) -> Table:
-    """Of these turns; what is of a whole trial stands under its last turn. even: each topic has one line.
+) -> Text:
+    """Of these turns; what is of a whole trial stands under its last turn.
 
-    All trials are one column, and one row where lines are even: what Rich does for a cell takes longer than its marks.
+    Laid out here, line by line: what Rich's tables do for a cell takes longer than its marks.
     """
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    table.add_column(Text(type_name), overflow="fold", min_width=len(MEAN_USEFUL.name), max_width=_LONGEST_ID)
     turn_names = _cells_of(f"S{turn}" for turn in turns)
     headings = [[*heading.splitlines(), turn_names] for heading in columns.values()]
     widths = [max(map(cell_len, lines)) for lines in headings]
     tallest = max(map(len, headings))
-    level = zip(*([""] * (tallest - len(lines)) + lines for lines in headings), strict=True)
-    table.add_column(Text("\n".join(_line(lines, widths) for lines in level)), no_wrap=True)
-    cut = slice(turns.start - 1, turns.stop - 1)
-    rows: list[tuple[str, str]] = []
-    for topic in topics:
-        texts = [cells.get(TrialKey(system, topic.id, trial), " " * last) for system, trial in columns]
-        rows.append((printable(topic.id, line=True), _line([_cells_of(text[cut]) for text in texts], widths)))
-    if even:
-        rows = [("\n".join(name for name, _ in rows), "\n".join(marks for _, marks in rows))]
-    for name, marks in rows:
-        table.add_row(Text(name), _coloured(marks))
-    table.add_section()
+    levels = list(zip(*([""] * (tallest - len(lines)) + lines for lines in headings), strict=True))
+    names = [printable(topic.id, line=True) for topic in topics]
+    room = min(_LONGEST_ID, max(map(cell_len, (type_name, MEAN_USEFUL.name, *names))))
+    table = Text("\n", no_wrap=True)
 
-    def percents(measure: str, *, by_turn: bool) -> Text:
+    def add(name: Sequence[str], marks: Iterable[Text]) -> None:
+        """Lines of both, those of a name at the left of the marks."""
+        for part, line in zip_longest(name, marks, fillvalue=""):
+            table.append(f" {set_cell_size(part, room)}  ").append(line).append("\n")
+
+    def add_figures(measure: str, *, by_turn: bool) -> None:
         found = []
         for system, trial in columns:
             wanted = turns if by_turn else (None,)
             values = [summaries.get((measure, system, type_name, trial, turn), float("nan")) for turn in wanted]
             found.append(_cells_of(map(_percent, values)))
-        return Text(_line(found, widths))
+        add([measure], [Text(_line(found, widths))])
 
-    table.add_row(Text(USEFUL.name), percents(USEFUL.name, by_turn=True))
+    name = chop_cells(type_name, room)
+    more = len(levels) - len(name)
+    add([""] * more + name, [Text()] * -more + [Text(_line(lines, widths)) for lines in levels])
+    table.stylize("bold")
+    table.append(f" {'─' * (room + 2 + cell_len(_line(levels[-1], widths)))}\n")
+    cut = slice(turns.start - 1, turns.stop - 1)
+    for topic, said in zip(topics, names, strict=True):
+        texts = [cells[topic.id].get(column, "").ljust(last)[cut] for column in columns]
+        add(chop_cells(said, room), [_coloured(_line(map(_cells_of, texts), widths))])
+    table.append("\n")
+    add_figures(USEFUL.name, by_turn=True)
     if last in turns:
         for one in (MEAN_USEFUL, RECOVERY):
-            table.add_row(Text(one.name), percents(one.name, by_turn=False))
+            add_figures(one.name, by_turn=False)
     return table
 
 

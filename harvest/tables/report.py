@@ -48,7 +48,7 @@ def print_scores(
     else:
         if not asked:
             for grid in grids(material, table.single("trial"), width=console.width):
-                console.print(grid)
+                console.print(grid, soft_wrap=True)
             console.print(f"[dim]{legend(material)}[/]")
         _print_contrasts(console, contrasts)
         for sentence in table.coverage:
