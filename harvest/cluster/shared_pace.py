@@ -20,6 +20,7 @@ from contextlib import suppress
 from typing import Any, Protocol, TypeAlias
 
 from harvest.systems.limits import Gate, Pace
+from harvest.systems.load import Load
 from harvest.systems.timing import SENDING, Clock
 
 __all__ = ["Board", "Semaphore", "Shared", "SharedGate", "SharedGates"]
@@ -54,8 +55,10 @@ class SharedGate(Gate):
     """A gate that the turns of all workers pass one by one, at least `spacing` seconds apart, and further apart for all
     of them after the system complained to one."""
 
-    def __init__(self, spacing: float, clock: Clock, semaphore: Semaphore, board: Board) -> None:
-        super().__init__(spacing, clock)
+    def __init__(
+        self, spacing: float, clock: Clock, semaphore: Semaphore, board: Board, load: Load | None = None
+    ) -> None:
+        super().__init__(spacing, clock, load)
         self._semaphore, self._board = semaphore, board
         self._holding: asyncio.Task[None] | None = None
         self._sent_at = 0.0
@@ -163,8 +166,8 @@ class SharedGates:
         self._shared, self._named = shared, named
         self._gates: list[SharedGate] = []
 
-    def __call__(self, system: str, spacing: float, clock: Clock) -> Gate:
-        self._gates.append(SharedGate(spacing, clock, *self._shared(self._named[system])))
+    def __call__(self, system: str, spacing: float, load: Load) -> Gate:
+        self._gates.append(SharedGate(spacing, load.clock, *self._shared(self._named[system]), load))
         return self._gates[-1]
 
     async def close(self) -> None:

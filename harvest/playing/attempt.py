@@ -197,6 +197,7 @@ class Player:
                     limits=system.limits,
                     gate=gate,
                     seed=derived_seed(self.seed, work.trial_id, work.attempt, action.turn, "sending"),
+                    turn=action.turn,
                 )
                 known = replace(reply.turn, evidence=await self._evidence(reply, wording))
             assert known is not None

@@ -37,6 +37,8 @@ class Silent:
 
     def system_left(self, system: str, reason: str, unplayed: int) -> None: ...
 
+    def load_eased(self, system: str, turns: int) -> None: ...
+
 
 def play(audit: Audit | str | PathLike[str], out: str | PathLike[str]) -> Run:
     """Play what is still to be played of an audit into the run folder `out`, and read the run.

@@ -93,6 +93,10 @@ class Display:
         told = printable(f"{system} is not contacted again: {reason}; trials left: {unplayed}", line=True)
         self._console.print(f"[yellow]{escape(told)}[/]")
 
+    def load_eased(self, system: str, turns: int) -> None:
+        told = f"{system} gets {pluralize(turns, 'turn')} at a time: more would only make its answers slower"
+        self._console.print(f"[yellow]{escape(printable(told, line=True))}[/]")
+
     def _told(self) -> None:
         """A plain line for every tenth of the trials where nothing can be drawn, as in the log of a scheduled job."""
         tenth = 10 * self._done // max(1, self._total)

@@ -23,6 +23,7 @@ from harvest.playing.plan import Plan, Sitting, Work, queue_sittings
 from harvest.playing.steps import Steps
 from harvest.systems.driver import Driver, Opening
 from harvest.systems.limits import Gate, Gates, Openings, own_gate
+from harvest.systems.load import Load
 from protocols.answer import Exchange
 from recordings.conversation import Outcome, TrialKey
 from topics.counting import pluralize
@@ -40,6 +41,10 @@ class Watcher(Seam):
 
     def system_left(self, system: str, reason: str, unplayed: int) -> None:
         """system: the name of the one that was asked, without a group."""
+        ...
+
+    def load_eased(self, system: str, turns: int) -> None:
+        """Fewer turns than before are asked at a time: more make its answers slower and not more."""
         ...
 
 
@@ -87,7 +92,8 @@ class Runner:
                 driver, limits = self.drivers[asked], systems[0].limits
                 stack.push_async_callback(_closed, driver)
                 queue = queues[asked] = deque(queue_sittings(plan, systems, self.player.seed))
-                gate = self.gates(asked, limits.spacing, self.player.clock)
+                load = Load(limits.concurrency, self.player.clock, partial(self.watcher.load_eased, asked))
+                gate = self.gates(asked, limits.spacing, load)
                 openings = Openings(limits.retry_wait, limits.retries, self.player.clock)
                 desk = _Desk(systems[0], driver, gate, openings, queue, steps)
                 for _ in range(min(limits.concurrency, len(desk.queue))):

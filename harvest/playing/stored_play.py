@@ -41,6 +41,9 @@ class _Waking:
     def system_left(self, system: str, reason: str, unplayed: int) -> None:
         self._watcher.system_left(system, reason, unplayed)
 
+    def load_eased(self, system: str, turns: int) -> None:
+        self._watcher.load_eased(system, turns)
+
 
 async def play_stored(
     audit: Audit,

@@ -4,7 +4,7 @@ A turn is sent again when the system never took it (`NotSent`), or when it went 
 state, so that asking again changes nothing. What the system said plays no part here.
 
 A system that is asked too much (429, or any `Retry-After`) is left alone by all its sessions for as long as this turn
-waits, and asked more slowly afterwards (`Gate.slow`).
+waits, and asked more slowly afterwards (`Gate.slow`). No more turns are under way than help (`Load`).
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ from topics.identity import generator
 __all__ = ["catch_unforeseen", "deliver"]
 
 
-async def deliver(session: Session, text: str, *, stateful: bool, limits: Limits, gate: Gate, seed: int) -> Reply:
-    """The reply to `text`, with the number of sendings on it. Raises the last DriverError.
+async def deliver(
+    session: Session, text: str, *, stateful: bool, limits: Limits, gate: Gate, seed: int, turn: int = 1
+) -> Reply:
+    """The reply to `text`, with the number of sendings on it. turn: its number. Raises the last DriverError.
 
     The wait before the turn is sent again doubles, and is up to half a `retry_wait` longer by chance: sessions that
     failed together then do not ask again together. seed: of the random stream that this chance is drawn from.
@@ -31,10 +33,13 @@ async def deliver(session: Session, text: str, *, stateful: bool, limits: Limits
     chances = None
     sends = 0
     while True:
-        complaints = await gate.passed()
+        complaints = 0
         sends += 1
         try:
-            reply = await _within(limits.turn_timeout, session, text)
+            async with gate.load.place(turn) as place:
+                complaints = await gate.passed()
+                place.sent()
+                reply = await _within(limits.turn_timeout, session, text)
             return reply if reply.turn.sends == sends else replace(reply, turn=replace(reply.turn, sends=sends))
         except DriverError as fault:
             again, wait = sends <= limits.retries and _again(fault, stateful), fault.retry_after

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from harvest.systems.driver import Denied
+from harvest.systems.load import Load
 from harvest.systems.timing import REAL_CLOCK, Clock
 
 __all__ = ["LONGEST_WAIT", "Gate", "Gates", "Limits", "Openings", "Pace", "own_gate"]
@@ -21,11 +22,12 @@ and can be resumed later."""
 class Limits:
     """The limits of one system.
 
-    concurrency: sessions at the same time. spacing: seconds from the start of one user turn to the start of the
-    next, over all sessions (a rate of 30/min is a spacing of 2 s: no bursts). turn_timeout: seconds to wait for
-    a whole reply. retries: how often a turn is sent again where that is safe. retry_wait: seconds before the first
-    retry, doubling for each further one; also between tries to open a session. attempts: how often an invalid trial is
-    tried in one command. give_up_after: invalid attempts in a row after which this command no longer asks the system.
+    concurrency: sessions at the same time, with at most as many turns under way (`Load`). spacing: seconds from the
+    start of one user turn to the start of the next, over all sessions (a rate of 30/min is a spacing of 2 s: no
+    bursts). turn_timeout: seconds to wait for a whole reply. retries: how often a turn is sent again where that is
+    safe. retry_wait: seconds before the first retry, doubling for each further one; also between tries to open a
+    session. attempts: how often an invalid trial is tried in one command. give_up_after: invalid attempts in a row
+    after which this command no longer asks the system.
     """
 
     concurrency: int = 1
@@ -70,13 +72,14 @@ class Gate:
     """Lets a system's user turns pass one by one, at least `spacing` seconds apart, in the order in which they come;
     further apart for a while after the system complained.
 
-    clock: times these gaps and the waits before a turn is sent again.
+    clock: times these gaps and the waits before a turn is sent again. load: how many turns may be under way; where none
+    is given, any number.
     """
 
-    def __init__(self, spacing: float, clock: Clock = REAL_CLOCK) -> None:
+    def __init__(self, spacing: float, clock: Clock = REAL_CLOCK, load: Load | None = None) -> None:
         import asyncio  # late: an audit that is only checked waits for nothing
 
-        self._spacing, self.clock = spacing, clock
+        self._spacing, self.clock, self.load = spacing, clock, load or Load(clock=clock)
         self._pace = Pace(spacing)
         self._turnstile = asyncio.Lock()
         self._free_at = 0.0
@@ -102,13 +105,13 @@ class Gate:
         self._free_at = max(self._free_at, self.clock.monotonic() + wait)
 
 
-Gates: TypeAlias = Callable[[str, float, Clock], Gate]
-"""Gives the gate of a system by its name, the seconds between turns, and the clock that times them."""
+Gates: TypeAlias = Callable[[str, float, Load], Gate]
+"""Gives the gate of a system by its name, the seconds between turns, and its load, with the clock that times them."""
 
 
-def own_gate(system: str, spacing: float, clock: Clock) -> Gate:
+def own_gate(system: str, spacing: float, load: Load) -> Gate:
     """A gate of this process alone."""
-    return Gate(spacing, clock)
+    return Gate(spacing, load.clock, load)
 
 
 class Openings:

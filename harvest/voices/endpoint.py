@@ -11,7 +11,6 @@ shape, comes with the secret taken out and with the finish `secret`, which no us
 
 from __future__ import annotations
 
-import asyncio
 import json
 from dataclasses import replace
 from typing import Annotated, Any
@@ -25,6 +24,7 @@ from harvest.drivers.received import error_code
 from harvest.systems.delivery import deliver
 from harvest.systems.driver import DriverError, Exhibit, Reply, Surroundings, Unanswered
 from harvest.systems.limits import Gate, Limits
+from harvest.systems.load import Load
 from recordings.redaction import Redactor
 from simulators.llm.acceptance import OTHER_ROLE, SECRET, UNFINISHED
 from simulators.outside import Prompt, Sample
@@ -95,7 +95,7 @@ class Endpoint:
             raise InputError(what, place=fault.place, allowed=fault.allowed, advice=fault.advice) from None
         self._secrets, self._redactor = surroundings.secrets, Redactor()
         self._limits = Limits(turn_timeout=options.timeout + 1, retries=options.retries, retry_wait=options.retry_wait)
-        self._gate, self._places = Gate(0, surroundings.clock), asyncio.Semaphore(options.concurrency)
+        self._gate = Gate(0, surroundings.clock, Load(options.concurrency, surroundings.clock))
 
     @property
     def concurrency(self) -> int:
@@ -110,15 +110,14 @@ class Endpoint:
     async def sample(self, prompt: Prompt) -> Sample:
         """One sample. Raises EndpointFailed."""
         try:
-            async with self._places:
-                reply = await deliver(
-                    _Asking(self._driver, self._fields(prompt), prompt),
-                    "",
-                    stateful=False,
-                    limits=self._limits,
-                    gate=self._gate,
-                    seed=prompt.seed,
-                )
+            reply = await deliver(
+                _Asking(self._driver, self._fields(prompt), prompt),
+                "",
+                stateful=False,
+                limits=self._limits,
+                gate=self._gate,
+                seed=prompt.seed,
+            )
         except DriverError as fault:
             raise self._failed(fault) from fault
         text = reply.turn.answer.text

@@ -22,6 +22,7 @@ from pathlib import Path
 from harvest.audits.audit import load_audit
 from harvest.playing.attempt import Player
 from harvest.playing.plan import Work, make_plan
+from harvest.playing.play import Silent
 from harvest.playing.runner import Runner
 from recordings.conversation import Outcome
 from recordings.store import RunWriter
@@ -72,7 +73,7 @@ def serve(ends: Connection, filler: str, size: int) -> None:
 
 
 @dataclass
-class Watch:
+class Watch(Silent):
     """When turns were asked, by system."""
 
     asked: dict[str, list[float]] = field(default_factory=dict)

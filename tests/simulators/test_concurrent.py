@@ -15,11 +15,12 @@ from harvest.audits.audit import System
 from harvest.drivers.parrot import Options, build
 from harvest.playing.attempt import Player
 from harvest.playing.plan import Plan, Sitting, Work
+from harvest.playing.play import Silent
 from harvest.playing.runner import Runner
 from harvest.systems.driver import Driver, Opening, Reply, Session, Surroundings
 from harvest.systems.limits import Limits
 from protocols.library import load_protocol
-from recordings.conversation import Outcome, TrialKey
+from recordings.conversation import TrialKey
 from recordings.events import Answered, Asked, Event, Routed, TrialEnded
 from simulators.registry import build_users
 from simulators.scripted import ScriptedUser
@@ -108,11 +109,7 @@ class Late:
         await self.inner.close()
 
 
-class Silent:
-    def turn_asked(self, work: Work) -> None: ...
-
-    def attempt_ended(self, work: Work, outcome: Outcome, labels: tuple[str, ...], *, again: bool) -> None: ...
-
+class Failing(Silent):
     def system_left(self, system: str, reason: str, unplayed: int) -> None:
         raise AssertionError(reason)
 
@@ -124,7 +121,7 @@ async def played(path: Path, works: Sequence[Work], concurrency: int, jitter: in
     driver = build(Options(profile="erratic"), Surroundings("P", Path(), topics=TOPICS))
     player = Player(store, ScriptedUser(protocol, build_users(protocol)), seed=11)  # type: ignore[arg-type]
     plan = Plan({"P": tuple(Sitting((work,)) for work in works)}, len(works), 0, 0, 0)
-    await Runner(player, (system,), {"P": Jittery(driver, jitter)}, Silent()).play(plan)
+    await Runner(player, (system,), {"P": Jittery(driver, jitter)}, Failing()).play(plan)
     return store.conversations()
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from harvest.cluster.shared_pace import SharedGate, SharedGates
+from harvest.systems.load import Load
 from harvest.systems.timing import REAL_CLOCK, Clock, Stopwatch
 
 SPACING = 0.05
@@ -77,7 +78,7 @@ async def test_the_gap_begins_when_the_turn_goes_out() -> None:
 async def test_a_system_without_a_pace_needs_no_semaphore_until_it_complains() -> None:
     semaphore, board = OneLease(), Memory()
     gates = SharedGates(lambda name: (semaphore, board), {"A": "harvest A"})
-    one, other = (gates("A", 0.0, REAL_CLOCK) for _ in range(2))
+    one, other = (gates("A", 0.0, Load()) for _ in range(2))
     complaints = await one.passed()
     for _ in range(100):
         await other.passed()
@@ -150,7 +151,7 @@ async def test_a_worker_that_is_stopped_while_it_waits_keeps_the_pace_for_the_ot
     async def sleep(_: float) -> None:
         await over.wait()
 
-    one = gates("A", 60.0, Clock(lambda: 120.0 * over.is_set(), sleep))
+    one = gates("A", 60.0, Load(clock=Clock(lambda: 120.0 * over.is_set(), sleep)))
     await one.passed()
     waiting = asyncio.create_task(one.passed())
     await asyncio.sleep(0)

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from harvest.audits.audit import System
 from harvest.playing.attempt import Player
 from harvest.playing.plan import Plan, Sitting, Work
+from harvest.playing.play import Silent
 from harvest.playing.runner import Runner
 from harvest.systems.driver import Capabilities, Denied, NotSent, Opening, Reply, Unanswered
 from harvest.systems.limits import Gate, Limits
@@ -78,19 +80,21 @@ class Scripted:
 
 
 @dataclass
-class Quiet:
+class Quiet(Silent):
     """A watcher that keeps what it was told."""
 
     outcomes: list[tuple[str, Outcome, bool]] = field(default_factory=list)
     left: list[tuple[str, str, int]] = field(default_factory=list)
-
-    def turn_asked(self, work: Work) -> None: ...
+    eased: list[tuple[str, int]] = field(default_factory=list)
 
     def attempt_ended(self, work: Work, outcome: Outcome, labels: tuple[str, ...], *, again: bool) -> None:
         self.outcomes.append((work.key.topic, outcome, again))
 
     def system_left(self, system: str, reason: str, unplayed: int) -> None:
         self.left.append((system, reason, unplayed))
+
+    def load_eased(self, system: str, turns: int) -> None:
+        self.eased.append((system, turns))
 
 
 PROTOCOL = load_protocol("fairweb-two-round")
@@ -426,3 +430,37 @@ def test_a_secret_that_a_system_echoes_in_its_error_is_not_told_on_the_terminal(
     assert "http-401" in watcher.left[0][1]
     assert key not in watcher.left[0][1]
     assert key not in watcher.outcomes[0][1].detail
+
+
+@dataclass
+class Busy(Scripted):
+    """Answers one turn after the other, each in about two seconds. under_way: how many were, when each came."""
+
+    under_way: list[int] = field(default_factory=list)
+    turns: int = 0
+
+    def __post_init__(self) -> None:
+        self.free, self.rng = asyncio.Lock(), np.random.default_rng(1)
+
+    async def open(self, opening: Opening) -> Scripted.Session:
+        return Busy.Waiting(self, opening)
+
+    class Waiting(Scripted.Session):
+        driver: Busy
+
+        async def say(self, text: str) -> Reply:
+            self.driver.turns += 1
+            self.driver.under_way.append(self.driver.turns)
+            async with self.driver.free:
+                await asyncio.sleep(self.driver.rng.uniform(1.0, 3.0))
+            self.driver.turns -= 1
+            return await super().say(text)
+
+
+def test_a_busy_system_is_asked_fewer_turns_at_a_time_and_the_person_is_told(tmp_path: Path) -> None:
+    driver = Busy(lambda opening, n, text: USEFUL)
+    run, watcher = play(tmp_path / "run", driver, trials=400, concurrency=8, turn_timeout=60.0)
+    assert len(run.finished) == 1200
+    assert watcher.eased == [("S", 4), ("S", 2), ("S", 1)]
+    assert max(driver.under_way) == 8
+    assert set(driver.under_way[-100:]) == {1}

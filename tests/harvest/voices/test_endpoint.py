@@ -19,12 +19,13 @@ from harvest.audits.audit import Audit, load_audit
 from harvest.cli import main
 from harvest.cli.show import command
 from harvest.playing.attempt import Player
-from harvest.playing.plan import Work, make_plan
+from harvest.playing.plan import make_plan
+from harvest.playing.play import Silent
 from harvest.playing.runner import Runner
 from harvest.systems.driver import Surroundings
 from harvest.voices.endpoint import Endpoint, EndpointFailed, EndpointOptions
 from recordings.continuation import refuse_differences
-from recordings.conversation import Conversation, Outcome
+from recordings.conversation import Conversation
 from recordings.run_folder import Run, read
 from recordings.store import RunWriter
 from simulators.outside import Message, Prompt, Sample
@@ -102,13 +103,9 @@ def audit_file(
     return path
 
 
-class _Nobody:
+class _Nobody(Silent):
     def __init__(self) -> None:
         self.left: list[str] = []
-
-    def turn_asked(self, work: Work) -> None: ...
-
-    def attempt_ended(self, work: Work, outcome: Outcome, labels: tuple[str, ...], *, again: bool) -> None: ...
 
     def system_left(self, system: str, reason: str, unplayed: int) -> None:
         self.left.append(reason)

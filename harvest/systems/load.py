@@ -1,0 +1,204 @@
+"""How many turns of a system are under way at a time: as many as the audit allows, and fewer where more gain nothing.
+
+A busy system answers no more turns in a minute, however many are under way: the others only wait, and with half as many
+each takes half as long. So now and then half as many are let through for a while, and twice as many where they were
+halved before. What turns take then is compared with what they took before, first turns with first turns and so on,
+because answers to first and to later turns differ. Without a clear difference all is as before.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
+
+from harvest.systems.driver import DriverError
+from harvest.systems.timing import REAL_CLOCK, Clock
+
+if TYPE_CHECKING:
+    import asyncio
+    from types import TracebackType
+
+__all__ = ["Level", "Load", "Place"]
+
+_FEWEST = 4  # turns at a time below which nothing is tried
+_SHORTEST = 0.5  # seconds: where turns take less, Harvest's own work would be taken for the system's
+_TURNS, _ROUNDS = 60, 4  # turns of a stretch: so many, and so many for each that may be under way
+_STRETCHES = 3  # of a try, at most
+_LOOK = 20  # turns of a try from one look to the next
+_BUSY = math.log(0.57)  # of half as many turns: half the time where the others only wait, the same where none does
+_SURE, _RATHER_SURE = 3.0, 2.0  # standard errors: that a change is one for the better, and that it is none
+_REST, _LONGEST_REST = 1_000, 8_000  # turns before a try, four times as many each time that one changes nothing
+
+
+def _nothing(level: int) -> None: ...
+
+
+class Load:
+    """Lets at most `most` turns of one system be under way, in the order in which they come; None: any number.
+
+    clock: times the turns. eased: is told each number of turns that is lower than all before.
+    """
+
+    def __init__(
+        self, most: int | None = None, clock: Clock = REAL_CLOCK, eased: Callable[[int], object] = _nothing
+    ) -> None:
+        self.clock = clock
+        self._level = None if most is None else Level(most)
+        self._lowest, self._eased = most or 0, eased
+        self._under_way = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    def place(self, turn: int) -> Place:
+        """For one turn, as a context: entered when it may go out, left when it is answered or has failed. turn: its
+        number."""
+        return Place(self, turn)
+
+    async def enter(self) -> int:
+        """Wait for a place. Returns what `leave` is to be given."""
+        if self._waiting or not self._free():
+            import asyncio  # late: an audit that is only checked waits for nothing
+
+            waiter = asyncio.get_running_loop().create_future()
+            self._waiting.append(waiter)
+            try:
+                await waiter
+            except asyncio.CancelledError:
+                if not waiter.cancelled():  # the place was given to it in the same moment
+                    self._left()
+                raise
+        else:
+            self._under_way += 1
+        return 0 if self._level is None else self._level.era
+
+    def leave(self, turn: int, era: int, seconds: float | None) -> None:
+        """Give the place back. seconds: what the turn took, None where this says nothing of how busy the system is."""
+        if seconds is not None and self._level is not None:
+            self._level.took(turn, era, seconds)
+            if self._level.settled < self._lowest:
+                self._lowest = self._level.settled
+                self._eased(self._lowest)
+        self._left()
+
+    def _free(self) -> bool:
+        return self._level is None or self._under_way < self._level.now
+
+    def _left(self) -> None:
+        self._under_way -= 1
+        while self._waiting and self._free():
+            waiter = self._waiting.popleft()
+            if not waiter.cancelled():
+                waiter.set_result(None)
+                self._under_way += 1
+
+
+class Place:
+    """Of one turn. `sent` says that it goes out only now, because it had to wait for the pace."""
+
+    def __init__(self, load: Load, turn: int) -> None:
+        self._load, self._turn = load, turn
+
+    async def __aenter__(self) -> Self:
+        self._era = await self._load.enter()
+        self.sent()
+        return self
+
+    def sent(self) -> None:
+        self._begun = self._load.clock.monotonic()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        late = isinstance(fault, DriverError) and fault.reason == "timeout"
+        took = self._load.clock.monotonic() - self._begun if fault is None or late else None
+        self._load.leave(self._turn, self._era, took)
+
+
+class Level:
+    """How many turns are under way at a time, by what turns take. now: how many; settled: the same without tries.
+    era: changes with `now`, because what went out before tells nothing of it."""
+
+    def __init__(self, most: int) -> None:
+        self._most = self.now = self.settled = most
+        self.era = 0
+        self._before, self._seen = _Seconds(), _Seconds()
+        self._rest = self._patience = _REST
+        self._lowered = self._found = False
+        self._first = most  # answered of an era: the quick ones come first, and the slow ones are still under way
+
+    def took(self, turn: int, era: int, seconds: float) -> None:
+        """A turn of this number, which went out in `era`, was answered after `seconds`, or not within them."""
+        if era != self.era or self._most < _FEWEST:
+            return
+        if self._first:
+            self._first -= 1
+            return
+        self._seen.add(turn, seconds)
+        stretch = max(_TURNS, _ROUNDS * self.now)
+        if self.now != self.settled:
+            if self._seen.count % _LOOK == 0:
+                self._compare(last=self._seen.count >= _STRETCHES * stretch)
+            return
+        if self._seen.count < stretch:
+            return
+        self._rest -= self._seen.count
+        self._before, self._seen = self._seen, _Seconds()
+        if self._rest <= 0 and self._before.mean >= _SHORTEST:
+            # The way that led to something is followed, and the other one taken after one that led to nothing.
+            self._lowered = self.now == self._most or (self.now > 1 and self._lowered == self._found)
+            self._go(math.ceil(self.now / 2) if self._lowered else min(self._most, 2 * self.now))
+
+    def _compare(self, *, last: bool) -> None:
+        lower, higher = (self._seen, self._before) if self._lowered else (self._before, self._seen)
+        shorter, error = lower.beside(higher)
+        better = _BUSY - shorter if self._lowered else shorter - _BUSY
+        self._found = better > _SURE * error
+        if self._found:
+            self._before, self.settled = self._seen, self.now
+            self._seen, self._rest, self._patience = _Seconds(), 0, _REST // 4
+        elif last or -better > _RATHER_SURE * error:
+            self._patience = min(4 * self._patience, _LONGEST_REST)
+            self._rest = self._patience
+            self._go(self.settled)
+
+    def _go(self, level: int) -> None:
+        self.now = level
+        self.era += 1
+        self._seen, self._first = _Seconds(), level
+
+
+@dataclass(slots=True)
+class _Seconds:
+    """What turns took, by their numbers: how many, their mean, and their sum of squares around it."""
+
+    count: int = 0
+    turns: dict[int, tuple[int, float, float]] = field(default_factory=dict)
+
+    def add(self, turn: int, seconds: float) -> None:
+        n, mean, squares = self.turns.get(turn, (0, 0.0, 0.0))
+        off = seconds - mean
+        mean += off / (n + 1)
+        self.turns[turn] = n + 1, mean, squares + off * (seconds - mean)
+        self.count += 1
+
+    @property
+    def mean(self) -> float:
+        return sum(n * mean for n, mean, _ in self.turns.values()) / self.count
+
+    def beside(self, other: _Seconds) -> tuple[float, float]:
+        """The logarithm of how many times as long these turns took as the others of the same numbers, and its standard
+        error: infinite where there is nothing to compare.
+
+        Of means, not of logarithms: what is under way is the rate times the mean, whatever the distribution (J. D. C.
+        Little, A proof for the queuing formula: L = λW, Operations Research 9 (1961), 383-387).
+        """
+        found = weights = 0.0
+        for turn in self.turns.keys() & other.turns.keys():
+            (n, mean, squares), (m, others, further) = self.turns[turn], other.turns[turn]
+            if min(n, m) > 1 and squares > 0 and further > 0:
+                variance = squares / (n * (n - 1) * mean**2) + further / (m * (m - 1) * others**2)
+                found += math.log(mean / others) / variance
+                weights += 1 / variance
+        return (found / weights, math.sqrt(1 / weights)) if weights else (0.0, math.inf)
