@@ -11,7 +11,7 @@ OUT ?= demo-run
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast browser schedulers lint check-types unit bench calibration soak lock clean
+.PHONY: help demo test test-fast browser schedulers bench calibration soak advisories lock clean
 
 help: ## list what there is
 	@echo "Harvest: conversation harvesting and scoring. What make can do:"
@@ -69,6 +69,11 @@ calibration: $(DEV_READY) ## how often the intervals hold the truth, written int
 
 soak: $(DEV_READY) schedulers ## the long tests: 300 kills of a run; on each of 3 chat pages 10 kills of the browser, 500 conversations, 45 topics twice; calibration of all intervals; 500 examples of what holds for all values
 	$(BIN)/python -m pytest -m soak -n 2 --timeout 7200
+
+# Not among the tests: what is known of a package changes without a change here. Strict, so that an index that tells
+# nothing is no good news.
+advisories: $(BIN)/uv ## known weaknesses of the pinned packages, as far as the package index tells them
+	@$(BIN)/uv tool run pip-audit@2.10.1 --strict --disable-pip --require-hashes -r requirements/run.txt -r requirements/dev.txt
 
 lock: ## renew the pinned versions
 	uv pip compile -q --universal --python-version 3.11 --no-emit-index-url --generate-hashes pyproject.toml -o requirements/run.txt
