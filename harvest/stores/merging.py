@@ -20,10 +20,12 @@ __all__ = ["Copies", "local_copies", "merge_stored"]
 
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """folders: of runs, here. addresses: where those come from that were fetched, by their folders."""
+    """folders: of runs, here. addresses: where those come from that were fetched, by their folders. unbegun: addresses
+    of runs that were claimed, and of which nothing is in the store yet."""
 
     folders: list[Path] = field(default_factory=list)
     addresses: dict[str, str] = field(default_factory=dict)
+    unbegun: list[str] = field(default_factory=list)
 
     def named(self, text: str) -> str:
         """A sentence about folders, of which people know the addresses."""
@@ -34,8 +36,14 @@ class Copies:
 
 def merge_stored(runs: Sequence[str], out: Path, *, salvage: bool = False) -> Merged:
     """`merge` of runs, each a folder, or the address of a run in a store or of all that lie below it. What it says and
-    raises names these addresses. Raises StoreFault too."""
+    raises names these addresses; a run there that has only begun is said to be missing. Raises StoreFault too."""
     with local_copies(runs, out) as copies:
+        if copies.unbegun and not copies.folders:
+            raise InputError(
+                "a machine has begun here, and nothing is recorded yet",
+                place=Place(copies.unbegun[0]),
+                advice="give the same command again once it has",
+            )
         try:
             merged = merge(copies.folders, out, salvage=salvage)
         except InputError as fault:
@@ -43,7 +51,8 @@ def merge_stored(runs: Sequence[str], out: Path, *, salvage: bool = False) -> Me
                 raise
             raise _named(fault, copies, runs, out) from None
     conflicts, damage = (tuple(map(copies.named, said)) for said in (merged.conflicts, merged.damage))
-    return replace(merged, conflicts=conflicts, damage=damage)
+    unbegun = (f"{url}: its machine has begun, and nothing is recorded yet" for url in copies.unbegun)
+    return replace(merged, conflicts=conflicts, damage=damage, missing=(*merged.missing, *unbegun))
 
 
 def _named(fault: InputError, copies: Copies, runs: Sequence[str], out: Path) -> InputError:
@@ -76,9 +85,12 @@ def local_copies(runs: Sequence[str], near: Path) -> Iterator[Copies]:
             near.parent.mkdir(parents=True, exist_ok=True)
             into = stack.enter_context(TemporaryDirectory(prefix=f".{near.name}.", dir=near.parent))
             for one in stored:
-                copies.folders.append(Path(into) / (one.name or "run"))
-                copies.addresses[str(copies.folders[-1])] = one.url
-                one.fetch(copies.folders[-1])
+                folder = Path(into) / (one.name or "run")
+                if one.fetch(folder):
+                    copies.folders.append(folder)
+                    copies.addresses[str(folder)] = one.url
+                else:
+                    copies.unbegun.append(one.url)
         yield copies
 
 

@@ -153,13 +153,17 @@ class StoredRun:
                 raise self._damaged(f"{piece(stint.number, 'trials', 0)} is missing or empty")
         return found
 
-    def fetch(self, folder: Path) -> None:
-        """Everything into a new run folder, as it is now; nothing in the store is touched. Raises StoreFault,
-        and RunError where something of it is missing."""
+    def fetch(self, folder: Path) -> bool:
+        """Everything into a new run folder, as it is now; nothing in the store is touched. False, and no folder, where
+        a worker has claimed the run and nothing of it is here yet. Raises StoreFault, and RunError where something of
+        it is missing."""
         stints = self.stints()
         header = self.header(stints)
         if not header:
-            raise InputError("no run is here", place=Place(self.url), advice="check the address")
+            for stint in stints.values():
+                if stint.end:  # of which the header is sent first
+                    raise self._damaged(f"stints/{stint.number:06d}/run.json is missing or empty")
+            return False
         folder.mkdir(parents=True)
         for name, data in self.files(stints).items():
             write_safely(folder / name, data)
@@ -168,6 +172,7 @@ class StoredRun:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
         at_once(lambda name: write_safely(folder / name, self.get(name)), carried)
         write_safely(folder / "run.json", header)
+        return True
 
     def _below(self, kind: str) -> list[str]:
         return [path.removeprefix(self._path("")) for path in self.store.sizes(self._path(kind))]

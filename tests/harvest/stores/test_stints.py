@@ -408,6 +408,23 @@ def test_runs_in_a_store_are_fetched_for_as_long_as_they_are_read(tmp_path: Path
     assert not (tmp_path / "no").exists()
 
 
+def test_a_shard_that_has_only_been_claimed_is_missing_and_the_others_are_merged(tmp_path: Path) -> None:
+    url = f"file://{tmp_path}/store"
+    store = open_store(url)
+    StoredRun(store, "2-of-2").claim()
+    with pytest.raises(InputError, match="2-of-2: a machine has begun here, and nothing is recorded yet"):
+        merge_stored([url], tmp_path / "out")
+    east = played(StoredRun(store, "1-of-2"), tmp_path / "east")
+    for number, runs in enumerate(([url], [f"{url}/2-of-2", str(tmp_path / "east")])):
+        merged = merge_stored(runs, tmp_path / f"out-{number}")
+        assert merged.trials == len(east.finished)
+        assert merged.missing[0] == "1 shard of 2 not merged: 2"
+        assert merged.missing[-1] == f"{url}/2-of-2: its machine has begun, and nothing is recorded yet"
+    (tmp_path / "store" / "1-of-2" / "stints" / "000001" / "run.json").unlink()
+    with pytest.raises(RunError, match=r"1-of-2: stints/000001/run\.json is missing or empty"):
+        merge_stored([url], tmp_path / "other")
+
+
 def test_what_is_wrong_with_a_run_in_a_store_is_told_by_its_address(tmp_path: Path) -> None:
     url, put = f"file://{tmp_path}/store", tmp_path / "store" / "1-of-2"
     played(StoredRun(open_store(url), "1-of-2"), tmp_path / "east")
