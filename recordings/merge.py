@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
 from os import PathLike
@@ -57,11 +57,18 @@ class Merged:
     interrupted: int = 0
 
 
-def merge(paths: Sequence[str | PathLike[str]], out: str | PathLike[str], *, salvage: bool = False) -> Merged:
+def merge(
+    paths: Sequence[str | PathLike[str]],
+    out: str | PathLike[str],
+    *,
+    salvage: bool = False,
+    named: Callable[[str], str] = str,
+) -> Merged:
     """Unite the runs at `paths` in the new folder `out`, which appears whole or not at all.
 
     salvage: take from a damaged run what can be trusted (see `recordings.salvage`), keep the damaged files unchanged
-    under `damaged/`, and say in `damage` what became of each attempt concerned. Raises RunError where the runs were not
+    under `damaged/`, and say in `damage` what became of each attempt concerned. named: puts into a sentence about these
+    folders the names that people know, where the folders are copies. Raises RunError where the runs were not
     made of the same protocol, seed, topics and systems (with a diff), where one of them is damaged and not to be
     salvaged, or where `out` exists; InputError where they are shards of different audits; StoreError where it cannot be
     written.
@@ -89,10 +96,10 @@ def merge(paths: Sequence[str | PathLike[str]], out: str | PathLike[str], *, sal
         for run, own in zip(runs, contents, strict=True):
             damage += (*run.damage, *carry(run, building, _numbers_of(own, numbers)))
         for file in damaged:
-            keep_damaged(building, file.path, file.told)
+            keep_damaged(building, file.path, map(named, file.told))
         opening = {"event": "opened", "format": FORMAT, "worker": "000001", "merged": True}
         write_run(building, header, [opening, *(row for attempt in rows for row in attempt)])
-    told = tuple(dict.fromkeys(damage))
+    told = tuple(dict.fromkeys(map(named, damage)))
     interrupted = sum(all(row.get("event") != "trial-ended" for row in attempt) for attempt in rows)
     return Merged(
         target,

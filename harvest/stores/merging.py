@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from harvest.stores.store import Store, is_url, open_store
-from harvest.stores.stored_run import StoredRun
+from harvest.stores.stored_run import Stint, StoredRun, piece_of
 from recordings.errors import RunError
 from recordings.merge import Merged, merge
 from topics.errors import InputError, Place
@@ -20,17 +21,23 @@ __all__ = ["Copies", "local_copies", "merge_stored"]
 
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """folders: of runs, here. addresses: where those come from that were fetched, by their folders. unbegun: addresses
-    of runs that were claimed, and of which nothing is in the store yet."""
+    """folders: of runs, here. fetched: what those come from that were fetched, by their folders. unbegun: addresses of
+    runs that were claimed, and of which nothing is in the store yet."""
 
     folders: list[Path] = field(default_factory=list)
-    addresses: dict[str, str] = field(default_factory=dict)
+    fetched: dict[str, tuple[StoredRun, Mapping[int, Stint]]] = field(default_factory=dict)
     unbegun: list[str] = field(default_factory=list)
 
     def named(self, text: str) -> str:
-        """A sentence about folders, of which people know the addresses."""
-        for folder, url in self.addresses.items():
-            text = text.replace(folder, url)
+        """A sentence about folders, of which people know the addresses; with the piece that a line of events is in."""
+        for folder, (run, stints) in self.fetched.items():
+
+            def told(line: re.Match[str], stints: Mapping[int, Stint] = stints) -> str:
+                name = piece_of(stints, Path(line[1]), int(line[2]))
+                return f"{line[0]} (in {name})" if name else line[0]
+
+            text = re.sub(rf"({re.escape(folder)}/trials-[^/:]+\.jsonl):([0-9]+)(?::[0-9]+)?", told, text)
+            text = text.replace(folder, run.url)
         return text
 
 
@@ -45,14 +52,13 @@ def merge_stored(runs: Sequence[str], out: Path, *, salvage: bool = False) -> Me
                 advice="give the same command again once it has",
             )
         try:
-            merged = merge(copies.folders, out, salvage=salvage)
+            merged = merge(copies.folders, out, salvage=salvage, named=copies.named)
         except InputError as fault:
-            if not copies.addresses:
+            if not copies.fetched:
                 raise
             raise _named(fault, copies, runs, out) from None
-    conflicts, damage = (tuple(map(copies.named, said)) for said in (merged.conflicts, merged.damage))
     unbegun = (f"{url}: its machine has begun, and nothing is recorded yet" for url in copies.unbegun)
-    return replace(merged, conflicts=conflicts, damage=damage, missing=(*merged.missing, *unbegun))
+    return replace(merged, missing=(*merged.missing, *unbegun))
 
 
 def _named(fault: InputError, copies: Copies, runs: Sequence[str], out: Path) -> InputError:
@@ -86,9 +92,9 @@ def local_copies(runs: Sequence[str], near: Path) -> Iterator[Copies]:
             into = stack.enter_context(TemporaryDirectory(prefix=f".{near.name}.", dir=near.parent))
             for one in stored:
                 folder = Path(into) / (one.name or "run")
-                if one.fetch(folder):
+                if stints := one.fetch(folder):
                     copies.folders.append(folder)
-                    copies.addresses[str(folder)] = one.url
+                    copies.fetched[str(folder)] = one, stints
                 else:
                     copies.unbegun.append(one.url)
         yield copies

@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 
 from harvest.stores.store import at_once
-from harvest.stores.stored_run import Stint, StoredRun, piece
+from harvest.stores.stored_run import FILE, Stint, StoredRun, piece
 from recordings.chain import chain_file
 from recordings.errors import RunError, StoreError
 from recordings.evidence import write_safely
@@ -23,7 +23,6 @@ from topics.regular_file import entries, open_inside, read_inside
 
 __all__ = ["Sender", "TakenOver", "TakenUp", "take_up"]
 
-_FILE = re.compile(r"trials-.+\.([0-9]{1,6})-[0-9]{6,}\.jsonl")
 _ADDRESS = re.compile(r"evidence/[0-9a-f]{2}/[0-9a-f]+\.[a-z.]+")
 _AT_ONCE = 8 * 2**20
 """Bytes of the largest piece."""
@@ -111,7 +110,7 @@ def _send_left(stored: StoredRun, folder: Path) -> None:
     stints = stored.stints()
     left: list[Stint] = []
     for file in event_files(folder):
-        found = _FILE.fullmatch(file.name)
+        found = FILE.fullmatch(file.name)
         stint = stints.get(int(found[1])) if found else None
         if stint is None or not _is_of(stored, folder, file.name, stint):
             raise InputError(
@@ -206,7 +205,7 @@ class Sender:
     def _file(self) -> Path | None:
         """Its file of events; None before there is one."""
         for file in event_files(self._folder):
-            if (found := _FILE.fullmatch(file.name)) and int(found[1]) == self._number:
+            if (found := FILE.fullmatch(file.name)) and int(found[1]) == self._number:
                 return file
         return None
 

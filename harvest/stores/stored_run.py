@@ -30,8 +30,10 @@ from recordings.json_text import parse_value
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 
-__all__ = ["Stint", "StoredRun", "divisions", "piece", "refuse_other_division"]
+__all__ = ["FILE", "Stint", "StoredRun", "divisions", "piece", "piece_of", "refuse_other_division"]
 
+FILE = re.compile(r"trials-.+\.([0-9]{1,6})-[0-9]{6,}\.jsonl")
+"""The name of the file of events of a stint, with its number."""
 _FORMAT = "harvest-stint/1"
 _WORKER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _STINT = re.compile(r"([0-9]{6})/(claim|run\.json|trials/([0-9]{20})|chain/([0-9]{20}))")
@@ -62,6 +64,18 @@ class Stint:
 def piece(number: int, file: str, at: int) -> str:
     """The name in a run of what a file of a stint holds from a byte on."""
     return f"stints/{number:06d}/{file}/{at:020d}"
+
+
+def piece_of(stints: Mapping[int, Stint], file: Path, line: int) -> str:
+    """The name in a run of what a line of a fetched file of events came in, or would have come in; "" for a file that
+    is of none of these stints."""
+    found = FILE.fullmatch(file.name)
+    stint = stints.get(int(found[1])) if found else None
+    if stint is None:
+        return ""
+    at = sum(len(one) + 1 for one in file.read_bytes().split(b"\n")[: line - 1])
+    begins = (first for first, size in stint.trials.items() if first <= at < first + size)
+    return piece(stint.number, "trials", next(begins, at))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,17 +167,17 @@ class StoredRun:
                 raise self._damaged(f"{piece(stint.number, 'trials', 0)} is missing or empty")
         return found
 
-    def fetch(self, folder: Path) -> bool:
-        """Everything into a new run folder, as it is now; nothing in the store is touched. False, and no folder, where
-        a worker has claimed the run and nothing of it is here yet. Raises StoreFault, and RunError where something of
-        it is missing."""
+    def fetch(self, folder: Path) -> dict[int, Stint]:
+        """Everything into a new run folder, as it is now; nothing in the store is touched. What it came from: of each
+        stint; {}, and no folder, where a worker has claimed the run and nothing of it is here yet. Raises StoreFault,
+        and RunError where something of it is missing."""
         stints = self.stints()
         header = self.header(stints)
         if not header:
             for stint in stints.values():
                 if stint.end:  # of which the header is sent first
                     raise self._damaged(f"stints/{stint.number:06d}/run.json is missing or empty")
-            return False
+            return {}
         folder.mkdir(parents=True)
         for name, data in self.files(stints).items():
             write_safely(folder / name, data)
@@ -172,7 +186,7 @@ class StoredRun:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
         at_once(lambda name: write_safely(folder / name, self.get(name)), carried)
         write_safely(folder / "run.json", header)
-        return True
+        return stints
 
     def _below(self, kind: str) -> list[str]:
         return [path.removeprefix(self._path("")) for path in self.store.sizes(self._path(kind))]

@@ -437,8 +437,13 @@ def test_what_is_wrong_with_a_run_in_a_store_is_told_by_its_address(tmp_path: Pa
     assert said.startswith(f"{url}/1-of-2/trials-shard1.1-000001.jsonl:")
     assert f"do: harvest merge {url} --salvage --out {tmp_path}/out\n" in said
     saved = merge_stored([url], tmp_path / "out", salvage=True)
-    assert f"{url}/1-of-2/" in " ".join(saved.damage)
-    assert ".out." not in said + " ".join(saved.damage)
+    (kept,) = (tmp_path / "out" / "damaged").glob("*.txt")
+    told = kept.read_text()
+    assert told.splitlines() == list(saved.damage)
+    line = sum(one.read_bytes().count(b"\n") for one in end.parent.iterdir())
+    event = f"{url}/1-of-2/trials-shard1.1-000001.jsonl:{line}"
+    assert told.startswith(f"{event}:2 (in stints/000001/trials/{end.name}): not valid JSON")
+    assert ".out." not in said + told
 
 
 @pytest.mark.parametrize("kind", ["trials", "chain"])
