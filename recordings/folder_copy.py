@@ -6,7 +6,7 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,10 @@ from recordings.json_text import document, line
 from recordings.judgments import put_layer, read_layers, write_layer
 from recordings.renumbering import Numbers, renumbered, renumbered_layer, renumbered_replies
 from recordings.run_folder import Run
+from topics.counting import pluralize
 from topics.regular_file import entries, read_inside
 
-__all__ = ["carry", "keep_damaged", "whole_folder", "write_run"]
+__all__ = ["carry", "keep_damaged", "lacking", "whole_folder", "write_run"]
 
 DAMAGED = "damaged"
 """Where a run that was saved from a damaged one keeps the damaged files."""
@@ -63,13 +64,7 @@ def carry(run: Run, building: Path, numbers: Numbers | None = None) -> list[str]
     stay as they are.
     """
     faults: list[str] = []
-    named = {
-        address
-        for attempt in run.attempts
-        for row in attempt.rows
-        if row.get("event") in ("turn", "failed") and isinstance(row.get("evidence"), dict)
-        for address in row["evidence"].values()  # type: ignore[attr-defined]  # an object, as just asked
-    }
+    named = _named(row for attempt in run.attempts for row in attempt.rows)
     for file in entries(run.path, "evidence", "??", "*"):
         address = file.relative_to(run.path).as_posix()
         if file.name.startswith("."):
@@ -109,6 +104,25 @@ def carry(run: Run, building: Path, numbers: Numbers | None = None) -> list[str]
             to = to.with_name(f"merged-{digest}.jsonl")
         _put(building / to, data)
     return faults
+
+
+def lacking(folder: Path, rows: Iterable[Mapping[str, Any]]) -> str:
+    """What of the exhibits that events name is not in a folder, in a sentence; "" for nothing."""
+    absent = sorted(address for address in _named(rows) if not os.path.lexists(folder / address))
+    if not absent:
+        return ""
+    more = f"; and {len(absent) - 3} more" if len(absent) > 3 else ""
+    return f"{pluralize(len(absent), 'exhibit')} that events name: {'; '.join(absent[:3])}{more}"
+
+
+def _named(rows: Iterable[Mapping[str, Any]]) -> set[str]:
+    """The addresses of the exhibits that events name."""
+    return {
+        address
+        for row in rows
+        if row.get("event") in ("turn", "failed") and isinstance(row.get("evidence"), dict)
+        for address in row["evidence"].values()
+    }
 
 
 def keep_damaged(building: Path, file: Path, told: Iterable[str]) -> None:

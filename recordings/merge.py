@@ -22,7 +22,7 @@ from recordings.audits_apart import SCORED_BY, audits_apart
 from recordings.continuation import differences, united_topics
 from recordings.errors import RunError
 from recordings.event_lines import FORMAT
-from recordings.folder_copy import carry, keep_damaged, whole_folder, write_run
+from recordings.folder_copy import carry, keep_damaged, lacking, whole_folder, write_run
 from recordings.gold_apart import gold_apart
 from recordings.header import PART, Header
 from recordings.json_text import Json
@@ -99,6 +99,7 @@ def merge(
             keep_damaged(building, file.path, map(named, file.told))
         opening = {"event": "opened", "format": FORMAT, "worker": "000001", "merged": True}
         write_run(building, header, [opening, *(row for attempt in rows for row in attempt)])
+        lost = lacking(building, chain.from_iterable(rows))
     told = tuple(dict.fromkeys(map(named, damage)))
     interrupted = sum(all(row.get("event") != "trial-ended" for row in attempt) for attempt in rows)
     return Merged(
@@ -107,7 +108,7 @@ def merge(
         len(rows),
         tuple(conflicts),
         told,
-        tuple(missing),
+        (*missing, lost) if lost else tuple(missing),
         _names(header),
         _settings(header, gold),
         interrupted,

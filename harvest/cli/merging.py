@@ -27,7 +27,7 @@ def command(runs: tuple[str, ...], out: Path, salvage: bool) -> int:
 
     A RUN may be the address of a run in an object store, or of all runs below it: s3://BUCKET/weekly.
 
-    Of the shards of an audit (`harvest run --shard`), it says what is missing, and then ends with 3.
+    It says what is missing of the shards of an audit (`harvest run --shard`) and of the evidence, and then ends with 3.
     """
     merged = merge_stored(runs, out, salvage=salvage)
     for sentence in (*([merged.names] if merged.names else ()), *merged.settings, *merged.conflicts, *merged.damage):

@@ -19,6 +19,7 @@ from recordings.chain import chain_file
 from recordings.conversation import Outcome, SystemTurn, TrialKey
 from recordings.errors import RunError
 from recordings.events import Answered, Asked, Event, TrialEnded, TrialStarted
+from recordings.evidence import address_of
 from recordings.header import Header
 from recordings.json_text import line
 from recordings.judgments import Judgment, Layer, read_layers, write_layer
@@ -31,12 +32,16 @@ Spec = tuple[tuple[int, int, int, int], ...]
 """Attempts: (trial, attempt, which content, how many events were written)."""
 
 
+def page(variant: int) -> str:
+    return address_of(f"page {variant}".encode(), "text/html")
+
+
 def events(trial: int, attempt: int, variant: int) -> list[Event]:
     name = f"trial-{trial}"
     return [
         TrialStarted(name, TrialKey("B", "M001", trial), attempt, at=f"2024-01-0{1 + variant}"),
         Asked(name, attempt, 1, "ask", "Hello"),
-        Answered(name, attempt, 1, SystemTurn(Answer(f"reply {variant} \ud83d"))),
+        Answered(name, attempt, 1, SystemTurn(Answer(f"reply {variant} \ud83d"), evidence={"page": page(variant)})),
         TrialEnded(name, attempt, Outcome("completed" if variant else "invalid")),
     ]
 
@@ -172,9 +177,21 @@ def test_a_link_among_the_damaged_files_is_named_and_not_followed(tmp_path: Path
 
 def test_a_changed_exhibit_is_reported(tmp_path: Path) -> None:
     one = make(tmp_path / "one", ((1, 1, 1, 4),))
-    page = next((one / "evidence").rglob("*.html"))
-    page.write_bytes(b"page 7")
-    assert merge([one], tmp_path / "both").damage == (f"{page}: its content does not match its name; it was left out",)
+    (one / page(1)).write_bytes(b"page 7")
+    done = merge([one], tmp_path / "both")
+    assert done.damage == (f"{one / page(1)}: its content does not match its name; it was left out",)
+    assert done.missing == (f"1 exhibit that events name: {page(1)}",)
+
+
+def test_evidence_behind_a_link_is_missing_unless_another_run_has_it(tmp_path: Path) -> None:
+    one = make(tmp_path / "one", ((1, 1, 1, 4), (2, 1, 2, 4)))
+    two = Path(shutil.copytree(one, tmp_path / "two"))
+    (one / "evidence").rename(tmp_path / "disk")
+    (one / "evidence").symlink_to(tmp_path / "disk")
+    lost = merge([one], tmp_path / "lost")
+    assert "this is a link" in lost.damage[0]
+    assert lost.missing == (f"2 exhibits that events name: {'; '.join(sorted(map(page, (1, 2))))}",)
+    assert merge([one, two], tmp_path / "both").missing == ()
 
 
 def test_a_torn_line_is_reported(tmp_path: Path) -> None:
