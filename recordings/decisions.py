@@ -21,6 +21,7 @@ from typing import Any
 from recordings.errors import RunError, StoreError
 from recordings.event_lines import check_format
 from recordings.evidence import fsync_file, fsync_folder
+from recordings.inner_folder import inner_folder
 from recordings.journal import Journal
 from recordings.json_text import Json, line, read_lines
 from recordings.lock import Lock
@@ -68,7 +69,7 @@ def read_decisions(run: str | PathLike[str]) -> Decisions:
     """All decisions of a run, also while some are being made. A line that a killed process left torn was never
     acknowledged, and is passed over. Raises RunError, with file and line, for what is no decision.
     """
-    _folder(Path(run))
+    inner_folder(Path(run), FOLDER, FOLDER)
     made: dict[str, Decision] = {}
     ids: set[str] = set()
     for file in entries(run, FOLDER, "*.jsonl"):
@@ -88,14 +89,6 @@ def read_decisions(run: str | PathLike[str]) -> Decisions:
             else:
                 made[known] = _decision(known, row, place)
     return Decisions(tuple(made.values()), frozenset(ids))
-
-
-def _folder(run: Path) -> Path:
-    """Raises RunError where something else stands in its place: a link would lead out of the run."""
-    folder = run / FOLDER
-    if os.path.lexists(folder) and (folder.is_symlink() or not folder.is_dir()):
-        raise RunError("this is not a folder, so no decisions can be in it", place=Place(str(folder)))
-    return folder
 
 
 def _decision(known: str, row: Mapping[str, Any], place: Place) -> Decision:
@@ -137,7 +130,7 @@ class DecisionBook:
     @classmethod
     def open(cls, run: str | PathLike[str], *, clock: Now = utc_now) -> DecisionBook:
         """Raises RunError where another process takes decisions on this run, and StoreError."""
-        folder = _folder(Path(run))
+        folder = inner_folder(Path(run), FOLDER, FOLDER)
         try:
             folder.mkdir(exist_ok=True)
             fsync_folder(folder.parent)

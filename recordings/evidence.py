@@ -16,8 +16,7 @@ from collections.abc import Iterable
 from itertools import count
 from pathlib import Path
 
-from recordings.errors import RunError
-from topics.errors import Place
+from recordings.inner_folder import inner_folder
 from topics.regular_file import read_inside
 
 __all__ = [
@@ -112,18 +111,11 @@ def _is_there(path: str, size: int) -> bool:
 
 
 def refuse_links(run: Path) -> None:
-    """Raise RunError where a folder of evidence is a link: what is kept through one would never be read again."""
-    evidence = run / "evidence"
-    inside = [] if evidence.is_symlink() or not evidence.is_dir() else sorted(evidence.iterdir())
-    for folder in (evidence, *inside):
-        if folder.is_symlink():
-            raise RunError(
-                "this is a link, and links in a run are not followed: its evidence could not be read again",
-                place=Place(str(folder)),
-                allowed="folders of the run itself; the whole run folder may be a link",
-                advice="put the folder that it leads to in its place; for another disk, move the whole run folder "
-                "there and give its new path, or a link to it",
-            )
+    """Raise RunError where a folder of evidence is a link, or none."""
+    evidence = inner_folder(run, "evidence", "evidence")
+    for entry in sorted(evidence.iterdir()) if evidence.exists() else ():
+        if entry.is_symlink():
+            inner_folder(run, f"evidence/{entry.name}", "evidence")
 
 
 def read_exhibit(run: Path, address: str) -> bytes:

@@ -10,7 +10,6 @@ Decisions that people make one at a time (`recordings.decisions`) are read as la
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -23,6 +22,7 @@ from recordings.decisions import Decision, read_decisions
 from recordings.errors import RunError, StoreError
 from recordings.event_lines import check_format
 from recordings.evidence import write_safely
+from recordings.inner_folder import inner_folder
 from recordings.json_text import Json, line, read_lines
 from recordings.redaction import Redactor
 from recordings.times import moment
@@ -45,6 +45,7 @@ __all__ = [
 ]
 
 FORMAT = "harvest-judgments/1"
+_FOLDER = "judgments"
 DECIDED = "harvest annotate --serve"
 """The source of a layer of decisions."""
 _NAMED = re.compile(r".*-([0-9a-f]{16})\.jsonl")
@@ -168,8 +169,7 @@ def write_layer(run: str | PathLike[str], layer: Layer, redactor: Redactor | Non
 def put_layer(run: Path, data: bytes, kind: str, author: str) -> Path:
     """Keep the bytes of a layer under the name that belongs to them."""
     slug = re.sub(r"[^a-z0-9]+", "-", author.lower()).strip("-")[:40] or "unknown"
-    _folder(run)
-    path = run / "judgments" / f"{kind}-{slug}-{_digest(data)}.jsonl"
+    path = inner_folder(run, _FOLDER, _FOLDER) / f"{kind}-{slug}-{_digest(data)}.jsonl"
     if not path.exists():
         try:
             path.parent.mkdir(exist_ok=True)
@@ -196,8 +196,8 @@ def keep_layer(run: str | PathLike[str], layer: Layer) -> Path | None:
 def read_layers(run: str | PathLike[str]) -> tuple[Layer, ...]:
     """Every layer of a run, the oldest first, with what people decided one at a time. Raises RunError with file and
     line."""
-    _folder(Path(run))
-    files = [read_layer(file) for file in entries(run, "judgments", "*.jsonl")]
+    inner_folder(Path(run), _FOLDER, _FOLDER)
+    files = [read_layer(file) for file in entries(run, _FOLDER, "*.jsonl")]
     decided = decided_layers(read_decisions(run).standing, files)
     return tuple(sorted((*files, *decided), key=lambda layer: layer.made_at))
 
@@ -224,13 +224,6 @@ def decided_layers(decisions: Iterable[Decision], files: Iterable[Layer]) -> Ite
     for (author, version, adjudicates, _), kept in parts.items():
         judgments, stamps = zip(*kept.values(), strict=True)
         yield Layer("human", author, version, DECIDED, max(stamps), tuple(judgments), adjudicates)
-
-
-def _folder(run: Path) -> Path:
-    folder = run / "judgments"
-    if os.path.lexists(folder) and (folder.is_symlink() or not folder.is_dir()):
-        raise RunError("this is not a folder, so no judgments can be in it", place=Place(str(folder)))
-    return folder
 
 
 def _digest(data: bytes) -> str:

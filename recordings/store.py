@@ -28,6 +28,7 @@ from recordings.events import Answered, Event, Failed, TrialEnded, TrialStarted
 from recordings.evidence import fsync_folder, refuse_links, write_safely
 from recordings.exhibits import kept_exhibits
 from recordings.header import Header
+from recordings.inner_folder import inner_folder
 from recordings.journal import Journal
 from recordings.json_text import document, line, parse_value, texts_in
 from recordings.lock import Lock
@@ -127,7 +128,8 @@ class RunWriter:
 
         Topics and systems it adds are merged into run.json. check: may look at what is recorded while no other process
         can write; if it raises, the run stays as it was. Raises RunError, with a diff, where seed, protocol, or a topic
-        or system that both have is not what was recorded; also where a link stands in place of its evidence.
+        or system that both have is not what was recorded; also where a link stands in place of its evidence or
+        judgments.
         """
         run = Path(path)
         if not run.is_dir():
@@ -135,6 +137,7 @@ class RunWriter:
         _check_name(worker)
         read_header(run)  # before anything is written: this may be somebody's folder and not a run
         refuse_links(run)
+        inner_folder(run, "judgments", "judgments")
         lock = _locked(run, make=False)
         try:
             recorded = read_header(run)

@@ -75,8 +75,8 @@ def test_a_lock_that_is_no_lock_is_left_as_it_is(run: Path) -> None:
         RunWriter.resume(run)
 
 
-@pytest.mark.parametrize("linked", ["evidence", "evidence/ab"])
-def test_a_run_whose_evidence_is_a_link_is_not_gone_on_with(run: Path, tmp_path: Path, linked: str) -> None:
+@pytest.mark.parametrize("linked", ["evidence", "evidence/ab", "judgments"])
+def test_a_run_of_which_a_folder_is_a_link_is_not_gone_on_with(run: Path, tmp_path: Path, linked: str) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
     (run / linked).parent.mkdir(exist_ok=True)

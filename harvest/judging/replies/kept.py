@@ -7,7 +7,6 @@ file and counts as not asked. Nothing is ever changed. Replies are read anew eac
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,12 +17,12 @@ from typing import Any
 from recordings.errors import RunError, StoreError
 from recordings.event_lines import check_format
 from recordings.evidence import fsync_folder
+from recordings.inner_folder import inner_folder
 from recordings.journal import Journal
 from recordings.json_text import line, read_lines
 from recordings.lock import Lock
 from recordings.redaction import Redactor
 from simulators.outside import Sample
-from topics.errors import Place
 
 __all__ = ["EXTRACTION_REPLIES", "JUDGE_REPLIES", "KeptReplies", "Kind"]
 
@@ -53,18 +52,16 @@ class KeptReplies:
         """
         slug = re.sub(r"[^a-z0-9]+", "-", author.lower()).strip("-")[:40] or "unknown"
         self._kind = kind
-        self._folder = run / kind.folder / f"{slug}-{version}"
         self._author, self._version, self._redactor = author, version, redactor
         self._journal: Journal | None = None
         self._kept: dict[tuple[str, int], Sample] = {}
-        for part in (run / kind.folder, self._folder):
-            if os.path.lexists(part) and (part.is_symlink() or not part.is_dir()):
-                raise RunError("this is not a folder, so no replies can be in it", place=Place(str(part)))
+        for name in (kind.folder, f"{kind.folder}/{slug}-{version}"):
+            self._folder = inner_folder(run, name, "replies")
             try:
-                part.mkdir(exist_ok=True)
-                fsync_folder(part.parent)
+                self._folder.mkdir(exist_ok=True)
+                fsync_folder(self._folder.parent)
             except OSError as fault:
-                raise StoreError(part, fault) from fault
+                raise StoreError(self._folder, fault) from fault
         self._lock = Lock(self._folder)
         try:
             for file in sorted(self._folder.glob("*.jsonl")):

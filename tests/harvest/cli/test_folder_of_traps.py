@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from harvest.cli import main
-from harvest.judging.replies.kept import EXTRACTION_REPLIES, KeptReplies
+from harvest.judging.replies.kept import EXTRACTION_REPLIES, JUDGE_REPLIES, KeptReplies
 from recordings.decisions import DecisionBook
 from recordings.errors import RunError
 from recordings.evidence import keep_exhibit, read_exhibit
-from recordings.judgments import Layer, write_layer
+from recordings.judgments import Layer, put_layer, write_layer
 from recordings.merge import merge
 from recordings.redaction import Redactor
 from recordings.run_folder import read
@@ -246,17 +246,35 @@ def test_a_link_in_place_of_a_part_of_the_run_is_not_followed(part: str, run: Pa
     (tmp_path / "elsewhere" / "human-x-1.jsonl").write_text(OUTSIDE)
     (run / part).symlink_to(tmp_path / "elsewhere")
     if part in ("judgments", "decisions"):
-        with pytest.raises(RunError, match="not a folder"):
+        with pytest.raises(RunError, match="this is a link"):
             merge([run], tmp_path / "both")
         assert not (tmp_path / "both").exists()
         if part == "decisions":
-            with pytest.raises(RunError, match="not a folder"):
+            with pytest.raises(RunError, match="this is a link"):
                 DecisionBook.open(run)
         assert not (tmp_path / "elsewhere" / "lock").exists()
         return
     done = merge([run], tmp_path / "both")
     assert [one for one in done.damage if one.startswith(f"{run / part}: ") and "this is a link" in one]
     assert not any(OUTSIDE in file.read_text() for file in (tmp_path / "both").rglob("*") if file.is_file())
+
+
+@pytest.mark.parametrize("folder", ["judgments", "decisions", "extraction", "extraction/none-1", "judge"])
+def test_nothing_is_written_through_a_link(run: Path, tmp_path: Path, folder: str) -> None:
+    kind = EXTRACTION_REPLIES if folder.startswith("extraction") else JUDGE_REPLIES
+    writers: dict[str, Callable[[], object]] = {
+        "judgments": lambda: put_layer(run, b"{}", "human", "anna"),
+        "decisions": lambda: DecisionBook.open(run),
+    }
+    shutil.rmtree(run / folder, ignore_errors=True)
+    (run / folder).parent.mkdir(exist_ok=True)
+    (tmp_path / "disk").mkdir()
+    (run / folder).symlink_to(tmp_path / "disk")
+    with pytest.raises(RunError, match="this is a link") as caught:
+        writers.get(folder, lambda: KeptReplies(run, kind, "none", "1", Redactor()))()
+    assert f"{run / folder}: " in str(caught.value)
+    assert "move the whole run folder" in str(caught.value)
+    assert not list((tmp_path / "disk").iterdir())
 
 
 @pytest.mark.parametrize("trap", TRAPS)
