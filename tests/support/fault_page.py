@@ -12,7 +12,7 @@ from dataclasses import astuple, dataclass
 
 from tests.support.checkout import ROOT
 
-__all__ = ["PAGE", "Row", "code", "emptied", "hold", "rows"]
+__all__ = ["PAGE", "Row", "code", "code_lines", "emptied", "hold", "rows"]
 
 PAGE = ROOT / "docs" / "faults.md"
 _TABLE = "| fault | recorded | sent again | what the person sees | test |"
@@ -36,6 +36,11 @@ def code(text: str) -> str:
     """Words of the program, in a cell."""
     marks = "``" if "`" in text else "`"
     return f"{marks}{text.replace('|', chr(92) + '|')}{marks}"
+
+
+def code_lines(text: str) -> str:
+    """A message of several lines, in a cell."""
+    return "<br>".join(code(line.strip()) for line in text.splitlines())
 
 
 def rows() -> dict[str, Row]:

@@ -231,3 +231,34 @@ def said_of_row(name: str) -> list[str]:
 
 def remount(place: Path, how: str) -> None:
     subprocess.run(["mount", "-o", f"remount,{how}", str(place)], check=True)
+
+
+def linked_evidence(folder: Path) -> None:
+    """Play a run, and put a link in the place of its evidence."""
+    assert harvest("run", "audit.yaml", "--out", "run", cwd=folder).returncode == 0
+    (folder / "run" / "evidence").rename(folder / "disk")
+    (folder / "run" / "evidence").symlink_to(folder / "disk")
+
+
+def test_evidence_behind_a_link(folder: Path) -> None:
+    linked_evidence(folder)
+    before = (folder / "asked.txt").read_text()
+    done = harvest("run", "audit.yaml", "--trials", "2", "--out", "run", cwd=folder, width=1000)
+    assert done.returncode == 2
+    assert (folder / "asked.txt").read_text() == before
+    seen = "<br>".join(map(code, said_of(done.stderr, folder)))
+    says = "the evidence of a run that is resumed lies behind a link"
+    hold(Row(says, "nothing was sent", "no", seen, "`test_evidence_behind_a_link`"), "Stores and links")
+
+
+def test_evidence_behind_a_link_when_merging(folder: Path) -> None:
+    linked_evidence(folder)
+    done = harvest("merge", "run", "--out", "merged", cwd=folder, width=1000)
+    assert done.returncode == 3
+    whole, merged = read(folder / "run"), read(folder / "merged")
+    assert [one.outcome for one in merged.conversations] == [one.outcome for one in whole.conversations]
+    told = done.stderr.splitlines()
+    seen = "<br>".join(code(re.sub(r"evidence/\w\w/.*", "evidence/…", line)) for line in told[:2])
+    says = "the evidence of a run that is merged lies behind a link"
+    recorded = "every event, in the new run, without that evidence"
+    hold(Row(says, recorded, "–", seen, "`test_evidence_behind_a_link_when_merging`"), "Stores and links")

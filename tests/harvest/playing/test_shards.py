@@ -19,6 +19,7 @@ from recordings.run_folder import read
 from recordings.shard import Shard
 from recordings.times import moment
 from tests.support.cluster import content, counting_api
+from tests.support.fault_page import Row, code_lines, hold
 
 AUDIT = """\
 format: harvest-audit/1
@@ -113,7 +114,18 @@ def test_a_store_has_one_division(here: Path, capsys: pytest.CaptureFixture[str]
     assert _harvest(*few, "--shard", "1/2") == 0
     capsys.readouterr()
     assert _harvest(*few, "--shard", "1/3") == 2
-    assert "dealt out in 2 shards, not in 3\n  allowed: --shard I/2" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "dealt out in 2 shards, not in 3\n  allowed: --shard I/2" in told
+    hold(
+        Row(
+            "an audit is dealt out in another way at the same address: `--shard 1/3` where shards of 2 are",
+            "nothing was sent",
+            "no",
+            code_lines(told[told.index("error: ") :].replace(store, "…")),
+            "`test_a_store_has_one_division`",
+        ),
+        "Stores and links",
+    )
     assert not Path("runs/shared-1-of-3").exists()
     assert sorted(one.name for one in Path("store").iterdir()) == ["1-of-2"]
 

@@ -24,7 +24,7 @@ from recordings.lock import Lock, Locked
 from recordings.run_folder import Run, event_files, read
 from recordings.shard import Shard
 from tests.support.cluster import content, counting_api
-from tests.support.fault_page import Row, hold
+from tests.support.fault_page import Row, code_lines, hold
 from topics.errors import HarvestError, InputError
 
 AUDIT = """\
@@ -331,7 +331,17 @@ def test_a_folder_of_another_shard_or_another_store_is_refused_before_anything_i
         asked = list(counting(other).asked)
         with pytest.raises(InputError, match=f"was not begun in {other.url} ") as caught:
             asyncio.run(play_stored(second, tmp_path / "east", other))
-        assert "play into another folder" in str(caught.value)
+        seen = code_lines(str(caught.value).replace(str(tmp_path / "east"), "FOLDER").replace(other.url, "…"))
+        hold(
+            Row(
+                "the folder of another shard or of another store is given with `--store`",
+                "nothing was sent",
+                "no",
+                seen,
+                "`test_a_folder_of_another_shard_or_another_store_is_refused_before_anything_is_sent`",
+            ),
+            "Stores and links",
+        )
         assert counting(other).asked == asked
     assert sorted(one.name for one in tmp_path.iterdir()) == ["east", "west"]
 
@@ -420,6 +430,17 @@ def test_a_shard_that_has_only_been_claimed_is_missing_and_the_others_are_merged
         assert merged.trials == len(east.finished)
         assert merged.missing[0] == "1 shard of 2 not merged: 2"
         assert merged.missing[-1] == f"{url}/2-of-2: its machine has begun, and nothing is recorded yet"
+        seen = [f"missing: {said}".replace(url, "…") for said in (merged.missing[0], merged.missing[-1])]
+        hold(
+            Row(
+                "a shard in a store has only begun when the shards are merged",
+                "every trial of the others",
+                "–",
+                code_lines("\n".join(seen)),
+                "`test_a_shard_that_has_only_been_claimed_is_missing_and_the_others_are_merged`",
+            ),
+            "Stores and links",
+        )
     (tmp_path / "store" / "1-of-2" / "stints" / "000001" / "run.json").unlink()
     with pytest.raises(RunError, match=r"1-of-2: stints/000001/run\.json is missing or empty"):
         merge_stored([url], tmp_path / "other")
