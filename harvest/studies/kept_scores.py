@@ -1,20 +1,66 @@
-"""The scores that a run keeps in its scores.json, given to the dialogues they are of."""
+"""The scores that a run keeps in its scores.json: read one after another, because they are many, and given to the
+dialogues they are of."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
+
+from msgspec import MsgspecError, Raw, Struct
+from msgspec.json import decode
 
 from recordings.acts.dialogue import Dialogue
-from recordings.json_text import parse_value
+from recordings.errors import RunError
+from recordings.json_text import line, parse_value
 from topics.errors import InputError, Place
 from topics.regular_file import read_inside
 
-__all__ = ["with_kept_scores"]
+__all__ = ["KeptScores", "kept_scores", "with_kept_scores"]
 
-_KEEP = "harvest score RUN --keep writes one"
+
+class KeptScores(Struct):
+    """settings, seed: of then. rows: as they stand in the file."""
+
+    rows: list[Raw]
+    settings: Any = None
+    seed: Any = None
+
+    def each(self, run: Path) -> Iterator[dict[str, Any]]:
+        """The rows as objects. Raises InputError for what is none."""
+        for number, row in enumerate(self.rows, 1):
+            try:
+                value = decode(row)
+            except MsgspecError:
+                value = parse_value(bytes(row), _place(run))
+            if not isinstance(value, dict):
+                raise _no_score(number, run)
+            yield value
+
+
+def kept_scores(run: Path) -> KeptScores | None:
+    """None where the run keeps none. Raises InputError where its file of scores is none."""
+    place = _place(run)
+    try:
+        data = read_inside(run, "scores.json")  # a link is not followed, wherever it leads
+    except FileNotFoundError:
+        return None
+    except OSError as fault:
+        raise InputError(f"cannot be read: {fault.strerror}", place=place, advice=_writes(run)) from None
+    try:
+        return decode(data, type=KeptScores)
+    except (MsgspecError, ValueError):  # no such file, or a half of a surrogate pair in a name
+        try:
+            value = parse_value(data, place)
+        except RunError as fault:
+            raise InputError(fault.what, place=fault.place, advice=_writes(run)) from None
+    rows = value.get("rows") if isinstance(value, dict) else None
+    if not isinstance(value, dict) or not isinstance(rows, list):
+        raise InputError("this holds no scores", place=place, advice=_writes(run))
+    return KeptScores([Raw(line(row)) for row in rows], value.get("settings"), value.get("seed"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +72,7 @@ class _Score:
     value: float
 
     @classmethod
-    def of(cls, row: object, where: str, path: Path) -> _Score | None:
+    def of(cls, row: Mapping[str, Any], number: int, run: Path) -> _Score | None:
         """None for a row of something else, and for a score that is undefined."""
         match row:
             case {"trial": None} | {"topic": None} | {"value": None} | {"turn": int()} | {"entity": str()}:
@@ -39,12 +85,7 @@ class _Score:
                 "value": int(score) | float(score),
             } if not isinstance(score, bool) and math.isfinite(score):
                 return cls(f"{system}/{topic}/{trial}", measure, float(score))
-        raise InputError(
-            f"{where} is not a score",
-            place=Place(str(path)),
-            allowed='{"system": "B1", "topic": "M002", "trial": 1, "measure": "R", "value": 0.5, …}',
-            advice=f"the file was changed; {_KEEP} again",
-        )
+        raise _no_score(number, run)
 
 
 def with_kept_scores(dialogues: Sequence[Dialogue], run: Path, measure: str) -> list[Dialogue]:
@@ -55,24 +96,34 @@ def with_kept_scores(dialogues: Sequence[Dialogue], run: Path, measure: str) -> 
             place=Place(str(run)),
             advice="name the folder of a run that `harvest score RUN --keep` has scored, or leave --measure out",
         )
-    path = run / "scores.json"
-    value = parse_value(_kept(run, path), Place(str(path)))
-    rows = value.get("rows") if isinstance(value, dict) else None
-    if not isinstance(rows, list):
-        raise InputError("not a file of scores", place=Place(str(path)), advice=_KEEP)
-    whole = [_Score.of(row, f"row {number}", path) for number, row in enumerate(rows, 1)]
-    scores = {one.dialogue: one.value for one in whole if one and one.measure == measure}
+    kept = kept_scores(run)
+    if kept is None:
+        raise InputError("no such file", place=_place(run), advice=_writes(run))
+    scores, known = dict[str, float](), set[str]()
+    for number, row in enumerate(kept.each(run), 1):
+        one = _Score.of(row, number, run)
+        if one:
+            known.add(one.measure)
+            if one.measure == measure:
+                scores[one.dialogue] = one.value
     if not scores:
-        known = ", ".join(sorted({one.measure for one in whole if one})) or "none of conversations"
-        raise InputError(f"no scores of {measure!r} for conversations", place=Place(str(path)), allowed=known)
+        allowed = ", ".join(sorted(known)) or "none of conversations"
+        raise InputError(f"no scores of {measure!r} for conversations", place=_place(run), allowed=allowed)
     return [replace(one, score=scores.get(one.id, float("nan"))) for one in dialogues]
 
 
-def _kept(run: Path, path: Path) -> bytes:
-    """Of the run itself: a link is not followed, wherever it leads."""
-    try:
-        return read_inside(run, path.name)
-    except FileNotFoundError:
-        raise InputError("no such file", place=Place(str(path)), advice=_KEEP) from None
-    except OSError as fault:
-        raise InputError(f"cannot be read: {fault.strerror}", place=Place(str(path)), advice=_KEEP) from None
+def _no_score(number: int, run: Path) -> InputError:
+    return InputError(
+        f"row {number} is not a score",
+        place=_place(run),
+        allowed='{"system": "B1", "topic": "M002", "trial": 1, "measure": "R", "value": 0.5, …}',
+        advice=f"the file was changed; {_writes(run)}",
+    )
+
+
+def _place(run: Path) -> Place:
+    return Place(str(run / "scores.json"))
+
+
+def _writes(run: Path) -> str:
+    return f"{shlex.join(['harvest', 'score', str(run), '--keep'])} writes it again"

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from msgspec import MsgspecError, Raw, Struct, ValidationError
-from msgspec.json import decode
-
+from harvest.studies.kept_scores import kept_scores
 from harvest.studies.scorecard import gather_material, score_material
 from recordings.run_folder import read
 from scoring.notation import parse
 from scoring.settings import SETTINGS
 from scoring.table import ScoreRow, ScoreTable
-from topics.errors import InputError, Place
-from topics.regular_file import read_inside
 
 __all__ = ["kept_figures", "rescored"]
 
@@ -26,35 +21,20 @@ _PLAIN = (str, int, float, type(None))
 _PLACE = ("measure", "system", "topic", "topic_type", "trial", "turn", "entity", "position")
 
 
-class _Kept(Struct):
-    """settings, seed: of then. rows: as they stand in the file, to be read one after another: they are many."""
-
-    rows: list[Raw]
-    settings: Any = None
-    seed: Any = None
-
-    def each(self, place: Place) -> Iterator[dict[str, Any]]:
-        for number, row in enumerate(self.rows, 1):
-            try:
-                yield decode(row, type=dict[str, Any])
-            except MsgspecError:
-                raise InputError(f"row {number} is no score", place=place) from None
-
-
 def kept_figures(run: Path) -> int | None:
     """How many figures the run keeps; None where it keeps none."""
-    found = _kept(run)
+    found = kept_scores(run)
     return None if found is None else len(found.rows)
 
 
 def rescored(run: Path) -> Iterator[str]:
     """A sentence for each figure that is not what the recording gives. Raises RunError for a run that cannot be read,
     InputError for a file of scores that is none."""
-    kept, place = _kept(run), _file_of(run)
+    kept = kept_scores(run)
     if kept is None:
         return
     recorded = read(run)
-    if not recorded.conversations and any(row.get("n") for row in kept.each(place)):
+    if not recorded.conversations and any(row.get("n") for row in kept.each(run)):
         yield "it holds figures, and no conversation is recorded here"
         return
     material = gather_material([recorded])
@@ -62,10 +42,10 @@ def rescored(run: Path) -> Iterator[str]:
     changes = {name: settings[name] for name in SETTINGS if name in settings}
     again = partial(score_material, material, changes=changes, seed=kept.seed if isinstance(kept.seed, int) else 0)
     usual = _Again(again())
-    found = list(usual.differences(kept.each(place)))
-    names = dict.fromkeys(str(row.get("measure")) for row in kept.each(place)) if found else {}
+    found = list(usual.differences(kept.each(run)))
+    names = dict.fromkeys(str(row.get("measure")) for row in kept.each(run)) if found else {}
     if asked := [parse(name) for name in names if name not in usual.measures]:
-        found = list(_Again(again(measures=asked)).differences(kept.each(place)))
+        found = list(_Again(again(measures=asked)).differences(kept.each(run)))
     yield from found
 
 
@@ -107,22 +87,6 @@ class _Again:
 
 
 _place = attrgetter(*_PLACE)
-
-
-def _file_of(run: Path) -> Place:
-    return Place(str(run / "scores.json"))
-
-
-def _kept(run: Path) -> _Kept | None:
-    advice = f"{shlex.join(['harvest', 'score', str(run), '--keep'])} writes it again"
-    try:
-        return decode(read_inside(run, "scores.json"), type=_Kept)
-    except FileNotFoundError:
-        return None
-    except ValidationError:
-        raise InputError("this holds no scores", place=_file_of(run), advice=advice) from None
-    except (OSError, ValueError, MsgspecError) as fault:
-        raise InputError(f"cannot be read: {fault}", place=_file_of(run), advice=advice) from None
 
 
 def _named(row: Mapping[str, Any]) -> str:

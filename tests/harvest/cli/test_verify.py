@@ -212,4 +212,4 @@ def test_rows_that_were_added_doubled_or_moved_are_told_or_found(
     assert (code, "the recording gives no such figure" in told) == (1, True), told
     file.write_text(json.dumps({**scores, "rows": [*rows, 7]}))
     code, told = verify(capsys, "small")
-    assert (code, f"row {len(rows) + 1} is no score" in told) == (3, True), told
+    assert (code, f"row {len(rows) + 1} is not a score" in told) == (3, True), told

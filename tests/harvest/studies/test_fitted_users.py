@@ -418,7 +418,7 @@ def test_a_file_of_scores_that_somebody_edited_is_refused_with_its_row(
     code, _, people = harvest(capsys, "simulate", "check", run, run, "--measure", "R")
     assert code == 2
     assert "scores.json: row 2 is not a score" in " ".join(people.split())
-    assert "harvest score RUN --keep" in " ".join(people.split())
+    assert f"harvest score {run} --keep" in " ".join(people.split())
 
 
 def test_a_measure_is_asked_of_runs_and_not_of_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
