@@ -20,6 +20,7 @@ from pydantic import Field
 from harvest.studies.merge_keys import merging_named
 from harvest.studies.recorded_audit import recorded_audit, recorded_scoring
 from harvest.studies.scorecard import Material, gather_material, refuse_twice
+from harvest.studies.silent_systems import none_valid, silent_systems, what_went_wrong
 from harvest.studies.sources import sources
 from harvest.studies.trial_figures import Figure, figure_values, figures_of
 from recordings.conversation import Conversation
@@ -191,13 +192,12 @@ def _refuse_unwatched(systems: Mapping[str, SystemBaseline], gated: Sequence[Fig
 
 def _refuse_silence(run: Run, material: Material) -> None:
     """A system that never answered would be missing from the baseline, and nobody would watch it."""
-    answered = {one.key.system for one in material.finished}
-    silent = [system for system in material.systems if system not in answered]
+    silent = silent_systems(material.systems, material.finished)
     if silent:
         raise InputError(
-            f"no trial of {' and '.join(silent)} is valid, so there is nothing to hold later audits against",
+            f"{none_valid(silent)}, so there is nothing to hold later audits against",
             place=Place(str(run.path)),
-            advice="harvest show RUN --all lists what went wrong; bless runs in which every system answered",
+            advice=f"{what_went_wrong(str(run.path))}; bless runs in which every system answered",
         )
 
 

@@ -16,6 +16,7 @@ from harvest.studies.parted_systems import PartedSystems, parted_systems
 from harvest.studies.recorded_audit import recorded_scoring
 from harvest.studies.scorecard import Material, gather_material, refuse_twice, told_apart
 from harvest.studies.side_by_side import Contrast, set_apart
+from harvest.studies.silent_systems import none_valid, silent_systems, what_went_wrong
 from harvest.studies.sources import sources
 from harvest.studies.trial_values import SHARES, Key, Values, measure_values, refuse_turn, row_values, share_values
 from recordings.json_text import Json
@@ -202,20 +203,15 @@ def _states(runs: Sequence[Run]) -> dict[str, tuple[str, ...]]:
 
 
 def _chosen(material: Material, systems: Sequence[str]) -> tuple[str, ...]:
-    played = {one.key.system for one in material.finished}
-    known = [name for name in material.systems if name in played]
+    silent = silent_systems(material.systems, material.finished)
+    known = [name for name in material.systems if name not in silent]
     for name in systems:
         if name not in known:
-            why = "has no valid conversation" if name in material.systems else "is not a system of these runs"
-            raise InputError(f"{name!r} {why}", allowed=", ".join(known) or "none")
+            why = none_valid([name]) if name in silent else f"{name!r} is not a system of these runs"
+            raise InputError(why, allowed=", ".join(known) or "none")
     chosen = tuple(dict.fromkeys(systems)) or tuple(known)
-    silent = [name for name in material.systems if name not in played]
     if len(chosen) < 2 and silent and not systems:
-        raise InputError(
-            f"a comparison takes two systems with valid conversations, and {' and '.join(silent)} "
-            f"{'has' if len(silent) == 1 else 'have'} none",
-            advice="`harvest show RUN --all` lists what went wrong",
-        )
+        raise InputError(f"a comparison takes two systems, and {none_valid(silent)}", advice=what_went_wrong())
     if len(chosen) < 2:
         raise InputError(
             f"a comparison takes two systems, and here is {pluralize(len(chosen), 'system')} with valid conversations",

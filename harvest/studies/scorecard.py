@@ -17,6 +17,7 @@ from harvest.pages.finding.notices import opens_as_failure
 from harvest.studies.judges import refuse_unknown
 from harvest.studies.recorded_audit import recorded_scoring, recorded_thresholds
 from harvest.studies.side_by_side import run_names
+from harvest.studies.silent_systems import none_valid, silent_systems, what_went_wrong
 from recordings.conversation import Conversation, TrialKey
 from recordings.gold_layers import read_gold_layers
 from recordings.header import topic_value
@@ -103,12 +104,8 @@ class Material:
     @property
     def silent(self) -> tuple[str, ...]:
         """A sentence about the systems without a valid conversation, where there are any: they are in no study."""
-        answered = {one.key.system for one in self.finished}
-        names = [name for name in self.systems if name not in answered]
-        advice = "`harvest show RUN --all` lists what went wrong"
-        return (
-            (f"no conversation of {' and '.join(names)} is valid, so no figure holds any: {advice}",) if names else ()
-        )
+        names = silent_systems(self.systems, self.finished)
+        return (f"{none_valid(names)}, so no figure holds any: {what_went_wrong()}",) if names else ()
 
 
 def gather_material(runs: Sequence[Run], left_out: Collection[str] = ()) -> Material:

@@ -6,7 +6,6 @@ set of scoring settings holds for all runs. What else differs is said, and chang
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from harvest.studies.changed_values import by_value, changes_between, in_words
 from harvest.studies.contrast import Contrast
 from harvest.studies.readings import reading_contrasts
 from harvest.studies.recorded_audit import recorded_audit, recorded_scoring
+from harvest.studies.silent_systems import none_valid, silent_systems, what_went_wrong
 from recordings.gold_layers import read_gold_layers
 from recordings.header import plain, topic_value
 from recordings.json_text import Json
@@ -140,12 +140,10 @@ def _topics(partly: Mapping[str, Sequence[str]], changed: Mapping[str, Contrast]
 def _silent(named: Mapping[str, Run]) -> Iterator[Contrast]:
     """Systems that a run tried and that never answered there: no figure would show that they are missing."""
     for name, run in named.items():
-        answered = {one.key.system for one in run.finished}
-        silent = dict.fromkeys(one.key.system for one in run.conversations if one.key.system not in answered)
+        silent = silent_systems((one.key.system for one in run.conversations), run.finished)
         if silent:
-            said = f"no trial of {' and '.join(silent)} in {name} is valid, so no figure holds any"
-            advice = f"`harvest show {shlex.quote(str(run.path))} --all` lists what went wrong"
-            yield Contrast("invalid", f"{said}: {advice}", {each: len(named[each].finished) for each in named})
+            said = f"{none_valid(silent, name)}, so no figure holds any: {what_went_wrong(str(run.path))}"
+            yield Contrast("invalid", said, {each: len(named[each].finished) for each in named})
 
 
 def _attributes(known: Mapping[str, TopicSet]) -> Iterator[Contrast]:

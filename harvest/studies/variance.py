@@ -20,6 +20,7 @@ from harvest.studies.gathered import Gathered
 from harvest.studies.judges import Judges
 from harvest.studies.scorecard import Material, gather_material, refuse_twice, told_apart
 from harvest.studies.side_by_side import Contrast, run_names, set_apart
+from harvest.studies.silent_systems import what_went_wrong
 from harvest.studies.trial_values import Key, Values, measure_values, refuse_turn, share_values
 from recordings.run_folder import Run
 from scoring.catalogue import understand
@@ -165,9 +166,7 @@ def _chosen(systems: Sequence[str], material: Material) -> tuple[str, ...]:
                 f"no valid trial of a system {name!r}", allowed=", ".join(known) or "none: no trial is valid"
             )
     if not known:
-        raise InputError(
-            "no trial is valid, so nothing varies", advice="`harvest show RUN --all` lists what went wrong"
-        )
+        raise InputError("no trial is valid, so nothing varies", advice=what_went_wrong())
     return tuple(dict.fromkeys(systems)) or known
 
 

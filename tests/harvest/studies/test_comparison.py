@@ -247,9 +247,11 @@ def test_what_cannot_be_compared_is_refused(tmp_path: Path, measures: list[str],
 
 def test_systems_without_a_valid_conversation_are_named(tmp_path: Path) -> None:
     run = recorded(tmp_path / "run", {"A": {"M0": ["oo"]}, "B": {"M0": ["!"]}})
-    with pytest.raises(InputError, match="two systems with valid conversations, and B has none") as refused:
+    with pytest.raises(InputError, match="a comparison takes two systems, and no trial of B is valid") as refused:
         compare_runs([read(run)])
     assert "show RUN --all" in str(refused.value)
+    with pytest.raises(InputError, match="no trial of B is valid"):
+        compare_runs([read(run)], systems=["A", "B"])
 
 
 def test_a_run_in_which_a_system_never_answered_is_named_beside_another(tmp_path: Path) -> None:
@@ -270,7 +272,7 @@ def test_a_run_in_which_a_system_never_answered_is_named_beside_another(tmp_path
 def test_a_system_of_one_run_that_never_answered_is_named_unless_others_were_asked_for(tmp_path: Path) -> None:
     labels = {"A": {"M0": ["oo"] * 2, "M1": ["xo"] * 2}, "B": {"M0": ["xo"] * 2, "M1": ["oo"] * 2}}
     run = recorded(tmp_path / "run", {**labels, "C": {"M0": ["!"] * 2}})
-    said = "no conversation of C is valid, so no figure holds any: `harvest show RUN --all` lists what went wrong"
+    said = "no trial of C is valid, so no figure holds any: `harvest show RUN --all` lists what went wrong"
     for command, systems in (("compare", ["--systems", "A,B"]), ("variance", ["--system", "A", "--system", "B"])):
         done = harvest(command, run, width=200)
         assert (done.returncode, said in done.stdout) == (0, True), command
