@@ -73,10 +73,10 @@ def _taken_up(stored: StoredRun, folder: Path, refuse: Callable[[Header], None])
         recorded = stored.recorded_header()
         if recorded is not None:
             refuse(recorded)
-        _send_left(stored, folder)
+        begins = _send_left(stored, folder)
         number = stored.claim()
         stints = stored.seal_before(number)
-        files, header = stored.files(stints), stored.header(stints)
+        files, header = stored.files(stints, begins), stored.header(stints)
         aside = None
         if any(files.get(file.name) != read_inside(folder, file.name) for file in event_files(folder)):
             aside = _aside(folder, number)
@@ -105,14 +105,18 @@ def _refuse_filled(folder: Path) -> None:
         )
 
 
-def _send_left(stored: StoredRun, folder: Path) -> None:
-    """Send what a process that died had recorded here and not sent; nothing where a file is not of this store."""
+def _send_left(stored: StoredRun, folder: Path) -> dict[int, bytes]:
+    """Send what a process that died had recorded here and not sent; nothing where a file is not of this store. What was
+    there before of the files that are here, by the numbers of their stints."""
     stints = stored.stints()
     left: list[Stint] = []
+    there: dict[int, bytes] = {}
     for file in event_files(folder):
         found = FILE.fullmatch(file.name)
         stint = stints.get(int(found[1])) if found else None
-        if stint is None or not _is_of(stored, folder, file.name, stint):
+        if stint is not None:
+            there[stint.number] = stored.events(stint)
+        if stint is None or not _is_of(stored, folder, file.name, stint, there[stint.number]):
             raise InputError(
                 f"this folder holds a recording that was not begun in {stored.url} ({file.name})",
                 place=Place(str(folder)),
@@ -125,12 +129,14 @@ def _send_left(stored: StoredRun, folder: Path) -> None:
             Sender(stored, folder, stint).send()
         except TakenOver:
             continue  # just now; the rest stays here
+    return there
 
 
-def _is_of(stored: StoredRun, folder: Path, name: str, stint: Stint) -> bool:
-    """Whether a file of events was recorded in a stint of this store: another shard, and another store, have stints of
-    the same numbers. Its first line tells files apart; before it was sent, only the claim does."""
-    here, there = read_inside(folder, name), stored.events(stint)
+def _is_of(stored: StoredRun, folder: Path, name: str, stint: Stint, there: bytes) -> bool:
+    """Whether a file of events was recorded in a stint of this store, which has `there` of it: another shard, and
+    another store, have stints of the same numbers. Its first line tells files apart; before it was sent, only the claim
+    does."""
+    here = read_inside(folder, name)
     if here and there:
         return here.startswith(there) or there.startswith(here)
     return not here or _claim(folder) == stored.claimed(stint.number)

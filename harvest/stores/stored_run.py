@@ -149,15 +149,16 @@ class StoredRun:
             for stint in open_:  # one that sends a piece meanwhile is quicker, and asked again
                 self.put_new(piece(stint.number, "trials", stint.end), b"")
 
-    def events(self, stint: Stint) -> bytes:
-        """What is in the store of the file of events of a stint."""
-        return self._joined(stint.number, "trials", stint.trials)
+    def events(self, stint: Stint, begin: bytes = b"") -> bytes:
+        """What is in the store of the file of events of a stint. begin: what was brought of it before."""
+        return begin + self._joined(stint.number, "trials", stint.trials, len(begin))
 
-    def files(self, stints: Mapping[int, Stint]) -> dict[str, bytes]:
-        """The files of events of stints, with their chains, by name."""
+    def files(self, stints: Mapping[int, Stint], begins: Mapping[int, bytes] | None = None) -> dict[str, bytes]:
+        """The files of events of stints, with their chains, by name. begins: what was brought of some before, by their
+        numbers."""
         found: dict[str, bytes] = {}
         for stint in stints.values():
-            events = self.events(stint)
+            events = self.events(stint, (begins or {}).get(stint.number, b""))
             if events:
                 name = self._file_name(events)
                 found[name] = events
@@ -196,15 +197,17 @@ class StoredRun:
             raise self._damaged(f"{name!r} is nothing of a run")
         return name
 
-    def _joined(self, number: int, file: str, pieces: Mapping[int, int]) -> bytes:
-        at = size = 0
-        for first in sorted(pieces):
+    def _joined(self, number: int, file: str, pieces: Mapping[int, int], begin: int = 0) -> bytes:
+        at, size = begin, 0
+        wanted = [first for first in sorted(pieces) if first >= begin]
+        for first in wanted:
             if first != at:
                 before = ", or the one before it was cut short" if size else ""
                 raise self._damaged(f"{piece(number, file, at)} is missing or empty{before}")
             size = pieces[first]
             at += size
-        return b"".join(at_once(lambda first: self.get(piece(number, file, first)), sorted(pieces)))
+        filled = (first for first in wanted if pieces[first])
+        return b"".join(at_once(lambda first: self.get(piece(number, file, first)), filled))
 
     def _damaged(self, what: str) -> RunError:
         return RunError(

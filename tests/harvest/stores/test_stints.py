@@ -41,17 +41,23 @@ FAILING = "test_a_store_that_fails_ends_the_play_and_nothing_recorded_is_lost"
 
 
 class Counting(Store):
-    """A store in memory. asked: what was put in it. before: called with each name before that is put."""
+    """A store in memory. asked: what was put in it. brought: what was got from it. before: called with each name before
+    that is put."""
 
     def __init__(self) -> None:
         super().__init__("memory", MemoryStore())
         self.asked: list[str] = []
+        self.brought: list[str] = []
         self.before: Callable[[str], None] = lambda name: None
 
     def put_new(self, name: str, data: bytes) -> bool:
         self.before(name)
         self.asked.append(name)
         return super().put_new(name, data)
+
+    def get(self, name: str) -> bytes:
+        self.brought.append(name)
+        return super().get(name)
 
 
 @pytest.fixture
@@ -222,6 +228,20 @@ def test_what_a_killed_worker_had_not_sent_is_sent_before_the_next_stint(stored:
     before = read(tmp_path / "east").finished
     assert len(played(half, tmp_path / "east", trials=4).finished) == len(before)
     assert [one.name for one in tmp_path.iterdir()] == ["east"]
+
+
+def test_to_resume_a_run_brings_each_event_once(
+    stored: StoredRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harvest.stores.stint._AT_ONCE", 1000)
+    played(stored, tmp_path / "east")
+    played(stored, tmp_path / "west", trials=2)
+    store = counting(stored)
+    store.brought.clear()
+    again = played(stored, tmp_path / "west", trials=3)
+    assert len(again.finished) == len({one.key for one in again.finished}) > 4
+    brought = [name for name in store.brought if "/trials/" in name]
+    assert len(brought) == len(set(brought)) > 5
 
 
 def test_what_is_large_is_sent_in_pieces_of_whole_lines(
