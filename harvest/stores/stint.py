@@ -186,7 +186,8 @@ class Sender:
     def _send(self, last: bool) -> None:
         # Gold goes before the header, so that whoever can merge the run can score it. Other layers may still grow, and
         # what is put stays as it is.
-        self._layers("*.jsonl" if last else "gold-*.jsonl")
+        if last or not self._header:
+            self._layers("*.jsonl" if last else "gold-*.jsonl")
         events = self._file()
         if events is not None:
             # The chain first: of lines that come meanwhile it must not say more than the events do.

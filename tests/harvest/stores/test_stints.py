@@ -26,6 +26,7 @@ from recordings.shard import Shard
 from tests.support.cluster import content, counting_api
 from tests.support.fault_page import Row, code_lines, hold
 from topics.errors import HarvestError, InputError
+from topics.regular_file import entries
 
 AUDIT = """\
 format: harvest-audit/1
@@ -136,6 +137,25 @@ def test_gold_is_in_the_store_as_soon_as_a_run_is(stored: StoredRun, tmp_path: P
         played(stored, tmp_path / "east")
     stored.fetch(tmp_path / "copy")
     assert [name for name in files(tmp_path / "copy") if name.startswith("judgments/gold-")]
+
+
+def test_judgments_are_looked_for_before_the_header_and_at_the_end_alone(
+    stored: StoredRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[str] = []
+
+    def looking(folder: Path, *patterns: str) -> list[Path]:
+        looked.append(patterns[-1])
+        return entries(folder, *patterns)
+
+    played(StoredRun(Counting(), "1-of-2"), tmp_path / "east")
+    stored.claim()
+    monkeypatch.setattr("harvest.stores.stint.entries", looking)
+    sender = Sender(stored, tmp_path / "east", Stint(1))
+    for last in (False, False, False, True):
+        sender.send(last=last)
+    assert looked == ["gold-*.jsonl", "*.jsonl"]
+    assert [name for name in counting(stored).asked if "judgments/gold-" in name]
 
 
 def files(folder: Path) -> dict[str, bytes]:
