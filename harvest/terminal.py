@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TextIO
+
+import click
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Lasting", "people_console", "printable", "terminal_width", "wrap_lines"]
+__all__ = ["Lasting", "people_console", "printable", "prose_width", "tell", "terminal_width", "wrap_lines"]
 
 _STEERS = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _STEERS_IN_LINES = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -48,21 +52,20 @@ def _picture(found: re.Match[str]) -> str:
     return "\u2421" if code == 0x7F else f"<U+{code:04X}>"
 
 
-def wrap_lines(text: str, width: int | None) -> str:
-    """`text` with its lines broken between words, none wider than `width` columns; None: as it is.
+def wrap_lines(text: str, width: int | None, hang: int = 0) -> str:
+    """`text` with its lines broken between words, none wider than `width` columns; None: as it is. hang: how much
+    further than a line the rest of it is indented.
 
     Line breaks and indentation stay. A word that is wider than a line, an address for example, is left whole for the
     terminal to fold, so that it can be copied. Letters of two columns (漢字) count as two.
     """
     if width is None:
         return text
-    return "\n".join(folded for line in text.split("\n") for folded in _folded(line, width))
+    return "\n".join(folded for line in text.split("\n") for folded in _folded(line, width, hang))
 
 
-def _folded(line: str, width: int) -> list[str]:
-    from rich.cells import cell_len  # late: most commands print nothing of the kind
-
-    if cell_len(line := line.expandtabs()) <= width:
+def _folded(line: str, width: int, hang: int) -> list[str]:
+    if _columns(line := line.expandtabs()) <= width:
         return [line]
     indent = re.match(r"\s*", line)[0]  # type: ignore[index]  # it always matches
     if len(indent) > width // 2:
@@ -70,11 +73,19 @@ def _folded(line: str, width: int) -> list[str]:
     found: list[str] = []
     for gap, word in re.findall(r"(\s*)(\S+)", line):
         longer = found[-1] + gap + word if found else indent + word
-        if found and cell_len(longer) > width:
-            found.append(indent + word)
+        if found and _columns(longer) > width:
+            found.append(indent + " " * hang + word)
         else:
             found[-1:] = [longer]
     return found
+
+
+def _columns(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len  # late: most commands print nothing of the kind
+
+    return cell_len(text)
 
 
 def terminal_width(stream: TextIO) -> int | None:
@@ -83,6 +94,16 @@ def terminal_width(stream: TextIO) -> int | None:
         return os.get_terminal_size(stream.fileno()).columns or None
     except OSError:
         return None
+
+
+def prose_width() -> int:
+    """Columns that sentences on standard output may take: those of the terminal, or 80, as figures do."""
+    return shutil.get_terminal_size().columns
+
+
+def tell(text: str) -> None:
+    """Say something to people on standard error; on a terminal its lines are broken between words."""
+    click.echo(wrap_lines(text, terminal_width(sys.stderr)), err=True)
 
 
 def people_console(*, file: TextIO | None = None, stderr: bool = False, soft_wrap: bool = False) -> Console:

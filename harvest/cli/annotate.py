@@ -27,6 +27,7 @@ from harvest.judging.sheets.annotators import compare_with_earlier, newest_judgm
 from harvest.judging.sheets.asked_rows import assess_run, sight_of
 from harvest.judging.sheets.filled_sheet import read_sheet
 from harvest.judging.sheets.sheet_file import sheet_ending
+from harvest.terminal import tell
 from recordings.judgments import Layer, keep_layer, read_layers, write_layer
 from recordings.redaction import Redactor
 from recordings.run_folder import Run, read
@@ -187,7 +188,7 @@ def command(
     criteria = load_schema(schema)
     recorded = read(run)
     for sentence in recorded.damage:
-        click.echo(f"damage: {sentence}", err=True)
+        tell(f"damage: {sentence}")
     if triage:
         _triage(recorded)
         return 0
@@ -248,7 +249,7 @@ def _extract(
         # Where it is stopped, what was answered is on disk.
         done = run_until_stopped(extract(run, chosen, endpoint, secrets, tries=tries, watch=watch))
     for sentence in account(done):
-        click.echo(sentence, err=True)
+        tell(sentence)
     return 0 if done.whole else 3
 
 
@@ -259,12 +260,12 @@ def _annotate(run: Path, recorded: Run, schema: Schema) -> None:
     for layer in layers:
         path = keep_layer(run, layer)
         place = f"written to judgments/{path.name}" if path else "nothing new to write"
-        click.echo(f"{layer.author}: {_counted(layer)}, {place}", err=True)
+        tell(f"{layer.author}: {_counted(layer)}, {place}")
     unscored = [one.name for one in schema if not one.may_score("rule")]
-    click.echo(f"{pluralize(len(assessed), 'conversation')}. No rule scores: {', '.join(unscored) or 'none'}", err=True)
+    tell(f"{pluralize(len(assessed), 'conversation')}. No rule scores: {', '.join(unscored) or 'none'}")
     waiting = {one.name: rule.needs for one in schema for rule in one.rules if rule.needs}
     for name, needs in waiting.items():
-        click.echo(f"{name}: its rule scores it by the scores of {', '.join(needs)}, when the run is scored", err=True)
+        tell(f"{name}: its rule scores it by the scores of {', '.join(needs)}, when the run is scored")
 
 
 def _triage(recorded: Run) -> None:
@@ -274,7 +275,7 @@ def _triage(recorded: Run) -> None:
         found += 1
     whole = pluralize(len(recorded.finished), "conversation")
     what = f"{pluralize(found, 'place')} to look at first, in {whole}"
-    click.echo(f"{what}. This is no score, and what is not listed may be as bad.", err=True)
+    tell(f"{what}. This is no score, and what is not listed may be as bad.")
 
 
 def _counted(layer: Layer) -> str:
@@ -312,7 +313,7 @@ def _export(
         told = (
             f"{pluralize(len(rows), 'row')} on which people differ, of {total}, written to {sheet}: fill in 'value', "
         )
-        click.echo(f"{told}and why in 'note', then --import it with --adjudicate", err=True)
+        tell(f"{told}and why in 'note', then --import it with --adjudicate")
         return
     count = write_sheet(rows, sheet)
     part = f" of {total}, drawn with seed {seed}," if count < total else ""
@@ -321,7 +322,7 @@ def _export(
         words for has, words in ((False, "0 to 1"), (True, "one of those in 'question'")) if has in valued
     )
     told = f"{pluralize(count, 'row')}{part} written to {sheet}"
-    click.echo(f"{told}: fill in 'value' ({kinds}, n/a, or unsure), then --import it", err=True)
+    tell(f"{told}: fill in 'value' ({kinds}, n/a, or unsure), then --import it")
 
 
 def _import(
@@ -351,11 +352,11 @@ def _import(
         people.append(layer)
         told = {"new": news.new, "changed": news.changed, "with another note": news.noted, "as before": news.same}
         parts = ", ".join(f"{count} {what}" for what, count in told.items() if count)
-        click.echo(f"{pluralize(len(judgments), 'score')} of {author} written to {path} ({parts})", err=True)
+        tell(f"{pluralize(len(judgments), 'score')} of {author} written to {path} ({parts})")
     else:
         whole = pluralize(len(judgments), "score")
-        click.echo(f"nothing new: {author} gave all {whole} before; they still hold", err=True)
+        tell(f"nothing new: {author} gave all {whole} before; they still hold")
     if sheet.empty:
         lost = f", {sheet.notes} of them with a note, which is not kept" if sheet.notes else ""
-        click.echo(f"{pluralize(sheet.empty, 'row')} without a value skipped{lost}", err=True)
+        tell(f"{pluralize(sheet.empty, 'row')} without a value skipped{lost}")
     tell_agreement(people, [one.criterion for one in judgments])

@@ -17,6 +17,7 @@ from harvest.studies.blind_pairs import DrawnPair, PairKey, draw_pairs, pair_key
 from harvest.studies.conversation_pairs import Side, all_sides
 from harvest.studies.preferences import read_key
 from harvest.studies.scorecard import refuse_twice
+from harvest.terminal import tell
 from recordings.exports import write_export
 from recordings.run_folder import Run, read
 from topics.counting import pluralize
@@ -113,7 +114,7 @@ def _draw(runs: Sequence[Path], systems: str | None, topics: Sequence[str], most
     recorded = [read(run) for run in runs]
     refuse_twice(recorded)
     for sentence in dict.fromkeys(sentence for one in recorded for sentence in one.damage):
-        click.echo(f"damage: {sentence}", err=True)
+        tell(f"damage: {sentence}")
     names = [name.strip() for name in systems.split(",")] if systems is not None else []
     sides = all_sides(recorded, names)
     if len(sides) < 2:
@@ -143,20 +144,16 @@ def _write(sheet: Path, drawn: _Drawn, seed: int) -> None:
     count = write_pairs(blind, sheet)
     telling = {side.system for side in sides if len(side.system) > _SHORT}
     told = sum(any(_named(name, text) for name in telling for text in pair) for pair in shown)
-    click.echo(
-        f"{count} pairs written to {sheet}: fill in 'preference' ({', '.join(CHOICES)}); a copy for each person",
-        err=True,
-    )
-    click.echo(f"which system stands where is in {kept}: keep it from those who judge", err=True)
+    tell(f"{count} pairs written to {sheet}: fill in 'preference' ({', '.join(CHOICES)}); a copy for each person")
+    tell(f"which system stands where is in {kept}: keep it from those who judge")
     click.echo(f"then: harvest preferences SHEET... --key {kept}", err=True)
     if told:
-        click.echo(f"{told} of them name a system in their texts, so they are not blind", err=True)
+        tell(f"{told} of them name a system in their texts, so they are not blind")
     cut = sum(len(text) > LONGEST_CELL for pair in shown for text in pair)
     if cut and sheet_ending(sheet) == ".csv":
-        click.echo(
+        tell(
             f"{pluralize(cut, 'conversation')} longer than {LONGEST_CELL:,} characters: a spreadsheet will cut them; "
-            "take a .jsonl sheet",
-            err=True,
+            "take a .jsonl sheet"
         )
 
 

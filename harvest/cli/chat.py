@@ -17,7 +17,7 @@ from harvest.playing.attempt import Player
 from harvest.playing.plan import Plan, Sitting, Work
 from harvest.playing.play import first_of
 from harvest.playing.runner import Runner
-from harvest.terminal import printable, terminal_width, wrap_lines
+from harvest.terminal import printable, tell
 from harvest.voices.keyboard import STOP, Keyboard
 from recordings.continuation import refuse_differences
 from recordings.conversation import Outcome, TrialKey
@@ -92,14 +92,14 @@ def _chatted(audit: Audit, system: System, topic: Topic, folder: Path, trial: in
         async with RunWriter.open(folder, header, secrets=audit.secrets) as writer:
             recorded = read(folder)  # again, now that nobody else writes
             for sentence in recorded.damage:
-                _tell(f"note: {sentence}")
+                tell(f"note: {sentence}")
             work = _work(recorded, system, topic, trial)
             plan = Plan({system.name: (Sitting((work,)),)}, 1, 0, 0, 0)
             once = replace(system, limits=replace(system.limits, attempts=1))  # nobody is asked to say it all again
-            with Keyboard(sys.stdin.fileno(), _tell) as keyboard:  # before anybody is asked to type
+            with Keyboard(sys.stdin.fileno(), tell) as keyboard:  # before anybody is asked to type
                 _introduce(system, topic, work)
                 if not await keyboard.begun():
-                    _tell("nothing was said, and nothing is recorded")
+                    tell("nothing was said, and nothing is recorded")
                     return
                 player = Player(writer, HumanUser(), audit.seed, keep_evidence=audit.evidence, words=keyboard)
                 await Runner(player, (once,), {system.name: audit.drivers[system.name]}, watcher).play(plan)
@@ -117,7 +117,7 @@ def _chatted(audit: Audit, system: System, topic: Topic, folder: Path, trial: in
         if outcome.kind == "system-ended":  # nobody was asked for a turn after it, so it is not yet shown
             _show_last(read(folder), system, topic)
         detail = f": {outcome.detail}" if outcome.detail else ""
-        _tell(f"\n{printable(f'{outcome.kind} ({outcome.reason}){detail}', line=True)}; recorded in {_named(folder)}")
+        tell(f"\n{printable(f'{outcome.kind} ({outcome.reason}){detail}', line=True)}; recorded in {_named(folder)}")
     return outcome
 
 
@@ -136,9 +136,9 @@ def _work(recorded: Run, system: System, topic: Topic, trial: int | None) -> Wor
 
 
 def _introduce(system: System, topic: Topic, work: Work) -> None:
-    _tell(f"system {system.name}, topic {topic.id}, trial {work.key.trial}")
-    _tell(f"what you want: {printable(topic.request)}")
-    _tell(f"type your first turn; {STOP} or ctrl-D ends the conversation")
+    tell(f"system {system.name}, topic {topic.id}, trial {work.key.trial}")
+    tell(f"what you want: {printable(topic.request)}")
+    tell(f"type your first turn; {STOP} or ctrl-D ends the conversation")
 
 
 def _show_last(recorded: Run, system: System, topic: Topic) -> None:
@@ -146,12 +146,7 @@ def _show_last(recorded: Run, system: System, topic: Topic) -> None:
     of_these = [one for one in recorded.conversations if (one.key.system, one.key.topic) == (system.name, topic.id)]
     last = max(of_these, key=lambda one: one.started_at)
     for exchange in last.exchanges[-1:]:
-        _tell(f"\n{printable(exchange.answer.text)}")
-
-
-def _tell(text: str) -> None:
-    """Shows a text to the person; on a terminal its lines are broken between words."""
-    click.echo(wrap_lines(text, terminal_width(sys.stderr)), err=True)
+        tell(f"\n{printable(exchange.answer.text)}")
 
 
 def _named(folder: Path) -> str:
@@ -165,7 +160,7 @@ class _Watcher:
     outcome: Outcome | None = None
 
     def turn_asked(self, work: Work) -> None:
-        _tell("…")
+        tell("…")
 
     def attempt_ended(self, work: Work, outcome: Outcome, labels: tuple[str, ...], *, again: bool) -> None:
         self.outcome = outcome

@@ -14,7 +14,7 @@ from harvest.audits.audit import Audit, System, load_audit, place_errors
 from harvest.audits.groups import noise_pairs
 from harvest.cli.path import GivenPath
 from harvest.playing.plan import Plan, make_plan
-from harvest.terminal import printable
+from harvest.terminal import printable, prose_width, wrap_lines
 from recordings.conversation import Conversation
 from scoring.settings import scoring_settings
 from topics.counting import pluralize
@@ -83,36 +83,43 @@ def command(audit: str, out: Path | None, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(document, indent=2))
         return
-    click.echo(f"{resolved.name}: {resolved.protocol.name} over {resolved.topics.name}, nothing was sent")
+    _say(f"{resolved.name}: {resolved.protocol.name} over {resolved.topics.name}, nothing was sent")
     groups = f", groups of users: {len(resolved.groups)}" if resolved.groups else ""
     groups += f", arms: {len(resolved.arms)}" if resolved.arms else ""
-    click.echo(
+    _say(
         f"  topics: {len(resolved.topics.topics)}, trials of each: {resolved.trials_in_words}, "
         f"systems: {len(resolved.systems)}{groups}"
     )
     for name in dict.fromkeys(system["system"] for system in systems):
         own = [system for system in systems if system["system"] == name]
         first = own[0]
-        where = f" ({printable(str(first['address']), line=True)})" if first["address"] else ""
+        address = printable(str(first["address"]), line=True) if first["address"] else ""
         pace = f", a turn every {first['spacing']:g} s" if first["spacing"] else ""
         trials = pluralize(sum(system["trials"] for system in own), "trial")
-        click.echo(
-            f"  {name}: {first['driver']}{where}, {first['session']} sessions, {first['concurrency']} at a "
-            f"time{pace}, {trials} to play"
-        )
+        how = f", {first['session']} sessions, {first['concurrency']} at a time{pace}, {trials} to play"
+        told = f"  {name}: {first['driver']}{f' ({address})' if address else ''}{how}"
+        if not address or len(told) <= prose_width():
+            _say(told)
+        else:
+            _say(f"  {name}: {first['driver']}{how}")
+            click.echo(f"    {address}")  # whole, to be copied
         if resolved.groups:
-            click.echo("    of " + ", ".join(f"{system['group']}: {system['trials']}" for system in own))
+            _say("    of " + ", ".join(f"{system['group']}: {system['trials']}" for system in own))
         if resolved.arms:
-            click.echo("    in " + ", ".join(f"{system['arm']}: {system['trials']}" for system in own))
+            _say("    in " + ", ".join(f"{system['arm']}: {system['trials']}" for system in own))
     if resolved.groups:
-        click.echo(f"  null pairs: {_pairs(document['null_pairs'])}")
-    click.echo(f"  trials: {plan.planned} planned, {plan.recorded} recorded, {plan.to_play} to play")
-    click.echo(f"  user turns: {plan.most_turns} at most; requests: {plan.most_requests} at most, including retries")
+        _say(f"  null pairs: {_pairs(document['null_pairs'])}")
+    _say(f"  trials: {plan.planned} planned, {plan.recorded} recorded, {plan.to_play} to play")
+    _say(f"  user turns: {plan.most_turns} at most; requests: {plan.most_requests} at most, including retries")
     for name, most in document["endpoint_requests_at_most"].items():
-        click.echo(f"  requests to the endpoint {name!r}: {most} at most, including refused samples and retries")
+        _say(f"  requests to the endpoint {name!r}: {most} at most, including refused samples and retries")
     judged = len(resolved.gold or ())
     gold = pluralize(judged, "judged entity") if judged else "none: only usefulness will be scored"
-    click.echo(f"  gold: {gold}")
+    _say(f"  gold: {gold}")
+
+
+def _say(text: str) -> None:
+    click.echo(wrap_lines(text, prose_width(), hang=4))
 
 
 def _turns(audit: Audit, plan: Plan) -> int:

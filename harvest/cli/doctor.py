@@ -17,6 +17,7 @@ from harvest.cli.installation import DISTRIBUTION, foreign_owners, owners_by_pac
 from harvest.cli.interruption import run_until_stopped
 from harvest.cli.path import NameOrFile
 from harvest.systems.timing import REAL_CLOCK
+from harvest.terminal import prose_width, wrap_lines
 from topics.counting import pluralize
 
 __all__ = ["command"]
@@ -34,6 +35,7 @@ LIBRARIES = (
     "rich",
     "yarl",
 )
+_MARGIN = " " * 7  # in which the state stands
 _START = 20.0  # seconds a browser gets to start: on a cold disk it takes several
 
 
@@ -61,7 +63,8 @@ def command(audit: str | None, as_json: bool) -> int:
         click.echo(json.dumps({"format": "harvest-doctor/1", "findings": [asdict(f) for f in findings]}, indent=2))
     else:
         for finding in findings:
-            click.echo(f"{finding.state:>5}  {finding.what}: {finding.detail}")
+            said = wrap_lines(f"{_MARGIN}{finding.what}: {finding.detail}", prose_width())
+            click.echo(f"{finding.state:>5}  {said.removeprefix(_MARGIN)}")
         click.echo("\nall is well" if not faults else f"\n{len(faults)} to correct, marked `fault` above")
     return 2 if faults else 0
 

@@ -9,6 +9,7 @@ import click
 
 from harvest.cli.output_file import check_output_file
 from harvest.cli.path import GivenPath, NameOrFile
+from harvest.terminal import tell
 from recordings.answers_export import write_answers
 from recordings.conversation import Conversation
 from recordings.dbdc_export import annotator_counts, write_dialogues
@@ -83,15 +84,14 @@ def command(
         _write_scores(run, chosen, out, criterion, schema or "sakai-2023")
         return
     for sentence in recorded.damage:
-        click.echo(f"damage: {sentence}", err=True)
+        tell(f"damage: {sentence}")
     lost = {one.key for one in recorded.conversations if system in (None, one.key.system)} - {one.key for one in chosen}
     if lost:
-        click.echo(
+        tell(
             f"note: {pluralize(len(lost), 'trial')} without a valid attempt left out, so what is imported from this "
-            "file has no bounds for them; --all writes every attempt",
-            err=True,
+            "file has no bounds for them; --all writes every attempt"
         )
-    click.echo(f"{pluralize(len(chosen), 'conversation')} written to {out}", err=True)
+    tell(f"{pluralize(len(chosen), 'conversation')} written to {out}")
 
 
 def _write_scores(run: Path, chosen: Sequence[Conversation], out: Path, name: str, schema: str) -> None:
@@ -105,4 +105,4 @@ def _write_scores(run: Path, chosen: Sequence[Conversation], out: Path, name: st
     if criteria[name].values:
         raise InputError(f"{criteria[name].name} has values and no scores", advice="take a criterion with scores")
     rows = write_validation(chosen, judgments, criteria[name].name, out)
-    click.echo(f"{pluralize(rows, 'score')} by people written to {out}", err=True)
+    tell(f"{pluralize(rows, 'score')} by people written to {out}")

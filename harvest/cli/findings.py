@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import click
+from rich.text import Text
 
 from harvest.cli.number import WholeNumberRange
 from harvest.cli.path import GivenPath
@@ -13,7 +14,7 @@ from harvest.cli.setting_options import setting_option
 from harvest.studies.probe_findings import Noted, Probed, notes_of, read_probes
 from harvest.studies.probe_rows import CRITERION, D_PRIME, probe_rows
 from harvest.tables.probe_figures import case_json, case_lines, tables
-from harvest.terminal import people_console, printable
+from harvest.terminal import people_console, printable, wrap_lines
 from recordings.conversation import LARGEST_NUMBER
 from recordings.run_folder import read
 from scoring.notation import parse_all
@@ -80,7 +81,7 @@ def command(
         click.echo(json.dumps(document, ensure_ascii=False))
     elif turns:
         for line in case_lines(noted):
-            people.print(line)
+            people.print(Text(wrap_lines(line.plain, people.width), style=line.style))
         if not noted:
             people.print("no answer counts for what was asked")
     else:

@@ -24,6 +24,7 @@ from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.browser.window import Browser, own_browser
 from harvest.pages.sites.description import load_site
 from harvest.systems.driver import Surroundings
+from harvest.terminal import tell
 from topics.document import Document, Loc
 from topics.errors import InputError, Place
 
@@ -73,10 +74,8 @@ def command(
         raise InputError("the page left neither cookies nor storage, so there is no log-in to keep")
     keep_login(target, state)
     told = f"kept {len(cookies)} cookies and the storage of {len(origins)} sites in {target}, which only you can read"
-    click.echo(told, err=True)
-    click.echo(
-        "anyone who has this file is logged in as you: keep it out of git, and delete it when you are done", err=True
-    )
+    tell(told)
+    tell("anyone who has this file is logged in as you: keep it out of git, and delete it when you are done")
     click.echo(f"in the audit: options: {{…, login: {target.name}}}", err=True)
 
 
@@ -88,7 +87,7 @@ async def logged_in(
     try:
         window = await browser.sitting(settings)
         await window.goto(url, _LOAD)
-        click.echo(f"log in at {url} in the window, then press Enter here, or close the window", err=True)
+        tell(f"log in at {url} in the window, then press Enter here, or close the window")
         return await log_in(window, done)
     finally:
         await browser.close()

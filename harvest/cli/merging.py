@@ -9,6 +9,7 @@ import click
 
 from harvest.cli.path import GivenPath, NameOrFile
 from harvest.stores.merging import merge_stored
+from harvest.terminal import tell
 from topics.counting import pluralize
 
 __all__ = ["command"]
@@ -31,15 +32,14 @@ def command(runs: tuple[str, ...], out: Path, salvage: bool) -> int:
     """
     merged = merge_stored(runs, out, salvage=salvage)
     for sentence in (*([merged.names] if merged.names else ()), *merged.settings, *merged.conflicts, *merged.damage):
-        click.echo(f"note: {sentence}", err=True)
+        tell(f"note: {sentence}")
     if merged.conflicts:
-        click.echo(
+        tell(
             "note: if these are separate repetitions rather than parts of one run, score them together: "
-            "harvest score RUN RUN; in the merged run the first valid attempt of each trial counts",
-            err=True,
+            "harvest score RUN RUN; in the merged run the first valid attempt of each trial counts"
         )
     for sentence in merged.missing:
-        click.echo(f"missing: {sentence}", err=True)
+        tell(f"missing: {sentence}")
     interrupted = f", {merged.interrupted} of them interrupted," if merged.interrupted else ""
     click.echo(
         f"{pluralize(merged.attempts, 'attempt')}{interrupted} at {pluralize(merged.trials, 'trial')} in {merged.path}",

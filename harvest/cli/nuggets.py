@@ -17,7 +17,7 @@ from harvest.cli.number import WholeNumberRange
 from harvest.cli.output_file import check_output_file
 from harvest.cli.path import GivenPath
 from harvest.studies.held_nuggets import HeldFigure, held_figures
-from harvest.terminal import people_console, printable
+from harvest.terminal import people_console, printable, tell
 from recordings.judgments import Layer, read_layers, write_layer
 from recordings.run_folder import Run, read
 from recordings.times import stamp, utc_now
@@ -68,7 +68,7 @@ def command(
         raise InputError("--json goes with the figures, without --import and --export")
     recorded = read(run)
     for sentence in recorded.damage:
-        click.echo(f"damage: {sentence}", err=True)
+        tell(f"damage: {sentence}")
     if given is not None:
         _import(run, recorded, given, check_author(author or ""), "human" if people else "model")
         return

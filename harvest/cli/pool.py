@@ -16,7 +16,7 @@ from harvest.judging.sheets.asked_rows import assess_run
 from harvest.judging.sheets.sheet_file import sheet_ending, write_rows
 from harvest.studies.scorecard import refuse_twice
 from harvest.tables.pool_figures import COLUMNS, pool_document, pool_rows, pool_table
-from harvest.terminal import people_console
+from harvest.terminal import people_console, tell
 from recordings.judgments import keep_layer, read_layers
 from recordings.run_folder import read
 from recordings.times import stamp, utc_now
@@ -90,7 +90,7 @@ def command(
         pooled = [_pooled(run, criteria, nuggets) for run in runs]
     table, added = add_entities(pooled, gold) if gold is not None else (None, 0)
     if gold is not None:
-        click.echo(f"{pluralize(added, 'entity')} added to {gold}: fill in 'grade' (L0, L1, L2)", err=True)
+        tell(f"{pluralize(added, 'entity')} added to {gold}: fill in 'grade' (L0, L1, L2)")
     entities = pooled_entities(pooled, table)
     words = [one for one in pooled_words(pooled, criteria) if not chosen or one.criterion in chosen]
     if out is not None:
@@ -104,7 +104,7 @@ def command(
 def _pooled(run: Path, criteria: Schema, nuggets: str) -> PooledRun:
     recorded = read(run)
     for sentence in recorded.damage:
-        click.echo(f"damage: {sentence}", err=True)
+        tell(f"damage: {sentence}")
     people = [layer for layer in read_layers(run) if layer.kind == "human"]
     return PooledRun(run, recorded, assess_run(run, recorded, criteria, nuggets=nuggets), people)
 
@@ -116,16 +116,13 @@ def _spread(runs: Sequence[PooledRun], words: Sequence[Words], chosen: set[str])
             path = keep_layer(run.path, layer)
             place = f"written to {path}" if path else f"in {run.path} already"
             count = pluralize(len(layer.judgments), "adjudication" if layer.adjudicates else "judgment")
-            click.echo(f"{layer.author}: {count} of the same words, {place}", err=True)
+            tell(f"{layer.author}: {count} of the same words, {place}")
     if not layers:
-        click.echo("nothing to spread: nobody judged words that also stand elsewhere", err=True)
+        tell("nothing to spread: nobody judged words that also stand elsewhere")
     if differing:
-        click.echo(
-            f"{differing} left as they are: the same person judged the same words differently in different places",
-            err=True,
-        )
+        tell(f"{differing} left as they are: the same person judged the same words differently in different places")
 
 
 def _write(out: Path, runs: Sequence[PooledRun], entities: Sequence[Entity], words: Sequence[Words]) -> None:
     count = write_rows(pool_rows(runs, entities, words), COLUMNS, out)
-    click.echo(f"{pluralize(count, 'row')} written to {out}", err=True)
+    tell(f"{pluralize(count, 'row')} written to {out}")

@@ -14,7 +14,7 @@ from harvest.cli.interruption import run_until_stopped
 from harvest.cli.number import NumberRange
 from harvest.cli.output_file import check_output_file
 from harvest.cli.path import GivenPath
-from harvest.terminal import people_console, printable
+from harvest.terminal import people_console, printable, wrap_lines
 from topics.errors import InputError
 
 if TYPE_CHECKING:
@@ -143,9 +143,8 @@ def _tell(found: Probed, useful: bool) -> None:
         console.print()
     if found.said is not None:
         last = f"{found.said.last:.1f} s" if found.said.last is not None else "?"
-        console.print(
-            Text(f"answer, whole after {last} (told by {found.said.finish}):\n  {_short(found.said.answer.text)}")
-        )
+        told = f"answer, whole after {last} (told by {found.said.finish}):\n  {_short(found.said.answer.text)}"
+        console.print(Text(wrap_lines(told, console.width)))
     if found.fault is not None:
         console.print(Text(f"no answer: {printable(str(found.fault))}"))
     elif not found.tried:

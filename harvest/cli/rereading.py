@@ -14,7 +14,7 @@ import click
 from harvest.cli.path import GivenPath
 from harvest.pages.chats.reread import Found, Reread, read_again
 from harvest.studies.rerouting import Rerouted, refit_evidence, reroute
-from harvest.terminal import printable
+from harvest.terminal import printable, tell
 from recordings.attempts import AttemptId
 from recordings.conversation import INVALID, Conversation, Outcome
 from recordings.revision import Revision, check_target, write_revision
@@ -87,7 +87,7 @@ def command(run: Path, system: str | None, out: Path | None, as_json: bool) -> N
             click.echo("\n".join(_lines(one)) + "\n")
         click.echo("\n".join(_summary(answers, found, revised, told)))
     for sentence in damage:
-        click.echo(printable(f"damage: {sentence}", line=True), err=True)
+        tell(printable(f"damage: {sentence}", line=True))
     if out is not None:
         click.echo(f"{pluralize(told['changed'], 'answer')} mended in {out}; {run} is as it was", err=True)
 

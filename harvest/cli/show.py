@@ -139,11 +139,10 @@ def _document(run: Run, chosen: list[Conversation], *, whole: bool) -> dict[str,
 
 def _print_list(console: Console, run: Run, chosen: list[Conversation], asked: list[Conversation]) -> None:
     """asked: every attempt at the trials that were asked for, those of `chosen` among them."""
-    for conversation in chosen:
-        key = conversation.key
-        attempt = f" attempt {conversation.attempt}" if conversation.attempt > 1 else ""
-        name = printable(f"{key.system}  {key.topic}  trial {key.trial}{attempt}", line=True)
-        click.echo(f"{name}  {label_line(conversation):<5} {outcome_words(conversation)}")
+    names = list(map(_name, chosen))
+    wide = max(map(len, names), default=0)
+    for name, conversation in zip(names, chosen, strict=True):
+        click.echo(f"{name:<{wide}}  {label_line(conversation):<5} {outcome_words(conversation)}")
     attempts = Counter(outcome_words(conversation) for conversation in asked)
     counted = ", ".join(f"{count} {outcome}" for outcome, count in attempts.most_common())
     hint = "" if len(chosen) == len(asked) else "; --all also shows invalid and interrupted ones"
@@ -153,6 +152,11 @@ def _print_list(console: Console, run: Run, chosen: list[Conversation], asked: l
         click.echo(f"note: {shard}")
     for sentence in run.damage:
         console.print(f"[yellow]damage:[/] {escape(sentence)}")
+
+
+def _name(one: Conversation) -> str:
+    attempt = f" attempt {one.attempt}" if one.attempt > 1 else ""
+    return printable(f"{one.key.system}  {one.key.topic}  trial {one.key.trial}{attempt}", line=True)
 
 
 def _print_conversation(console: Console, conversation: Conversation, of_failure: Mapping[str, str]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import click
 
 from harvest.judging.sheets.annotators import agreements
-from harvest.terminal import printable
+from harvest.terminal import printable, tell
 from recordings.judgments import Layer
 from scoring.annotations.agreement import Agreement
 
@@ -22,7 +22,7 @@ def tell_agreement(people: Sequence[Layer], criteria: Iterable[str]) -> None:
         return
     names = sorted({name for one in found for name in one.people})
     people_named = ", ".join(printable(name, line=True) for name in names)
-    click.echo(f"agreement of {people_named}, where two or more of them judged the same thing:", err=True)
+    tell(f"agreement of {people_named}, where two or more of them judged the same thing:")
     whole = dict.fromkeys(one.criterion for one in found)
     wide = max(map(len, whole))
     for criterion in whole:
@@ -31,9 +31,7 @@ def tell_agreement(people: Sequence[Layer], criteria: Iterable[str]) -> None:
         for one in pairs:
             who = " and ".join(printable(name, line=True) for name in one.people)
             click.echo(f"  {'':<{wide}}  {who}: {_figures(one.found)}", err=True)
-    click.echo(
-        "  alpha: Krippendorff's of the scores or values; 1 is full agreement, 0 chance, n/a if all are equal", err=True
-    )
+    tell("  alpha: Krippendorff's of the scores or values; 1 is full agreement, 0 chance, n/a if all are equal")
 
 
 def _figures(one: Agreement) -> str:

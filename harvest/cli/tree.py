@@ -27,7 +27,7 @@ from harvest.tables.paper_tables import csv_rows
 from harvest.tables.tree_figures import TreeFigures, tree_figures
 from harvest.tables.tree_rows import tree_rows
 from harvest.tables.tree_words import legend, plates, sentences
-from harvest.terminal import people_console, printable
+from harvest.terminal import people_console, printable, tell
 from protocols.labels import NOT_USEFUL, USEFUL
 from recordings.run_folder import Run, read
 from recordings.shard import shard_note
@@ -135,14 +135,14 @@ def command(
         trees, left = fold_trees(recorded, system=system, topic=topic, merge=merge)
     shard = shard_note(recorded.header)
     for sentence in (*recorded.damage, *left, *([shard] if shard else ())):
-        click.echo(f"note: {printable(sentence, line=True)}", err=True)
+        tell(f"note: {printable(sentence, line=True)}")
     scored = (
         _scored(recorded, term, gold, Precedence.asked(judges, nuggets, folding))
         if term is not None
         else TrialScores({})
     )
     for sentence in scored.notes:
-        click.echo(f"note: {printable(sentence, line=True)}", err=True)
+        tell(f"note: {printable(sentence, line=True)}")
     laid = [tree_scores(tree, term, scored.values, level=level) if term else None for tree in trees]
     shown = [
         tree_figures(tree, level=level, interval=interval, scores=scores)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import pty
+import termios
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from harvest.terminal import printable, terminal_width, wrap_lines
+from harvest.terminal import printable, tell, terminal_width, wrap_lines
 
 
 def test_escape_sequences_become_pictures() -> None:
@@ -43,6 +45,26 @@ def test_lines_are_broken_between_words_and_keep_their_indentation() -> None:
     ]
     assert wrap_lines(text, 80) == text
     assert wrap_lines(text, None) == text
+
+
+def test_the_rest_of_a_line_may_be_indented_further() -> None:
+    assert wrap_lines("  one two three\nfour", 10, hang=2) == "  one two\n    three\nfour"
+
+
+def test_what_is_told_is_broken_on_a_terminal_and_nowhere_else(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = "note: a sentence that is wider than this terminal of forty columns"
+    tell(said)
+    assert capsys.readouterr().err == f"{said}\n"
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, 40))
+    with os.fdopen(theirs, "w") as screen:
+        monkeypatch.setattr("sys.stderr", screen)
+        tell(said)
+        shown = os.read(ours, 1000).decode().splitlines()
+    os.close(ours)
+    assert shown == ["note: a sentence that is wider than this", "terminal of forty columns"]
 
 
 def test_an_address_is_left_whole_and_wide_letters_count_twice() -> None:

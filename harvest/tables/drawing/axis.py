@@ -23,8 +23,9 @@ class Axis:
     step: float
 
     @classmethod
-    def around(cls, values: Iterable[float], start: float, end: float, marks: int = 6) -> Axis:
+    def around(cls, values: Iterable[float], start: float, end: float, marks: int = 6, *, whole: bool = False) -> Axis:
         """An axis that holds all of `values` (NaN and infinities do not count), with about so many marks, at ends too.
+        whole: only whole numbers are marked.
 
         Without any value it goes from 0 to 1; around a single one it has some room on both sides.
         """
@@ -33,7 +34,7 @@ class Axis:
         if most - least <= 1e-12 * max(1.0, abs(most)):
             room = abs(most) / 2 or 1.0
             least, most = least - room, most + room
-        step = _step((most - least) / marks)
+        step = _step(max((most - least) / marks, float(whole)), whole)
         return cls(step * math.floor(least / step + 1e-9), step * math.ceil(most / step - 1e-9), start, end, step)
 
     def at(self, value: float) -> float:
@@ -55,7 +56,8 @@ class Axis:
         return f"{value:.{digits}f}".replace("-", "−") if abs(value) > self.step / 1000 else "0"
 
 
-def _step(least: float) -> float:
+def _step(least: float, whole: bool) -> float:
     """The smallest round number that is not smaller."""
     size = 10.0 ** math.floor(math.log10(least))
-    return next(size * step for step in _STEPS if size * step >= least * (1 - 1e-9))
+    steps = (size * step for step in _STEPS if not whole or (size * step).is_integer())
+    return next(step for step in steps if step >= least * (1 - 1e-9))

@@ -56,7 +56,8 @@ def curve_panels(panels: Sequence[CurvePanel], wide: float, down: float) -> tupl
 def _panel(panel: CurvePanel, left: float, width: float, down: float) -> list[str]:
     top, start, end = down + 26, left + _AXIS, left + width - 12
     bottom = top + _HEIGHT
-    across = Axis.around([x for curve in panel.curves for x, _ in curve.points] + [0.0], start, end, 5)
+    places = [0.0, *(x for curve in panel.curves for x, _ in curve.points)]
+    across = Axis.around(places, start, end, 5, whole=all(float(x).is_integer() for x in places))
     up = Axis(*panel.ends, bottom, top, (panel.ends[1] - panel.ends[0]) / 5)
     found = [text(left, down + 14, panel.title, 13, bold=True)]
     for tick in up.ticks:

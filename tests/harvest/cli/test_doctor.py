@@ -47,3 +47,10 @@ def test_a_program_that_is_no_browser_does_not_hold_doctor_up(tmp_path: Path) ->
     code, found = finding(HARVEST_BROWSER=str(program))
     assert (code, found["state"]) == (0, "note")
     assert "does not start" in found["detail"]
+
+
+def test_no_line_is_wider_than_the_terminal() -> None:
+    lines = harvest("doctor", width=80).stdout.splitlines()
+    assert max(len(line) for line in lines if "browser" not in line) <= 80  # whose path is left whole
+    shipped = next(at for at, line in enumerate(lines) if line.startswith("   ok  shipped files: "))
+    assert lines[shipped + 1].startswith(" " * 7)

@@ -38,6 +38,8 @@ def test_the_attempts_that_are_counted_are_those_at_the_trials_asked_for(tmp_pat
     assert lost == f"\nno valid attempt; attempts recorded: 2 invalid (exception); {hint}\n"
     every = harvest("show", "run", "--topic", "M003", "--all", cwd=tmp_path).stdout
     assert every.endswith("\n2 shown; attempts recorded: 2 invalid (exception)\n")
+    starts = {line.index("invalid") for line in every.splitlines()[:2]}
+    assert len(starts) == 1, "attempt 2 is in the same columns"
     for words in (("--trial", 9), ("--topic", "M001", "--trial", 2)):
         done = harvest("show", "run", *words, cwd=tmp_path)
         assert (done.returncode, done.stdout) == (2, ""), words

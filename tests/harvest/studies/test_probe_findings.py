@@ -202,6 +202,9 @@ def test_the_table_has_room_on_80_columns_and_says_what_it_means(
     assert "T001, trial 1" in printed
     assert "kept(" in printed
     assert "retentiveness" not in printed
+    listed = printed.partition("\nnote: ")[0].partition("trial 1\n")[2].splitlines()
+    assert listed
+    assert all(line.startswith(("  ", "turn ")) for line in listed), "also where a line is broken"
 
 
 def test_harvest_score_points_to_the_command(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

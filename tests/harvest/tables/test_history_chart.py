@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -62,6 +63,15 @@ def test_the_picture_has_the_series_the_levels_and_both_in_words(dropped: tuple[
     assert any("moved at look 10" in text for text in words)
     two = ElementTree.fromstring(history_chart(dropped[:5], [("bot", NAME), ("bot", NAME)]))
     assert float(two.attrib["height"]) > float(root.attrib["height"])
+
+
+@pytest.mark.parametrize("looks", [1, 2, 13])
+def test_no_half_look_is_on_the_axis(dropped: tuple[Look, ...], looks: int) -> None:
+    root = ElementTree.fromstring(history_chart(dropped[:looks], [("bot", NAME)]))
+    marks = [float(part.text or "") for part in root.iter() if re.fullmatch(r"[0-9.]+", part.text or "")]
+    across = marks[marks.index(100.0) + 1 :]
+    assert across == sorted(across) != []
+    assert all(mark.is_integer() for mark in across)
 
 
 def test_the_command_says_it_and_draws_it(dropped: tuple[Look, ...], tmp_path: Path) -> None:

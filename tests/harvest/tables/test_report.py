@@ -48,7 +48,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_check_says_where_each_system_is(folder: Path) -> None:
     (folder / "audit.yaml").write_text(AUDIT + DEAD + HALF + SYSTEMS)
-    done = harvest("check", "audit.yaml", cwd=folder)
+    done = harvest("check", "audit.yaml", cwd=folder, width=200)
     assert done.returncode == 0, done.stderr
     for told in (
         "dead: openai (http://127.0.0.1:9/v1), fresh",
@@ -59,6 +59,9 @@ def test_check_says_where_each_system_is(folder: Path) -> None:
         "bird: parrot, ",
     ):
         assert f"  {told}" in done.stdout
+    narrow = harvest("check", "audit.yaml", cwd=folder, width=60).stdout.splitlines()
+    assert max(map(len, narrow)) <= 60
+    assert "    cat -u" in narrow
     plan = json.loads(harvest("check", "audit.yaml", "--json", cwd=folder).stdout)
     assert [one["address"] for one in plan["systems"]][-2:] == ["cat -u", None]
 
