@@ -31,7 +31,7 @@ from pathlib import Path
 
 from tests.servers.instant_chat import REPLY
 from tests.support.inspect_page import inspect_part
-from tests.support.performance_page import machine, write_part
+from tests.support.performance_page import BOUNDS, machine, write_part
 
 TOPICS, TURNS = 45, 2
 CONCURRENCIES = (1, 10, 50)
@@ -287,6 +287,8 @@ Other machines have other milliseconds; the ratios come from one run, and vary b
 {len(REPLY.split())} words. Each client plays 45 topics × 2 turns × {trials} trials in a process of its own, the second
 turn with the first one before it, and keeps its connections. Counted is CPU of the whole process from the first
 request to the last: threads, recording, redaction, evidence and fsync included, imports left out.
+
+{BOUNDS}
 
 ## CPU a turn
 

@@ -13,7 +13,7 @@ from typing import Any
 from tests.servers.environment import FOLDER, python_environment
 from tests.support.performance_page import HEADING, Bounded, machine
 
-__all__ = ["inspect_part"]
+__all__ = ["inspect_part", "note"]
 
 LEAST = 10  # times the CPU of Harvest that Inspect AI takes, at least
 TOLD = """## Beside Inspect AI
@@ -40,9 +40,13 @@ def inspect_part(url: str, concurrencies: Sequence[int], trials: int, own: Calla
         other, mine = 1000 * found["cpu"] / found["turns"], own(concurrency)
         # Written as the share of Inspect AI's CPU that Harvest takes: the less, the better.
         what = f"CPU of Harvest ÷ CPU of Inspect AI, concurrency {concurrency}"
-        note = f"{mine:.2f} ms beside {other:.1f} ms: {other / mine:.0f} times less; it peaks at {found['peak']:.0f} MB"
-        rows.append(Bounded(what, mine / other, 1 / LEAST, "×", note).row())
+        rows.append(Bounded(what, mine / other, 1 / LEAST, "×", note(mine, other, found["peak"])).row())
     return TOLD.format(version=_version(), trials=trials, machine=machine(), table="\n".join([HEADING, *rows]))
+
+
+def note(mine: float, other: float, peak: float) -> str:
+    """mine, other: milliseconds of CPU a turn. peak: MB of the process of Inspect AI."""
+    return f"{mine:.2f} ms beside {other:.1f} ms: {other / mine:.0f} times less; Inspect AI peaks at {peak:.0f} MB"
 
 
 def _played(python: Path, url: str, concurrency: int, epochs: int) -> dict[str, Any]:

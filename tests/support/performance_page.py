@@ -10,9 +10,12 @@ from pathlib import Path
 
 from tests.support.checkout import DOCS
 
-__all__ = ["HEADING", "Bounded", "machine", "write_part"]
+__all__ = ["BOUNDS", "HEADING", "PAGE", "Bounded", "machine", "write_part"]
 
 PAGE = DOCS / "performance.md"
+BOUNDS = """**Bounds.** A bound in the tables is an aim that those who build Harvest set in the code of the benchmark
+(`tests/benchmarks`), for a machine of this size. It is taken from no paper and no standard, and is no promise: times
+vary with the machine. What misses its bound stays in the table."""
 HEADING = "| what | figure | bound | held | |\n|---|---|---|---|---|"
 
 
