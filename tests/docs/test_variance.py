@@ -38,7 +38,7 @@ def renewed(page: str, run: str) -> str:
 
 
 def test_the_example_is_what_the_program_prints_of_the_demo(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("COLUMNS", "80")
     page = PAGE.read_text(encoding="utf-8")
     assert len(BLOCK.findall(page)) == 1
     assert page == renewed(page, str(demo)), "renew the example with: python -m tests.docs.test_variance"
@@ -56,7 +56,7 @@ def test_the_figures_in_the_words_are_those_of_the_example() -> None:
 
 
 if __name__ == "__main__":
-    os.environ["COLUMNS"] = "100"
+    os.environ["COLUMNS"] = "80"
     with tempfile.TemporaryDirectory() as folder:
         printed("run", "demo", "--out", f"{folder}/run")
         PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8"), f"{folder}/run"), encoding="utf-8")
