@@ -15,7 +15,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +22,18 @@ import psutil
 from distributed import Client, LocalCluster
 
 from recordings.run_folder import Run
+from tests.support.checkout import ROOT
 
-__all__ = ["Cluster", "CountingApi", "cluster", "cluster_here", "content", "counting_api"]
+__all__ = ["Cluster", "CountingApi", "cluster", "cluster_here", "content", "counting_api", "sends"]
 
 _LEASE = {
     "DASK_DISTRIBUTED__SCHEDULER__LOCKS__LEASE_TIMEOUT": "2s",
     "DASK_DISTRIBUTED__SCHEDULER__LOCKS__LEASE_VALIDATION_INTERVAL": "500ms",
 }
+
+
+_LOGGED = {"DASK_DISTRIBUTED__WORKER__PRELOAD": "tests.support.sent_log", "PYTHONPATH": str(ROOT)}
+_SENT = "sent.txt"
 
 
 @dataclass
@@ -51,10 +55,17 @@ class CountingApi:
     refused: list[float] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    @property
-    def smallest_gap(self) -> float:
-        times = sorted(self.times)
-        return min(later - earlier for earlier, later in pairwise(times))
+
+def sends(folder: Path) -> list[float]:
+    """When turns went out from the workers of all clusters in `folder`, in order, by the monotonic clock."""
+    turns: dict[str, list[float]] = {}
+    for line in (folder / _SENT).read_text().splitlines():
+        gate, turn, at = line.split("\t")
+        found = turns.setdefault(gate, [])
+        if turn == "the same":
+            found.pop()
+        found.append(float(at))
+    return sorted(at for found in turns.values() for at in found)
 
 
 @cache
@@ -149,7 +160,7 @@ def cluster(folder: Path, workers: int = 2, apart: Sequence[Path] = ()) -> Itera
     given."""
     file = folder / f"scheduler-{len(list(folder.glob('scheduler-*')))}.json"
     quiet: dict[str, Any] = {
-        "env": {**os.environ, **_LEASE},
+        "env": {**os.environ, **_LEASE, **_LOGGED, "SENT_LOG": str(folder / _SENT)},
         "stdout": subprocess.DEVNULL,
         "stderr": subprocess.DEVNULL,
     }

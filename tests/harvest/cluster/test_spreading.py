@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from bisect import bisect
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -20,7 +21,7 @@ from recordings.run_folder import Run, read
 from recordings.shard import planned_trials
 from recordings.store import read_header
 from recordings.times import moment
-from tests.support.cluster import CountingApi, cluster, content, counting_api
+from tests.support.cluster import CountingApi, cluster, content, counting_api, sends
 from tests.support.command_line import harvest
 from tests.support.fault_page import Row, hold
 
@@ -78,8 +79,11 @@ def smallest_gap(run: Run) -> float:
 
 
 def check(folder: Path, api: CountingApi, trials: int, *, twice: int) -> None:
-    """The merged run is that of one process; twice: turns at most that were asked a second time."""
-    asked, seen = Counter(api.asked), api.smallest_gap
+    """The merged run is that of one process; twice: turns at most that were asked a second time.
+
+    The pace is that of the workers that send: under load the server sees a request tens of milliseconds later.
+    """
+    asked, seen, sent = Counter(api.asked), sorted(api.times), sends(folder)
     merged = read(folder / "merged", keep_rows=True)
     keys = Counter(one.key for one in merged.conversations if one.outcome is not None)
     assert len(keys) == 4 * trials
@@ -88,7 +92,9 @@ def check(folder: Path, api: CountingApi, trials: int, *, twice: int) -> None:
     assert turns <= asked.total() <= turns + twice
     assert max(asked.values()) <= 2
     assert smallest_gap(merged) >= SPACING
-    assert seen >= SPACING - LATE
+    assert min(later - earlier for earlier, later in pairwise(sent)) >= SPACING
+    for number, at in enumerate(seen, 1):
+        assert bisect(sent, at) >= number, "a request that no worker is known to have sent"
     played(folder, "whole")
     assert content(merged) == content(read(folder / "whole", keep_rows=True))
 
