@@ -28,7 +28,7 @@ from recordings.header import PART, Header
 from recordings.json_text import Json
 from recordings.run_folder import Run, read
 from recordings.salvage import DamagedFile, salvage_run
-from recordings.shard import missing_of_shards, other_audits, shard_of
+from recordings.shard import Shard, missing_of_shards, other_audits, shard_of
 from topics.errors import InputError, Place
 from topics.identity import canonical_json
 
@@ -44,6 +44,7 @@ class Merged:
     differently, and the numbers they now have. damage: of the runs that went in, and exhibits that are missing or are
     not what their name says. missing: of the shards of an audit, one sentence each. names: a sentence where audits of
     several names went in, else "". settings: where the audits differ in what figures depend on, one sentence each.
+    shard: the one that was saved; None where the new run is a whole audit.
     """
 
     path: Path
@@ -55,6 +56,7 @@ class Merged:
     names: str = ""
     settings: tuple[str, ...] = ()
     interrupted: int = 0
+    shard: Shard | None = None
 
 
 def merge(
@@ -84,7 +86,7 @@ def merge(
         run, files = salvage_run(path) if salvage else (read(path, keep_rows=True), ())
         runs.append(run)
         damaged += files
-    header = _united([run.header for run in runs], [run.path for run in runs])
+    header = _united([run.header for run in runs], [run.path for run in runs], saved=salvage)
     missing = missing_of_shards(header.parts, header, chain.from_iterable(run.finished for run in runs))
     gold = gold_apart(runs)
     if gold and any(isinstance(part, dict) and shard_of(part["audit"]) for part in header.parts):
@@ -112,6 +114,7 @@ def merge(
         _names(header),
         _settings(header, gold),
         interrupted,
+        shard_of(header.audit),
     )
 
 
@@ -254,7 +257,8 @@ def _in_order(row: dict[str, Any]) -> dict[str, Any]:
     return {key: row[key] for key in (*_FIRST_KEYS, *sorted(row)) if key in row}
 
 
-def _united(headers: Sequence[Header], paths: Sequence[Path]) -> Header:
+def _united(headers: Sequence[Header], paths: Sequence[Path], *, saved: bool) -> Header:
+    """saved: what is left of one shard alone is that shard, to be gone on with as such."""
     for (one, first), (two, second) in combinations(zip(headers, paths), 2):
         changed = differences(one, two)
         if changed:
@@ -280,9 +284,10 @@ def _united(headers: Sequence[Header], paths: Sequence[Path]) -> Header:
             extra=_both(united.extra, header.extra),
         )
     first_part = ordered[0]
+    one_shard = saved and len({shard_of(part["audit"]) for part in ordered}) == 1
     return replace(
         united,
-        audit=_whole(first_part["audit"]),
+        audit=first_part["audit"] if one_shard else _whole(first_part["audit"]),
         created_at=str(first_part["created_at"]),
         software=first_part["software"],
         audit_commit=str(first_part["audit_commit"]),
@@ -294,8 +299,9 @@ def _united(headers: Sequence[Header], paths: Sequence[Path]) -> Header:
 
 
 def _parts(header: Header) -> list[dict[str, Any]]:
-    """What a merged header remembers of each run that went in."""
-    if header.parts:
+    """What a merged header remembers of each run that went in. A merged run whose audit was changed since then is one
+    run: its parts were of the audit as it was."""
+    if header.parts and not header.changes:
         return [part for part in header.parts if isinstance(part, dict)]
     value = header.as_json()
     return [{key: value[key] for key in PART}]

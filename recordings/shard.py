@@ -127,7 +127,7 @@ def missing_of_shards(parts: Sequence[Any], united: Header, recorded: Iterable[C
     found = []
     whole = len(shards) < len(audits)  # somebody went on with the whole audit
     absent = sorted(set(range(1, of + 1)) - {shard.index for shard in shards})
-    if absent and not whole:
+    if absent and not whole and shard_of(united.audit) is None:
         found.append(f"{pluralize(len(absent), 'shard')} of {of} not merged: {', '.join(map(str, absent))}")
     finished = {one.key for one in recorded if one.valid}
     planned = list(planned_trials(united))

@@ -46,6 +46,7 @@ def command(runs: tuple[str, ...], out: Path, salvage: bool) -> int:
         err=True,
     )
     if salvage and (merged.interrupted or merged.damage):
-        again = shlex.join(["harvest", "run", "AUDIT", "--out", str(merged.path)])
+        part = ["--shard", f"{merged.shard.index}/{merged.shard.of}"] if merged.shard else []
+        again = shlex.join(["harvest", "run", "AUDIT", *part, "--out", str(merged.path)])
         click.echo(f"interrupted and lost trials of an audit are played again by: {again}", err=True)
     return 3 if merged.missing else 0

@@ -144,6 +144,41 @@ def test_a_run_goes_on_as_the_shard_it_is(here: Path, capsys: pytest.CaptureFixt
     assert "a shard of 2, another of 3" in capsys.readouterr().err
 
 
+def test_what_is_saved_of_a_shard_is_gone_on_with_as_that_shard(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No trial of the other machines is played for it."""
+    for index in (1, 2):
+        assert _harvest("run", "audit.yaml", "--shard", f"{index}/2", "--out", f"{index}") == 0
+    (file,) = Path("1").glob("trials-*.jsonl")
+    file.write_bytes(file.read_bytes().replace(b'"event":"turn"', b'"event"="turn"', 1))
+    capsys.readouterr()
+    assert _harvest("merge", "1", "--salvage", "--out", "saved") == 3
+    said = capsys.readouterr().err
+    assert "shards of 2" not in said, "what is missing in the others is not missing here"
+    assert "missing: 1 of 16 trials without a valid attempt" in said
+    assert "played again by: harvest run AUDIT --shard 1/2 --out saved\n" in said
+    assert _harvest("score", "saved") == 2
+    assert _harvest("run", "audit.yaml", "--shard", "1/2", "--out", "saved") == 0
+    assert "15 of 16 trials; 1 to play" in capsys.readouterr().err
+    assert _harvest("merge", "saved", "2", "--out", "both") == 0
+    assert _harvest("merge", "1", "2", "--salvage", "--out", "saved whole") == 3
+    assert "by: harvest run AUDIT --out 'saved whole'\n" in capsys.readouterr().err
+    assert _harvest("run", "audit.yaml", "--out", "both") == 0
+    assert "nothing to play" in capsys.readouterr().err
+
+
+def test_a_merged_run_keeps_what_was_changed_since_then_when_it_is_merged_again(here: Path) -> None:
+    for index in (1, 2):
+        assert _harvest("run", "audit.yaml", "--shard", f"{index}/2", "--out", f"{index}") == 0
+    assert _harvest("merge", "1", "2", "--out", "both") == 0
+    Path("audit.yaml").write_text(AUDIT.replace("trials: 4", "trials: 5") + "scoring: {patience: 5}\n")
+    assert _harvest("run", "audit.yaml", "--out", "both") == 0
+    assert _harvest("merge", "both", "--out", "again") == 0
+    assert _harvest("merge", "again", "both", "--out", "once more") == 0
+    for run in ("again", "once more"):
+        audit: Any = read(run).header.audit
+        assert (audit["trials"], audit["scoring"]) == (5, {"patience": 5})
+
+
 def test_shards_are_refused_whose_figures_would_depend_on_which_began_first(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
