@@ -21,7 +21,7 @@ from recordings.judgments import layer_fault
 from recordings.run_folder import event_files
 from topics.regular_file import entries
 
-__all__ = ["Checked", "Fault", "check_recording", "recording_hash"]
+__all__ = ["Checked", "Fault", "changed_since", "check_recording", "recording_hash"]
 
 _HASH = re.compile(rb"[0-9a-f]{32}")
 _CLOSED = b'{"closed":true,'
@@ -65,6 +65,23 @@ def recording_hash(run: Path) -> str:
 def check_recording(run: Path) -> Checked:
     """Every file of the run folder `run`, also where it cannot be read as a run. Raises OSError."""
     found = Checked(recording_hash(run))
+    named = _check_chains(run, found)
+    _check_evidence(run, named, found)
+    _check_layers(run, found)
+    _check_decisions(run, found)
+    return found
+
+
+def changed_since(run: Path) -> list[Fault]:
+    """What the chains in the run folder `run` show not to be as it was written: of events, of `run.json`, and layers of
+    judgments that are gone. Raises OSError."""
+    found = Checked("")
+    _check_chains(run, found)
+    return found.faults
+
+
+def _check_chains(run: Path, found: Checked) -> set[str]:
+    """Check all that the chains tell; the addresses of evidence that events name."""
     files = event_files(run)
     covered = _covered(files)
     layers: set[str] = set()
@@ -78,10 +95,11 @@ def check_recording(run: Path) -> Checked:
     for chain in sorted(run.glob("trials-*.chain")):
         if not chain.with_suffix(".jsonl").exists():
             found.faults.append(Fault(f"{chain.stem}.jsonl", None, "its chain is here, and it is gone"))
-    _check_evidence(run, named, found)
-    _check_layers(run, layers, found)
-    _check_decisions(run, found)
-    return found
+    gone = sorted(layers - {file.name for file in entries(run, "judgments", "*.jsonl")})
+    found.faults += [
+        Fault(f"judgments/{name}", None, "it was here when the run was closed, and is gone") for name in gone
+    ]
+    return named
 
 
 def _covered(files: list[Path]) -> dict[str, list[Mapping[str, Any]]]:
@@ -122,10 +140,10 @@ def _is_begun(torn: bytes) -> bool:
 def _check_file(
     file: Path, later: list[Mapping[str, Any]], found: Checked, named: set[str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
+    opening, hashes, closing = _chain_of(file)  # first: a writer may be at work, and lines come before their hashes
     with file.open("rb") as opened:
         lines = list(opened)
     whole = [data for data in lines if data.endswith(b"\n")]
-    opening, hashes, closing = _chain_of(file)
     found.lines += len(whole)
     for data in whole:
         evidence = (read_object(data) or {}).get("evidence") if b'"evidence"' in data else None
@@ -228,18 +246,13 @@ def _check_evidence(run: Path, named: set[str], found: Checked) -> None:
     found.faults += [Fault(address, None, "named by an event, and gone") for address in sorted(named - there)]
 
 
-def _check_layers(run: Path, named: set[str], found: Checked) -> None:
-    there = {file.name: file for file in entries(run, "judgments", "*.jsonl")}
-    for name, file in sorted(there.items()):
+def _check_layers(run: Path, found: Checked) -> None:
+    for file in sorted(entries(run, "judgments", "*.jsonl")):
         fault = layer_fault(file)
         if fault:
-            found.faults.append(Fault(f"judgments/{name}", None, fault))
+            found.faults.append(Fault(f"judgments/{file.name}", None, fault))
         else:
             found.layers += 1
-    gone = sorted(named - set(there))
-    found.faults += [
-        Fault(f"judgments/{name}", None, "it was here when the run was closed, and is gone") for name in gone
-    ]
 
 
 def _check_decisions(run: Path, found: Checked) -> None:

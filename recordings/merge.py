@@ -19,6 +19,7 @@ from typing import Any
 
 from recordings.attempts import Attempt, AttemptId
 from recordings.audits_apart import SCORED_BY, audits_apart
+from recordings.chain_check import changed_since
 from recordings.continuation import differences, united_topics
 from recordings.errors import RunError
 from recordings.event_lines import FORMAT
@@ -96,7 +97,7 @@ def merge(
     with whole_folder(target) as building:
         damage: list[str] = []
         for run, own in zip(runs, contents, strict=True):
-            damage += (*run.damage, *carry(run, building, _numbers_of(own, numbers)))
+            damage += (*run.damage, *_changed(run, damaged), *carry(run, building, _numbers_of(own, numbers)))
         for file in damaged:
             keep_damaged(building, file.path, map(named, file.told))
         opening = {"event": "opened", "format": FORMAT, "worker": "000001", "merged": True}
@@ -116,6 +117,14 @@ def merge(
         interrupted,
         shard_of(header.audit),
     )
+
+
+def _changed(run: Run, damaged: Sequence[DamagedFile]) -> list[str]:
+    """What is not as it was written, as far as it can be read all the same: the new run gets chains of its own, which
+    show nothing of it. damaged: files of which that was told."""
+    told = {file.path.with_suffix("") for file in damaged}
+    faults = [fault for fault in changed_since(run.path) if (run.path / fault.file).with_suffix("") not in told]
+    return [f"{run.path}/{fault}" for fault in faults]
 
 
 def _names(united: Header) -> str:

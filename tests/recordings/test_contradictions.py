@@ -118,7 +118,8 @@ def test_a_changed_field_that_others_contradict_is_damage(
         return [*lines[:i], json.dumps(row).encode() + b"\n", *lines[i + 1 :]]
 
     done = merge([changed(played, tmp_path, edited)], tmp_path / "saved", salvage=True)
-    assert any(words in sentence for sentence in done.damage) == bool(words)
+    told = [sentence for sentence in done.damage if not sentence.endswith("is not what was written")]  # by the chain
+    assert any(words in sentence for sentence in told) == bool(words)
     assert len(valid(tmp_path / "saved")) == len(valid(played)) - bool(words)
     assert valid(tmp_path / "saved").items() <= valid(played).items()
 

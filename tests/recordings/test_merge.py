@@ -194,6 +194,33 @@ def test_evidence_behind_a_link_is_missing_unless_another_run_has_it(tmp_path: P
     assert merge([one, two], tmp_path / "both").missing == ()
 
 
+def test_what_chains_show_to_be_changed_is_reported(tmp_path: Path) -> None:
+    """The chain of the new run shows nothing of it."""
+    one = make(tmp_path / "one", ((1, 1, 1, 4),))
+    write_layer(one, Layer("human", "anna", "1", "", "2026-01-01", (Judgment(_about(1), "Fluency", 1),)))
+    two = make(tmp_path / "two", ((2, 1, 1, 4),))
+    write_layer(two, Layer("human", "ben", "1", "", "2026-01-01", (Judgment({"trial": "trial-2"}, "Fluency", 1),)))
+    for run in (one, two):
+        asyncio.run(_closed_again(run))
+    assert merge([one, two], tmp_path / "whole").damage == ()
+
+    file = one / "trials-000001.jsonl"
+    file.write_bytes(file.read_bytes().replace(b"reply 1", b"reply 7"))
+    (layer,) = two.glob("judgments/*.jsonl")
+    layer.unlink()
+    (two / "run.json").write_bytes((two / "run.json").read_bytes().replace(b'"day": 1', b'"day":  1'))
+    assert merge([one, two], tmp_path / "both").damage == (
+        f"{file}:4: this line is not what was written",
+        f"{two}/run.json: it is not what it was when the last process began to record",
+        f"{layer}: it was here when the run was closed, and is gone",
+    )
+
+
+async def _closed_again(run: Path) -> None:
+    async with RunWriter.resume(run):
+        pass
+
+
 def test_a_torn_line_is_reported(tmp_path: Path) -> None:
     one = make(tmp_path / "one", ((1, 1, 1, 4),))
     file = one / "trials-000001.jsonl"
