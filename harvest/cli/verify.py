@@ -15,8 +15,8 @@ from rich.text import Text
 from harvest.cli.path import GivenPath
 from harvest.terminal import people_console, printable
 from recordings.chain_check import check_recording
-from recordings.errors import no_run
-from recordings.run_folder import is_run
+from recordings.errors import RunError, no_run
+from recordings.run_folder import is_run, read
 from topics.counting import pluralize
 from topics.errors import HarvestError, InputError
 from topics.regular_file import entries
@@ -98,11 +98,14 @@ def _figures(path: Path, found: _Found) -> None:
 
     try:
         count = kept_figures(path)
+        if count is None:
+            read(path, spoken=True)  # which computing figures does
         found.faults += [f"scores.json: {sentence}" for sentence in rescored(path)]
     except HarvestError as fault:
         found.open = True
         said = "; ".join(line.strip() for line in str(fault).splitlines())
-        found.notes.append(f"figures could not be computed again: {said}")
+        unread = isinstance(fault, RunError)
+        found.notes.append(f"{'it cannot be read' if unread else 'figures could not be computed again'}: {said}")
         return
     if count is None:
         found.notes.append("no scores.json, so no figures to compute again")

@@ -113,6 +113,21 @@ def test_a_recording_that_was_changed_is_not_what_a_report_was_made_from(
     assert "recorded into, or changed, since the report was made" in told
 
 
+@pytest.mark.parametrize("scored", [True, False])
+def test_a_run_that_no_command_reads_is_not_verified(
+    here: Path, capsys: pytest.CaptureFixture[str], scored: bool
+) -> None:
+    """A program that synchronises folders may leave a second copy of a file in one."""
+    (events,) = (here / "small").glob("trials-*.jsonl")
+    shutil.copy(events, events.with_name(f"{events.stem} (1).jsonl"))
+    if not scored:
+        (here / "small" / "scores.json").unlink()
+    code, told = verify(capsys, "small")
+    assert (code, "not verified: small" in told) == (3, True), told
+    assert "note: it cannot be read: small/" in told
+    assert "begins again" in told
+
+
 def test_a_run_that_is_gone_leaves_the_report_unverified(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "small").rename(here / "other")
     code, told = verify(capsys, "report.html")
