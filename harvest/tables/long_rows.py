@@ -71,7 +71,7 @@ _NAMES = tuple(entry.name for entry in fields(LongRow))
 
 
 def _plain(value: object) -> object:
-    if type(value) is float:
+    if isinstance(value, float):  # or one of numpy's
         return round(value, _DIGITS) + 0.0 if math.isfinite(value) else None
     return None if value == "" else value
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from harvest.tables.long_rows import LongRow, long_latex
@@ -78,6 +79,11 @@ def test_csv_and_json_hold_the_same_rows_in_one_form_and_json_says_what_they_are
         header["hashes"]["protocol"],
     )
     assert document["software"]["conversation-harvest"]
+
+
+def test_what_is_undefined_is_null_also_where_numpy_computed_it() -> None:
+    row = LongRow(study="compare", run="run", figure="difference", unit="share", p_corrected=np.float64("nan"), p=0.5)
+    assert (row.as_json()["p_corrected"], row.as_json()["p"]) == (None, 0.5)
 
 
 def test_the_long_form_of_a_comparison_has_its_figures_and_parts_that_add_up(
