@@ -32,7 +32,7 @@ DAMAGED = "damaged"
 def whole_folder(target: Path) -> Iterator[Path]:
     """A folder to fill, which becomes `target` at the end of the `with`, or is gone if that ends in an error.
 
-    Raises StoreError where it cannot be written.
+    Raises StoreError where it cannot be written, and where a file outside cannot be read meanwhile.
     """
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -41,8 +41,12 @@ def whole_folder(target: Path) -> Iterator[Path]:
             building.chmod(0o755)
             yield building
             building.rename(target)
-        except BaseException:
+        except BaseException as fault:
             shutil.rmtree(building, ignore_errors=True)
+            if isinstance(fault, StoreError):  # nobody knows the temporary one
+                raise StoreError(target, fault.fault) from fault
+            if isinstance(fault, OSError) and fault.filename and not Path(fault.filename).is_relative_to(building):
+                raise StoreError(fault.filename, fault, "read") from fault
             raise
         fsync_folder(target.parent)
     except OSError as fault:

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from harvest.stores.store import Store, is_url, open_store
 from harvest.stores.stored_run import Stint, StoredRun, piece_of
-from recordings.errors import RunError
+from recordings.errors import RunError, StoreError
 from recordings.merge import Merged, merge
 from topics.errors import InputError, Place
 
@@ -80,7 +80,8 @@ def _named(fault: InputError, copies: Copies, runs: Sequence[str], out: Path) ->
 @contextmanager
 def local_copies(runs: Sequence[str], near: Path) -> Iterator[Copies]:
     """The folders of runs, of which those that are addresses of stores are fetched, into a folder beside `near` that is
-    gone at the end. An address may be of a run, or of all that lie below it. Raises InputError and StoreFault."""
+    gone at the end. An address may be of a run, or of all that lie below it. Raises InputError, StoreFault, and
+    StoreError where they cannot be put there."""
     with ExitStack() as stack:
         copies = Copies()
         for run in runs:
@@ -88,15 +89,18 @@ def local_copies(runs: Sequence[str], near: Path) -> Iterator[Copies]:
                 copies.folders.append(Path(run))
                 continue
             stored = _runs_in(open_store(run, reading=True))
-            near.parent.mkdir(parents=True, exist_ok=True)
-            into = stack.enter_context(TemporaryDirectory(prefix=f".{near.name}.", dir=near.parent))
-            for one in stored:
-                folder = Path(into) / (one.name or "run")
-                if stints := one.fetch(folder):
-                    copies.folders.append(folder)
-                    copies.fetched[str(folder)] = one, stints
-                else:
-                    copies.unbegun.append(one.url)
+            try:
+                near.parent.mkdir(parents=True, exist_ok=True)
+                into = stack.enter_context(TemporaryDirectory(prefix=f".{near.name}.", dir=near.parent))
+                for one in stored:
+                    folder = Path(into) / (one.name or "run")
+                    if stints := one.fetch(folder):
+                        copies.folders.append(folder)
+                        copies.fetched[str(folder)] = one, stints
+                    else:
+                        copies.unbegun.append(one.url)
+            except OSError as fault:
+                raise StoreError(near, fault) from fault
         yield copies
 
 

@@ -34,6 +34,8 @@ _PHRASES = {
     "operation timed out": "it did not answer in time",
     "No space left": "its disk is full",
     "Permission denied": "it must not be written or read",
+    "Read-only file system": "its disk is mounted read-only",
+    "Disk quota exceeded": "the quota on its disk is used up",
     "Account must be specified": "AZURE_STORAGE_ACCOUNT_NAME is not set",
     "BadScheme": "its endpoint is http, which AWS_ALLOW_HTTP=true allows",
 }

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -17,7 +20,7 @@ from hypothesis import strategies as st
 from protocols.answer import Answer
 from recordings.chain import chain_file
 from recordings.conversation import Outcome, SystemTurn, TrialKey
-from recordings.errors import RunError
+from recordings.errors import RunError, StoreError
 from recordings.events import Answered, Asked, Event, TrialEnded, TrialStarted
 from recordings.evidence import address_of
 from recordings.header import Header
@@ -26,6 +29,7 @@ from recordings.judgments import Judgment, Layer, read_layers, write_layer
 from recordings.merge import merge
 from recordings.run_folder import read
 from recordings.store import RunWriter
+from tests.support.faulty_disk import FaultyDisk, faulty_disk
 from topics.errors import InputError
 
 Spec = tuple[tuple[int, int, int, int], ...]
@@ -249,6 +253,37 @@ def test_a_merge_goes_into_a_new_folder_or_leaves_none(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="not valid JSON"):
         merge([one], tmp_path / "both")
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["one"]
+
+
+def test_a_disk_that_fails_at_any_moment_of_a_merge_is_told_of_the_new_folder(tmp_path: Path) -> None:
+    """Nobody knows the temporary one, and nothing of it is left. In the end it is there, and its name not safe."""
+    one = make(tmp_path / "one", ((1, 1, 1, 4),))
+    write_layer(one, Layer("human", "anna", "1", "", "2026-01-01", (Judgment(_about(1), "Fluency", 1),)))
+    out = tmp_path / "merges" / "both"
+    out.parent.mkdir()
+    for after in count():
+        with (
+            faulty_disk(FaultyDisk(out.parent, after)),
+            pytest.raises(StoreError, match=f"^cannot write {out}: No space left"),
+        ):
+            merge([one], out)
+        if out.exists():
+            break
+        assert list(out.parent.iterdir()) == []
+    assert after > 10
+    assert [path.name for path in out.parent.iterdir()] == ["both"]
+
+
+def test_a_folder_of_a_run_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = make(tmp_path / "one", ((1, 1, 1, 4),))
+
+    def refused(run: Path, *parts: str) -> list[Path]:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(run / parts[0]))
+
+    monkeypatch.setattr("recordings.folder_copy.entries", refused)
+    with pytest.raises(StoreError, match=f"^cannot read {one}/evidence: Permission denied"):
+        merge([one], tmp_path / "both")
+    assert list(tmp_path.iterdir()) == [one]
 
 
 def test_a_merged_run_can_be_gone_on_with(tmp_path: Path) -> None:

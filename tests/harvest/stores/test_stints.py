@@ -25,6 +25,7 @@ from recordings.run_folder import Run, event_files, read
 from recordings.shard import Shard
 from tests.support.cluster import content, counting_api
 from tests.support.fault_page import Row, code_lines, hold
+from tests.support.faulty_disk import FaultyDisk, faulty_disk
 from topics.errors import HarvestError, InputError
 from topics.regular_file import entries
 
@@ -505,6 +506,20 @@ def test_what_is_wrong_with_a_run_in_a_store_is_told_by_its_address(tmp_path: Pa
     event = f"{url}/1-of-2/trials-shard1.1-000001.jsonl:{line}"
     assert told.startswith(f"{event}:2 (in stints/000001/trials/{end.name}): not valid JSON")
     assert ".out." not in said + told
+
+
+def test_a_disk_without_room_for_what_is_fetched_is_told_of_the_new_folder(tmp_path: Path) -> None:
+    url = f"file://{tmp_path}/store"
+    played(StoredRun(open_store(url), "1-of-2"), tmp_path / "east")
+    out = tmp_path / "merges" / "out"
+    out.parent.mkdir()
+    for after in range(4):
+        with (
+            faulty_disk(FaultyDisk(out.parent, after)),
+            pytest.raises(StoreError, match=f"^cannot write {out}: No space left"),
+        ):
+            merge_stored([url], out)
+        assert list(out.parent.iterdir()) == []
 
 
 @pytest.mark.parametrize("kind", ["trials", "chain"])
