@@ -16,7 +16,7 @@ from harvest.playing.plan import Plan, Work
 from harvest.playing.play import Silent, Watching, play_audit
 from harvest.playing.runner import Watcher
 from harvest.stores.stint import Sender, take_up
-from harvest.stores.stored_run import Stint, StoredRun
+from harvest.stores.stored_run import Stint, StoredRun, refuse_other_audit
 from harvest.systems.limits import Gates, own_gate
 from recordings.continuation import refuse_differences
 from recordings.conversation import Outcome
@@ -64,6 +64,7 @@ async def play_stored(
     def refuse(recorded: Header) -> None:
         refuse_differences(recorded, header, stored.url)
 
+    await asyncio.to_thread(refuse_other_audit, stored, header)
     taken = await asyncio.to_thread(take_up, stored, folder, refuse)
     sender = Sender(stored, folder, Stint(taken.number))
     more, ended = asyncio.Event(), False

@@ -23,6 +23,7 @@ from pathlib import Path
 
 from harvest.stores.store import Store, at_once
 from recordings.chain import chain_file
+from recordings.continuation import differences
 from recordings.errors import RunError
 from recordings.evidence import write_safely
 from recordings.header import Header
@@ -30,7 +31,16 @@ from recordings.json_text import parse_value
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 
-__all__ = ["FILE", "Stint", "StoredRun", "divisions", "piece", "piece_of", "refuse_other_division"]
+__all__ = [
+    "FILE",
+    "Stint",
+    "StoredRun",
+    "divisions",
+    "piece",
+    "piece_of",
+    "refuse_other_audit",
+    "refuse_other_division",
+]
 
 FILE = re.compile(r"trials-.+\.([0-9]{1,6})-[0-9]{6,}\.jsonl")
 """The name of the file of events of a stint, with its number."""
@@ -245,3 +255,28 @@ def refuse_other_division(store: Store, of: int) -> None:
             allowed=f"--shard I/{min(others)}: one address is for one audit, dealt out in one way",
             advice="give that, or another address (--store)",
         )
+
+
+def refuse_other_audit(stored: StoredRun, header: Header) -> None:
+    """Raises RunError where another shard in the store was recorded with other things than `header` says, so that no
+    merge could unite the two."""
+    for name in stored.store.folders():
+        if name == stored.name or not _SHARD.fullmatch(name):
+            continue
+        other = StoredRun(stored.store, name)
+        try:
+            recorded = other.recorded_header()
+        except RunError:  # which is told where that shard is read
+            continue
+        if recorded is None:
+            continue
+        changed = differences(recorded, header)
+        if changed:
+            raise RunError(
+                "an audit is here that was recorded with different things:\n"
+                + "\n".join(f"  {entry}" for entry in changed),
+                place=Place(other.url),
+                allowed="one audit at one address",
+                advice="undo the change, or give another address (--store)",
+            )
+        return  # the others were held against this one

@@ -130,6 +130,25 @@ def test_a_store_has_one_division(here: Path, capsys: pytest.CaptureFixture[str]
     assert sorted(one.name for one in Path("store").iterdir()) == ["1-of-2"]
 
 
+def test_a_store_has_one_audit(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = f"file://{here}/store"
+    few = ("run", "audit.yaml", "--topics", "M002", "--trials", "2", "--store", store)
+    assert _harvest(*few, "--shard", "1/2") == 0
+    capsys.readouterr()
+    assert _harvest(*few, "--shard", "2/2", "--seed", "7") == 2
+    said = capsys.readouterr().err
+    assert f"error: {store}/1-of-2: an audit is here that was recorded with different things:" in said
+    assert "the seed was 1 and is now 7" in said
+    assert not Path("runs/shared-2-of-2").exists(), "it is refused before anything is sent"
+    assert [one.name for one in Path("store").iterdir()] == ["1-of-2"]
+
+    # More trials are no other audit, and what is wrong with another shard does not stop this one.
+    (header,) = Path("store/1-of-2/stints").glob("*/run.json")
+    header.write_bytes(header.read_bytes()[:-9])
+    more = [*few[:5], "4", *few[6:]]
+    assert _harvest(*more, "--shard", "2/2") == 0
+
+
 def test_a_run_goes_on_as_the_shard_it_is(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert _harvest("run", "audit.yaml", "--shard", "1/2", "--out", "one") == 0
     for others in (["--shard", "2/2"], []):
