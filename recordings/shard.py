@@ -146,8 +146,11 @@ def _refuse_others(audits: Sequence[Any], shards: Sequence[Shard]) -> None:
             f"one run is a shard of {cuts[0]}, another of {cuts[1]}: some trials are in both, others in neither",
             advice="merge the shards of one division",
         )
-    for said in audits_apart(audits, ("name", *_PLANNED_BY, *SCORED_BY)):
-        raise other_audits(said)
+    first, *others = audits
+    for other in others:
+        for said in audits_apart((first, other), ("name", *_PLANNED_BY, *SCORED_BY)):
+            one, two = (shard_of(audit) or "the whole audit" for audit in (first, other))
+            raise other_audits(f"{said}, between {one} and {two}")
 
 
 def other_audits(differing: str) -> InputError:
