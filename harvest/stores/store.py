@@ -85,15 +85,17 @@ class Store:
             raise StoreFault(self.url, "read", _in_words(fault)) from None
 
     def sizes(self, prefix: str) -> dict[str, int]:
-        """The names below `prefix`, and how many bytes each has. Raises StoreFault."""
+        """The names below `prefix`, and how many bytes each has; without hidden files, which systems that show folders
+        leave in them. Raises StoreFault."""
         import obstore
         from obstore.exceptions import BaseError
 
         try:
             pages = obstore.list(self._backend, prefix)
-            return {str(one["path"]): int(one["size"]) for page in pages for one in page}
+            found = {str(one["path"]): int(one["size"]) for page in pages for one in page}
         except (BaseError, OSError) as fault:
             raise StoreFault(self.url, "list", _in_words(fault)) from None
+        return {name: size for name, size in found.items() if not name.rpartition("/")[2].startswith(".")}
 
     def folders(self, prefix: str = "") -> list[str]:
         """The first parts of the names below `prefix`, ordered. Raises StoreFault."""

@@ -112,7 +112,7 @@ class StoredRun:
         for path, size in sorted(self.store.sizes(before).items()):
             match = _STINT.fullmatch(path.removeprefix(before))
             if match is None:
-                raise self._damaged(f"{path} is nothing of a run")
+                raise self._foreign(path.removeprefix(self._path("")))
             stint = found.setdefault(int(match[1]), Stint(int(match[1])))
             if match[3] is not None:
                 stint.trials[int(match[3])] = size
@@ -204,7 +204,7 @@ class StoredRun:
 
     def _carried(self, name: str) -> str:
         if not _CARRIED.fullmatch(name):
-            raise self._damaged(f"{name!r} is nothing of a run")
+            raise self._foreign(name)
         return name
 
     def _joined(self, number: int, file: str, pieces: Mapping[int, int], begin: int = 0) -> bytes:
@@ -225,6 +225,13 @@ class StoredRun:
             place=Place(self.url),
             advice="give the same command again if a worker is sending just now; if not, bring the object back from\n"
             "      a copy of the store, or merge the folder of the machine that recorded it: harvest merge FOLDER …",
+        )
+
+    def _foreign(self, name: str) -> RunError:
+        return RunError(
+            f"{name!r} is nothing of a run",
+            place=Place(self.url),
+            advice="find out where it comes from, and remove it from the store",
         )
 
     def _file_name(self, events: bytes) -> str:

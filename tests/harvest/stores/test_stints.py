@@ -429,8 +429,12 @@ def test_a_store_that_overwrites_is_refused(tmp_path: Path) -> None:
 
 def test_what_is_not_of_a_run_is_refused(stored: StoredRun, tmp_path: Path) -> None:
     played(stored, tmp_path / "east")
+    for name in (".DS_Store", "stints/.DS_Store", "stints/000001/trials/.nfs0001", "evidence/._x", "judgments/.x"):
+        stored.put_new(name, b"")  # which those who look at a folder may leave there
+    stored.fetch(tmp_path / "whole")
+    assert not list((tmp_path / "whole").rglob(".*"))
     stored.put_new("evidence/other/run.json", b"{}")
-    with pytest.raises(RunError, match="is nothing of a run"):
+    with pytest.raises(RunError, match="is nothing of a run\n  do: find out where it comes from, and remove it"):
         stored.fetch(tmp_path / "copy")
     lost = StoredRun(Counting(), "1-of-2")
     lost.put_new("stints/000001/run.json", b"{}")
