@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import click
@@ -15,7 +16,7 @@ from harvest.report.document import make_report
 from harvest.report.page import is_report, page
 from harvest.studies.watch_history import MATTERS
 from harvest.systems.timing import REAL_CLOCK
-from harvest.terminal import printable
+from harvest.terminal import printable, terminal_width, wrap_lines
 from recordings.evidence import write_safely
 from recordings.run_folder import read
 from recordings.times import stamp
@@ -87,7 +88,7 @@ def command(
             seed=seed,
         )
     click.echo(wrote, err=True)
-    click.echo(found)
+    click.echo(wrap_lines(found, terminal_width(sys.stdout)))
 
 
 def _check(out: Path, *, force: bool) -> None:

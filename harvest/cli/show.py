@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,7 +17,7 @@ from rich.text import Text
 from harvest.cli.number import WholeNumberRange
 from harvest.cli.path import GivenPath
 from harvest.tables.conversation_rows import conversation_row, label_line, outcome_words
-from harvest.terminal import people_console, printable
+from harvest.terminal import people_console, printable, terminal_width, wrap_lines
 from protocols.labels import USEFUL
 from recordings.conversation import LARGEST_NUMBER, Conversation
 from recordings.run_folder import Run, read
@@ -149,7 +150,7 @@ def _print_list(console: Console, run: Run, chosen: list[Conversation], asked: l
     found = f"{len(chosen)} shown" if chosen or not asked else "no valid attempt"
     click.echo(f"\n{found}; attempts recorded: {counted or 'none'}{hint}")
     if shard := shard_note(run.header):
-        click.echo(f"note: {shard}")
+        click.echo(wrap_lines(f"note: {shard}", terminal_width(sys.stdout)))
     for sentence in run.damage:
         console.print(f"[yellow]damage:[/] {escape(sentence)}")
 
