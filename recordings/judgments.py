@@ -197,8 +197,12 @@ def read_layers(run: str | PathLike[str]) -> tuple[Layer, ...]:
     """Every layer of a run, the oldest first, with what people decided one at a time. Raises RunError with file and
     line."""
     inner_folder(Path(run), _FOLDER, _FOLDER)
-    files = [read_layer(file) for file in entries(run, _FOLDER, "*.jsonl")]
-    decided = decided_layers(read_decisions(run).standing, files)
+    try:
+        files = [read_layer(file) for file in entries(run, _FOLDER, "*.jsonl")]
+        decided = decided_layers(read_decisions(run).standing, files)
+    except RunError as fault:
+        advice = fault.advice or "restore the file from a copy, or move it away: its judgments are then lost"
+        raise RunError(fault.what, place=fault.place, allowed=fault.allowed, advice=advice) from None
     return tuple(sorted((*files, *decided), key=lambda layer: layer.made_at))
 
 

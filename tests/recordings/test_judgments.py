@@ -153,6 +153,7 @@ def test_a_damaged_layer_is_named_with_its_line(tmp_path: Path, data: bytes, lin
     with pytest.raises(RunError, match=message) as caught:
         read_layers(tmp_path)
     assert str(caught.value).startswith(f"{path}:{line}")
+    assert "\n  do: " in str(caught.value)
 
 
 @pytest.mark.parametrize("change", ["a line is gone", "a value is another", "a line is added"])
