@@ -123,9 +123,13 @@ class StoredRun:
         return found
 
     def header(self, stints: Mapping[int, Stint]) -> bytes:
-        """The newest header, b"" for none."""
+        """The newest header, b"" for none. Raises RunError where there are events all the same."""
         numbers = [number for number, stint in stints.items() if stint.header]
-        return self.get(f"stints/{max(numbers):06d}/run.json") if numbers else b""
+        data = self.get(f"stints/{max(numbers):06d}/run.json") if numbers else b""
+        begun = [number for number, stint in stints.items() if stint.end]
+        if begun and not data:  # which is sent before them
+            raise self._damaged(f"stints/{max(numbers or begun):06d}/run.json is missing or empty")
+        return data
 
     def recorded_header(self) -> Header | None:
         data = self.header(self.stints())

@@ -512,6 +512,24 @@ def test_what_is_wrong_with_a_run_in_a_store_is_told_by_its_address(tmp_path: Pa
     assert ".out." not in said + told
 
 
+@pytest.mark.parametrize("empty", [False, True])
+def test_a_header_that_is_lost_is_named_before_anything_is_touched(tmp_path: Path, empty: bool) -> None:
+    url = f"file://{tmp_path}/store"
+    stored = StoredRun(open_store(url), "1-of-2")
+    played(stored, tmp_path / "east")
+    header = tmp_path / "store" / "1-of-2" / "stints" / "000001" / "run.json"
+    header.unlink()
+    if empty:
+        header.touch()
+    said = "1-of-2: stints/000001/run.json is missing or empty\n  do: .* bring the object back"
+    with pytest.raises(RunError, match=said):
+        merge_stored([url], tmp_path / "out")
+    with pytest.raises(RunError, match=said):
+        played(stored, tmp_path / "west")
+    assert list(stored.stints()) == [1]
+    assert not list((tmp_path / "west").glob("trials-*"))
+
+
 def test_a_disk_without_room_for_what_is_fetched_is_told_of_the_new_folder(tmp_path: Path) -> None:
     url = f"file://{tmp_path}/store"
     played(StoredRun(open_store(url), "1-of-2"), tmp_path / "east")
