@@ -27,6 +27,7 @@ _ADVICE = {
 }
 _SAID = {
     errno.EEXIST: "something else exists here already",
+    errno.ENOTEMPTY: "something else exists here already",
     errno.ENOTDIR: "there is a file where a folder is needed",
     errno.EISDIR: "there is a folder where a file is needed",
 }

@@ -23,6 +23,7 @@ from recordings.conversation import Outcome, SystemTurn, TrialKey
 from recordings.errors import RunError, StoreError
 from recordings.events import Answered, Asked, Event, TrialEnded, TrialStarted
 from recordings.evidence import address_of
+from recordings.folder_copy import whole_folder
 from recordings.header import Header
 from recordings.json_text import line
 from recordings.judgments import Judgment, Layer, read_layers, write_layer
@@ -272,6 +273,14 @@ def test_a_disk_that_fails_at_any_moment_of_a_merge_is_told_of_the_new_folder(tm
         assert list(out.parent.iterdir()) == []
     assert after > 10
     assert [path.name for path in out.parent.iterdir()] == ["both"]
+
+
+def test_a_run_that_another_process_puts_there_meanwhile_stays(tmp_path: Path) -> None:
+    target = tmp_path / "both"
+    with pytest.raises(StoreError, match=f"^cannot write {target}: something else exists"), whole_folder(target):
+        make(target, ())
+    assert read(target).conversations == ()
+    assert list(tmp_path.iterdir()) == [target]
 
 
 def test_a_folder_of_a_run_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
