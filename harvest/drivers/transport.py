@@ -33,6 +33,8 @@ import httpx
 from multidict import CIMultiDict
 from yarl import URL
 
+from harvest.drivers.unpacking import Unpacking
+
 if TYPE_CHECKING:
     from aiohttp.client_proto import ResponseHandler
     from aiohttp.client_reqrep import ClientRequest
@@ -113,20 +115,19 @@ class Response:
         named = name.encode()
         return ", ".join(value.decode("latin-1") for key, value in self.headers if key.lower() == named)
 
-    def unpacked(self) -> AsyncIterator[bytes]:
-        """The body with its content-encoding undone. Raises httpx.DecodingError."""
-        return httpx.Response(self.status, headers=list(self.headers), stream=_Body(self)).aiter_bytes()
+    async def unpacked(self, coding: str) -> AsyncIterator[bytes]:
+        """The body with its content-encoding undone (`Unpacking`). Raises httpx.DecodingError."""
+        unpacking = Unpacking(coding)
+        try:
+            async for data in self:
+                if unpacked := unpacking.take(data):
+                    yield unpacked
+            unpacking.end()
+        except ValueError as error:
+            raise httpx.DecodingError(str(error)) from None
 
     def close(self) -> None:
         self._response.close()  # one that was read to its end has given its connection back by now
-
-
-class _Body(httpx.AsyncByteStream):
-    def __init__(self, response: Response) -> None:
-        self._response = response
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return self._response
 
 
 class Transport:

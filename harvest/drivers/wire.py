@@ -269,7 +269,7 @@ class Wire:
                 "bad-encoding", f"the body is compressed as {shown!r}, although no compression was asked for"
             )
         room = self._options.max_reply
-        async for chunk in response.unpacked() if packed else response:
+        async for chunk in response.unpacked(packed[0]) if packed else response:
             transfer.body += chunk[: room + 1]
             if len(chunk) > room:
                 raise Unanswered("too-large", f"the reply is longer than {self._options.max_reply} bytes (max_reply)")

@@ -272,6 +272,11 @@ FAULTS: dict[str, Fault] = {
         response("200 OK", GOOD.encode()[:-1], media_type="application/json; charset=utf-16"),
     ),
     "bad_gzip": Fault("bytes that are not gzip, declared as gzip", _packed(b"not gzip", "Content-Encoding: gzip")),
+    "half_gzip": Fault("gzip that ends early", _packed(gzip.compress(GOOD.encode())[:-8], "Content-Encoding: gzip")),
+    "gzip_members": Fault(
+        "gzip in two members",
+        _packed(gzip.compress(GOOD[:30].encode()) + gzip.compress(GOOD[30:].encode()), "Content-Encoding: gzip"),
+    ),
     "bomb": Fault("50 MB packed as gzip", _packed(_BOMB, "Content-Encoding: gzip"), most=1_000_000),
     "bomb_in_bomb": Fault(
         "gzip within gzip",

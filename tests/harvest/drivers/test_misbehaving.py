@@ -98,6 +98,7 @@ FAULTS = [
     ("nul_charset", Unanswered, "unknown-charset"),
     ("utf16", Unanswered, "bad-encoding"),
     ("bad_gzip", Unanswered, "bad-encoding"),
+    ("half_gzip", Unanswered, "bad-encoding"),
     ("bomb", Unanswered, "too-large"),
     ("bomb_in_bomb", Unanswered, "bad-encoding"),
     ("two_codings", Unanswered, "bad-encoding"),
