@@ -1,7 +1,7 @@
 """What came back over HTTP, as bytes, and what a status means for the next step.
 
     status                          means
-    2xx                             a reply, to be read
+    2xx                             a reply, to be read; but 206, a part that nobody asked for: Unanswered
     401, 402, 403, 407              Denied: the key, the account or the proxy
     404, 405, 410 …, other 4xx      Denied until the system has answered once: the request itself is wrong.
                                     After that Unanswered: the fault lies in this conversation (too long for
@@ -151,7 +151,7 @@ class Received:
 
     def refusal(self, *, answered: bool) -> DriverError | None:
         """The error that the status stands for, or None for a reply. answered: the system has replied before."""
-        if 200 <= self.status < 300:
+        if 200 <= self.status < 300 and self.status != HTTPStatus.PARTIAL_CONTENT:
             return None
         if 300 <= self.status < 400:
             where = self.header("location")

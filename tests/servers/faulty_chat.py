@@ -202,6 +202,7 @@ FAULTS: dict[str, Fault] = {
         "400, the prompt was filtered",
         response("400 Bad Request", '{"error": {"code": "content_filter", "message": "The prompt …"}}'),
     ),
+    "partial": Fault("206, a part that was not asked for", response("206 Partial Content", GOOD)),
     "redirect_here": Fault(
         "a redirect on the same server",
         response("308 Permanent Redirect", "", "Location: /good/chat/completions"),

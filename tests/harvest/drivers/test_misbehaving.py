@@ -71,6 +71,7 @@ FAULTS = [
     ("no_page", Denied, "http-404"),
     ("no_model", Denied, "model-not-found"),
     ("bad_field", Denied, "http-400"),
+    ("partial", Unanswered, "http-206"),
     ("garbage", Unanswered, "bad-protocol"),
     ("silence", Unanswered, "reset"),
     ("half_head", Unanswered, "reset"),
