@@ -25,7 +25,11 @@ _DETAILS = {
     ("completion_tokens_details", "reasoning_tokens"): "reasoning",
     ("prompt_tokens_details", "cached_tokens"): "cached",
 }
-_FAILED = frozenset({"error", "abort"})  # ends that gateways and servers report where generating failed
+_FAILED = frozenset(
+    {"error", "abort", "aborted", "cancelled", "failed", "timeout", "insufficient_system_resource", "network_error"}
+)
+"""Ends that gateways and servers report where generating failed, not the model's; the last two are DeepSeek's and
+Zhipu's."""
 _OTHER_ANSWERS = ("refusal", "tool_calls", "function_call")
 
 
@@ -37,7 +41,7 @@ class Completion:
         self._content: list[str] = []
         self._refusal: list[str] = []
         self._characters = 0
-        self._chosen = self._said = self._done = self._ends_often = False
+        self._chosen = self._said = self._done = self._ends_often = self._in_pieces = False
         self.finish = ""
         self.tokens: Mapping[str, int] = MappingProxyType({})
         self._model = self._fingerprint = ""
@@ -61,15 +65,17 @@ class Completion:
         if data.strip() == "[DONE]":
             self._done = True
             return True
-        if not data.strip():
+        if not data.strip() and event != "error":
             return False
         try:
             chunk = json.loads(data)
         except (ValueError, RecursionError) as error:
-            why = "nested too deeply" if isinstance(error, RecursionError) else error
-            raise Unanswered("bad-json", f"a chunk is not JSON ({why}): {excerpt(data)!r}") from None
+            chunk, why = None, "nested too deeply" if isinstance(error, RecursionError) else error
+            if event != "error":
+                raise Unanswered("bad-json", f"a chunk is not JSON ({why}): {excerpt(data)!r}") from None
         if event == "error":
-            raise Unanswered("system-error", f"the stream reports an error: {excerpt(error_message(chunk) or data)}")
+            said = excerpt(error_message(chunk) or data) or "without a word"
+            raise Unanswered("system-error", f"the stream reports an error: {said}")
         before = self._characters
         self._read(chunk, "delta")
         if self._characters > before:
@@ -106,6 +112,7 @@ class Completion:
         self._fingerprint = _name(value.get("system_fingerprint")) or self._fingerprint
         choices = value.get("choices")
         if choices is None:
+            _check_bare_error(value)
             return
         if not isinstance(choices, list):
             raise _misshapen("choices", choices)
@@ -119,13 +126,20 @@ class Completion:
     def _choose(self, choice: Mapping[str, object], holder: str) -> None:
         self._chosen = True
         before = self._characters
-        # Some servers send whole messages in a stream.
-        message = choice.get(holder) or choice.get("message")
+        piece = choice.get(holder)
+        # Some servers send whole messages in a stream, some of them after its pieces.
+        message = piece or choice.get("message")
         if isinstance(message, Mapping):
-            self._add(self._content, _plain(message.get("content")))
-            self._add(self._refusal, _plain(message.get("refusal")))
+            content, refusal = _plain(message.get("content")), _plain(message.get("refusal"))
+            if self._in_pieces and not piece and (content or refusal):
+                if (content or refusal).strip() != self._joined().strip():
+                    raise Unanswered("broken-stream", "the message at the end is not what came in pieces")
+            else:
+                self._add(self._content, content)
+                self._add(self._refusal, refusal)
+            self._in_pieces = self._in_pieces or (bool(piece) and self._characters > before)
             self._said = self._said or self._characters > 0 or any(message.get(key) for key in _OTHER_ANSWERS)
-        elif message is not None or holder == "message":  # a stream's chunks may come without a delta
+        elif message is not None or holder == "message" or choice.get("text"):  # a stream's chunks may have no delta
             raise _misshapen(f"a choice's {holder}", message)
         _check_error(choice)
         finish = choice.get("finish_reason")
@@ -152,6 +166,14 @@ def _check_error(holder: Mapping[str, object]) -> None:
         code = excerpt(error_code(holder), 60)
         detail = error_message(holder) or excerpt(repr(holder["error"]))
         raise Unanswered("system-error", f"{code}: {excerpt(detail)}" if code else excerpt(detail))
+
+
+def _check_bare_error(value: Mapping[str, object]) -> None:
+    """Raises Unanswered for an error that is not called one, as some servers send before [DONE]: it has no choices,
+    and a message, a code or a name of an error."""
+    said = error_message(value)
+    if said or value.get("errors") or value.get("error_code") or value.get("object") == "error":
+        raise Unanswered("system-error", excerpt(said or repr(dict(value))))
 
 
 def _misshapen(what: str, value: object) -> Unanswered:

@@ -327,6 +327,16 @@ FAULTS: dict[str, Fault] = {
         STREAM_HEAD + PART + b'event: error\ndata: {"message": "overloaded"}\n\n',
         True,
     ),
+    "stream_bare_error": Fault(
+        "an error within a stream that is not called one, then `[DONE]`",
+        STREAM_HEAD + PART + b'data: {"message": "overloaded", "code": 50001}\n\n' + DONE,
+        True,
+    ),
+    "gave_up": Fault(
+        "a stream whose `finish_reason` says that the server gave up",
+        STREAM_HEAD + PART + chunk(finish_reason="insufficient_system_resource") + DONE,
+        True,
+    ),
     "early_end": Fault(
         "text after the `finish_reason` (events out of order)",
         STREAM_HEAD + chunk(content="half a ") + END + chunk(content="reply") + DONE,
@@ -339,6 +349,11 @@ FAULTS: dict[str, Fault] = {
     ),
     "doubled": Fault("every event twice", STREAM_HEAD + chunk(content="half") * 2 + END * 2 + DONE * 2, True),
     "doubled_stream": Fault("the whole stream twice", STREAMED + PART + END + DONE, True),
+    "message_at_end": Fault(
+        "the whole message again at the end of a stream",
+        STREAM_HEAD + PART + b"data: " + GOOD.replace("fine", "half a reply").encode() + b"\n\n" + DONE,
+        True,
+    ),
     "page_for_stream": Fault(
         "a web page instead of a stream", response("200 OK", "<html>Please log in</html>", media_type="text/html"), True
     ),

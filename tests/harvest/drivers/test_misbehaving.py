@@ -123,6 +123,8 @@ FAULTS = [
     ("stream_not_json", Unanswered, "bad-json"),
     ("stream_error", Unanswered, "system-error"),
     ("stream_error_event", Unanswered, "system-error"),
+    ("gave_up", Unanswered, "system-error"),
+    ("stream_bare_error", Unanswered, "system-error"),
     ("done_only", Unanswered, "no-choices"),
     ("role_only", Unanswered, "broken-stream"),
     ("early_end", Unanswered, "broken-stream"),

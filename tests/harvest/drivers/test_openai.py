@@ -56,6 +56,16 @@ def _streamed(*events: bytes, done: bytes = b"data: [DONE]\n\n") -> bytes:
     return STREAM_HEAD + b"".join(events) + done
 
 
+def _message(content: str | None, **fields: Any) -> bytes:
+    """An event with a whole message."""
+    message = {"content": content, **fields}
+    return _event({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
+
+
+def _event(value: object) -> bytes:
+    return b"data: " + json.dumps(value).encode() + b"\n\n"
+
+
 FINE = _whole({"content": "fine"})
 
 
@@ -186,6 +196,10 @@ async def test_token_counts_that_make_no_sense_are_left_out() -> None:
         ([b"\xef\xbb\xbf" + chunk(content="after a mark")], "after a mark", ""),
         ([chunk(content="line\u2028separator\x85 and \x0b tab")], "line\u2028separator\x85 and \x0b tab", ""),
         ([b'data: {"choices": [{"delta": {"content": "raw\xe2\x80\xa8end"}}]}\n\n'], "raw\u2028end", ""),
+        ([chunk(content="ha"), chunk(content="ha", finish_reason="stop"), _message("haha")], "haha", "stop"),
+        ([chunk(refusal="no"), _message(None, refusal="no")], "no", "stop"),
+        ([chunk(content="all", finish_reason="stop"), _message("")], "all", "stop"),
+        ([_message("ha"), _message("ha")], "haha", "stop"),
     ],
 )  # fmt: skip
 async def test_the_text_of_a_stream(events: list[bytes], text: str, finish: str) -> None:
@@ -283,10 +297,6 @@ async def test_a_body_that_is_no_completion_is_no_reply(body: object, reason: st
     assert json.loads(kept.data) == body
 
 
-def _event(value: object) -> bytes:
-    return b"data: " + json.dumps(value).encode() + b"\n\n"
-
-
 @pytest.mark.parametrize(
     ("events", "reason"),
     [
@@ -296,6 +306,11 @@ def _event(value: object) -> bytes:
         ([chunk(role="assistant")], "broken-stream"),
         ([chunk(role="assistant", content="")], "broken-stream"),
         ([_event({"choices": [{}]})], "broken-stream"),
+        (
+            [_event({"choices": [{"text": "of a completion without messages", "finish_reason": "stop"}]})],
+            "bad-completion",
+        ),
+        ([chunk(content="some"), _message("something else")], "broken-stream"),
     ],
 )
 async def test_a_stream_that_is_no_completion_is_no_reply(events: list[bytes], reason: str) -> None:
@@ -310,6 +325,15 @@ async def test_a_stream_that_is_no_completion_is_no_reply(events: list[bytes], r
     [
         chunk(finish_reason="error"),
         chunk(finish_reason="abort", content=""),
+        chunk(finish_reason="insufficient_system_resource"),
+        chunk(finish_reason="network_error"),
+        _event({"object": "error", "message": "the engine is dead", "code": 50001}),
+        _event({"text": "**NETWORK ERROR**", "error_code": 50004}),
+        _event({"message": "internal error", "type": "server_error"}),
+        _event({"detail": "internal error"}),
+        _event({"errors": [{"message": "internal error"}]}),
+        b"event: error\ndata: down\n\n",
+        b"event: error\n\n",
         _event({"choices": [{"delta": {}, "finish_reason": "error", "error": {"code": 502, "message": "down"}}]}),
         _event({"choices": [{"delta": {"content": ""}}], "error": {"code": 502, "message": "down"}}),
     ],

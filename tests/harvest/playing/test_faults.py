@@ -36,7 +36,7 @@ ANSWERS = {
     *("good", "rate_once", "error_500_once", "reset_once", "filtered", "redirect_here", "reset_behind", "text_type"),
     *("no_type", "null_content", "nul", "surrogate", "ten_megabytes_allowed", "no_done", "no_finish", "no_blank_line"),
     *("stream_reset_once", "end_then_reset", "whole_then_hangs", "slow_whole", "swapped", "doubled", "doubled_stream"),
-    *("json_for_stream", "gzip_members"),
+    *("json_for_stream", "gzip_members", "message_at_end"),
 }
 """After these faults there is a whole reply. Of all others nothing is ever taken for one."""
 WAYS = {
