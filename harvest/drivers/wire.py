@@ -41,6 +41,7 @@ else:
 __all__ = ["Jar", "Request", "Wire"]
 
 _MOST_REDIRECTS = 5
+_CONTROLS = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _UNPACKED = frozenset({"gzip", "deflate"})
 """Codings that are undone though we asked for none. They swell a packet by 1000 at most; others, or one within the
 other, know no such bound, and the limit on a reply's size is looked at only after each packet."""
@@ -86,16 +87,19 @@ class Jar:
 
     def header(self, url: httpx.URL) -> str:
         """The cookies for `url`, "" for none."""
-        request = httpx.Request("GET", url)
-        self._cookies.set_cookie_header(request)
-        return str(request.headers.get("cookie", ""))
+        from urllib.request import Request as Asked  # late, as httpx, whose own request takes nothing beyond ASCII
+
+        asked = Asked(str(url))
+        self._cookies.jar.add_cookie_header(asked)
+        return str(asked.get_header("Cookie", ""))
 
     def take_from(self, response: Response, url: httpx.URL) -> None:
-        if response.header("set-cookie"):
+        """Without what could not be sent back, as browsers do."""
+        set_cookie = [(name, value) for name, value in response.headers if name.lower() == b"set-cookie"]
+        headers = [(name, value) for name, value in set_cookie if not _CONTROLS.search(value)]
+        if headers:
             request = httpx.Request("GET", url)
-            self._cookies.extract_cookies(
-                httpx.Response(response.status, headers=list(response.headers), request=request)
-            )
+            self._cookies.extract_cookies(httpx.Response(response.status, headers=headers, request=request))
 
 
 @dataclass(slots=True)

@@ -327,6 +327,16 @@ async def test_cookies_belong_to_one_session() -> None:
     assert texts == ["0", "1", "0", "2", "1"]
 
 
+async def test_cookies_beyond_ascii_are_sent_back_and_those_that_cannot_be_are_not() -> None:
+    name = "Jürgen".encode().decode("latin-1")  # as the server writes and reads it
+
+    def answering(_: Asked) -> bytes:
+        return response("200 OK", '{"a": "x"}', f"Set-Cookie: name={name}; Path=/", "Set-Cookie: odd=a\x01b; Path=/")
+
+    _, server = await _ask(answering, "one", "two", body={"q": "{{ text }}"})
+    assert [asked.headers.get("cookie") for asked in server.asked] == [None, f"name={name}"]
+
+
 async def test_a_session_that_is_not_given_is_denied_with_what_came() -> None:
     fault = await _fault(
         '{"error": "queue full"}',
