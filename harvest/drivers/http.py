@@ -14,7 +14,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from harvest.drivers.options import Headers, Text, Url, WireOptions, resolve_text
 from harvest.drivers.payload import json_bytes
-from harvest.drivers.received import Received, excerpt, sound_text
+from harvest.drivers.received import Received, error_message, excerpt, sound_text
 from harvest.drivers.reply_path import ReplyPath
 from harvest.drivers.template import (
     PLACEHOLDERS,
@@ -286,7 +286,7 @@ def _read(received: Received, options: Options) -> tuple[Answer, str | None, boo
 
 
 def _answer(received: Received, options: Options) -> Answer:
-    """Raises Unanswered: `no-text`, `bad-type`, `bad-json`, or bytes that are not text."""
+    """Raises Unanswered: `no-text`, `bad-type`, `bad-json`, `system-error`, or bytes that are not text."""
     text = received.text() if options.reply == WHOLE_BODY else _text(received, options)
     if options.links is None:
         return Answer.of(text)
@@ -295,8 +295,10 @@ def _answer(received: Received, options: Options) -> Answer:
 
 
 def _text(received: Received, options: Options) -> str:
-    path = ReplyPath.parse(options.reply)
-    found = path.find(received.json())
+    path, body = ReplyPath.parse(options.reply), received.json()
+    found = path.find(body)
+    if not found and isinstance(body, Mapping) and body.get("error"):
+        raise received.fault(Unanswered, "system-error", excerpt(error_message(body) or repr(body["error"])))
     if not path.many and (not found or found[0] is None):
         detail = f"nothing at {options.reply}; the answer begins: {_beginning(received)}"
         raise received.fault(Unanswered, "no-text", detail)

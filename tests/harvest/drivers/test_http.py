@@ -175,6 +175,9 @@ async def test_a_declared_charset_is_honoured() -> None:
         ('{"a": ["x"]}', "$.a", "bad-type"),
         ('[{"text": "x"}, {"text": null}]', "$[*].text", "bad-type"),
         ("<html>", "$.a", "bad-json"),
+        ('{"error": "upstream is down"}', "$.messages[*].text", "system-error"),
+        ('{"messages": [], "error": {"code": 7}}', "$.messages[*].text", "system-error"),
+        ('{"error": {"message": "upstream is down"}}', "$.a", "system-error"),
         (b"caf\xe9", "text", "not-utf8"),
     ],
 )
