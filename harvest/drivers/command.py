@@ -148,8 +148,7 @@ class _Talk:
             return
         self._greeting, whole = await self._next(self._options.start_timeout, "greeting", Stopwatch(self._clock))
         if not whole:
-            await self._exit()
-            raise self._ended_badly(self._greeting)
+            raise self._ended_badly(await self._exit(), self._greeting)
 
     async def say(self, text: str) -> Reply:
         if self._over:
@@ -168,9 +167,9 @@ class _Talk:
         self._program.write(sent)
         raw, whole = await self._next(self._options.timeout, "reply", watch)
         if not whole:
-            await self._exit()
-            if self._program.exit_code != 0:
-                raise self._ended_badly(raw)
+            code = await self._exit()
+            if code != 0:
+                raise self._ended_badly(code, raw)
             self._over = "it ended by itself"
             if self._marked or not raw.strip():
                 raise self._fault("ended-early", "the program ended before its reply was complete", raw)
@@ -217,13 +216,15 @@ class _Talk:
         length, taken = found or (len(program.output), len(program.output))
         return program.take(taken)[:length], whole
 
-    async def _exit(self) -> None:
-        """The output is closed; the program should end now, and is killed if it does not."""
+    async def _exit(self) -> int | None:
+        """The output is closed; the program should end now, and is killed if it does not: None then, else its code."""
         try:
             async with asyncio.timeout(_LAST_MOMENT):
                 await self._program.ended()
+            return self._program.exit_code
         except TimeoutError:
             await self._program.kill()
+            return None
         except asyncio.CancelledError:
             await self._give_up("it was interrupted")
             raise
@@ -241,9 +242,10 @@ class _Talk:
         greeting, self._greeting = self._greeting, b""
         return _exhibits(raw, self._program, greeting)
 
-    def _ended_badly(self, raw: bytes) -> Unanswered:
-        self._over = _exit_reason(self._program.exit_code)
-        return self._fault(self._over, f"the program ended ({self._over}) before its reply was complete", raw)
+    def _ended_badly(self, code: int | None, raw: bytes) -> Unanswered:
+        self._over = _exit_reason(code)
+        what = f"ended ({self._over})" if code is not None else "closed its output, and was killed,"
+        return self._fault(self._over, f"the program {what} before its reply was complete", raw)
 
     def _fault(self, reason: str, detail: str, raw: bytes) -> Unanswered:
         return Unanswered(reason, detail, partial=readable(raw), exhibits=self._exhibits(raw))
@@ -269,6 +271,8 @@ class _Once:
             if program.exit_code != 0:
                 reason = _exit_reason(program.exit_code)
                 raise Unanswered(reason, f"the program ended with an error ({reason})")
+            if not raw:
+                raise Unanswered("ended-early", "the program ended without a reply")
             turn = await aside(len(raw), lambda: text_turn(raw, watch))
         except TimeoutError:
             detail = f"not done within {self._options.timeout:g} s; the program was killed"

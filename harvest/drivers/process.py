@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import signal
 import socket
 import sys
@@ -23,6 +24,7 @@ from harvest.systems.driver import Denied, Unanswered
 __all__ = ["Program"]
 
 _MOST_STDERR = 64 * 1024
+_WORD = re.compile(rb"\A\S*")
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
 _DEAD = 5.0  # seconds a killed program may take to be gone
 _GRACE = 1.0  # seconds for each polite step before the next, harsher one
@@ -37,6 +39,7 @@ class Program(asyncio.SubprocessProtocol):
         self._control: socket.socket | None = None
         self._group, self._reported = 0, b""
         self._stderr = bytearray()
+        self._stderr_cut = False
         self._changed = asyncio.Event()
         self._gone = asyncio.Event()
         self.output = bytearray()
@@ -90,7 +93,9 @@ class Program(asyncio.SubprocessProtocol):
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         if fd == _STDERR:
             self._stderr += data
-            del self._stderr[:-_MOST_STDERR]  # its last words are the ones that explain an end
+            if len(self._stderr) > _MOST_STDERR:  # its last words are the ones that explain an end
+                del self._stderr[:-_MOST_STDERR]
+                self._stderr_cut = True
             return
         self.output += data
         if len(self.output) > self._most:
@@ -118,7 +123,10 @@ class Program(asyncio.SubprocessProtocol):
     def take_stderr(self) -> bytes:
         """What it wrote to standard error since last asked, at most the last 64 KiB."""
         taken = bytes(self._stderr)
+        if self._stderr_cut:  # not within a word: the end of a secret would not be known for one
+            taken = _WORD.sub(b"", taken, count=1)
         self._stderr.clear()
+        self._stderr_cut = False
         return taken
 
     def take(self, length: int) -> bytes:

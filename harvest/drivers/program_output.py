@@ -106,5 +106,9 @@ def json_turn(raw: bytes, watch: Stopwatch) -> SystemTurn:
 
 def _counts(tokens: Mapping[str, object]) -> Mapping[str, int]:
     return MappingProxyType(
-        {name: count for name, count in tokens.items() if isinstance(count, int) and not isinstance(count, bool)}
+        {
+            name: count
+            for name, count in tokens.items()
+            if isinstance(count, int) and not isinstance(count, bool) and count >= 0
+        }
     )

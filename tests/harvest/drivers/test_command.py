@@ -148,6 +148,18 @@ async def test_a_program_that_hangs_up_without_a_word_is_no_reply(built: Built, 
     assert (type(fault), fault.reason, fault.partial) == (Unanswered, "ended-early", "")
 
 
+async def test_a_program_that_ends_well_without_a_word_has_not_answered(built: Built) -> None:
+    fault = await _fault(built(WAIT + "sys.stderr.write('no model')", mode="once"))
+    assert (type(fault), fault.reason, fault.partial) == (Unanswered, "ended-early", "")
+    assert [exhibit.data for exhibit in fault.exhibits if exhibit.name == "stderr"] == [b"no model"]
+    assert (await _first(built(WAIT + "print()", mode="once"))).turn.answer.text == "", "an empty line is a reply"
+
+
+async def test_a_program_that_closes_its_output_and_goes_on_is_not_called_killed(built: Built) -> None:
+    fault = await _fault(built(WAIT + "os.close(1); time.sleep(3600)"))
+    assert (type(fault), fault.reason) == (Unanswered, "output-closed")
+
+
 @pytest.mark.parametrize("mark", [{"end": "END"}, {"prompt": "> "}])
 async def test_a_program_that_ends_before_its_mark_is_no_reply(built: Built, mark: dict[str, Any]) -> None:
     greet = "print('> ', end='', flush=True)\n" if "prompt" in mark else ""
@@ -261,6 +273,16 @@ async def test_a_chatty_stderr_is_bounded_and_does_not_block(built: Built) -> No
     assert len(session_end.data) <= 64 * 1024
 
 
+@pytest.mark.parametrize("kept", range(1, 24, 5))
+async def test_a_stderr_is_not_cut_within_a_secret(built: Built, kept: int) -> None:
+    secret = "kq7-Wv3xZr0pLm82TnYbHs5d"
+    code = WAIT + f"sys.stderr.write('{secret} ' + 'e ' * 32000 + 'e' * (1536 - {kept} - 1)); print('fine')"
+    reply = await _first(built(code))
+    (stderr,) = [exhibit.data.decode() for exhibit in reply.exhibits if exhibit.name == "stderr"]
+    assert stderr.endswith("e e" + "e" * (1536 - kept - 2))
+    assert stderr.lstrip(" e") == ""
+
+
 @pytest.mark.parametrize("mode", ["lines", "json", "once"])
 async def test_bytes_that_are_not_utf8_are_a_fault_with_the_bytes_kept(built: Built, mode: str) -> None:
     fault = await _fault(built(WAIT + "sys.stdout.buffer.write(b'caf\\xe9\\n')", mode=mode))
@@ -300,7 +322,7 @@ async def test_a_line_of_json_may_say_more_than_its_text(built: Built) -> None:
         "text": "see\nhttps://example.org/1",
         "links": [{"href": "https://example.org/1"}, {"text": "Two", "href": "https://example.org/2"}, 3],
         "finish": "length",
-        "tokens": {"prompt": 3, "completion": "many"},
+        "tokens": {"prompt": 3, "completion": "many", "total": -3},
         "ended": True,
     }
     reply = await _first(built(WAIT + f"print({json.dumps(value)!r})", mode="json"))
