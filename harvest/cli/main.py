@@ -193,11 +193,11 @@ def _run(arguments: list[str] | None) -> NoReturn:
             # Go away quietly with the reader, as `| head` expects. Never where a pipe may be a system's or a browser's.
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
-        code = _harvest.main(args=arguments, prog_name="harvest", standalone_mode=False)
+        code = _called(sys.argv[1:] if arguments is None else arguments)
     except click.ClickException as fault:
         _tell(fault.show)
         code = 2
-    except (click.Abort, KeyboardInterrupt):
+    except (click.Abort, KeyboardInterrupt, EOFError):
         _tell("interrupted before it was done; run the same command again")
         code = interruption.CODE
     except interruption.Interrupted as stop:
@@ -206,6 +206,8 @@ def _run(arguments: list[str] | None) -> NoReturn:
     except HarvestError as fault:
         _tell(f"error: {fault}")
         code = 2
+    except BrokenPipeError:
+        code = _READER_GONE
     except OSError as fault:
         reason, advice = in_words(fault)
         _tell(f"error: {os.fsdecode(fault.filename) if fault.filename else 'the output'}: {reason}\n  do: {advice}")
@@ -213,7 +215,7 @@ def _run(arguments: list[str] | None) -> NoReturn:
     except (
         BaseException
     ) as fault:  # also SystemExit: no command ends that way, but code that a command calls may try to
-        if isinstance(fault.__context__, BrokenPipeError):  # rich and click leave so when nobody reads any more
+        if isinstance(fault.__context__, BrokenPipeError):  # rich leaves so when nobody reads any more
             code = _READER_GONE
         else:
             _tell(f"{traceback.format_exc()}error: this is a bug in Harvest; please report it with the traceback above")
@@ -222,6 +224,15 @@ def _run(arguments: list[str] | None) -> NoReturn:
     if arguments is None:
         gc.freeze()  # nothing is collected any more: the process ends, and would look through all there is
     sys.exit(code if isinstance(code, int) and code else unwritten)
+
+
+def _called(arguments: list[str]) -> object:
+    """What the command returns. Click's own `main` would make a code of a reader that goes away."""
+    try:
+        with _harvest.make_context("harvest", list(arguments)) as context:
+            return _harvest.invoke(context)
+    except click.exceptions.Exit as end:
+        return end.exit_code
 
 
 def _open_closed() -> None:

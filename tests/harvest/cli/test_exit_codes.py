@@ -100,7 +100,15 @@ def test_an_output_that_was_closed_from_the_start_changes_no_exit_code(
     assert done.returncode == code
 
 
-@pytest.mark.parametrize("command", ["run audit.yaml --out run", pytest.param("score --help", marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "run audit.yaml --out run",
+        "run audit.yaml --out run --json",
+        "doctor",
+        pytest.param("score --help", marks=pytest.mark.soak),
+    ],
+)
 def test_a_reader_that_goes_away_is_no_fault(tmp_path: Path, command: str) -> None:
     (tmp_path / "audit.yaml").write_text(audit("  - {name: A, driver: parrot}\n", 1))
     with subprocess.Popen(
