@@ -237,6 +237,7 @@ def _topics(run: Run) -> TopicSet:
             place=Place(str(run.path)),
             advice="import it again with --topics",
         )
+    topics.only({one.key.topic for one in run.finished})  # which raises for an unknown one
     return topics
 
 

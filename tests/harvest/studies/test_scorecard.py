@@ -64,6 +64,16 @@ def test_a_half_of_a_character_in_a_name_is_written_as_json_writes_it(tmp_path: 
     assert json.loads(b"".join(scores_document(ScoreTable(()))))["rows"] == []
 
 
+@pytest.mark.parametrize("command", ["score", "compare", "variance", "report --out report.html", "bless --out b.json"])
+def test_a_conversation_about_a_topic_that_its_run_does_not_hold_is_named(tmp_path: Path, command: str) -> None:
+    run = played(tmp_path / "run", at(1))
+    file = next(run.path.glob("trials-*.jsonl"))
+    file.write_text(file.read_text().replace('"topic":"M002"', '"topic":"T9"'))
+    name, *options = command.split()
+    done = harvest(name, run.path, *options, cwd=tmp_path)
+    assert (done.returncode, done.stderr.partition(" is not")[0]) == (2, "error: topic 'T9'")
+
+
 def at(second: int) -> str:
     return f"2026-01-01T00:00:{second:02d}.000000+00:00"
 
