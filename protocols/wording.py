@@ -5,18 +5,19 @@ filters from a fixed list, `if`, `for` and `set`. No includes, no calls, no rand
 is a template; what stands in a topic is data and comes out as it is, even where it looks like a template.
 
 A file from elsewhere must not use up memory or time either. So the only arithmetic is + and -, numbers have at most six
-digits, loops are not nested, `set` may not use values that were set before, and a text is limited to 100,000
-characters.
+digits, loops are not nested, `set` may not use values that were set before, few things are joined, filters work through
+a bounded number of characters, and what one of them makes, as the text itself, is limited to 100,000.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, wraps
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from topics.errors import InputError
 from topics.topic import Topic
@@ -43,7 +44,13 @@ _LONGEST_TEMPLATE = 20_000
 _SPECIAL = re.compile(r"[{\r]")  # of templates; and line ends, which they make alike
 _LARGEST_NUMBER = 1_000_000
 _DEEPEST = 40
+_MOST_JOINED = 100
+_MOST_WORK = 10_000_000
 _STATEMENTS = "{{ variable }}, {% if %}, {% for %}, {% set %}"
+
+
+_WORK: ContextVar[int] = ContextVar("work", default=0)
+"""Characters and elements that the filters of the template under way have gone through."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +78,7 @@ def render(wording: Wording, topic: Topic, *, turn: int, item: str = "") -> str:
         return wording.template.strip()  # said as it stands
     from jinja2 import TemplateError
 
+    _WORK.set(0)
     variables: dict[str, object] = {"topic": _view(topic), "turn": turn}
     if wording.each:
         variables["item"] = item
@@ -91,7 +99,7 @@ def render(wording: Wording, topic: Topic, *, turn: int, item: str = "") -> str:
                 f"topic {topic.id!r} has no {name}", advice="add it to the topic, or write {{ … | default('…') }}"
             ) from None
         raise InputError(f"topic {topic.id!r}: {fault.message}") from None
-    except (TypeError, ValueError, ArithmeticError, RecursionError, MemoryError) as fault:
+    except (TypeError, ValueError, ArithmeticError, AssertionError, RecursionError, MemoryError) as fault:
         raise InputError(f"topic {topic.id!r}: the template cannot be filled in: {fault}") from None
     text = text.strip()
     if not text:
@@ -119,6 +127,7 @@ def faults(wording: Wording) -> Iterator[Fault]:
         return
     try:
         tree = _environment().parse(wording.template)
+        heavy = _heavy(tree, 0)
     except TemplateSyntaxError as fault:
         yield Fault(f"not a template: {fault.message}", _STATEMENTS, fault.lineno, "")
         return
@@ -128,7 +137,6 @@ def faults(wording: Wording) -> Iterator[Fault]:
     except ValueError:  # Python refuses to read a whole number of thousands of digits
         yield Fault("too large a number", f"numbers up to {_LARGEST_NUMBER:,}", 1, "")
         return
-    heavy = _heavy(tree, 0)
     if heavy:
         yield heavy
         return
@@ -158,6 +166,9 @@ def _heavy(node: nodes.Node, depth: int, *, looping: bool = False) -> Fault | No
     if isinstance(node, nodes.AssignBlock):
         return Fault("a block that sets a variable", "{% set name = value %}", line, "set")
     if isinstance(node, nodes.Template):
+        sums = sum(1 for _ in node.find_all((nodes.Add, nodes.Sub)))
+        if sums + sum(len(one.nodes) for one in node.find_all(nodes.Concat)) > _MOST_JOINED:
+            return Fault(f"more than {_MOST_JOINED} things joined by +, - and ~", "a shorter template", line, "")
         before = {name.name for one in node.find_all(nodes.Assign) for name in one.target.find_all(nodes.Name)}
         before |= {one.target.name for one in node.find_all(nodes.Assign) if isinstance(one.target, nodes.Name)}
         for one in node.find_all(nodes.Assign):
@@ -285,8 +296,25 @@ def _environment() -> Environment:
     )
     environment.globals.clear()
     environment.filters = {name: environment.filters[name] for name in FILTERS}
-    environment.filters.update(indent=_indented, replace=_replaced)
+    environment.filters.update(indent=_indented, join=_joined, replace=_replaced)
+    environment.filters = {name: _within(name, filter_) for name, filter_ in environment.filters.items()}
     return environment
+
+
+def _within(name: str, filter_: Callable[..., Any]) -> Callable[..., Any]:
+    """The filter, which neither works without end nor makes what is too long."""
+
+    @wraps(filter_)  # with Jinja's mark of what it is given besides
+    def bounded(*arguments: Any, **options: Any) -> Any:
+        made = filter_(*arguments, **options)
+        if isinstance(made, (str, list)) and len(made) > LONGEST:
+            raise ValueError(f"{name} makes more than {LONGEST:,} characters")
+        _WORK.set(_WORK.get() + sum(len(one) for one in (*arguments, made) if isinstance(one, (str, list))))
+        if _WORK.get() > _MOST_WORK:
+            raise ValueError(f"its filters work through more than {_MOST_WORK:,} characters")
+        return made
+
+    return bounded
 
 
 def _indented(text: str, width: int | str = 4, first: bool = False, blank: bool = False) -> str:
@@ -295,6 +323,14 @@ def _indented(text: str, width: int | str = 4, first: bool = False, blank: bool 
     if len(width if isinstance(width, str) else range(width)) > 100:
         raise ValueError("indent takes at most 100")
     return do_indent(text, width, first, blank)
+
+
+def _joined(things: Iterable[object], d: str = "") -> str:
+    """d: what stands between them, as Jinja calls it."""
+    words = list(map(str, things))
+    if sum(map(len, words)) + len(words) * len(d) > LONGEST:
+        raise ValueError(f"join makes more than {LONGEST:,} characters")
+    return d.join(words)
 
 
 def _replaced(text: object, old: str, new: str, count: int = -1) -> str:
