@@ -31,6 +31,7 @@ from harvest.drivers.received import Received, excerpt
 from harvest.systems.driver import Denied, DriverError, NotSent, Surroundings, Unanswered
 from harvest.systems.timing import Stopwatch
 from topics.errors import InputError, Place
+from topics.regular_file import open_regular
 
 if TYPE_CHECKING:
     import httpx
@@ -402,6 +403,8 @@ def _trust_of_the_machine(file: str | None, folder: str | None) -> ssl.SSLContex
 
 def _trust(path: Path | None) -> ssl.SSLContext:
     try:
+        if path:
+            open_regular(path).close()  # a pipe would be waited on for ever
         # Without a file of the audit's own, SSL_CERT_FILE and SSL_CERT_DIR hold.
         named = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
         return ssl.create_default_context(cafile=path) if path else _trust_of_the_machine(*named)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -413,6 +414,12 @@ def test_any_json_is_a_text_or_unanswered(value: object) -> None:
         text, reason = completion.partial, fault.reason
     assert isinstance(text, str)
     assert reason in ("", "bad-json", "bad-completion", "system-error", "no-choices")
+
+
+def test_a_pipe_is_no_file_of_certificates_and_is_not_waited_on(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "ca.pem")
+    with pytest.raises(InputError, match=r"ca_file cannot be read as certificates: .*a pipe, not a file"):
+        _driver("http://127.0.0.1:1", ca_file=str(tmp_path / "ca.pem"))
 
 
 async def test_a_conversation_grows_by_what_was_answered() -> None:
