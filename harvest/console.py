@@ -1,10 +1,12 @@
-"""A console for people: no table on it is cut off."""
+"""A console for people: no table on it is cut off, and nothing that is printed on it steers the terminal."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 
 __all__ = ["LEAST_WIDTH", "PeopleConsole"]
@@ -17,10 +19,14 @@ _ANY_WIDTH = 10_000
 
 class PeopleConsole(Console):
     """As wide as the terminal and at least `LEAST_WIDTH`. A table that needs more, because its figures are not to be
-    broken, takes more, and the terminal wraps its lines."""
+    broken, takes more, and the terminal wraps its lines.
 
-    def __init__(self, **options: Any) -> None:
+    printable: what a text is shown as. Most is that already, but a recording from elsewhere may hold anything anywhere.
+    """
+
+    def __init__(self, printable: Callable[[str], str], **options: Any) -> None:
         super().__init__(highlight=False, **options)
+        self._printable = printable
         self.width = max(self.width, LEAST_WIDTH)
 
     def print(self, *objects: Any, **options: Any) -> None:
@@ -30,6 +36,10 @@ class PeopleConsole(Console):
             super().print(*objects, **options)
         finally:
             self.width = width
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for one in super().render(renderable, options):
+            yield one if one.control else Segment(self._printable(one.text), one.style)
 
     def _needed(self, table: Table) -> int:
         """Columns that `table` takes at least. Rich has the like, but breaks what is not to be broken."""

@@ -110,4 +110,4 @@ def people_console(*, file: TextIO | None = None, stderr: bool = False, soft_wra
     """Where figures and sentences for people are printed; see `PeopleConsole`."""
     from harvest.console import PeopleConsole  # late: it takes a while, and not every command prints that way
 
-    return PeopleConsole(file=file, stderr=stderr, soft_wrap=soft_wrap)
+    return PeopleConsole(printable, file=file, stderr=stderr, soft_wrap=soft_wrap)

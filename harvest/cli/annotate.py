@@ -27,7 +27,7 @@ from harvest.judging.sheets.annotators import compare_with_earlier, newest_judgm
 from harvest.judging.sheets.asked_rows import assess_run, sight_of
 from harvest.judging.sheets.filled_sheet import read_sheet
 from harvest.judging.sheets.sheet_file import sheet_ending
-from harvest.terminal import tell
+from harvest.terminal import printable, tell
 from recordings.judgments import Layer, keep_layer, read_layers, write_layer
 from recordings.redaction import Redactor
 from recordings.run_folder import Run, read
@@ -188,7 +188,7 @@ def command(
     criteria = load_schema(schema)
     recorded = read(run)
     for sentence in recorded.damage:
-        tell(f"damage: {sentence}")
+        tell(printable(f"damage: {sentence}", line=True))
     if triage:
         _triage(recorded)
         return 0

@@ -18,7 +18,7 @@ from harvest.studies.conversation_pairs import (
 from harvest.studies.scorecard import refuse_twice
 from harvest.tables.beside import pair_line, pair_lines, summary_lines
 from harvest.tables.conversation_rows import conversation_row
-from harvest.terminal import people_console, tell
+from harvest.terminal import people_console, printable, tell
 from recordings.run_folder import Run
 from topics.counting import pluralize
 from topics.errors import InputError
@@ -49,7 +49,7 @@ def show_beside(
     shown = [one for one in chosen if one.flipped] if flipped else chosen
     whole = as_text or topic is not None or len(chosen) == 1
     for sentence in dict.fromkeys(sentence for run in runs for sentence in run.damage):
-        tell(f"damage: {sentence}")
+        tell(printable(f"damage: {sentence}", line=True))
     if as_json:
         click.echo(json.dumps(_document(sides, shown, whole=whole)))
         return

@@ -17,7 +17,7 @@ from harvest.studies.blind_pairs import DrawnPair, PairKey, draw_pairs, pair_key
 from harvest.studies.conversation_pairs import Side, all_sides
 from harvest.studies.preferences import read_key
 from harvest.studies.scorecard import refuse_twice
-from harvest.terminal import tell
+from harvest.terminal import printable, tell
 from recordings.exports import write_export
 from recordings.run_folder import Run, read
 from topics.counting import pluralize
@@ -114,7 +114,7 @@ def _draw(runs: Sequence[Path], systems: str | None, topics: Sequence[str], most
     recorded = [read(run) for run in runs]
     refuse_twice(recorded)
     for sentence in dict.fromkeys(sentence for one in recorded for sentence in one.damage):
-        tell(f"damage: {sentence}")
+        tell(printable(f"damage: {sentence}", line=True))
     names = [name.strip() for name in systems.split(",")] if systems is not None else []
     sides = all_sides(recorded, names)
     if len(sides) < 2:

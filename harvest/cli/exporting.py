@@ -9,7 +9,7 @@ import click
 
 from harvest.cli.output_file import check_output_file
 from harvest.cli.path import GivenPath, NameOrFile
-from harvest.terminal import tell
+from harvest.terminal import printable, tell
 from recordings.answers_export import write_answers
 from recordings.conversation import Conversation
 from recordings.dbdc_export import annotator_counts, write_dialogues
@@ -84,7 +84,7 @@ def command(
         _write_scores(run, chosen, out, criterion, schema or "sakai-2023")
         return
     for sentence in recorded.damage:
-        tell(f"damage: {sentence}")
+        tell(printable(f"damage: {sentence}", line=True))
     lost = {one.key for one in recorded.conversations if system in (None, one.key.system)} - {one.key for one in chosen}
     if lost:
         tell(

@@ -10,7 +10,7 @@ import click
 
 from harvest.cli.number import WholeNumberRange
 from harvest.cli.path import GivenPath, NameOrFile
-from harvest.terminal import tell
+from harvest.terminal import printable, tell
 from recordings.conversation import LARGEST_NUMBER
 from recordings.dbdc import BREAKDOWNS, COUNTS, Breakdown, Counts
 from recordings.gold_layers import keep_gold, read_gold_layers
@@ -85,7 +85,7 @@ def command(
     found = chosen.read(request)
     table = None if gold is None else _gold(gold, found.topics)  # now, so that a run is written whole or not at all
     for warning in (*found.warnings, *_ungained(found.gold), *_ungained(table or ())):
-        tell(f"warning: {warning}")
+        tell(printable(f"warning: {warning}", line=True))
     most_turns = dict(found.most_turns)
     if is_run(out):
         most_turns = {**told_most_turns(read_header(out)), **most_turns}

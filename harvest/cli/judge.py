@@ -17,7 +17,7 @@ from harvest.cli.path import GivenPath, NameOrFile
 from harvest.judging.serving.blind_pairs import judged_folder
 from harvest.judging.sheets.annotators import key_of, people_means
 from harvest.judging.sheets.asked_rows import assess_run, chosen_rows, rows_by_criterion
-from harvest.terminal import tell
+from harvest.terminal import printable, tell
 from recordings.conversation import Conversation
 from recordings.judgments import Judgment, Layer, Target, read_layers
 from recordings.run_folder import read
@@ -178,7 +178,7 @@ def _items(
 
     recorded = read(run)
     for sentence in recorded.damage:
-        tell(f"damage: {sentence}")
+        tell(printable(f"damage: {sentence}", line=True))
     _refuse_unknown({one.key.topic for one in recorded.finished}, only)
     assessed = assess_run(run, recorded, schema, nuggets=nuggets)
     assessed = [one for one in assessed if not only or one.conversation.key.topic in only]

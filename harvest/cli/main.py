@@ -26,6 +26,7 @@ from click.shell_completion import CompletionItem, shell_complete
 from harvest.cli import interruption
 from harvest.cli.completion import VARIABLE
 from harvest.notices.disarmed import disarmed_output
+from harvest.terminal import printable
 from recordings.errors import in_words
 from topics.errors import HarvestError
 
@@ -263,6 +264,8 @@ def _tell(message: str | Callable[..., None]) -> None:
     """Say it on standard error, if that is still there: the exit code must come through without it."""
     with contextlib.suppress(OSError, ValueError):
         if isinstance(message, str):
-            click.echo(message, err=True)
+            click.echo(printable(message), err=True)
         else:
-            message(sys.stderr)
+            shown = io.StringIO()
+            message(shown)
+            click.echo(printable(shown.getvalue()), err=True, nl=False)

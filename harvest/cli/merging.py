@@ -9,7 +9,7 @@ import click
 
 from harvest.cli.path import GivenPath, NameOrFile
 from harvest.stores.merging import merge_stored
-from harvest.terminal import tell
+from harvest.terminal import printable, tell
 from topics.counting import pluralize
 
 __all__ = ["command"]
@@ -32,14 +32,14 @@ def command(runs: tuple[str, ...], out: Path, salvage: bool) -> int:
     """
     merged = merge_stored(runs, out, salvage=salvage)
     for sentence in (*([merged.names] if merged.names else ()), *merged.settings, *merged.conflicts, *merged.damage):
-        tell(f"note: {sentence}")
+        tell(printable(f"note: {sentence}", line=True))
     if merged.conflicts:
         tell(
             "note: if these are separate repetitions rather than parts of one run, score them together: "
             "harvest score RUN RUN; in the merged run the first valid attempt of each trial counts"
         )
     for sentence in merged.missing:
-        tell(f"missing: {sentence}")
+        tell(printable(f"missing: {sentence}", line=True))
     interrupted = f", {merged.interrupted} of them interrupted," if merged.interrupted else ""
     click.echo(
         f"{pluralize(merged.attempts, 'attempt')}{interrupted} at {pluralize(merged.trials, 'trial')} in {merged.path}",

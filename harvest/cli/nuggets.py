@@ -68,7 +68,7 @@ def command(
         raise InputError("--json goes with the figures, without --import and --export")
     recorded = read(run)
     for sentence in recorded.damage:
-        tell(f"damage: {sentence}")
+        tell(printable(f"damage: {sentence}", line=True))
     if given is not None:
         _import(run, recorded, given, check_author(author or ""), "human" if people else "model")
         return

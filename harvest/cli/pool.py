@@ -16,7 +16,7 @@ from harvest.judging.sheets.asked_rows import assess_run
 from harvest.judging.sheets.sheet_file import sheet_ending, write_rows
 from harvest.studies.scorecard import refuse_twice
 from harvest.tables.pool_figures import COLUMNS, pool_document, pool_rows, pool_table
-from harvest.terminal import people_console, tell
+from harvest.terminal import people_console, printable, tell
 from recordings.judgments import keep_layer, read_layers
 from recordings.run_folder import read
 from recordings.times import stamp, utc_now
@@ -104,7 +104,7 @@ def command(
 def _pooled(run: Path, criteria: Schema, nuggets: str) -> PooledRun:
     recorded = read(run)
     for sentence in recorded.damage:
-        tell(f"damage: {sentence}")
+        tell(printable(f"damage: {sentence}", line=True))
     people = [layer for layer in read_layers(run) if layer.kind == "human"]
     return PooledRun(run, recorded, assess_run(run, recorded, criteria, nuggets=nuggets), people)
 

@@ -15,7 +15,7 @@ from harvest.studies.preferences import preferences, read_key
 from harvest.tables.long_rows import long_latex
 from harvest.tables.paper_tables import csv_rows
 from harvest.tables.preference_figures import preference_document, preference_rows, preference_tables
-from harvest.terminal import people_console
+from harvest.terminal import people_console, printable
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 from topics.regular_file import missing_advice
@@ -58,7 +58,7 @@ def command(
     for sheet, one in zip(sheets, filled, strict=True):
         if one.empty:
             without = f"{pluralize(one.empty, 'row')} without a preference skipped"
-            click.echo(f"{sheet}: {without}", err=True)
+            click.echo(printable(f"{sheet}: {without}", line=True), err=True)
     found = preferences(key, said, level=level, seed=seed)
     if as_json:
         click.echo(json.dumps(preference_document(found), ensure_ascii=False))

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TextIO, cast
 
 import click
-from rich.console import Console
 from rich.text import Text
 
 from harvest.audits.audit import load_audit, read_audit
@@ -103,7 +102,7 @@ def command(
         raise InputError("--run and --extend exclude each other", advice="--extend plays more trials of the last run")
     if if_alarm and (recorded is not None or extend or as_json):
         raise InputError("--if-alarm plays a new run or none", advice="leave out --run, --extend and --json")
-    console = Console(file=cast(TextIO, Lasting(sys.stderr)), highlight=False)
+    console = people_console(file=cast(TextIO, Lasting(sys.stderr)))
     base = baseline or baseline_beside(audit)
     if recorded is None or not base.exists():
         read_audit(audit)  # what is no audit has no baseline either

@@ -108,7 +108,7 @@ def command(
     if shared and shard:
         refuse_other_division(shared, shard.of)
     folder = named.absolute()  # a system in this process may change the folder
-    console = Console(file=cast(TextIO, Lasting(sys.stderr)), highlight=False)
+    console = people_console(file=cast(TextIO, Lasting(sys.stderr)))
     introduce(console, resolved)
     journal, left = None, set[str]()
     if dask is not None:

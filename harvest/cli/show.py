@@ -143,12 +143,13 @@ def _print_list(console: Console, run: Run, chosen: list[Conversation], asked: l
     names = list(map(_name, chosen))
     wide = max(map(len, names), default=0)
     for name, conversation in zip(names, chosen, strict=True):
-        click.echo(f"{name:<{wide}}  {label_line(conversation):<5} {outcome_words(conversation)}")
+        went = printable(f"{label_line(conversation):<5} {outcome_words(conversation)}", line=True)
+        click.echo(f"{name:<{wide}}  {went}")
     attempts = Counter(outcome_words(conversation) for conversation in asked)
     counted = ", ".join(f"{count} {outcome}" for outcome, count in attempts.most_common())
     hint = "" if len(chosen) == len(asked) else "; --all also shows invalid and interrupted ones"
     found = f"{len(chosen)} shown" if chosen or not asked else "no valid attempt"
-    click.echo(f"\n{found}; attempts recorded: {counted or 'none'}{hint}")
+    click.echo("\n" + printable(f"{found}; attempts recorded: {counted or 'none'}{hint}", line=True))
     if shard := shard_note(run.header):
         click.echo(wrap_lines(f"note: {shard}", terminal_width(sys.stdout)))
     for sentence in run.damage:

@@ -275,3 +275,47 @@ def test_what_a_log_calls_its_system_is_no_formula_either(tmp_path: Path, name: 
     for words in (("score", "run", "--csv"), ("tree", "run", "--format", "csv")):
         rows = list(csv.DictReader(io.StringIO(written(tmp_path, *words))))
         assert {row["system"] for row in rows} == {f"'{name}"}
+
+
+STEERS = HOSTILE["terminal"] + HOSTILE["right to left"]
+
+
+def test_nothing_that_an_audit_says_steers_the_terminal(tmp_path: Path) -> None:
+    audit = {
+        "format": "harvest-audit/1",
+        "name": "hostile",
+        "about": STEERS,
+        "topics": "fairweb-45",
+        "only": ["M001"],
+        "protocol": "fairweb-two-round",
+        "trials": 1,
+        "systems": [{"name": "one", "driver": "parrot"}],
+    }
+    (tmp_path / "audit.yaml").write_text(json.dumps(audit))
+    written(tmp_path, "run", "audit.yaml", "--out", "run")
+    for field, value in (("protocol", f"{STEERS}.yaml"), ("topics", f"{STEERS}.yaml"), ("gold", f"{STEERS}.csv")):
+        (tmp_path / "bad.yaml").write_text(json.dumps({**audit, field: value}))
+        done = harvest("check", "bad.yaml", cwd=tmp_path)
+        assert done.returncode == 2
+        assert steering(done.stdout + done.stderr) == set()
+    assert steering(harvest("show", STEERS, cwd=tmp_path).stderr) == set()
+
+
+@pytest.mark.parametrize("event", ["trial-started", "asked", "turn", "route", "trial-ended"])
+def test_nothing_that_a_recording_from_elsewhere_says_steers_the_terminal(tmp_path: Path, event: str) -> None:
+    written(tmp_path, "run", "demo", "--topics", "M002", "--trials", "1", "--out", "run")
+    file = next((tmp_path / "run").glob("trials-*.jsonl"))
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    at = next(number for number, line in enumerate(lines) if line["event"] == event)
+    for field in [name for name, value in lines[at].items() if name != "event" and isinstance(value, str)]:
+        changed = [*lines[:at], {**lines[at], field: STEERS}, *lines[at + 1 :]]
+        file.write_text("".join(json.dumps(line) + "\n" for line in changed))
+        for words in (
+            ("show", "run", "--all"),
+            ("show", "run", "--text", "--all"),
+            ("score", "run"),
+            ("compare", "run"),
+        ):
+            done = harvest(*words, cwd=tmp_path)
+            assert done.returncode in (0, 2, 3), done.stderr
+            assert steering(done.stdout + done.stderr) == set(), (field, words)
