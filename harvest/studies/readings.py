@@ -25,7 +25,7 @@ __all__ = ["Reading", "reading_contrasts", "reading_of"]
 
 _PAGES = "browser"  # the driver whose answers are read off pages; the others hand on what a system says
 _UNKNOWN = "an unknown version"
-_RULE = re.compile(r"(?P<kind>[^\s()/]+)/[^\s()]+")  # `urls/1`, also within `any(empty/1 refusal/1)`
+_RULE = re.compile(r"(?<![^\s()/])(?P<kind>[^\s()/]+)/[^\s()]+")  # `urls/1`, also within `any(empty/1 refusal/1)`
 
 
 @dataclass(frozen=True, slots=True)

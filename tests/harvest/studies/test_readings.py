@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -178,6 +179,15 @@ def test_labels_by_other_versions_of_a_rule_are_said(tmp_path: Path) -> None:
     both = made(tmp_path / "both", "0.1.0", rule=("any(empty/1 refusal/1)", "refusal/2"))
     (found,) = set_apart([both]).contrasts
     assert (found.what, found.by_run) == ("rules", {"both": ["refusal/1", "refusal/2"]})
+
+
+def test_a_version_of_any_length_takes_no_time(tmp_path: Path) -> None:
+    run = made(tmp_path / "run", "0.1.0", rule=("x" * 1_000_000,))
+    before = time.process_time()
+    assert said(run) == []
+    assert time.process_time() - before < 5, (
+        "it took hours: each place was tried to the end"
+    )
 
 
 def test_a_run_that_was_really_played_does_not_differ_within_itself(tmp_path: Path) -> None:
