@@ -31,6 +31,8 @@ def check_system_name(name: str) -> None:
         if {".", ".."} & set(re.split(r"[/\\]", name))
         else "is blank"
         if not name.strip()
+        else "holds half a character (a lone surrogate)"
+        if re.search("[\ud800-\udfff]", name)
         else ""
     )
     if wrong:

@@ -35,7 +35,7 @@ def derived_seed(seed: int, *names: str | int) -> int:
     Names are separated by their JSON form, so ("a", "bc") and ("ab", "c") differ.
     """
     digest = hashlib.blake2b(digest_size=16, person=b"harvest-seed")
-    digest.update(canonical_json([seed, *names]).encode())
+    digest.update(canonical_json([seed, *names]).encode("utf-8", "surrogatepass"))
     return int.from_bytes(digest.digest(), "big")
 
 

@@ -111,6 +111,7 @@ def test_a_question_without_an_answer_is_invalid(tmp_path: Path) -> None:
         ('{"messages": [], "metadata": {"labels": ["useful"]}}', "label 'useful' in metadata.labels"),
         ('{"messages": [], "metadata": {"system": 7}}', "metadata.system is not text"),
         (of(system="a@b"), "'a@b' cannot be the name of a system: it has an @"),
+        (of(system="a\ud800"), "cannot be the name of a system: it holds half a character"),
         (of(system="../x"), "'../x' cannot be the name of a system: it is a path"),
         (of(outcome="Breakdown"), "'Breakdown' is no outcome: did you mean 'breakdown'?"),
         (of(outcome="great"), "'great' is no outcome"),
