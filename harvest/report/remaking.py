@@ -19,7 +19,7 @@ from recordings.provenance import software
 from recordings.run_folder import is_run, read
 from scoring.library import unasked_plug_ins
 from topics.errors import InputError, Place
-from topics.regular_file import missing_advice
+from topics.regular_file import missing_advice, read_regular
 
 __all__ = ["Origin", "origin", "remade"]
 
@@ -48,7 +48,7 @@ class Origin:
 def origin(report: Path) -> Origin:
     """Raises InputError for a file that is no report, or one of an earlier version, which does not say it."""
     try:
-        html = report.read_text(encoding="utf-8")
+        html = read_regular(report).decode("utf-8")
     except OSError as fault:
         advice = missing_advice(report) if isinstance(fault, FileNotFoundError) else _WRITES
         raise InputError(f"cannot be read: {in_words(fault)[0]}", place=Place(str(report)), advice=advice) from None
@@ -58,11 +58,12 @@ def origin(report: Path) -> Origin:
         ) from None
     found = _FROM.search(html)
     try:
-        said = json.loads(found[1]) if found else None
-        runs = [_found(report, one) for one in said["runs"]] if said else []
+        said = json.loads(found[1]) if found else {"runs": ()}
+        runs = [_found(report, one) for one in said["runs"]]
+        then, measures = dict(said.get("software") or {}), _other_measures(said)
     except (ValueError, KeyError, TypeError):
-        said = None
-    if said is None:
+        runs = []
+    if not runs:
         raise InputError(
             "this is no report that says what it was made from",
             place=Place(str(report)),
@@ -70,10 +71,10 @@ def origin(report: Path) -> Origin:
         )
     gone = tuple(path for path, _, _ in runs if not is_run(path))
     changed = tuple(path for path, _, known in runs if path not in gone and recording_hash(path) != known)
-    now, then = software(), said.get("software") or {}
+    now = software()
     others = tuple(f"{name} {then.get(name)} then, {now.get(name)} now" for name in now if now[name] != then.get(name))
     paths, names = tuple(path for path, *_ in runs), tuple(name for _, name, _ in runs)
-    return Origin(paths, names, gone, changed, others, _other_measures(said), said)
+    return Origin(paths, names, gone, changed, others, measures, said)
 
 
 def _other_measures(said: Mapping[str, Any]) -> str:

@@ -158,6 +158,24 @@ def test_what_is_neither_is_refused(
     assert (code, what in told) == (2, True), told
 
 
+@pytest.mark.parametrize("changed", [{"runs": []}, {"software": ["a"]}, {"software": 1.5}, {"measures": True}])
+def test_a_report_that_does_not_rightly_say_what_it_was_made_from_is_refused(
+    here: Path, capsys: pytest.CaptureFixture[str], changed: dict[str, object]
+) -> None:
+    page = (here / "report.html").read_text()
+    before, opening, rest = page.partition('id="from">')
+    said, closing, after = rest.partition("</script>")
+    (here / "report.html").write_text(f"{before}{opening}{json.dumps({**json.loads(said), **changed})}{closing}{after}")
+    code, told = verify(capsys, "report.html")
+    assert (code, "no report that says what it was made from" in told) == (2, True), told
+
+
+def test_a_pipe_is_not_waited_on(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(here / "pipe.html")
+    code, told = verify(capsys, "pipe.html")
+    assert (code, "pipe.html: cannot be read: this is a pipe, not a file" in told) == (2, True), told
+
+
 def test_files_that_are_no_scores_are_told(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "small" / "scores.json").write_text("[]")
     code, told = verify(capsys, "small")
