@@ -232,10 +232,14 @@ class HttpDriver:
 class _Session:
     def __init__(self, driver: HttpDriver, session: str | None, jar: Jar, history: tuple[Exchange, ...]) -> None:
         self._driver, self._id, self._jar, self._history = driver, session, jar, list(history)
-        self._closed = False
+        self._closed = self._nameless = False
 
     async def say(self, text: str) -> Reply:
         driver, options = self._driver, self._driver.options
+        if self._nameless and not self._id:
+            raise Unanswered(
+                "no-session", f"no reply so far has a session id at {options.session}: this would start another session"
+            )
         history = [message for exchange in self._history for message in _messages(exchange)]
         values = {
             "text": text,
@@ -248,6 +252,7 @@ class _Session:
         answer, session, ended = await aside(len(received.body), lambda: _read(received, options))
         driver.answered = True
         self._id = session or self._id
+        self._nameless = options.stateful and options.session not in (None, "client")
         self._history.append(Exchange(text, answer))
         watch = received.watch
         turn = SystemTurn(answer, watch.asked_at, watch.first_seconds, watch.seconds, ended=ended)

@@ -83,7 +83,12 @@ def fill(value: object, values: Mapping[str, object]) -> Any:
 
 def fill_url(url: str, values: Mapping[str, object]) -> str:
     """The URL filled; each inserted value is percent-encoded as a whole, so it stays one part of a path or a query."""
-    return _GAP.sub(lambda gap: quote(as_text(values[gap[1]]), safe="", errors="surrogatepass"), url)
+
+    def part(gap: re.Match[str]) -> str:
+        quoted = quote(as_text(values[gap[1]]), safe="", errors="surrogatepass")
+        return quoted.replace(".", "%2E") if quoted in (".", "..") else quoted  # as they are, they would go up the path
+
+    return _GAP.sub(part, url)
 
 
 def form_values(filled: Mapping[str, object]) -> list[tuple[str, str]]:

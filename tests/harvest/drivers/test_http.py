@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, unquote
 
 import pytest
 from hypothesis import given, settings
@@ -305,6 +305,24 @@ async def test_a_session_may_be_named_by_the_first_reply() -> None:
     body = {"conversation": "{{ session }}", "q": "{{ text }}"}
     _, server = await _ask('{"a": "x", "id": 17}', "one", "two", body=body, session="$.id", first_session="")
     assert [asked.json["conversation"] for asked in server.asked] == ["", "17"]
+
+
+async def test_a_turn_that_would_start_another_session_is_not_sent() -> None:
+    body = {"conversation": "{{ session }}", "q": "{{ text }}"}
+    for nothing in ("null", '""', "[]"):
+        reply = f'{{"a": "x", "id": {nothing}}}'
+        named: dict[str, Any] = {"body": body, "session": "$.id", "first_session": ""}
+        assert (await _ask(reply, "one", **named))[0].turn.answer.text == "x"
+        with pytest.raises(Unanswered, match="no-session"):
+            await _ask(reply, "one", "two", **named)
+        await _ask(reply, "one", "two", **{**named, "first_session": "always"})
+        await _ask(reply, "one", "two", **named, stateful=False)
+
+
+@pytest.mark.parametrize("text", [".", "..", "a/../b", "..."])
+async def test_dots_do_not_go_up_a_path(text: str) -> None:
+    _, server = await _ask('{"a": "x"}', text, url="{base}/say/{{ text }}/now", body=None, method="POST")
+    assert unquote(server.asked[0].target) == f"/say/{text}/now"
 
 
 async def test_a_session_named_by_us_is_another_one_each_time() -> None:
