@@ -161,7 +161,7 @@ def _code(fault: DriverError) -> str:
     body = next((exhibit.data for exhibit in fault.exhibits if exhibit.name == "response"), b"")
     try:
         return error_code(json.loads(body))
-    except ValueError:
+    except (ValueError, RecursionError):
         return ""
 
 
@@ -175,7 +175,13 @@ def _misfit(reply: Reply) -> str:
         choice = json.loads(body)["choices"][0]
         message, finish = choice["message"], choice.get("finish_reason", "")
         role = message.get("role", "assistant")
-    except (ValueError, LookupError, TypeError, AttributeError):  # a stream, or words that stand elsewhere
+    except (
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ):  # a stream, or words that stand elsewhere
         return ""
     if message.get("refusal") and not message.get("content"):
         return REFUSED

@@ -183,6 +183,8 @@ WRONGS = {
     "no-json": saying(response("200 OK", "<html>I am sorry</html>", media_type="text/html")),
     "no-choices": saying(response("200 OK", '{"choices": []}')),
     "error-with-200": saying(response("200 OK", '{"error": {"message": "Sorry, overloaded"}}')),
+    "deep": saying(response("200 OK", "[" * 200_000)),
+    "deep-5xx": saying(response("500 Internal Server Error", "[" * 200_000)),
     "wrong-shape": saying(response("200 OK", '{"choices": [{"message": "Which films?"}]}')),
     "cut-body": saying(b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n{"CUT'),
     "no-http": saying(b"\x00\x01 not HTTP\r\n\r\n"),
