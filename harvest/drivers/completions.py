@@ -112,7 +112,8 @@ class Completion:
         self._fingerprint = _name(value.get("system_fingerprint")) or self._fingerprint
         choices = value.get("choices")
         if choices is None:
-            _check_bare_error(value)
+            if not self.finish:  # else the reply is whole
+                _check_bare_error(value)
             return
         if not isinstance(choices, list):
             raise _misshapen("choices", choices)

@@ -201,6 +201,7 @@ async def test_token_counts_that_make_no_sense_are_left_out() -> None:
         ([chunk(refusal="no"), _message(None, refusal="no")], "no", "stop"),
         ([chunk(content="all", finish_reason="stop"), _message("")], "all", "stop"),
         ([_message("ha"), _message("ha")], "haha", "stop"),
+        ([chunk(content="all", finish_reason="stop"), _event({"message": "that was all"})], "all", "stop"),
     ],
 )  # fmt: skip
 async def test_the_text_of_a_stream(events: list[bytes], text: str, finish: str) -> None:
