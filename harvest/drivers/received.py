@@ -6,7 +6,7 @@
     404, 405, 410 …, other 4xx      Denied until the system has answered once: the request itself is wrong.
                                     After that Unanswered: the fault lies in this conversation (too long for
                                     the model, a session that expired)
-    408, 425                        Unanswered, NotSent
+    408, 409; 425                   Unanswered (a time-out, a lock of the server's); NotSent
     429                             NotSent, with Retry-After; Denied where the body says the quota is used up
     5xx, 1xx                        Unanswered, with Retry-After if there is one
     3xx                             Denied (`redirect`): only redirects within the same origin are followed
@@ -169,7 +169,7 @@ class Received:
             return Denied
         if self.status in (425, 429):
             return NotSent
-        if 400 <= self.status < 500 and self.status != 408 and not answered:
+        if 400 <= self.status < 500 and self.status not in (408, 409) and not answered:
             return Denied
         return Unanswered
 

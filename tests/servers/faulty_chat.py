@@ -187,6 +187,7 @@ FAULTS: dict[str, Fault] = {
     "error_500": Fault("500", response("500 Internal Server Error", "<h1>Oops</h1>", media_type="text/html")),
     "error_500_once": Fault("500 once, then a reply", response("500 Internal Server Error", ""), first=1),
     "error_503": Fault("503, Retry-After of an hour", response("503 Service Unavailable", "", "Retry-After: 3600")),
+    "conflict": Fault("409", response("409 Conflict", '{"error": {"message": "lock timeout"}}')),
     "no_key": Fault("401", response("401 Unauthorized", '{"error": {"message": "no such key"}}')),
     "no_access": Fault("403", response("403 Forbidden", "")),
     "no_page": Fault("404", response("404 Not Found", "nothing here", media_type="text/plain")),

@@ -66,6 +66,7 @@ FAULTS = [
     ("quota", Denied, "insufficient-quota"),
     ("error_500", Unanswered, "http-500"),
     ("error_503", Unanswered, "http-503"),
+    ("conflict", Unanswered, "http-409"),
     ("no_key", Denied, "http-401"),
     ("no_access", Denied, "http-403"),
     ("no_page", Denied, "http-404"),
