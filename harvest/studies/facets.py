@@ -65,7 +65,7 @@ def facets(runs: Sequence[Run], material: Material) -> dict[str, Facets]:
                 system=first.setdefault(_identity(definition) or system, own),
                 arm=_text(definition, "arm", ""),
                 group=_text(definition, "group", ""),
-                session=_text(definition, "session", "fresh"),
+                session="continued" if _text(definition, "session", "") == "continued" else "fresh",
                 run=place,
             )
             # Two of one definition under two names are two systems: whoever wrote the audit wants them apart.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("steady fresh", "fresh", "steady"),
     )
     return played(tmp_path_factory.mktemp("tired"), "".join(SYSTEM.format(*row) for row in names))
+
+
+def test_a_kind_of_session_that_is_none_is_taken_for_the_usual_one(run: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(run, tmp_path / "copy")
+    header = json.loads((copy / "run.json").read_text())
+    header["systems"]["tires"]["session"] = "endless"
+    (copy / "run.json").write_text(json.dumps(header))
+    assert {one.fresh for each in study_variance([read(copy)]).each.values() for one in each} == {None, "steady fresh"}
 
 
 def test_a_bot_that_tires_is_named_and_one_that_does_not_is_not(run: Path) -> None:
