@@ -34,7 +34,7 @@ def test_a_whole_body_is_unpacked_however_it_comes(name: str, size: int) -> None
     assert unpacked(coding, b"", size) == b""
 
 
-@pytest.mark.parametrize("name", WHOLE.keys() - {"padded"})
+@pytest.mark.parametrize("name", sorted(WHOLE.keys() - {"padded"}))
 def test_what_is_cut_short_is_not_taken_for_the_whole(name: str) -> None:
     coding, data = WHOLE[name]
     for end in (1, 2, 100, len(data) // 2, len(data) - 1):
