@@ -17,6 +17,7 @@ from harvest.playing.progress import Display
 from harvest.playing.runner import Watcher
 from harvest.playing.stored_play import play_stored
 from harvest.stores.stored_run import StoredRun
+from harvest.terminal import printable
 from recordings.run_folder import begun_files
 from topics.counting import plural, pluralize
 from topics.errors import HarvestError
@@ -35,11 +36,12 @@ def introduce(console: Console, audit: Audit) -> None:
     if audit.shard:
         console.print(_of_shard(audit))
     if audit.about:
-        console.print(escape(audit.about.strip()))
+        console.print(escape(printable(audit.about.strip())))
     for system in audit.systems:
         options = ", ".join(f"{key} {value}" for key, value in system.options.items() if isinstance(value, str | int))
         place = f", from {system.vantage}" if system.vantage else ""
-        console.print(escape(f"  {system.name}: {system.driver}" + (f" ({options})" if options else "") + place))
+        told = f"  {system.name}: {system.driver}" + (f" ({options})" if options else "") + place
+        console.print(escape(printable(told, line=True)))
     if audit.groups:
         console.print(escape(f"  each meets users of {len(audit.groups)} groups: {', '.join(audit.groups)}"))
     if audit.arms:

@@ -182,13 +182,14 @@ def _print_conversation(console: Console, conversation: Conversation, of_failure
         if turn.reply.seconds is not None:
             heading.append(f" {turn.reply.seconds:.1f} s", style="dim")
         if turn.reply.finish:
-            heading.append(f" finish={turn.reply.finish}", style="dim")
+            heading.append(printable(f" finish={turn.reply.finish}", line=True), style="dim")
         if turn.reply.model:
             heading.append(printable(f" model={turn.reply.model}", line=True), style="dim")
         console.print(heading)
         console.print(Text(printable(turn.reply.answer.text)), soft_wrap=True)
         if turn.route is not None:
-            console.print(Text(f"  {turn.route.rule} ({turn.route.version}) -> {turn.route.target}", style="dim"))
+            route = f"  {turn.route.rule} ({turn.route.version}) -> {turn.route.target}"
+            console.print(Text(printable(route, line=True), style="dim"))
             for piece in turn.route.evidence[:5]:
                 note = f"  {piece.note}: " if piece.note not in ("", piece.quote) else "  "
                 console.print(Text(note + printable(piece.quote, line=True)[:100], style="dim"), soft_wrap=True)

@@ -284,15 +284,17 @@ def test_nothing_that_an_audit_says_steers_the_terminal(tmp_path: Path) -> None:
     audit = {
         "format": "harvest-audit/1",
         "name": "hostile",
-        "about": STEERS,
         "topics": "fairweb-45",
         "only": ["M001"],
         "protocol": "fairweb-two-round",
         "trials": 1,
         "systems": [{"name": "one", "driver": "parrot"}],
     }
-    (tmp_path / "audit.yaml").write_text(json.dumps(audit))
-    written(tmp_path, "run", "audit.yaml", "--out", "run")
+    (tmp_path / "audit.yaml").write_text(json.dumps({**audit, "about": STEERS * 9 + " the end"}))
+    done = harvest("run", "audit.yaml", "--out", "run", cwd=tmp_path)
+    assert steering(done.stdout + done.stderr) == set()
+    assert "the end" in done.stderr
+    assert done.stderr.count("owned") == 9, "nothing of it is lost"
     for field, value in (("protocol", f"{STEERS}.yaml"), ("topics", f"{STEERS}.yaml"), ("gold", f"{STEERS}.csv")):
         (tmp_path / "bad.yaml").write_text(json.dumps({**audit, field: value}))
         done = harvest("check", "bad.yaml", cwd=tmp_path)
