@@ -293,7 +293,8 @@ def _united(headers: Sequence[Header], paths: Sequence[Path], *, saved: bool) ->
             extra=_both(united.extra, header.extra),
         )
     first_part = ordered[0]
-    one_shard = saved and len({shard_of(part["audit"]) for part in ordered}) == 1
+    shards = {shard_of(header.audit) for header in headers}
+    one_shard = saved and len(shards) == 1 and None not in shards
     return replace(
         united,
         audit=first_part["audit"] if one_shard else _whole(first_part["audit"]),

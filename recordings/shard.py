@@ -123,19 +123,19 @@ def missing_of_shards(parts: Sequence[Any], united: Header, recorded: Iterable[C
     if not shards:
         return []
     _refuse_others(audits, shards)
-    of = shards[0].of
-    found = []
+    finished = {one.key for one in recorded if one.valid}
+    planned = list(planned_trials(united))
+    open_ = [key for key in planned if key not in finished]
+    if not open_:
+        return []
+    found, of = [], shards[0].of
     whole = len(shards) < len(audits)  # somebody went on with the whole audit
     absent = sorted(set(range(1, of + 1)) - {shard.index for shard in shards})
     if absent and not whole and shard_of(united.audit) is None:
         found.append(f"{pluralize(len(absent), 'shard')} of {of} not merged: {', '.join(map(str, absent))}")
-    finished = {one.key for one in recorded if one.valid}
-    planned = list(planned_trials(united))
-    open_ = [key for key in planned if key not in finished]
-    if open_:
-        named = "; ".join(f"{key.system}, {key.topic}, trial {key.trial}" for key in open_[:3])
-        more = f"; and {len(open_) - 3} more" if len(open_) > 3 else ""
-        found.append(f"{len(open_)} of {pluralize(len(planned), 'trial')} without a valid attempt: {named}{more}")
+    named = "; ".join(f"{key.system}, {key.topic}, trial {key.trial}" for key in open_[:3])
+    more = f"; and {len(open_) - 3} more" if len(open_) > 3 else ""
+    found.append(f"{len(open_)} of {pluralize(len(planned), 'trial')} without a valid attempt: {named}{more}")
     return found
 
 

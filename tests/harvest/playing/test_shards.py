@@ -186,6 +186,14 @@ def test_what_is_saved_of_a_shard_is_gone_on_with_as_that_shard(here: Path, caps
     assert "nothing to play" in capsys.readouterr().err
 
 
+def test_what_is_saved_of_the_audit_that_went_on_from_one_shard_is_the_audit(here: Path) -> None:
+    assert _harvest("run", "audit.yaml", "--shard", "1/2", "--out", "one") == 0
+    assert _harvest("merge", "one", "--out", "under way") == 3
+    assert _harvest("run", "audit.yaml", "--out", "under way") == 0
+    assert _harvest("merge", "under way", "--salvage", "--out", "saved") == 0
+    assert _harvest("score", "saved") == 0
+
+
 def test_a_merged_run_keeps_what_was_changed_since_then_when_it_is_merged_again(here: Path) -> None:
     for index in (1, 2):
         assert _harvest("run", "audit.yaml", "--shard", f"{index}/2", "--out", f"{index}") == 0
