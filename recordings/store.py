@@ -40,14 +40,25 @@ from topics.errors import Place
 from topics.links import Link
 from topics.regular_file import read_inside
 
-__all__ = ["CLAIM", "RunWriter", "read_header", "redacted_value"]
+__all__ = ["CLAIM", "RunWriter", "check_worker", "read_header", "redacted_value"]
 
 _Value = TypeVar("_Value")
 _Event = TypeVar("_Event", bound=Event)
 _SEQUENCE = re.compile(r"trials-(?:.*-)?(\d{6,})\.jsonl")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,59}")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+_LONGEST = 70
+"""Characters of a name with the number that a store adds to it."""
 CLAIM = "claim"
 """Where a folder keeps what shows of which run in a store it is a copy."""
+
+
+def check_worker(name: str, longest: int = 60) -> None:
+    """Raises RunError for what cannot be the name of a worker, which is part of the name of its file."""
+    if name and not (_NAME.fullmatch(name) and len(name) <= longest):
+        raise RunError(
+            f"{name!r} cannot be a worker's name",
+            allowed=f"up to {longest} letters, digits, _ . and -, of which the first is a letter or a digit",
+        )
 
 
 def read_header(run: Path) -> Header:
@@ -99,7 +110,7 @@ class RunWriter:
         Raises RunError where the folder holds something, StoreError where it cannot be written.
         """
         run = Path(path)
-        _check_name(worker)
+        check_worker(worker, _LONGEST)
         if run.is_dir():
             _refuse_filled(run)  # before anything is written: this may be somebody's folder
         lock = _locked(run, make=True)
@@ -134,7 +145,7 @@ class RunWriter:
         run = Path(path)
         if not run.is_dir():
             raise RunError("there is no such run folder", place=Place(str(run)))
-        _check_name(worker)
+        check_worker(worker, _LONGEST)
         read_header(run)  # before anything is written: this may be somebody's folder and not a run
         refuse_links(run)
         inner_folder(run, "judgments", "judgments")
@@ -308,11 +319,6 @@ def _evidence(event: Event) -> Mapping[str, str]:
     if isinstance(event, Answered):
         return event.reply.evidence
     return event.evidence if isinstance(event, Failed) else {}
-
-
-def _check_name(worker: str) -> None:
-    if worker and not _NAME.fullmatch(worker):
-        raise RunError(f"{worker!r} cannot be a worker's name", allowed="letters, digits, _ . and -")
 
 
 def _refuse_filled(run: Path) -> None:

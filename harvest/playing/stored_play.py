@@ -21,6 +21,7 @@ from harvest.systems.limits import Gates, own_gate
 from recordings.continuation import refuse_differences
 from recordings.conversation import Outcome
 from recordings.header import Header
+from recordings.store import check_worker
 
 __all__ = ["play_stored"]
 
@@ -59,6 +60,7 @@ async def play_stored(
     Raises what `play_audit` raises, StoreFault where the store fails, and TakenOver where another worker takes the run
     up meanwhile, alone or in a group: see `first_of`. In each case all that was recorded is in `folder`.
     """
+    check_worker(worker)  # before the run is taken up, which would shut out whoever plays it
     header = audit.header()
 
     def refuse(recorded: Header) -> None:

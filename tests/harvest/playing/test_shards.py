@@ -130,6 +130,17 @@ def test_a_store_has_one_division(here: Path, capsys: pytest.CaptureFixture[str]
     assert sorted(one.name for one in Path("store").iterdir()) == ["1-of-2"]
 
 
+def test_a_name_that_no_worker_can_have_shuts_nobody_out(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = ("--store", f"file://{here}/store", "--shard", "1/2")
+    few = ("run", "audit.yaml", "--topics", "M002", "--trials", "1")
+    for name in ("../x", "x" * 61):
+        assert _harvest(*few, *store, "--worker", name) == 2
+        said = capsys.readouterr().err
+        assert f"error: {name!r} cannot be a worker's name\n  allowed: up to 60 letters, digits" in said
+    assert not list(Path("store").rglob("claim"))
+    assert _harvest(*few, *store, "--worker", "x" * 60) == 0
+
+
 def test_a_store_has_one_audit(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = f"file://{here}/store"
     few = ("run", "audit.yaml", "--topics", "M002", "--trials", "2", "--store", store)
