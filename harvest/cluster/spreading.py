@@ -19,7 +19,7 @@ from harvest.cluster.assignment import Assignment, Told, audit_hash
 from harvest.cluster.client import connected, gone, threads, wait
 from harvest.stores.merging import merge_stored
 from harvest.stores.store import Store, open_store
-from harvest.stores.stored_run import divisions
+from harvest.stores.stored_run import divisions, refuse_other_division
 from recordings.evidence import write_safely
 from recordings.merge import Merged
 from topics.counting import pluralize
@@ -57,6 +57,8 @@ def spread(
         at_once = min(most, *(system.limits.concurrency for system in audit.systems))
         names = store.folders() if store else [entry.name for entry in folder.iterdir()]
         of = _shards(names, assignment.store or str(folder)) or min(_EACH * at_once, 1000)
+        if store is not None:
+            refuse_other_division(store, of)
         mine = replace(assignment, folder=str(folder), of=of, at_once=at_once)
         _refuse_workers(client, mine, audit, store)
         if store is None:

@@ -13,7 +13,7 @@ from harvest.stores.store import at_once
 from harvest.stores.stored_run import FILE, Stint, StoredRun, piece
 from recordings.chain import chain_file
 from recordings.errors import RunError, StoreError
-from recordings.evidence import write_safely
+from recordings.evidence import refuse_links, write_safely
 from recordings.header import Header
 from recordings.lock import Lock
 from recordings.run_folder import event_files, is_run
@@ -73,6 +73,7 @@ def _taken_up(stored: StoredRun, folder: Path, refuse: Callable[[Header], None])
         recorded = stored.recorded_header()
         if recorded is not None:
             refuse(recorded)
+        refuse_links(folder)  # which would be refused later, when others are shut out already
         begins = _send_left(stored, folder)
         number = stored.claim()
         stints = stored.seal_before(number)

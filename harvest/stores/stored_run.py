@@ -257,8 +257,17 @@ def divisions(names: Iterable[str]) -> set[int]:
 
 
 def refuse_other_division(store: Store, of: int) -> None:
-    """Raises InputError where a store holds shards of another division than into `of`: no merge could unite them."""
-    others = divisions(store.folders()) - {of}
+    """Raises InputError where a store holds shards of another division than into `of`, which no merge could unite, and
+    where it is itself the address of a run."""
+    names = store.folders()
+    if "stints" in names:
+        raise InputError(
+            "this is the address of one run in a store",
+            place=Place(store.url),
+            allowed="the address that the runs of an audit lie below",
+            advice=f"give --store {store.url.rstrip('/').rpartition('/')[0]}",
+        )
+    others = divisions(names) - {of}
     if others:
         raise InputError(
             f"an audit is here that was dealt out in {pluralize(min(others), 'shard')}, not in {of}",

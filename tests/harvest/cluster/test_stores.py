@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,9 @@ def test_a_cluster_plays_through_a_store(tmp_path: Path) -> None:
         merged, left = spread(audit, asked, local.scheduler_address, tmp_path / "merged", told.append)
         (tmp_path / "merged").rename(tmp_path / "first")
         spread(audit, asked, local.scheduler_address, tmp_path / "merged", told.append)
+        of_a_shard = replace(asked, store=f"{store}/1-of-{len(list((tmp_path / 'store').iterdir()))}")
+        with pytest.raises(InputError, match="this is the address of one run in a store"):
+            spread(audit, of_a_shard, local.scheduler_address, tmp_path / "again", told.append)
         StoredRun(open_store(store), "1-of-3").claim()
         with pytest.raises(InputError, match="here are shards of several deals"):
             spread(audit, asked, local.scheduler_address, tmp_path / "again", told.append)

@@ -126,6 +126,10 @@ def test_a_store_has_one_division(here: Path, capsys: pytest.CaptureFixture[str]
         ),
         "Stores and links",
     )
+    assert _harvest(*few[:-1], f"{store}/1-of-2", "--shard", "1/2") == 2
+    said = capsys.readouterr().err
+    assert f"error: {store}/1-of-2: this is the address of one run in a store" in said
+    assert f"do: give --store {store}\n" in said
     assert not Path("runs/shared-1-of-3").exists()
     assert sorted(one.name for one in Path("store").iterdir()) == ["1-of-2"]
 

@@ -427,6 +427,14 @@ def test_a_store_that_overwrites_is_refused(tmp_path: Path) -> None:
         take_up(StoredRun(Careless("memory", MemoryStore()), "1-of-2"), tmp_path / "east", anybody)
 
 
+def test_a_folder_that_cannot_be_gone_on_with_shuts_nobody_out(stored: StoredRun, tmp_path: Path) -> None:
+    played(stored, tmp_path / "east")
+    (tmp_path / "east" / "evidence").symlink_to(tmp_path)
+    with pytest.raises(RunError, match="links in a run are not followed"):
+        played(stored, tmp_path / "east", trials=4)
+    assert list(stored.stints()) == [1]
+
+
 def test_what_is_not_of_a_run_is_refused(stored: StoredRun, tmp_path: Path) -> None:
     played(stored, tmp_path / "east")
     for name in (".DS_Store", "stints/.DS_Store", "stints/000001/trials/.nfs0001", "evidence/._x", "judgments/.x"):
