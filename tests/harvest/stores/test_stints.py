@@ -477,7 +477,7 @@ def test_a_shard_that_has_only_been_claimed_is_missing_and_the_others_are_merged
     StoredRun(store, "2-of-2").claim()
     with pytest.raises(InputError, match="2-of-2: a machine has begun here, and nothing is recorded yet"):
         merge_stored([url], tmp_path / "out")
-    east = played(StoredRun(store, "1-of-2"), tmp_path / "east")
+    east = played(StoredRun(store, "1-of-2"), tmp_path / "east", trials=2)
     for number, runs in enumerate(([url], [f"{url}/2-of-2", str(tmp_path / "east")])):
         merged = merge_stored(runs, tmp_path / f"out-{number}")
         assert merged.trials == len(east.finished)
