@@ -271,8 +271,6 @@ class _Once:
             if program.exit_code != 0:
                 reason = _exit_reason(program.exit_code)
                 raise Unanswered(reason, f"the program ended with an error ({reason})")
-            if not raw:
-                raise Unanswered("ended-early", "the program ended without a reply")
             turn = await aside(len(raw), lambda: text_turn(raw, watch))
         except TimeoutError:
             detail = f"not done within {self._options.timeout:g} s; the program was killed"
