@@ -19,6 +19,7 @@ from scoring.forms.pool import Pool
 from scoring.forms.rows import form_rows
 from scoring.material import Material
 from scoring.measure import Figure, Measure
+from scoring.measures.latency import LATENCY, TTFT, load_notes
 from scoring.measures.usefulness import USEFUL
 from scoring.notation import Term
 from scoring.settings import Settings, check_weights
@@ -154,7 +155,9 @@ def score(
     parts: list[ScoreRow | Late] = []
     for late, joint in blocks:
         parts += [*late, *asked.with_scorers(joint, topics.topics)]
-    notes = (*_notes(gold, unlabelled, unjudged, len(lost), missing, not_asked), *asked.notes())
+    timed = any(one.declaration in (LATENCY, TTFT) for one in wanted.values())
+    loads = load_notes(found.values()) if timed else ()
+    notes = (*_notes(gold, unlabelled, unjudged, len(lost), missing, not_asked), *loads, *asked.notes())
     whole = ScoreTable(tuple(parts), settings, notes, asked.coverage(), each)
     _refuse_late_turns(wanted.values(), whole)
     return whole.only(wanted) if only else whole

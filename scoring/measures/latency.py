@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from recordings.times import moment
 from scoring.measure import Declaration, Figure, Measure
 
 if TYPE_CHECKING:
-    from recordings.conversation import SystemTurn
+    from recordings.conversation import Conversation, SystemTurn
     from scoring.material import Material
 
-__all__ = ["LATENCY", "TTFT"]
+__all__ = ["LATENCY", "TTFT", "load_notes"]
+
+_MIDDLE = (0.05, 0.95)  # of the turns, so that the beginning and the end of a run do not count
 
 
 def _mean(material: Material, measure: Measure, seconds: Callable[[SystemTurn], float | None]) -> Figure:
@@ -50,3 +55,21 @@ LATENCY = Declaration(
     has_top=False,
     score=lambda material, measure: _mean(material, measure, lambda reply: reply.seconds),
 )
+
+
+def load_notes(conversations: Iterable[Conversation]) -> Iterator[str]:
+    """A sentence for each system of which several turns were under way at a time, by the times of its answered turns:
+    what an answer takes depends on how many the system works on."""
+    times: dict[str, list[tuple[float, float]]] = {}
+    for one in conversations:
+        for turn in one.turns:
+            if turn.reply is not None and turn.reply.seconds is not None and turn.reply.asked_at:
+                began = moment(turn.reply.asked_at)
+                times.setdefault(one.key.system, []).append((began, began + turn.reply.seconds))
+    for system, spans in sorted(times.items()):
+        begins, ends = np.sort(np.array(spans), axis=0).T
+        under_way = np.searchsorted(begins, begins, side="right") - np.searchsorted(ends, begins, side="right")
+        low, high = (int(np.quantile(under_way, share, method="nearest")) for share in _MIDDLE)
+        if high > 1:
+            many = str(high) if low == high else f"{low} to {high}"
+            yield f"{system}: {many} turns under way at a time, for 90% of them; how long one takes depends on that."

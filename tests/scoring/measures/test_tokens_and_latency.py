@@ -7,13 +7,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from recordings.conversation import Conversation
 from scoring.catalogue import understand
 from scoring.conversations import figure
 from scoring.measure import Figure
+from scoring.measures.latency import load_notes
 from scoring.notation import parse
+from scoring.scores import score
 from scoring.settings import Settings
 from scoring.swan.schema import load_schema
 from tests.support.scoring_examples import M002, conversation, seen, topic_set
@@ -68,3 +71,24 @@ def test_a_system_without_a_price_has_no_cost_and_says_so() -> None:
 def test_without_an_answer_there_is_no_figure(name: str) -> None:
     found = of(name, talk(None), **PRICES)
     assert (math.isnan(found.value), found.n) == (True, 0)
+
+
+def test_how_many_turns_were_under_way_at_a_time_is_said_where_times_are_scored() -> None:
+    def at(began: int, seconds: float | None) -> Conversation:
+        stamp = f"2026-11-26T10:{began // 60:02}:{began % 60:02}.000000+00:00"
+        return talk({"asked_at": stamp, "seconds": seconds})
+
+    alone = [at(second, 1.0) for second in range(40)]
+    assert list(load_notes(alone)) == []
+    three = [at(second, 2.5) for second in range(40)]  # the first two of 40 are the beginning
+    (said,) = load_notes([*three, at(30, None), talk(None)])
+    assert said == "B1: 3 turns under way at a time, for 90% of them; how long one takes depends on that."
+    slower = [at(40 + second, 5.5) for second in range(40)]
+    (said,) = load_notes([*slower, *three])
+    assert said.startswith("B1: 3 to 6 turns under way")
+    for name, told in (("latency", True), ("TTFT", True), ("tokens_in", False)):
+        table = score(three[:1], topic_set(M002), None, Settings(), np.random.default_rng(1), measures=[parse(name)])
+        assert not any("under way" in note for note in table.notes), "one turn alone"
+        many = [replace(one, key=replace(one.key, trial=n)) for n, one in enumerate(three, 1)]
+        table = score(many, topic_set(M002), None, Settings(), np.random.default_rng(1), measures=[parse(name)])
+        assert any("under way" in note for note in table.notes) == told
