@@ -73,7 +73,8 @@ soak: $(DEV_READY) schedulers ## the long tests: 300 kills of a run; on each of 
 # Not among the tests: what is known of a package changes without a change here. Strict, so that an index that tells
 # nothing is no good news.
 advisories: $(BIN)/uv ## known weaknesses of the pinned packages, as far as the package index tells them
-	@$(BIN)/uv tool run pip-audit@2.10.1 --strict --disable-pip --require-hashes -r requirements/run.txt -r requirements/dev.txt
+	@$(BIN)/uv tool run pip-audit@2.10.1 --strict --disable-pip --require-hashes -r requirements/run.txt -r requirements/dev.txt || { \
+	  echo "Where it says 'not found on PyPI', the package index in use tells no advisories, and nothing was checked." >&2; exit 1; }
 
 lock: ## renew the pinned versions
 	uv pip compile -q --universal --python-version 3.11 --no-emit-index-url --generate-hashes pyproject.toml -o requirements/run.txt

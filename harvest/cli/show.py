@@ -171,7 +171,7 @@ def _print_conversation(console: Console, conversation: Conversation, of_failure
         console.print(Text(f"U{turn.number} ", style="bold cyan") + Text(printable(f"({by})", line=True), style="dim"))
         console.print(Text(printable(turn.said)), soft_wrap=True)
         if turn.reply is None:
-            console.print(Text("no reply was recorded", style="red"))
+            console.print(Text("no whole reply was recorded", style="red"))
             continue
         if turn.reply.sent_as:
             console.print(Text("  the page sent this instead:", style="yellow"))

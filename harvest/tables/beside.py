@@ -197,7 +197,7 @@ def _apart(found: WordDifferences | None, side: int) -> Sequence[tuple[int, int]
 
 def _answer(page: _Page, turn: Turn, apart: Sequence[tuple[int, int]], side: int) -> Text:
     if turn.reply is None:
-        return Text("no reply was recorded", style="red")
+        return Text("no whole reply was recorded", style="red")
     found = Text()
     found.append(f"S{turn.number} {turn.label or '?'}", "bold green" if turn.label == USEFUL else "bold yellow")
     if turn.reply.seconds is not None:

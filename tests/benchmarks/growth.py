@@ -84,9 +84,13 @@ def reply(text):
 """
 HEAD = """## How cost grows
 
-Processor time a turn by the size of a run, of a process of its own each: a flat line is cost that grows in proportion.
-Written by `python -m tests.benchmarks.growth --largest {largest} --write`, which says what is counted; `--largest 6`
-goes up to a million turns.
+Processor time a turn by the size of a run, of a process of its own each: a flat line is cost that grows in
+proportion. *Play* is two embedded assistants, which answer at once and cost less than a server (above), 8
+conversations at a time with each; *record*, 50 writers of their events, who wait for the disk after every turn;
+*read*, the files read back, every event checked; *score*, `harvest score` from the start of the command. Reading and
+scoring hold what was said in memory, in proportion to the run; playing does not.
+
+Written by `python -m tests.benchmarks.growth --largest {largest} --write`; `--largest 6` goes up to a million turns.
 
 ![CPU a turn by the number of turns](growth.svg)
 
@@ -210,7 +214,7 @@ def picture(every: Sequence[Mapping[str, Mapping[str, float]]]) -> str:
 
 def busy(loads: Sequence[float]) -> str:
     """How much else went on: with more than its cores to do, a machine takes more processor time for the same work."""
-    return f"which had {min(loads):.1f} to {max(loads):.1f} processes at work when the runs began"
+    return f"on which {min(loads):.1f} to {max(loads):.1f} processes were at work when the runs began"
 
 
 def main() -> None:

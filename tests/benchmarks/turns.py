@@ -309,8 +309,8 @@ one takes {fsync_milliseconds():.1f} ms here while nothing else is going on.
 
 {rows["memory"]}
 
-At concurrency 10. The journal is all of `trials-*`, hash chain included; the payload is what was said on both sides, as
-UTF-8.
+At concurrency 10, without the scores at the end (*end of a run* [below](#recordings)). The journal is all of
+`trials-*`, hash chain included; the payload is what was said on both sides, as UTF-8.
 """
 
 
