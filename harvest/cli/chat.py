@@ -168,5 +168,5 @@ class _Watcher:
     def system_left(self, system: str, reason: str, unplayed: int) -> None:
         """The message of the attempt says it."""
 
-    def load_eased(self, system: str, turns: int) -> None:
-        """One conversation has one turn at a time."""
+    def asked_less(self, system: str, why: str) -> None:
+        """One person asks slowly."""

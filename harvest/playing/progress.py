@@ -93,9 +93,8 @@ class Display:
         told = printable(f"{system} is not contacted again: {reason}; trials left: {unplayed}", line=True)
         self._console.print(f"[yellow]{escape(told)}[/]")
 
-    def load_eased(self, system: str, turns: int) -> None:
-        told = f"{system} gets {pluralize(turns, 'turn')} at a time: more would only make its answers slower"
-        self._console.print(f"[yellow]{escape(printable(told, line=True))}[/]")
+    def asked_less(self, system: str, why: str) -> None:
+        self._console.print(f"[yellow]{escape(printable(f'{system} {why}', line=True))}[/]")
 
     def _told(self) -> None:
         """A plain line for every tenth of the trials where nothing can be drawn, as in the log of a scheduled job."""

@@ -43,8 +43,8 @@ class Watcher(Seam):
         """system: the name of the one that was asked, without a group."""
         ...
 
-    def load_eased(self, system: str, turns: int) -> None:
-        """Fewer turns than before are asked at a time: more make its answers slower and not more."""
+    def asked_less(self, system: str, why: str) -> None:
+        """A system is asked less than the audit allows. why: how much, and what for, after the system's name."""
         ...
 
 
@@ -68,6 +68,7 @@ class _Desk:
     tries: dict[TrialKey, int] = field(default_factory=dict)  # in this command; earlier ones do not count
     invalid_in_a_row: int = 0
     left: str = ""
+    told_gap: float = 0.5  # seconds between turns; twice as many are told
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ class Runner:
                 driver, limits = self.drivers[asked], systems[0].limits
                 stack.push_async_callback(_closed, driver)
                 queue = queues[asked] = deque(queue_sittings(plan, systems, self.player.seed))
-                load = Load(limits.concurrency, self.player.clock, partial(self.watcher.load_eased, asked))
+                load = Load(limits.concurrency, self.player.clock, partial(self._eased, asked))
                 gate = self.gates(asked, limits.spacing, load)
                 openings = Openings(limits.retry_wait, limits.retries, self.player.clock)
                 desk = _Desk(systems[0], driver, gate, openings, queue, steps)
@@ -116,6 +117,10 @@ class Runner:
                     work, desk.system, lease, desk.gate, partial(self.watcher.turn_asked, work)
                 )
                 again = self._judged(desk, work, played)
+                if desk.gate.gap >= max(2 * desk.told_gap, 2 * desk.system.limits.spacing):
+                    desk.told_gap = desk.gate.gap
+                    told = f"gets a turn every {desk.gate.gap:.1f} s: it says that it is asked too much"
+                    self.watcher.asked_less(desk.system.asked, told)
                 self.watcher.attempt_ended(work, played.outcome, tuple(played.labels), again=again)
                 if not played.outcome.valid:
                     rest = sitting.works[i + 1 :]
@@ -126,6 +131,10 @@ class Runner:
         finally:
             await lease.close()
         return []
+
+    def _eased(self, asked: str, turns: int) -> None:
+        told = f"gets {pluralize(turns, 'turn')} at a time: more would only make its answers slower"
+        self.watcher.asked_less(asked, told)
 
     def _lease(self, desk: _Desk, sitting: Sitting) -> tuple[Lease, list[Exchange]]:
         first = sitting.works[0]

@@ -42,8 +42,8 @@ class _Waking:
     def system_left(self, system: str, reason: str, unplayed: int) -> None:
         self._watcher.system_left(system, reason, unplayed)
 
-    def load_eased(self, system: str, turns: int) -> None:
-        self._watcher.load_eased(system, turns)
+    def asked_less(self, system: str, why: str) -> None:
+        self._watcher.asked_less(system, why)
 
 
 async def play_stored(

@@ -84,6 +84,11 @@ class Gate:
         self._turnstile = asyncio.Lock()
         self._free_at = 0.0
 
+    @property
+    def gap(self) -> float:
+        """Seconds between turns now."""
+        return self._pace.gap
+
     async def passed(self) -> int:
         """Wait until the next turn may be sent. Returns how often the system had complained by then."""
         if self._pace.gap or self._free_at > self.clock.monotonic():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -85,7 +86,7 @@ class Quiet(Silent):
 
     outcomes: list[tuple[str, Outcome, bool]] = field(default_factory=list)
     left: list[tuple[str, str, int]] = field(default_factory=list)
-    eased: list[tuple[str, int]] = field(default_factory=list)
+    less: list[tuple[str, str]] = field(default_factory=list)
 
     def attempt_ended(self, work: Work, outcome: Outcome, labels: tuple[str, ...], *, again: bool) -> None:
         self.outcomes.append((work.key.topic, outcome, again))
@@ -93,8 +94,8 @@ class Quiet(Silent):
     def system_left(self, system: str, reason: str, unplayed: int) -> None:
         self.left.append((system, reason, unplayed))
 
-    def load_eased(self, system: str, turns: int) -> None:
-        self.eased.append((system, turns))
+    def asked_less(self, system: str, why: str) -> None:
+        self.less.append((system, why))
 
 
 PROTOCOL = load_protocol("fairweb-two-round")
@@ -461,6 +462,26 @@ def test_a_busy_system_is_asked_fewer_turns_at_a_time_and_the_person_is_told(tmp
     driver = Busy(lambda opening, n, text: USEFUL)
     run, watcher = play(tmp_path / "run", driver, trials=400, concurrency=8, turn_timeout=60.0)
     assert len(run.finished) == 1200
-    assert watcher.eased == [("S", 4), ("S", 2), ("S", 1)]
+    slower = "at a time: more would only make its answers slower"
+    assert watcher.less == [("S", f"gets {turns} {slower}") for turns in ("4 turns", "2 turns", "1 turn")]
     assert max(driver.under_way) == 8
     assert set(driver.under_way[-100:]) == {1}
+
+
+def test_that_a_system_is_asked_more_slowly_after_complaints_is_told_each_time_that_the_gap_has_doubled(
+    tmp_path: Path,
+) -> None:
+    def behave(opening: Opening, n: int, text: str) -> str:
+        if n <= 8:
+            raise NotSent("http-429", "slow down", retry_after=1.0)
+        return USEFUL
+
+    _, watcher = play(tmp_path / "run", Scripted(behave), trials=20, retries=1, attempts=9)
+    told = re.compile(r"S gets a turn every (\d+\.\d) s: it says that it is asked too much")
+    gaps = [float(one[1]) for said in watcher.less if (one := told.fullmatch(" ".join(said)))]
+    assert len(gaps) == len(watcher.less)
+    assert gaps
+    assert gaps[0] >= 1
+    assert all(later >= 1.9 * earlier for earlier, later in pairwise(gaps)), "rounded"
+    _, quiet = play(tmp_path / "paced", Scripted(lambda opening, n, text: USEFUL), spacing=3.0)
+    assert quiet.less == []

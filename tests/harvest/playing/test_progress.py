@@ -28,13 +28,9 @@ def test_why_attempts_fail_is_said_at_the_first_and_once(tmp_path: Path) -> None
     ]
 
 
-def test_that_a_system_is_asked_less_at_a_time_is_said() -> None:
+def test_that_a_system_is_asked_less_is_said() -> None:
     audit = load_audit("demo")
     written = io.StringIO()
     display = Display(Console(file=written, width=80), audit.played, make_plan(audit))
-    display.load_eased("A", 8)
-    display.load_eased("A", 1)
-    assert written.getvalue().splitlines() == [
-        "A gets 8 turns at a time: more would only make its answers slower",
-        "A gets 1 turn at a time: more would only make its answers slower",
-    ]
+    display.asked_less("A", "gets 8 turns at a time: more would only make its answers slower")
+    assert written.getvalue() == "A gets 8 turns at a time: more would only make its answers slower\n"
