@@ -43,6 +43,7 @@ class Completion:
         self._characters = 0
         self._chosen = self._said = self._done = self._ends_often = self._in_pieces = False
         self.finish = ""
+        self._complaint = ""
         self.tokens: Mapping[str, int] = MappingProxyType({})
         self._model = self._fingerprint = ""
 
@@ -88,8 +89,11 @@ class Completion:
 
     def text(self) -> str:
         """The reply's text. Raises Unanswered where there is no choice at all (`no-choices`), or only one without text,
-        refusal, tool call and finish reason (`broken-stream` after [DONE], else `bad-completion`).
+        refusal, tool call and finish reason (`broken-stream` after [DONE], else `bad-completion`), and where an error
+        was the last that came (`system-error`).
         """
+        if self._complaint and not self.finish:
+            raise Unanswered("system-error", self._complaint)
         if not self._chosen:
             raise Unanswered("no-choices", "the system sent no choice of a reply")
         if not (self._said or self.finish):
@@ -113,7 +117,7 @@ class Completion:
         choices = value.get("choices")
         if choices is None:
             if not self.finish:  # else the reply is whole
-                _check_bare_error(value)
+                self._complaint = _bare_error(value) or self._complaint
             return
         if not isinstance(choices, list):
             raise _misshapen("choices", choices)
@@ -159,6 +163,7 @@ class Completion:
         if text:
             parts.append(text)
             self._characters += len(text)
+            self._complaint = ""  # it was none, for the reply went on
 
 
 def _check_error(holder: Mapping[str, object]) -> None:
@@ -169,12 +174,13 @@ def _check_error(holder: Mapping[str, object]) -> None:
         raise Unanswered("system-error", f"{code}: {excerpt(detail)}" if code else excerpt(detail))
 
 
-def _check_bare_error(value: Mapping[str, object]) -> None:
-    """Raises Unanswered for an error that is not called one, as some servers send before [DONE]: it has no choices,
-    and a message, a code or a name of an error."""
-    said = error_message(value)
-    if said or value.get("errors") or value.get("error_code") or value.get("object") == "error":
-        raise Unanswered("system-error", excerpt(said or repr(dict(value))))
+def _bare_error(value: Mapping[str, object]) -> str:
+    """What may be an error that is not called one, as some servers send before [DONE], and may be a notice: it has no
+    choices, and a message. "" for neither. Raises Unanswered where its name or its code says that it is an error."""
+    said = excerpt(error_message(value))
+    if value.get("errors") or value.get("error_code") or value.get("object") == "error":
+        raise Unanswered("system-error", said or excerpt(repr(dict(value))))
+    return said
 
 
 def _misshapen(what: str, value: object) -> Unanswered:

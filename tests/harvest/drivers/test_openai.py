@@ -346,6 +346,14 @@ async def test_a_stream_that_ends_in_an_error_is_unanswered_with_its_part(last: 
     assert caught.value.partial == "half a rep"
 
 
+@pytest.mark.parametrize("notice", [{"type": "ping", "message": "ok"}, {"detail": "the model is being loaded"}])
+@pytest.mark.parametrize("finish", [(), (chunk(finish_reason="stop"),)])
+async def test_a_notice_in_a_stream_that_goes_on_is_no_error(notice: dict[str, Any], finish: tuple[bytes, ...]) -> None:
+    events = (_event(notice), chunk(content="a "), _event(notice), chunk(content="reply"), *finish)
+    reply, _ = await _ask(_streamed(*events), stream=True)
+    assert reply.turn.answer.text == "a reply"
+
+
 async def test_a_server_may_stream_unasked_or_not_stream_though_asked() -> None:
     unasked, _ = await _ask(_streamed(chunk(content="piece"), chunk(finish_reason="stop")))
     assert unasked.turn.answer.text == "piece"
