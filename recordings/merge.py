@@ -30,11 +30,13 @@ from recordings.json_text import Json
 from recordings.run_folder import Run, read
 from recordings.salvage import DamagedFile, salvage_run
 from recordings.shard import Shard, missing_of_shards, other_audits, shard_of
+from topics.counting import pluralize
 from topics.errors import InputError, Place
 from topics.identity import canonical_json
 
 __all__ = ["merge"]
 
+_NAMED = 3  # of what was changed in one run
 _Content = tuple[bytes, ...]
 """The lines of an attempt under its first number and worker: its identity across runs."""
 
@@ -124,7 +126,9 @@ def _changed(run: Run, damaged: Sequence[DamagedFile]) -> list[str]:
     show nothing of it. damaged: files of which that was told."""
     told = {file.path.with_suffix("") for file in damaged}
     faults = [fault for fault in changed_since(run.path) if (run.path / fault.file).with_suffix("") not in told]
-    return [f"{run.path}/{fault}" for fault in faults]
+    said = [f"{run.path}/{fault}" for fault in faults[:_NAMED]]
+    more = len(faults) - _NAMED
+    return [*said, f"{run.path}: its chains show {pluralize(more, 'more fault')}"] if more > 0 else said
 
 
 def _names(united: Header) -> str:

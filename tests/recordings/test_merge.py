@@ -221,6 +221,15 @@ def test_what_chains_show_to_be_changed_is_reported(tmp_path: Path) -> None:
     )
 
 
+def test_of_many_changed_lines_the_first_are_named_and_the_others_counted(tmp_path: Path) -> None:
+    one = make(tmp_path / "one", tuple((day, 1, 1, 4) for day in range(1, 6)))
+    file = one / "trials-000001.jsonl"
+    file.write_bytes(file.read_bytes().replace(b'"reply ', b'"Reply '))
+    *named, others = merge([one], tmp_path / "both").damage
+    assert [said.rpartition(": ")[2] for said in named] == ["this line is not what was written"] * 3
+    assert others == f"{one}: its chains show 2 more faults"
+
+
 async def _closed_again(run: Path) -> None:
     async with RunWriter.resume(run):
         pass
