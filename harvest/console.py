@@ -1,4 +1,4 @@
-"""A console for people: no table on it is cut off, and nothing that is printed on it steers the terminal."""
+"""Consoles for people: no table on them is cut off, and nothing that is printed on them steers the terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.table import Table
 
-__all__ = ["LEAST_WIDTH", "PeopleConsole"]
+__all__ = ["LEAST_WIDTH", "LiveConsole", "PeopleConsole"]
 
 LEAST_WIDTH = 60
 """Columns below which no table is laid out."""
@@ -17,9 +17,8 @@ LEAST_WIDTH = 60
 _ANY_WIDTH = 10_000
 
 
-class PeopleConsole(Console):
-    """As wide as the terminal and at least `LEAST_WIDTH`. A table that needs more, because its figures are not to be
-    broken, takes more, and the terminal wraps its lines.
+class LiveConsole(Console):
+    """As wide as the terminal, also after it was resized: for what is drawn over and over in one place.
 
     printable: what a text is shown as. Most is that already, but a recording from elsewhere may hold anything anywhere.
     """
@@ -27,6 +26,18 @@ class PeopleConsole(Console):
     def __init__(self, printable: Callable[[str], str], **options: Any) -> None:
         super().__init__(highlight=False, **options)
         self._printable = printable
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for one in super().render(renderable, options):
+            yield one if one.control else Segment(self._printable(one.text), one.style)
+
+
+class PeopleConsole(LiveConsole):
+    """As wide as the terminal and at least `LEAST_WIDTH`. A table that needs more, because its figures are not to be
+    broken, takes more, and the terminal wraps its lines."""
+
+    def __init__(self, printable: Callable[[str], str], **options: Any) -> None:
+        super().__init__(printable, **options)
         self.width = max(self.width, LEAST_WIDTH)
 
     def print(self, *objects: Any, **options: Any) -> None:
@@ -36,10 +47,6 @@ class PeopleConsole(Console):
             super().print(*objects, **options)
         finally:
             self.width = width
-
-    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        for one in super().render(renderable, options):
-            yield one if one.control else Segment(self._printable(one.text), one.style)
 
     def _needed(self, table: Table) -> int:
         """Columns that `table` takes at least. Rich has the like, but breaks what is not to be broken."""

@@ -7,14 +7,23 @@ import re
 import shutil
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import click
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Lasting", "people_console", "printable", "prose_width", "tell", "terminal_width", "wrap_lines"]
+__all__ = [
+    "Lasting",
+    "live_console",
+    "people_console",
+    "printable",
+    "prose_width",
+    "tell",
+    "terminal_width",
+    "wrap_lines",
+]
 
 _STEERS = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _STEERS_IN_LINES = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -103,7 +112,7 @@ def prose_width() -> int:
 
 def tell(text: str) -> None:
     """Say something to people on standard error; on a terminal its lines are broken between words."""
-    click.echo(wrap_lines(text, terminal_width(sys.stderr)), err=True)
+    click.echo(wrap_lines(printable(text), terminal_width(sys.stderr)), err=True)
 
 
 def people_console(*, file: TextIO | None = None, stderr: bool = False, soft_wrap: bool = False) -> Console:
@@ -111,3 +120,10 @@ def people_console(*, file: TextIO | None = None, stderr: bool = False, soft_wra
     from harvest.console import PeopleConsole  # late: it takes a while, and not every command prints that way
 
     return PeopleConsole(printable, file=file, stderr=stderr, soft_wrap=soft_wrap)
+
+
+def live_console() -> Console:
+    """Standard error, where the progress of a run is drawn; see `LiveConsole`."""
+    from harvest.console import LiveConsole  # late, as above
+
+    return LiveConsole(printable, file=cast(TextIO, Lasting(sys.stderr)))

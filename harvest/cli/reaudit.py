@@ -35,7 +35,7 @@ from harvest.studies.watch_history import (
 )
 from harvest.systems.timing import REAL_CLOCK
 from harvest.tables.watch_figures import watch_document, watch_tables
-from harvest.terminal import Lasting, people_console, printable
+from harvest.terminal import Lasting, live_console, people_console, printable
 from recordings.errors import in_words
 from recordings.run_folder import is_run, read, run_around
 from recordings.times import moment, stamp
@@ -102,7 +102,7 @@ def command(
         raise InputError("--run and --extend exclude each other", advice="--extend plays more trials of the last run")
     if if_alarm and (recorded is not None or extend or as_json):
         raise InputError("--if-alarm plays a new run or none", advice="leave out --run, --extend and --json")
-    console = people_console(file=cast(TextIO, Lasting(sys.stderr)))
+    console = live_console()
     base = baseline or baseline_beside(audit)
     if recorded is None or not base.exists():
         read_audit(audit)  # what is no audit has no baseline either

@@ -22,7 +22,7 @@ from harvest.playing.plan import make_plan
 from harvest.stores.store import open_store
 from harvest.stores.stored_run import StoredRun, refuse_other_division
 from harvest.systems.timing import REAL_CLOCK
-from harvest.terminal import Lasting, people_console
+from harvest.terminal import Lasting, live_console, people_console
 from recordings.run_folder import Run, read
 from recordings.shard import Shard
 from scoring.settings import scoring_settings
@@ -108,7 +108,7 @@ def command(
     if shared and shard:
         refuse_other_division(shared, shard.of)
     folder = named.absolute()  # a system in this process may change the folder
-    console = people_console(file=cast(TextIO, Lasting(sys.stderr)))
+    console = live_console()
     introduce(console, resolved)
     journal, left = None, set[str]()
     if dask is not None:

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from rich.table import Table
 
-from harvest.terminal import printable, tell, terminal_width, wrap_lines
+from harvest.terminal import live_console, printable, tell, terminal_width, wrap_lines
 
 
 def test_escape_sequences_become_pictures() -> None:
@@ -49,6 +50,23 @@ def test_lines_are_broken_between_words_and_keep_their_indentation() -> None:
 
 def test_the_rest_of_a_line_may_be_indented_further() -> None:
     assert wrap_lines("  one two three\nfour", 10, hang=2) == "  one two\n    three\nfour"
+
+
+def test_what_is_told_does_not_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    tell("note: \x1b[31mred\nand more")
+    assert capsys.readouterr().err == "note: ␛[31mred\nand more\n"
+
+
+def test_what_is_drawn_while_a_run_is_played_follows_the_width_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else what is drawn over and over would take more lines than are taken back."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    widths = [42, 200, 30]
+    monkeypatch.setattr(os, "get_terminal_size", lambda *_: os.terminal_size((widths[0], 24)))
+    console = live_console()
+    while widths:
+        assert console.width == widths[0]
+        console.print(Table("label"))
+        del widths[0]
 
 
 def test_what_is_told_is_broken_on_a_terminal_and_nowhere_else(
