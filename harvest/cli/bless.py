@@ -11,6 +11,7 @@ from harvest.cli.output_file import check_output_file
 from harvest.cli.path import GivenPath
 from harvest.studies.baseline import GATED, bless, is_baseline
 from harvest.systems.timing import REAL_CLOCK
+from harvest.terminal import tell
 from recordings.evidence import write_safely
 from recordings.run_folder import read
 from recordings.times import stamp
@@ -48,7 +49,7 @@ def command(runs: tuple[Path, ...], out: Path, wanted: tuple[str, ...], by: str,
     found = bless([read(run) for run in runs], measures=measures, by=by or _me(), at=stamp(REAL_CLOCK.now()))
     write_safely(out, found.text().encode())
     watched = ", ".join(found.gated)
-    click.echo(f"wrote {out}: {pluralize(len(runs), 'run')}, {', '.join(found.systems)}; watched: {watched}", err=True)
+    tell(f"wrote {out}: {pluralize(len(runs), 'run')}, {', '.join(found.systems)}; watched: {watched}")
 
 
 def _me() -> str:

@@ -23,7 +23,7 @@ from harvest.tables.bound_lines import bound_lines
 from harvest.tables.figures import ordered_rows
 from harvest.tables.paper_tables import csv_rows, latex_table
 from harvest.tables.report import print_scores
-from harvest.terminal import people_console
+from harvest.terminal import people_console, tell
 from recordings.run_folder import read
 from topics.counting import pluralize
 from topics.errors import InputError
@@ -152,7 +152,7 @@ def _scored_apart(runs: tuple[Path, ...], request: ScoreRequest, dask: str, *, s
     for run, kept in score_apart(runs, request, dask):
         if kept.fault:
             failed += 1
-            click.echo(f"{run}: {kept.fault}", err=True)
+            tell(f"{run}: {kept.fault}")
             continue
         people.print(escape(f"{run / 'scores.json'}"), soft_wrap=True)
         for line in bound_lines(kept.bounds):

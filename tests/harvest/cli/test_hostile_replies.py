@@ -321,3 +321,18 @@ def test_nothing_that_a_recording_from_elsewhere_says_steers_the_terminal(tmp_pa
             done = harvest(*words, cwd=tmp_path)
             assert done.returncode in (0, 2, 3), done.stderr
             assert steering(done.stdout + done.stderr) == set(), (field, words)
+
+
+def test_no_name_of_a_system_in_a_recording_from_elsewhere_steers_the_terminal(tmp_path: Path) -> None:
+    written(tmp_path, "run", "demo", "--topics", "M002", "--trials", "2", "--out", "run")
+    for file in (tmp_path / "run" / "run.json", *(tmp_path / "run").glob("trials-*.jsonl")):
+        file.write_text(file.read_text().replace('"A"', json.dumps(f"A{STEERS}")))
+    for words in (
+        ("bless", "run", "--out", "usual.json"),
+        ("show", "run", "--all"),
+        ("score", "run"),
+        ("verify", "run"),
+    ):
+        done = harvest(*words, cwd=tmp_path)
+        assert done.returncode in (0, 1), done.stderr
+        assert steering(done.stdout + done.stderr) == set(), words
