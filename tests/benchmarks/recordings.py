@@ -59,7 +59,7 @@ Processor seconds, of a process of its own each; written by `python -m tests.ben
 that is scored has 45 topics, two systems and gold; all that `score` prints is computed: grids, figures and their
 intervals, but not those of single topics and trials, which `--json` has."""
 TOLD = """What misses its bound: of the time of `score`, a third goes into the figures of single conversations, most of
-it into finding links, a third into reading the run, a fifth into starting, and an eighth into printing the grids. Of
+it into finding links, a quarter each into starting and into reading the run, and a seventh into printing the grids. Of
 the time of appending, a quarter goes into rows and JSON, a tenth each into the look for secrets and the hash chain,
 and most of the rest into handing on events one by one. Of the time of a tree, a quarter goes into reading every field
 of every line, a third into putting attempts together, and most of the rest into folding them; no more is kept of them
