@@ -16,9 +16,10 @@ from recordings.header import Header, make_header
 from recordings.imported_names import check_system_name
 from recordings.json_text import Json
 from recordings.lengths import MOST_TURNS
+from recordings.redacted_events import redacted_value
 from recordings.redaction import Redactor
 from recordings.run_folder import read
-from recordings.store import RunWriter, redacted_value
+from recordings.store import RunWriter
 from recordings.times import Now, utc_now
 from topics.errors import Place
 from topics.topic import TopicSet, check_topic_id

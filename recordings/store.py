@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import operator
 import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -23,24 +21,24 @@ from typing import Any, TypeVar
 from recordings.chain import Chain
 from recordings.continuation import extend_header, refuse_differences
 from recordings.errors import RunError, StoreError, no_run
-from recordings.event_lines import FORMAT, encode, event_line
+from recordings.event_lines import FORMAT, event_line
 from recordings.events import Answered, Event, Failed, TrialEnded, TrialStarted
 from recordings.evidence import fsync_folder, refuse_links, write_safely
 from recordings.exhibits import kept_exhibits
 from recordings.header import Header
 from recordings.inner_folder import inner_folder
 from recordings.journal import Journal
-from recordings.json_text import document, line, parse_value, texts_in
+from recordings.json_text import document, line, parse_value
 from recordings.lock import Lock
 from recordings.long_work import LONG
 from recordings.provenance import software
+from recordings.redacted_events import redacted_event, redacted_value
 from recordings.redaction import Redactor, marks_in
 from recordings.times import Now, stamp, utc_now
 from topics.errors import Place
-from topics.links import Link
 from topics.regular_file import read_inside
 
-__all__ = ["CLAIM", "RunWriter", "check_worker", "read_header", "redacted_value"]
+__all__ = ["CLAIM", "RunWriter", "check_worker", "read_header"]
 
 _Value = TypeVar("_Value")
 _Event = TypeVar("_Event", bound=Event)
@@ -369,39 +367,3 @@ def _redacted(header: Header, redactor: Redactor) -> Header:
     marks = marks_in(document(value).decode())
     value["redaction"] = {"secrets": redactor.known, "too_short": redactor.ignored, "in_header": marks}
     return Header.from_json(value, Place("run.json"))
-
-
-def redacted_event(event: _Event, redactor: Redactor) -> tuple[_Event, dict[str, Any]]:
-    """An event as a run with this redactor stores it, and its row. Nearly all are stored as they are."""
-    row = encode(event)
-    if redactor.leaves(texts_in(row.values())):
-        return event, row
-    clean: _Event = redacted_value(event, redactor)
-    return clean, encode(clean)
-
-
-def redacted_value(value: Any, redactor: Redactor) -> Any:
-    """A frozen dataclass or JSON value as a run with this redactor stores it."""
-    if isinstance(value, str):
-        return redactor.text(value)
-    if isinstance(value, tuple) and len(value) > 1 and all(type(item) is Link for item in value):
-        return _links(value, redactor)
-    if isinstance(value, tuple):
-        items = [redacted_value(item, redactor) for item in value]
-        return value if all(map(operator.is_, items, value)) else tuple(items)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        clean = {name: redacted_value(getattr(value, name), redactor) for name in _fields(type(value))}
-        changed = {name: item for name, item in clean.items() if item is not getattr(value, name)}
-        return dataclasses.replace(value, **changed) if changed else value
-    return redactor.value(value)
-
-
-def _links(links: tuple[Link, ...], redactor: Redactor) -> tuple[Link, ...]:
-    texts = [part for link in links for part in (link.text, link.href)]
-    clean = redactor.texts(texts)
-    return links if clean == texts else tuple(map(Link, clean[::2], clean[1::2]))
-
-
-@cache
-def _fields(kind: type[Any]) -> tuple[str, ...]:
-    return tuple(entry.name for entry in dataclasses.fields(kind))

@@ -26,6 +26,7 @@ from recordings.events import Asked as AskedTurn
 from recordings.header import Header
 from recordings.json_text import line
 from recordings.long_work import LONG
+from recordings.redacted_events import redacted_event
 from recordings.redaction import Redactor
 from recordings.run_folder import read
 from recordings.store import RunWriter
@@ -219,7 +220,7 @@ def header() -> Header:
 def test_an_answer_is_redacted_once_as_a_value_and_what_was_stored_is_gone_on_with(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    whole = recordings.store.redacted_event
+    whole = redacted_event
     answered: list[Answered] = []
 
     def noting(value: Any, redactor: Redactor) -> Any:
