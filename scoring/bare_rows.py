@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from scoring.inference.interval import no_interval
 from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL, Share
 from scoring.part_values import ShareValues, present_means, share_values, sum_means
-from scoring.statistics.bootstrap import no_interval
 from scoring.table import ScoreRow
 
 if TYPE_CHECKING:  # which has these rows made

@@ -17,13 +17,13 @@ from scoring.conversations import Ranked, default_columns, default_figures, in_o
 from scoring.conversations import rows as conversation_rows
 from scoring.forms.pool import Pool
 from scoring.forms.rows import form_rows
+from scoring.inference.bootstrap import Resampler
 from scoring.material import Material
 from scoring.measure import Figure, Measure
 from scoring.measures.latency import LATENCY, TTFT, load_notes
 from scoring.measures.usefulness import USEFUL
 from scoring.notation import Term
 from scoring.settings import Settings, check_weights
-from scoring.statistics.bootstrap import Resampler
 from scoring.summaries import SystemScores
 from scoring.swan.assessment import PageText
 from scoring.swan.judged import Judgments

@@ -35,9 +35,9 @@ class Settings:
     turn_weight: PW(S) = 1, or the largest pw among the relevant nuggets of the turn.
     input_prices, output_prices: of a million tokens that a system reads and writes, by system, in any one currency.
     level: confidence of every interval. replications: bootstrap draws.
-    resample: how intervals over topics are made: see `scoring.statistics.bootstrap`.
+    resample: how intervals over topics are made: see `scoring.inference.bootstrap`.
     shares: how %useful, ave%useful and %recovery get their interval: `unseen-topic`, as in
-    `scoring.statistics.unseen_topic` (`wilson` in audits and runs from before it was made so), or `bootstrap`, with
+    `scoring.inference.unseen_topic` (`wilson` in audits and runs from before it was made so), or `bootstrap`, with
     `resample` as for means.
     """
 

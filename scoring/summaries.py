@@ -16,6 +16,8 @@ import numpy.typing as npt
 from recordings.conversation import Conversation
 from scoring.bare_rows import bare_rows
 from scoring.columns import Columns
+from scoring.inference.bootstrap import Resampler
+from scoring.inference.interval import Interval, no_interval
 from scoring.library import declared
 from scoring.measures.usefulness import (
     MEAN_USEFUL,
@@ -30,7 +32,6 @@ from scoring.measures.usefulness import (
     useful_cells,
 )
 from scoring.settings import Settings
-from scoring.statistics.bootstrap import Interval, Resampler, no_interval
 from scoring.stochastic.failures import rate_of
 from scoring.table import ScoreRow, has_top
 from topics.counting import pluralize

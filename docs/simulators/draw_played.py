@@ -20,8 +20,8 @@ from protocols.answer import Answer
 from protocols.library import load_protocol
 from protocols.route import Say
 from recordings.acts.act_lines import read_act_lines
+from scoring.inference.proportions import wilson
 from scoring.simulation.lengths import survival
-from scoring.statistics.proportions import wilson
 from simulators import markov
 from simulators.act_table import STOP
 from simulators.enumeration import Response, expand

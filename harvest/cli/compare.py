@@ -24,8 +24,8 @@ from harvest.tables.long_rows import long_latex
 from harvest.tables.paper_tables import csv_rows
 from harvest.terminal import people_console
 from recordings.run_folder import read
+from scoring.inference.paired import ESTIMANDS, Estimand
 from scoring.notation import parse_all
-from scoring.statistics.paired import ESTIMANDS, Estimand
 from topics.errors import InputError
 
 __all__ = ["command"]

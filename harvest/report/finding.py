@@ -16,10 +16,10 @@ from harvest.tables.comparison_words import p_text, signed
 from harvest.tables.figures import ordered_rows, shown_with_interval
 from harvest.terminal import printable
 from scoring.comparison.result import Driver, MeasureComparison, Pair
+from scoring.inference.paired import ESTIMANDS
 from scoring.library import declared
 from scoring.measures.usefulness import MEAN_USEFUL
 from scoring.notation import parse
-from scoring.statistics.paired import ESTIMANDS
 from scoring.table import ScoreRow, ScoreTable, is_percentage
 from topics.counting import pluralize
 

@@ -17,8 +17,8 @@ from harvest.studies.watch_history import APART, LOOKS, MATTERS, WatchRules
 from harvest.tables.comparison_words import p_text
 from harvest.tables.watch_figures import settling_words
 from recordings.conversation import INVALID
+from scoring.inference.settling import Settling
 from scoring.measures.usefulness import MEAN_USEFUL
-from scoring.statistics.settling import Settling
 from scoring.table import is_percentage
 from topics.counting import pluralize
 

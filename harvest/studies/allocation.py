@@ -25,12 +25,12 @@ from harvest.studies.trial_values import Key
 from recordings.json_text import Json
 from recordings.run_folder import Run
 from recordings.trees.builder import path_of
+from scoring.inference.allocation import FLOOR, Allocation, Chances, Spreads, Variances, allocate, foretold
+from scoring.inference.unseen import Unseen, unseen_mass
 from scoring.measure import Measure
 from scoring.measures.usefulness import USEFUL
 from scoring.notation import Term
 from scoring.settings import Settings, scoring_settings
-from scoring.statistics.allocation import FLOOR, Allocation, Chances, Spreads, Variances, allocate, foretold
-from scoring.statistics.unseen import Unseen, unseen_mass
 from topics.errors import InputError, Place
 from topics.identity import generator
 

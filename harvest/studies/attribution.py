@@ -24,13 +24,13 @@ from recordings.header import plain
 from recordings.json_text import Json
 from recordings.run_folder import Run
 from scoring.catalogue import understand
+from scoring.inference.attribution import Attribution, Side, Told, attribute
 from scoring.library import list_forms, single
 from scoring.measure import Measure
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from scoring.notation import Term, parse
 from scoring.scores import SHIPPED
 from scoring.settings import Settings, scoring_settings
-from scoring.statistics.attribution import Attribution, Side, Told, attribute
 from scoring.swan.schema import load_schema
 from topics.errors import InputError
 

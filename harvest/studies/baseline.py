@@ -28,9 +28,9 @@ from recordings.header import Header
 from recordings.json_text import Json
 from recordings.run_folder import Run
 from recordings.trees.builder import path_of
+from scoring.inference.drift import Baseline
 from scoring.notation import Term
 from scoring.settings import Settings, scoring_settings
-from scoring.statistics.drift import Baseline
 from topics.document import StrictModel, read_json_document
 from topics.errors import InputError, Place
 from topics.identity import content_hash

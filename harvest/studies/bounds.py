@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Literal
 from harvest.audits.threshold import Threshold
 from recordings.json_text import Json
 from scoring.catalogue import understand
+from scoring.inference.tails import trials_needed
 from scoring.measure import Measure
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from scoring.notation import Term, parse
 from scoring.scores import SHIPPED
 from scoring.settings import Settings
-from scoring.statistics.tails import trials_needed
 from scoring.swan.schema import Schema, load_schema
 from scoring.table import ScoreRow, ScoreTable, is_percentage
 from topics.document import Loc

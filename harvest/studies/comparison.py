@@ -25,12 +25,12 @@ from scoring.catalogue import understand
 from scoring.comparison.aligned import Aligned, align
 from scoring.comparison.pairs import compare_pairs
 from scoring.comparison.result import MeasureComparison
+from scoring.inference.paired import Estimand
 from scoring.library import declared, list_forms, measures, single
 from scoring.measure import Measure
 from scoring.measures.usefulness import RECOVERY, USEFUL
 from scoring.notation import Term
 from scoring.settings import SETTINGS, Settings, scoring_settings
-from scoring.statistics.paired import Estimand
 from scoring.table import ScoreTable
 from topics.counting import pluralize
 from topics.errors import InputError

@@ -18,15 +18,15 @@ from harvest.studies.trial_values import Key, row_values, share_values
 from recordings.conversation import Conversation, TrialKey
 from recordings.run_folder import Run
 from scoring.catalogue import understand
+from scoring.inference.bootstrap import Resampler
+from scoring.inference.matched import Difference, compare, difference, session_difference
 from scoring.library import list_forms, single
-from scoring.matched import Difference, compare, difference, session_difference
 from scoring.measures.group_fairness import FAIRNESS, SUMMARY
 from scoring.measures.relevance import RELEVANCE
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from scoring.notation import Term
 from scoring.scores import SHIPPED
 from scoring.settings import Settings, scoring_settings
-from scoring.statistics.bootstrap import Resampler
 from scoring.swan.schema import load_schema
 from scoring.table import ScoreRow, ScoreTable, has_top
 from scoring.words import word_count

@@ -16,7 +16,8 @@ import numpy as np
 
 from recordings.conversation import Conversation
 from recordings.wanted import Held
-from scoring.statistics.bootstrap import Interval, Resampler
+from scoring.inference.bootstrap import Resampler
+from scoring.inference.interval import Interval
 from topics.identity import generator
 
 __all__ = ["READINGS", "HeldFigure", "held_figures", "recall"]

@@ -13,13 +13,13 @@ from harvest.studies.plan_costs import observed_costs
 from harvest.studies.scorecard import Material, gather_material
 from harvest.studies.trial_values import SHARES, Key, Values, measure_values, share_values
 from recordings.run_folder import Run
+from scoring.inference.components import across_systems, within_system
+from scoring.inference.ratio_power import smoothed_shares
 from scoring.measure import Declaration, Measure
 from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
 from scoring.settings import Settings
 from scoring.statistics.beta import beta_quantile
-from scoring.statistics.components import across_systems, within_system
 from scoring.statistics.outcomes import Components, Shape
-from scoring.statistics.ratio_power import smoothed_shares
 from scoring.table import is_percentage
 from topics.errors import InputError
 

@@ -23,15 +23,15 @@ from harvest.studies.sources import sources
 from harvest.studies.trial_values import Key
 from recordings.json_text import Json
 from recordings.run_folder import Run
+from scoring.inference.paired import ESTIMANDS, Estimand
+from scoring.inference.power import Power, simulate_power
+from scoring.inference.ratio_power import simulate_ratio_power
+from scoring.inference.sample_size import paired_t_power, topics_for_paired_t
 from scoring.notation import Term
 from scoring.settings import Settings, scoring_settings
 from scoring.statistics.beta import normal_quantile
 from scoring.statistics.exchange import fewest_units
 from scoring.statistics.outcomes import Components
-from scoring.statistics.paired import ESTIMANDS, Estimand
-from scoring.statistics.power import Power, simulate_power
-from scoring.statistics.ratio_power import simulate_ratio_power
-from scoring.statistics.sample_size import paired_t_power, topics_for_paired_t
 from scoring.table import is_percentage
 from topics.errors import InputError
 from topics.identity import generator

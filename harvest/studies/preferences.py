@@ -18,9 +18,9 @@ import numpy as np
 
 from harvest.studies.blind_pairs import KeptPair, PairKey
 from scoring.annotations.agreement import Agreement, agreement
-from scoring.statistics.bootstrap import FEWEST, Interval, no_interval, too_few
+from scoring.inference.interval import FEWEST, Interval, no_interval, too_few
+from scoring.inference.paired import Paired, compare_like_these
 from scoring.statistics.exchange import holm
-from scoring.statistics.paired import Paired, compare_like_these
 from topics.document import read_json_document
 from topics.errors import InputError, Place
 from topics.identity import generator

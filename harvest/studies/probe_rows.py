@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from harvest.studies.probe_findings import Found, Probed
 from recordings.conversation import TrialKey
+from scoring.inference.interval import Interval, no_interval
 from scoring.measures.clustered_detection import detection_over
 from scoring.measures.usefulness import share
-from scoring.statistics.bootstrap import Interval, no_interval
 from scoring.table import ScoreRow
 from topics.topic import Topic
 

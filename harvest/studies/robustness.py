@@ -25,16 +25,17 @@ from recordings.conversation import Conversation
 from recordings.json_text import Json
 from recordings.run_folder import Run
 from scoring.catalogue import understand
+from scoring.inference.bootstrap import Resampler
+from scoring.inference.components import Component, across_systems
+from scoring.inference.interval import Interval, no_interval
+from scoring.inference.matched import Difference, compare, difference, session_difference
+from scoring.inference.together import level_together
 from scoring.library import list_forms, single
-from scoring.matched import Difference, compare, difference, session_difference
 from scoring.measure import Measure
 from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY
 from scoring.notation import Term
 from scoring.settings import Settings, scoring_settings
-from scoring.statistics.bootstrap import Interval, Resampler, no_interval
-from scoring.statistics.components import Component, across_systems
 from scoring.statistics.flips import Flips, count_flips
-from scoring.statistics.together import level_together
 from topics.errors import InputError, Place
 from topics.identity import generator
 

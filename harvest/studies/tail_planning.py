@@ -22,12 +22,8 @@ from recordings.json_text import Json
 from recordings.run_folder import Run
 from scoring.catalogue import understand
 from scoring.forms.worst import CVAR, QUANTILE
-from scoring.measure import Measure
-from scoring.notation import Term
-from scoring.scores import SHIPPED
-from scoring.settings import Settings, scoring_settings
-from scoring.statistics.bootstrap import FEWEST
-from scoring.statistics.tail_power import (
+from scoring.inference.interval import FEWEST
+from scoring.inference.tail_power import (
     NO_TOP,
     TailKind,
     TailModel,
@@ -36,6 +32,10 @@ from scoring.statistics.tail_power import (
     stated_tail_model,
     tail_model,
 )
+from scoring.measure import Measure
+from scoring.notation import Term
+from scoring.scores import SHIPPED
+from scoring.settings import Settings, scoring_settings
 from scoring.swan.schema import load_schema
 from topics.errors import InputError
 from topics.identity import generator

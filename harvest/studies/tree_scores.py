@@ -15,11 +15,12 @@ from recordings.conversation import TrialKey
 from recordings.trees.preorder import depths
 from recordings.trees.tree import ConversationTree
 from scoring.catalogue import understand
+from scoring.inference.bootstrap import Resampler
+from scoring.inference.interval import Interval
 from scoring.library import declared, list_forms, single
 from scoring.notation import Term
 from scoring.scores import SHIPPED
 from scoring.settings import Settings
-from scoring.statistics.bootstrap import Interval, Resampler
 from scoring.stochastic.decomposition import Contributions, Spread, contributions, spread
 from scoring.stochastic.prefixes import sum_below
 from scoring.swan.precedence import Precedence

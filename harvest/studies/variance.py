@@ -24,16 +24,17 @@ from harvest.studies.silent_systems import what_went_wrong
 from harvest.studies.trial_values import Key, Values, measure_values, refuse_turn, share_values
 from recordings.run_folder import Run
 from scoring.catalogue import understand
+from scoring.inference.bootstrap import Resampler
+from scoring.inference.carry_over import CarryOver, carry_over
+from scoring.inference.components import Crossed, Nested, across_systems, within_system
+from scoring.inference.instability import Instability, between_trials
+from scoring.inference.interval import Interval, no_interval
+from scoring.inference.passes import all_pass, disagree, pairs_that_differ
 from scoring.library import list_forms, single
 from scoring.measure import Measure
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from scoring.notation import Term, parse
 from scoring.settings import Settings, scoring_settings
-from scoring.statistics.bootstrap import Interval, Resampler, no_interval
-from scoring.statistics.carry_over import CarryOver, carry_over
-from scoring.statistics.components import Crossed, Nested, across_systems, within_system
-from scoring.statistics.instability import Instability, between_trials
-from scoring.statistics.passes import all_pass, disagree, pairs_that_differ
 from scoring.table import is_percentage
 from topics.errors import InputError
 from topics.identity import generator

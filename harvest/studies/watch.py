@@ -23,9 +23,7 @@ from harvest.studies.watch_changes import ChangedTopic, ChangedTurn, changed_top
 from harvest.studies.watch_history import Look, LookFigure, LookSystem, WatchRules, looks_before
 from recordings.run_folder import Run
 from recordings.times import moment
-from scoring.notation import parse_all
-from scoring.settings import Settings, scoring_settings
-from scoring.statistics.drift import (
+from scoring.inference.drift import (
     Baseline,
     Difference,
     Side,
@@ -34,8 +32,10 @@ from scoring.statistics.drift import (
     evidence,
     levels,
 )
+from scoring.inference.settling import Settling, trials_to_settle
+from scoring.notation import parse_all
+from scoring.settings import Settings, scoring_settings
 from scoring.statistics.exchange import false_discovery
-from scoring.statistics.settling import Settling, trials_to_settle
 from scoring.statistics.stratified import compare_within
 from topics.errors import Place
 

@@ -17,7 +17,7 @@ from harvest.studies.trial_values import Key
 from harvest.tables.long_rows import LongRow
 from harvest.tables.variance_figures import named
 from harvest.terminal import printable
-from scoring.statistics.attribution import SOURCES, Attribution
+from scoring.inference.attribution import SOURCES, Attribution
 from scoring.table import is_percentage
 from topics.counting import pluralize
 

@@ -17,7 +17,7 @@ from harvest.tables.comparison_words import better_system, measure_name, p_text,
 from harvest.tables.parting_figures import COMMAND, INDENT, parting_lines
 from harvest.terminal import printable
 from scoring.comparison.result import Driver, MeasureComparison, Pair
-from scoring.statistics.paired import ESTIMANDS
+from scoring.inference.paired import ESTIMANDS
 from scoring.table import is_percentage
 from topics.counting import pluralize
 

@@ -15,8 +15,8 @@ from harvest.studies.group_comparison import Comparison
 from harvest.studies.trial_values import Key
 from harvest.tables.comparison_words import p_text
 from harvest.terminal import printable
+from scoring.inference.matched import Difference
 from scoring.library import single
-from scoring.matched import Difference
 from scoring.measures.relevance import RELEVANCE
 from scoring.statistics.exchange import least_p
 from scoring.table import is_percentage

@@ -13,7 +13,7 @@ from typing import Literal
 
 from harvest.tables.paper_tables import latex_text
 from recordings.json_text import Json
-from scoring.statistics.paired import ESTIMANDS, Estimand
+from scoring.inference.paired import ESTIMANDS, Estimand
 from scoring.table import is_percentage
 
 __all__ = ["LongRow", "Unit", "long_latex", "unit_of"]

@@ -6,7 +6,7 @@ from harvest.studies.planning import WANTED, Study
 from harvest.tables.drawing.curve_chart import Curve, CurvePanel, curve_key, curve_panels
 from harvest.tables.drawing.svg import MARGIN, page, paragraphs
 from harvest.tables.plan_figures import answer, measure_size
-from scoring.statistics.paired import ESTIMANDS, Estimand
+from scoring.inference.paired import ESTIMANDS, Estimand
 from topics.counting import pluralize
 
 __all__ = ["plan_chart"]

@@ -10,7 +10,7 @@ from harvest.studies.planning import WANTED, Design, Study
 from harvest.tables.long_rows import LongRow, unit_of
 from harvest.tables.plan_figures import answer
 from recordings.provenance import software
-from scoring.statistics.paired import ESTIMANDS, Estimand
+from scoring.inference.paired import ESTIMANDS, Estimand
 from scoring.table import is_percentage
 
 __all__ = ["FORMAT", "plan_document", "plan_rows"]

@@ -14,8 +14,8 @@ from harvest.studies.pilot import ICC, INTERACTION, MEAN
 from harvest.studies.planning import WANTED, Design, Study
 from harvest.tables.plan_words import ALIKE, design_table, hours_after, in_percent, points, user_turns
 from harvest.terminal import printable
-from scoring.statistics.paired import ESTIMANDS, Estimand
-from scoring.statistics.power import Power
+from scoring.inference.paired import ESTIMANDS, Estimand
+from scoring.inference.power import Power
 from scoring.table import is_percentage
 from topics.counting import pluralize
 

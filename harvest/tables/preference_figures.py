@@ -17,7 +17,7 @@ from harvest.tables.comparison_words import p_text
 from harvest.tables.long_rows import LongRow
 from harvest.terminal import printable
 from recordings.provenance import software
-from scoring.statistics.bootstrap import Interval
+from scoring.inference.interval import Interval
 from topics.counting import pluralize
 
 __all__ = ["FORMAT", "preference_document", "preference_rows", "preference_tables"]

@@ -9,7 +9,7 @@ from harvest.studies.robustness import MeasureOverArms, Robustness
 from harvest.tables.comparison_words import p_text
 from harvest.tables.drawing.interval_chart import IntervalPanel, IntervalRow, interval_panel, panel_width
 from harvest.tables.drawing.svg import MARGIN, page, paragraphs
-from scoring.matched import Difference
+from scoring.inference.matched import Difference
 from scoring.table import is_percentage
 
 __all__ = ["robustness_chart"]

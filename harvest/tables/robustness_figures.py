@@ -14,7 +14,7 @@ from rich.text import Text
 from harvest.studies.robustness import Changed, MeasureOverArms, Robustness
 from harvest.tables.comparison_words import p_text
 from harvest.terminal import printable
-from scoring.matched import Difference
+from scoring.inference.matched import Difference
 from scoring.statistics.exchange import least_p
 from scoring.statistics.flips import Flips
 from scoring.table import is_percentage

@@ -13,7 +13,7 @@ from harvest.studies.planning import WANTED
 from harvest.studies.tail_planning import TailDesign, TailPlan
 from harvest.tables.plan_words import design_table, hours_after, in_percent, user_turns
 from harvest.terminal import printable
-from scoring.statistics.tail_power import TailPower
+from scoring.inference.tail_power import TailPower
 from topics.counting import pluralize
 
 __all__ = ["tail_answer", "tail_plan_tables"]

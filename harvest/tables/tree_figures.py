@@ -11,8 +11,8 @@ from harvest.studies.tree_scores import TreeScores
 from recordings.trees.document import tree_as_json
 from recordings.trees.node_text import percent
 from recordings.trees.tree import ConversationTree
-from scoring.statistics.bootstrap import METHOD
-from scoring.statistics.unseen import Unseen
+from scoring.inference.bootstrap import METHOD
+from scoring.inference.unseen import Unseen
 from scoring.stochastic.transitions import IntervalName, Transitions, transitions, unseen_paths
 
 __all__ = ["TreeFigures", "tree_figures"]

@@ -10,7 +10,7 @@ from harvest.studies.variance import VarianceStudy
 from harvest.tables.drawing.interval_chart import IntervalPanel, IntervalRow, interval_panel, panel_width
 from harvest.tables.drawing.svg import MARGIN, page, paragraphs
 from harvest.tables.variance_figures import named
-from scoring.statistics.components import Component
+from scoring.inference.components import Component
 from scoring.table import is_percentage
 from topics.counting import pluralize
 

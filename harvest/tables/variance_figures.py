@@ -16,9 +16,9 @@ from harvest.studies.trial_values import Key
 from harvest.studies.variance import Figure, SystemVariance, VarianceStudy
 from harvest.tables.comparison_words import p_text
 from harvest.terminal import printable
-from scoring.statistics.bootstrap import Interval
-from scoring.statistics.carry_over import CarryOver
-from scoring.statistics.components import Component, Crossed
+from scoring.inference.carry_over import CarryOver
+from scoring.inference.components import Component, Crossed
+from scoring.inference.interval import Interval
 from scoring.table import is_percentage
 from topics.counting import pluralize
 

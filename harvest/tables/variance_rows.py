@@ -10,9 +10,9 @@ from harvest.studies.facets import Group
 from harvest.studies.trial_values import Key
 from harvest.studies.variance import Figure, SystemVariance, VarianceStudy
 from harvest.tables.long_rows import LongRow, Unit
-from scoring.statistics.bootstrap import Interval, no_interval
-from scoring.statistics.components import Component, Crossed
-from scoring.statistics.paired import ESTIMANDS, Estimand
+from scoring.inference.components import Component, Crossed
+from scoring.inference.interval import Interval, no_interval
+from scoring.inference.paired import ESTIMANDS, Estimand
 from scoring.table import is_percentage
 
 __all__ = ["FORMAT", "long_variance_rows", "variance_rows"]

@@ -16,9 +16,9 @@ from harvest.studies.watch_changes import ChangedTopic, ChangedTurn
 from harvest.studies.watch_history import Look, moves
 from harvest.tables.comparison_words import p_text
 from harvest.terminal import printable
+from scoring.inference.drift import BUDGET
+from scoring.inference.settling import Settling
 from scoring.statistics.change_points import FEWEST, ChangePoint
-from scoring.statistics.drift import BUDGET
-from scoring.statistics.settling import Settling
 from scoring.table import is_percentage
 from topics.counting import pluralize
 

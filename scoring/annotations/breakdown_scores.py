@@ -18,8 +18,9 @@ import numpy.typing as npt
 
 from scoring.annotations.breakdown_files import AnnotatedTurn, BreakdownMaterial
 from scoring.annotations.held_out import mean_of_others
+from scoring.inference.bootstrap import Resampler
+from scoring.inference.interval import Interval, no_interval
 from scoring.measures.breakdown import Figure, annotator_halves, figures, labels_of, rates, shares
-from scoring.statistics.bootstrap import Interval, Resampler, no_interval
 from scoring.table import ScoreRow
 from topics.errors import InputError
 from topics.identity import generator

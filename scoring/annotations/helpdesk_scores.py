@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from scoring.annotations.held_out import mean_of_others
 from scoring.annotations.helpdesk_files import SIDES, AnnotatedDialogue, Estimate, HelpdeskMaterial
+from scoring.inference.bootstrap import Resampler
 from scoring.measures.dialogue_quality import minus_log2, quality_divergences
 from scoring.measures.nugget_detection import NUGGET_DIVERGENCES, dialogue_score, side_mean
-from scoring.statistics.bootstrap import Resampler
 from scoring.table import ScoreRow
 from topics.errors import InputError
 from topics.identity import generator

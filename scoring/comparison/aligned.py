@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from scoring.matched import Cell, Trial
-from scoring.statistics.paired import linear_values
-from scoring.statistics.sessions import session_variance
+from scoring.inference.matched import Cell, Trial
+from scoring.inference.paired import linear_values
+from scoring.inference.sessions import session_variance
 
 __all__ = ["Aligned", "align"]
 

@@ -11,9 +11,7 @@ import numpy.typing as npt
 
 from scoring.comparison.aligned import Aligned
 from scoring.comparison.result import Driver, MeasureComparison, Pair, Verdict
-from scoring.measure import Good
-from scoring.statistics.exchange import holm, least_p
-from scoring.statistics.paired import (
+from scoring.inference.paired import (
     Estimand,
     Needed,
     Paired,
@@ -22,7 +20,9 @@ from scoring.statistics.paired import (
     needed,
     residual_variance,
 )
-from scoring.statistics.sessions import compare_sessions, needed_sessions
+from scoring.inference.sessions import compare_sessions, needed_sessions
+from scoring.measure import Good
+from scoring.statistics.exchange import holm, least_p
 from scoring.statistics.tukey import letters, tukey_p, undistinguished
 
 __all__ = ["compare_pairs"]

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from scoring.statistics.bootstrap import Interval
-from scoring.statistics.paired import Estimand, Needed
+from scoring.inference.interval import Interval
+from scoring.inference.paired import Estimand, Needed
 
 __all__ = ["Driver", "MeasureComparison", "Pair", "Verdict"]
 

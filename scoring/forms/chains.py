@@ -10,11 +10,11 @@ import numpy.typing as npt
 from protocols.labels import NOT_USEFUL, USEFUL
 from scoring.forms.part import parts
 from scoring.forms.pool import Pool, Reading
+from scoring.inference.dependence import MISSING, Dependence, dependence
+from scoring.inference.interval import no_interval
 from scoring.measure import Asking, Declaration, Good, Measure
 from scoring.measures.usefulness import Share, labels
 from scoring.notation import Term
-from scoring.statistics.bootstrap import no_interval
-from scoring.statistics.dependence import MISSING, Dependence, dependence
 from scoring.stochastic.chain import ABSENT, STATES, TRANSITIONS, chain, codes
 from scoring.stochastic.persistence import persistence
 from scoring.understanding import plainly

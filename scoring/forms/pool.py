@@ -12,9 +12,10 @@ import numpy.typing as npt
 
 from recordings.conversation import Conversation
 from scoring.forms.part import Part
+from scoring.inference.bootstrap import Resampler
+from scoring.inference.interval import Interval
 from scoring.material import Judged
 from scoring.settings import Settings
-from scoring.statistics.bootstrap import Interval, Resampler
 from scoring.swan.assessment import Assessment
 from topics.attributes import AttributeSet
 from topics.gold import GoldTable

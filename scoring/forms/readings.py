@@ -13,6 +13,8 @@ from recordings.conversation import Conversation
 from scoring.divergences import DIVERGENCES
 from scoring.forms.part import parts
 from scoring.forms.pool import Pool, Reading
+from scoring.inference.bootstrap import Resampler
+from scoring.inference.interval import Interval, no_interval
 from scoring.measure import Asking, Declaration, Measure
 from scoring.measures.fairness import TurnFairness, divergence_names, group_fairness
 from scoring.measures.group_fairness import FAIRNESS, attribute_of
@@ -20,7 +22,6 @@ from scoring.measures.swan import SWAN
 from scoring.measures.wan import WAN, criterion_of, read_wan, weighted_schema
 from scoring.notation import Term
 from scoring.nuggets import find_nuggets
-from scoring.statistics.bootstrap import Interval, Resampler, no_interval
 from scoring.stochastic.expectation import fairness
 from scoring.swan.assessment import Assessment, every_wan, of_system
 from scoring.swan.judged import Judgments

@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from scoring.forms.part import parts
 from scoring.forms.pool import Pool, Reading
+from scoring.inference.interval import Interval, no_interval
+from scoring.inference.tails import Tail, pooled_tail, trials_needed, within_topics
 from scoring.measure import Asking, Declaration, Good, Measure, Parameter
 from scoring.notation import Term
-from scoring.statistics.bootstrap import Interval, no_interval
-from scoring.statistics.tails import Tail, pooled_tail, trials_needed, within_topics
 from scoring.stochastic.failures import rate_below, rate_of
 from scoring.understanding import refuse_parameters
 from topics.errors import InputError

@@ -27,10 +27,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from scoring.inference.interval import Interval, no_interval
 from scoring.measures.signal_detection import Detection, signal_detection
 from scoring.measures.usefulness import Share, share
 from scoring.statistics.beta import normal_quantile
-from scoring.statistics.bootstrap import Interval, no_interval
 
 __all__ = ["FEWEST", "detection_over"]
 

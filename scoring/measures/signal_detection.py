@@ -32,9 +32,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from scoring.inference.interval import Interval, no_interval
+from scoring.inference.proportions import wilson
 from scoring.statistics.beta import normal_quantile
-from scoring.statistics.bootstrap import Interval, no_interval
-from scoring.statistics.proportions import wilson
 
 __all__ = ["Detection", "signal_detection"]
 

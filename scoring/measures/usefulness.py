@@ -15,7 +15,7 @@ no numerator and no denominator, is counted next to the value, and `Share.worst`
 would be if every invalid trial had been useless, or useful. NaN with n = 0 where nothing was observed.
 
 Units: trials of one topic are alike, so topics are the units. They are weighted at random, with part of one that was
-not asked (`scoring.statistics.unseen_topic`).
+not asked (`scoring.inference.unseen_topic`).
 """
 
 from __future__ import annotations
@@ -32,11 +32,12 @@ from protocols.labels import MISSING, NOT_USEFUL
 from protocols.labels import USEFUL as USEFUL_LABEL
 from recordings.conversation import Conversation
 from recordings.endings import ended_badly, missing_turns
+from scoring.inference.bootstrap import METHOD, Resampler
+from scoring.inference.interval import Interval, no_interval
+from scoring.inference.proportions import FEW, clopper_pearson
+from scoring.inference.unseen_topic import answer_ends, share_ends
 from scoring.measure import Asking, Declaration, Measure, Parameter
 from scoring.notation import Term
-from scoring.statistics.bootstrap import METHOD, Interval, Resampler, no_interval
-from scoring.statistics.proportions import FEW, clopper_pearson
-from scoring.statistics.unseen_topic import answer_ends, share_ends
 from scoring.understanding import plainly
 from topics.errors import InputError
 
@@ -174,7 +175,7 @@ def _by_topic(top: Floats, bottom: Floats, pooled: bool) -> tuple[Floats, Floats
 
 
 def _with_unseen_topic(top: Floats, bottom: Floats, value: float, pooled: bool, level: float, unit: str) -> Interval:
-    """That of `scoring.statistics.unseen_topic`; of fewer than `FEW` answers, one a topic, the exact one.
+    """That of `scoring.inference.unseen_topic`; of fewer than `FEW` answers, one a topic, the exact one.
     Topics are those with anything below the line: to count the others too covers .85 where 6 of 45 topics fail.
     """
     above, below = _by_topic(top, bottom, pooled)

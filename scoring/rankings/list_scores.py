@@ -10,6 +10,8 @@ from types import MappingProxyType
 import numpy as np
 
 from scoring.divergences import DIVERGENCES
+from scoring.inference.bootstrap import Resampler
+from scoring.inference.interval import FEWEST, Interval, no_interval, too_few
 from scoring.measures.err import ERR, err
 from scoring.measures.gfr import LIST_FAIRNESS, LIST_SUMMARY, gfr, list_fairness
 from scoring.measures.irbu import IRBU, PERSISTENCE, irbu
@@ -17,7 +19,6 @@ from scoring.notation import Term, Value
 from scoring.rankings.groups import DocumentGroups, Scale
 from scoring.rankings.qrels import Qrels
 from scoring.rankings.run import Run
-from scoring.statistics.bootstrap import FEWEST, Interval, Resampler, no_interval, too_few
 from scoring.table import FORMAT, ScoreRow
 from topics.errors import InputError
 

@@ -1,1 +1,1 @@
-"""Intervals, resampling and the distributions they need; nothing here knows what a conversation is."""
+"""Distributions, exact tests and exchanges; nothing here knows what a conversation or an interval is."""

@@ -4,7 +4,7 @@ Binary segmentation (L. Y. Vostrikova, Detecting "disorder" in multidimensional 
 Doklady 24 (1981), 55-59) with a permutation test of the largest CUSUM (J. Antoch and M. Hušková, Permutation tests in
 change point analysis, Statistics & Probability Letters 53 (2001), 37-46). Under no change all orders are equally
 likely, so a series without one gets a change point in at most 1 - `level` of the cases, whatever its distribution. For
-the picture of a history: an alarm must not look back as often as it likes (`scoring.statistics.drift`).
+the picture of a history: an alarm must not look back as often as it likes (`scoring.inference.drift`).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ by moments; G. W. Snedecor and W. G. Cochran, Statistical Methods, 1989, chapter
 
 There is no p. In simulation the expected share lay within .04 of the true one for 8 to 45 topics with 3 to 20 trials,
 and up to .10 below it where all topics are alike; a test built on it found up to 12 of 100 null arms at 5%. Whether an
-arm differs is tested by its mean (`scoring.matched`).
+arm differs is tested by its mean (`scoring.inference.matched`).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Trials of one topic are alike, so 225 trials of 45 topics are not 225 independent answers. Where a topic has several
 trials at a node the intervals are those of the label chain and of %useful: topics get random weights, and part of a
-topic that was not asked is added (`scoring.statistics.unseen_topic`).
+topic that was not asked is added (`scoring.inference.unseen_topic`).
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from scoring.statistics.unseen import Unseen, unseen_mass
-from scoring.statistics.unseen_topic import share_ends
+from scoring.inference.unseen import Unseen, unseen_mass
+from scoring.inference.unseen_topic import share_ends
 
 __all__ = ["by_topic", "topic_shares", "unseen_over_topics", "varies_within_topic", "visits_alone"]
 

@@ -25,8 +25,8 @@ import numpy as np
 import numpy.typing as npt
 
 from protocols.labels import MISSING, NOT_USEFUL, USEFUL
+from scoring.inference.bootstrap import Resampler
 from scoring.measures.usefulness import NOT_ASKED, UNLABELLED, Share, share
-from scoring.statistics.bootstrap import Resampler
 
 __all__ = ["ABSENT", "STATES", "TRANSITIONS", "Transition", "chain", "codes", "steps"]
 

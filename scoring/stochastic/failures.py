@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from scoring.inference.interval import Interval
+from scoring.inference.proportions import clopper_pearson, highest_rate_after_none
 from scoring.measures.usefulness import Share, share
-from scoring.statistics.bootstrap import Interval
-from scoring.statistics.proportions import clopper_pearson, highest_rate_after_none
 from topics.counting import pluralize
 
 __all__ = ["rate_below", "rate_of"]

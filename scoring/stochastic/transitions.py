@@ -4,7 +4,7 @@
                 than four trials the exact one
     stop        trials that ended at the node / trials that came through it; the same interval
     unseen      probability that the next trial goes on from here in a way none did: branches seen once / n
-                (`scoring.statistics.unseen`); stopping is no branch, and has its own probability
+                (`scoring.inference.unseen`); stopping is no branch, and has its own probability
 
 At each node the edge probabilities and the stop probability sum to 1: they give no share to what was not seen, so the
 unseen mass is always shown with them. Within one topic the trials are independent. Over several topics they are not:
@@ -21,8 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from recordings.trees.preorder import depths, sizes
-from scoring.statistics.proportions import FEW, clopper_pearson, jeffreys, wilson
-from scoring.statistics.unseen import Unseen, unseen_mass
+from scoring.inference.proportions import FEW, clopper_pearson, jeffreys, wilson
+from scoring.inference.unseen import Unseen, unseen_mass
 from scoring.stochastic.by_topic import by_topic, topic_shares, unseen_over_topics, varies_within_topic, visits_alone
 from scoring.stochastic.paths import reach
 from scoring.stochastic.prefixes import check_parents

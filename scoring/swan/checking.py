@@ -1,7 +1,7 @@
 """A model's WAN beside what people say of the same things: no figure of a model stands alone.
 
 Where people judged two things of each topic or more, the WAN of a system is the mean that people would give, estimated
-from the model's score of everything and people's of some (`scoring.statistics.prediction_powered`). Where they did not,
+from the model's score of everything and people's of some (`scoring.inference.prediction_powered`). Where they did not,
 it stays as the model gives it, and is marked. Things are weighted as in the mean over sessions: in a conversation by
 their position, conversations of a topic alike, topics alike.
 """
@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scoring.statistics.bootstrap import Interval
-from scoring.statistics.prediction_powered import FEWEST_OF_PEOPLE, Compared, Corrected, corrected_mean
+from scoring.inference.interval import Interval
+from scoring.inference.prediction_powered import FEWEST_OF_PEOPLE, Compared, Corrected, corrected_mean
 from scoring.swan.assessment import Assessment, Check
 from scoring.swan.weighting import Places, Weighting
 from topics.counting import pluralize

@@ -26,7 +26,7 @@ import numpy.typing as npt
 from recordings.trees.builder import fold
 from recordings.trees.tree import Symbol
 from scoring.divergences import jsd, nmd, rnod
-from scoring.statistics.bootstrap import Resampler
+from scoring.inference.bootstrap import Resampler
 from scoring.statistics.tukey import tukey_p
 from scoring.swan.item import Item, Scored, Source
 from scoring.swan.wan import Wan, wan, wans, weighted_sums

@@ -18,7 +18,7 @@ from xml.sax.saxutils import escape
 import numpy as np
 import numpy.typing as npt
 
-from scoring.statistics.unseen import unseen_mass
+from scoring.inference.unseen import unseen_mass
 
 Floats = npt.NDArray[np.float64]
 

@@ -18,8 +18,8 @@ import numpy.typing as npt
 import pytest
 
 from scoring.annotations.breakdown_files import BreakdownMaterial, Counts, read_breakdown_files
+from scoring.inference.dependence import dependence
 from scoring.measures.breakdown import labels_of
-from scoring.statistics.dependence import dependence
 from scoring.statistics.exchange import holm
 from tests.support.checkout import DATA, DOCS
 from tests.support.command_line import harvest

@@ -224,7 +224,7 @@ from scoring.forms.part import parts
 from scoring.forms.pool import Pool, Reading
 from scoring.forms.worst import MINIMUM
 from scoring.measure import Declaration, Measure
-from scoring.statistics.bootstrap import no_interval
+from scoring.inference.interval import no_interval
 
 __all__ = ["MAXIMUM"]
 

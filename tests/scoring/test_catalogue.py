@@ -16,10 +16,10 @@ import pytest
 from harvest.studies.scorecard import Material, gather_material, score_material
 from recordings.run_folder import read
 from scoring.catalogue import understand
+from scoring.inference.tails import cvar, lower_quantile
 from scoring.library import OF_CONVERSATIONS
 from scoring.notation import parse, parse_all
 from scoring.settings import Settings
-from scoring.statistics.tails import cvar, lower_quantile
 from scoring.swan.schema import load_schema
 from scoring.table import ScoreRow, ScoreTable
 from tests.support.checkout import DOCS

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from scoring.statistics.allocation import Chances, allocate
-from scoring.statistics.paired import compare_these
+from scoring.inference.allocation import Chances, allocate
+from scoring.inference.paired import compare_these
 from tests.support.checkout import DOCS
 
 Floats = npt.NDArray[np.float64]

@@ -20,10 +20,11 @@ from recordings.conversation import TrialKey
 from recordings.trees.builder import TreeBuilder
 from recordings.trees.keys import EXACT
 from recordings.trees.tree import ConversationTree, FoldedTrial
+from scoring.inference.bootstrap import Resampler
+from scoring.inference.interval import Interval
+from scoring.inference.tails import cvar, lower_quantile, pooled_tail
 from scoring.measures.usefulness import Share, share
 from scoring.settings import Resample
-from scoring.statistics.bootstrap import Interval, Resampler
-from scoring.statistics.tails import cvar, lower_quantile, pooled_tail
 from scoring.stochastic.chain import chain
 from scoring.stochastic.failures import rate_below, rate_of
 from scoring.stochastic.transitions import transitions, unseen_paths

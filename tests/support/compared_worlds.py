@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.comparison.aligned import Aligned, align
-from scoring.matched import Cell, Trial
+from scoring.inference.matched import Cell, Trial
 
 __all__ = ["allowed_errors", "drawn_shares", "drawn_systems"]
 

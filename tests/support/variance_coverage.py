@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from scoring.statistics.components import FEWEST_SYSTEMS, Component, across_systems, within_system
+from scoring.inference.components import FEWEST_SYSTEMS, Component, across_systems, within_system
 from tests.support.checkout import DOCS
 
 Floats = npt.NDArray[np.float64]

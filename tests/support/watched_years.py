@@ -1,4 +1,4 @@
-"""Years of weekly audits of a system that changes or does not: how often and when `scoring.statistics.drift` alarms.
+"""Years of weekly audits of a system that changes or does not: how often and when `scoring.inference.drift` alarms.
 
     python -m tests.support.watched_years [--years 1000] [--further | --settling] [--write]
 
@@ -20,10 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from scoring.inference.drift import Baseline, confirms, difference, evidence, levels
+from scoring.inference.settling import is_settled, trials_to_settle
 from scoring.statistics.beta import beta_quantile
-from scoring.statistics.drift import Baseline, confirms, difference, evidence, levels
 from scoring.statistics.exchange import holm
-from scoring.statistics.settling import is_settled, trials_to_settle
 from scoring.statistics.stratified import compare_within
 from tests.support.checkout import ROOT
 from topics.identity import generator

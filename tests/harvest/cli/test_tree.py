@@ -27,7 +27,7 @@ from recordings.store import RunWriter
 from recordings.trees.document import read_trees
 from recordings.trees.entity_names import entity_names
 from recordings.trees.node_text import cells
-from scoring.statistics.proportions import FEW, clopper_pearson, jeffreys, wilson
+from scoring.inference.proportions import FEW, clopper_pearson, jeffreys, wilson
 from tests.support.checkout import DATA
 from tests.support.recorded_run import record
 from topics.errors import InputError

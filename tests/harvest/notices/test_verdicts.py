@@ -18,8 +18,8 @@ from harvest.studies.bounds import Verdict as BoundVerdict
 from harvest.studies.harness import Harness
 from harvest.studies.watch import Verdict, Watched, WatchedFigure, WatchedSystem
 from harvest.studies.watch_history import Look, WatchRules
-from scoring.statistics.drift import Difference
-from scoring.statistics.settling import Settling
+from scoring.inference.drift import Difference
+from scoring.inference.settling import Settling
 from scoring.table import ScoreRow
 
 BASELINE = BaselineFile(

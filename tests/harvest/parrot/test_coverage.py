@@ -23,12 +23,12 @@ from harvest.parrot.rehearsal import rehearse
 from harvest.parrot.truth import truth
 from protocols.library import load_protocol
 from recordings.conversation import Conversation
+from scoring.inference.bootstrap import Resampler
 from scoring.measures.relevance import relevance
 from scoring.measures.usefulness import labels, recovery_cells, share, useful_cells
 from scoring.nuggets import find_nuggets
 from scoring.scores import score
 from scoring.settings import Settings
-from scoring.statistics.bootstrap import Resampler
 from simulators.scripted import ScriptedUser
 from topics.gold import GoldTable
 from topics.library import load_gold, load_topics

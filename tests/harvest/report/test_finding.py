@@ -15,8 +15,8 @@ from harvest.studies.comparison import Comparison, compare_runs
 from harvest.studies.scorecard import Material, gather_material
 from recordings.run_folder import read
 from scoring.comparison.result import Driver, Pair, Verdict
-from scoring.statistics.bootstrap import Interval
-from scoring.statistics.paired import Needed
+from scoring.inference.interval import Interval
+from scoring.inference.paired import Needed
 from tests.support.reported import small_run
 
 ONE = "  - {name: A, driver: parrot}\n"

@@ -17,7 +17,7 @@ from harvest.studies.scorecard import Material, gather_material
 from harvest.studies.watch import Watched, WatchedSystem, watch
 from harvest.studies.watch_changes import ChangedTopic, ChangedTurn
 from recordings.run_folder import read
-from scoring.statistics.settling import Settling
+from scoring.inference.settling import Settling
 from tests.support.command_line import harvest
 from tests.support.reported import small_run
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from harvest.cli.main import main
 from harvest.studies.attribution import study_attribution
 from recordings.run_folder import read
+from scoring.inference.attribution import SOURCES, Told, attribute
 from scoring.notation import parse_all
-from scoring.statistics.attribution import SOURCES, Told, attribute
 from tests.support.changed_worlds import CHANGES, two_audits
 from topics.errors import InputError
 

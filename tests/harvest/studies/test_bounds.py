@@ -16,10 +16,10 @@ from harvest.cli.main import main
 from harvest.studies.bounds import Checked, Verdict, checked_bounds, code_of
 from recordings.chain import chain_file
 from recordings.conversation import TrialKey
+from scoring.inference.unseen_topic import answer_ends
 from scoring.notation import parse
 from scoring.scores import score
 from scoring.settings import Settings
-from scoring.statistics.unseen_topic import answer_ends
 from scoring.table import ScoreRow, ScoreTable
 from tests.support.scoring_examples import CHAT, conversation, topic_set
 from topics.errors import InputError

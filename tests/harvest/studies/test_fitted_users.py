@@ -22,11 +22,11 @@ from protocols.route import Say, Stop
 from recordings.acts.act_lines import write_act_lines
 from recordings.acts.dialogue import ActTurn, Dialogue
 from recordings.acts.reading import read_dialogues
+from scoring.inference.proportions import jeffreys
 from scoring.simulation.act_model import fit_acts
 from scoring.simulation.acts import matrix_divergence
 from scoring.simulation.halves import Floor, Spread
 from scoring.simulation.realism import realism
-from scoring.statistics.proportions import jeffreys
 from simulators import fitted, markov
 from simulators.fitted import read_user
 from simulators.scenario import Observation, Scenario, State

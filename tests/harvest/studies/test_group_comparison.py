@@ -24,10 +24,11 @@ from harvest.studies.group_comparison import Comparison, compare_groups, grouped
 from harvest.systems.driver import Opening, Unanswered
 from protocols.library import load_protocol
 from recordings.run_folder import read
-from scoring.matched import Cell, Difference, Trial, compare, difference, session_difference
+from scoring.inference.bootstrap import Resampler
+from scoring.inference.interval import no_interval
+from scoring.inference.matched import Cell, Difference, Trial, compare, difference, session_difference
 from scoring.measures.usefulness import labels
 from scoring.notation import parse_all
-from scoring.statistics.bootstrap import Resampler, no_interval
 from scoring.statistics.exchange import exchange_p, exchange_sessions_p, holm, least_p
 from simulators.registry import build_users
 from simulators.scenario import Scenario, State

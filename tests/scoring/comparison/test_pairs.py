@@ -12,9 +12,9 @@ from scipy import stats
 from scoring.comparison.aligned import Aligned, align
 from scoring.comparison.pairs import compare_pairs
 from scoring.comparison.result import MeasureComparison
-from scoring.matched import Cell, Trial
+from scoring.inference.matched import Cell, Trial
+from scoring.inference.paired import Estimand, needed
 from scoring.measure import Good
-from scoring.statistics.paired import Estimand, needed
 from tests.support.compared_worlds import allowed_errors, drawn_shares
 
 Floats = npt.NDArray[np.float64]

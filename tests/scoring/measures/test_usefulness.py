@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recordings.conversation import Outcome, TrialKey
+from scoring.inference.bootstrap import Resampler
+from scoring.inference.proportions import clopper_pearson, wilson
+from scoring.inference.unseen_topic import answer_ends
 from scoring.measures.usefulness import Share, labels, recovery_cells, share, useful_cells
 from scoring.scores import ScoreRow, ScoreTable, score
 from scoring.settings import Settings
-from scoring.statistics.bootstrap import Resampler
-from scoring.statistics.proportions import clopper_pearson, wilson
-from scoring.statistics.unseen_topic import answer_ends
 from simulators.reasons import BUDGET, FRUSTRATED, PATIENCE, SATISFIED
 from tests.support.scoring_examples import conversation, grid, grid_topics
 

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from scoring.inference.bootstrap import Resampler
+from scoring.inference.proportions import highest_rate_after_none, jeffreys, wilson
+from scoring.inference.tails import cvar, lower_quantile, probability_below, within_topics
+from scoring.inference.unseen import unseen_mass
 from scoring.measures.usefulness import share
-from scoring.statistics.bootstrap import Resampler
 from scoring.statistics.exchange import false_discovery
-from scoring.statistics.proportions import highest_rate_after_none, jeffreys, wilson
-from scoring.statistics.tails import cvar, lower_quantile, probability_below, within_topics
-from scoring.statistics.unseen import unseen_mass
 from scoring.stochastic.chain import chain, codes
 from scoring.stochastic.decomposition import spread
 from scoring.stochastic.paths import enumerate_paths

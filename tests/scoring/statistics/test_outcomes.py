@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scoring.statistics.components import across_systems
+from scoring.inference.components import across_systems
 from scoring.statistics.outcomes import Components, draw_outcomes, draw_outcomes_of_these
 
 CASES = [

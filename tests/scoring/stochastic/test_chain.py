@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from recordings.trees.builder import TreeBuilder
 from recordings.trees.keys import LABEL
+from scoring.inference.bootstrap import Resampler
+from scoring.inference.proportions import clopper_pearson
 from scoring.measures.usefulness import labels
 from scoring.notation import parse_all
 from scoring.scores import score
 from scoring.settings import Settings
-from scoring.statistics.bootstrap import Resampler
-from scoring.statistics.proportions import clopper_pearson
 from scoring.stochastic.chain import ABSENT, STATES, TRANSITIONS, Transition, chain, codes, steps
 from scoring.stochastic.persistence import persistence
 from tests.support.scoring_examples import grid, grid_topics

@@ -13,11 +13,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from scoring.divergences import jsd, rnod
+from scoring.inference.tails import cvar, lower_quantile
 from scoring.measures.fairness import group_fairness
 from scoring.measures.relevance import hard_normaliser, position_weight, relevance
 from scoring.nuggets import find_nuggets
 from scoring.settings import Settings
-from scoring.statistics.tails import cvar, lower_quantile
 from scoring.stochastic.expectation import FairnessReadings, fairness, mean, pooled_over_nodes, ratio
 from scoring.stochastic.paths import enumerate_paths, evenly, reach, stop_probabilities
 from scoring.stochastic.prefixes import along, sum_below

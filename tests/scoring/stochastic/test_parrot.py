@@ -25,10 +25,10 @@ from recordings.conversation import Conversation
 from recordings.trees.builder import TreeBuilder
 from recordings.trees.keys import LABEL
 from recordings.trees.tree import ConversationTree
+from scoring.inference.proportions import wilson
+from scoring.inference.tails import cvar
 from scoring.measures.relevance import position_weight
 from scoring.measures.usefulness import labels
-from scoring.statistics.proportions import wilson
-from scoring.statistics.tails import cvar
 from scoring.stochastic.chain import chain, codes
 from scoring.stochastic.decomposition import spread
 from scoring.stochastic.expectation import mean, ratio

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from recordings.trees.builder import TreeBuilder
 from recordings.trees.keys import EXACT, LABEL
 from recordings.trees.tree import ConversationTree
-from scoring.statistics.proportions import jeffreys, wilson
+from scoring.inference.proportions import jeffreys, wilson
 from scoring.stochastic.transitions import Transitions, transitions, unseen_paths
 from tests.support.scoring_examples import grid
 from topics.errors import InputError

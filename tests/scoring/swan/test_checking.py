@@ -10,10 +10,10 @@ import pytest
 
 from recordings.judgments import Judgment, Layer, Target
 from scoring.asked import Judged
+from scoring.inference.prediction_powered import Compared, corrected_mean
 from scoring.notation import parse_all
 from scoring.scores import score
 from scoring.settings import Settings
-from scoring.statistics.prediction_powered import Compared, corrected_mean
 from scoring.swan.judged import Judgments
 from scoring.swan.precedence import Precedence
 from scoring.table import ScoreTable

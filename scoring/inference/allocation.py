@@ -1,0 +1,305 @@
+"""How many trials of each topic narrow the interval for these topics most, foretold from a pilot.
+
+With n_k trials of topic k, the mean over topics has the variance Σ v_k/n_k / T². Of all allocations of one total, it is
+smallest where n_k goes with √v_k (J. Neyman, Journal of the Royal Statistical Society 97 (1934), 558-625). A pilot of a
+few trials says little of v_k, so its v_k are shrunk towards those of all topics:
+
+    yes or no     chances are beta distributed over topics, by the pilot's mean and ICC; v_k is the mean of p(1 - p)
+                  given what was seen of the topic, with other systems too, as far as these meet the same difficulties
+    other values  variances are inverse gamma distributed over topics, by the mean and the spread of the pilot's
+                  (G. K. Smyth, Statistical Applications in Genetics and Molecular Biology 3 (2004), article 3, whose
+                  equations on logarithms are replaced by moments, since variances can be 0)
+
+No topic gets fewer trials than a floor. Floors are tried from two trials to equal ones by simulating the interval, and
+the narrowest is proposed: few trials of many topics cost degrees of freedom.
+
+The pilot's own trials must not be in the estimate: a topic that by luck did not vary gets few more, so its luck stays.
+docs/planning.md shows how far the intervals then fail.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.statistics.beta import student_quantile
+
+__all__ = ["FLOOR", "Allocation", "Chances", "Spreads", "Variances", "allocate", "foretold", "neyman"]
+
+Floats = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+
+FLOOR = 2
+"""The fewest trials of a topic: with one, its trials cannot be seen to differ."""
+
+_FLOORS = 8
+_TRIED, _STUDIES = 200, 1000
+_NOTABLE = 0.005  # a gain below it is none
+_MANY, _MOST = 100, 1000  # degrees of freedom, from which on they hardly matter
+_LEAST_ICC, _MOST_ICC = 0.01, 0.95
+_NARROW, _WIDE = 0.05, 0.95  # the range that nine studies of ten lie in
+
+
+class Variances(Protocol):
+    """What a pilot says of the variances of trials, (S, T): systems, topics."""
+
+    @property
+    def expected(self) -> Floats:
+        """(S, T) variance of a trial, as foretold."""
+        ...
+
+    def draw(self, studies: int, rng: np.random.Generator) -> Floats:
+        """(studies, S, T) what the truth may be."""
+        ...
+
+    def noise(self, truth: Floats, trials: Counts, rng: np.random.Generator) -> Floats:
+        """(studies, S, T) variances of means over so many trials, as estimated from the trials. trials: (T,)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chances:
+    """Of yes-or-no trials: the chances of topics, given what was seen. yes, no: (S, T) parameters of their beta
+    distributions."""
+
+    yes: Floats
+    no: Floats
+
+    @classmethod
+    def of(cls, cells: Floats) -> Chances:
+        """cells: (S, T, n) of 0 and 1, NaN where a trial gave none."""
+        seen = (~np.isnan(cells)).sum(axis=2)
+        hits = np.nansum(cells, axis=2)
+        priors = [_prior(own[over > 0], over[over > 0]) for own, over in zip(hits, seen, strict=True)]
+        yes, no = np.empty(hits.shape), np.empty(hits.shape)
+        for row, prior in enumerate(priors):
+            others, over = np.delete(hits, row, axis=0).sum(axis=0), np.delete(seen, row, axis=0).sum(axis=0)
+            lent, trials = _lent(hits[row], seen[row], others, over, prior)
+            yes[row] = prior.mean * prior.size + hits[row] + lent
+            no[row] = (1 - prior.mean) * prior.size + seen[row] - hits[row] + trials - lent
+        return cls(yes, no)
+
+    @property
+    def expected(self) -> Floats:
+        size = self.yes + self.no
+        return np.asarray(self.yes * self.no / (size * (size + 1)))
+
+    def draw(self, studies: int, rng: np.random.Generator) -> Floats:
+        return rng.beta(self.yes, self.no, (studies, *self.yes.shape))
+
+    def noise(self, truth: Floats, trials: Counts, rng: np.random.Generator) -> Floats:
+        means = rng.binomial(trials, truth) / trials
+        return np.asarray(means * (1 - means) / (trials - 1))
+
+
+@dataclass(frozen=True, slots=True)
+class _Prior:
+    """Of the chances of topics, by moments. size: yes + no of their beta distribution, 1/ICC - 1."""
+
+    mean: float
+    size: float
+    between: float
+    inner: float
+
+
+def _prior(hits: Floats, seen: Counts) -> _Prior:
+    several = seen > 1
+    if not several.any():
+        raise ValueError("no topic has two trials, so it cannot be seen how they vary")
+    means = hits / seen
+    within = means * (1 - means) * seen / np.maximum(1, seen - 1)
+    inner = float(within[several].mean())
+    between = max(0.0, float(means.var(ddof=1)) - inner * float((1 / seen).mean())) if len(means) > 1 else 0.0
+    icc = between / (between + inner) if between + inner > 0 else _MOST_ICC
+    edge = 0.5 / float(seen.sum())  # a pilot without a single miss does not show that there are none
+    mean = min(1 - edge, max(edge, float(means.mean())))
+    return _Prior(mean, 1 / min(_MOST_ICC, max(_LEAST_ICC, icc)) - 1, between, inner)
+
+
+def _lent(own: Floats, seen: Counts, others: Floats, over: Counts, prior: _Prior) -> tuple[Floats, Floats]:
+    """(T,) hits and trials that what other systems did on a topic is worth for this one: as many trials of its own
+    as say as much of its chance. What hinders is how far the chances of systems differ beyond their means."""
+    nothing = np.zeros(len(own)), np.zeros(len(own))
+    both = (seen > 0) & (over > 0)
+    if both.sum() < 3 or prior.between <= 0 or prior.inner <= 0:
+        return nothing
+    there = over > 0
+    rest, mine = others[there] / over[there], own[both] / seen[both]
+    other = _prior(others[there], over[there])
+    spread, middle = other.between, other.mean
+    if spread <= 0:
+        return nothing
+    together = float(np.cov(mine, others[both] / over[both])[0, 1])
+    link = min(1.0, max(0.0, together / np.sqrt(spread * prior.between)))
+    unlike = (1 - link**2) * prior.between
+    trials, moved = np.zeros(len(own)), np.zeros(len(own))
+    # With no link at all the others say as much as the mean over topics, which the prior holds already.
+    trials[there] = np.maximum(0.0, prior.inner / (prior.inner / over[there] + unlike) - prior.inner / prior.between)
+    odds = prior.mean / (1 - prior.mean) * (1 - middle) / middle  # moves the others' mean, and leaves 0 and 1
+    moved[there] = rest * odds / (rest * odds + 1 - rest)
+    return trials * moved, trials
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spreads:
+    """Of any values: their variances in topics, given what was seen. degrees: (S, T) of the inverse gamma
+    distributions, infinite where topics are alike. squares: (S, T) sums of squares; mean: (S, T) foretold variances."""
+
+    degrees: Floats
+    squares: Floats
+    mean: Floats
+
+    @classmethod
+    def of(cls, cells: Floats) -> Spreads:
+        """cells: (S, T, n), NaN where a trial gave none."""
+        seen = ~np.isnan(cells)
+        counts = seen.sum(axis=2)
+        free = np.maximum(0, counts - 1).astype(np.float64)
+        middle = np.where(seen, cells, 0.0).sum(axis=2) / np.maximum(1, counts)
+        squares = np.square(np.where(seen, cells - middle[..., None], 0.0)).sum(axis=2)
+        parts = [_spreads(own, over) for own, over in zip(squares, free, strict=True)]
+        degrees, sums, mean = (np.stack(each) for each in zip(*parts, strict=True))
+        return cls(degrees, sums, mean)
+
+    @property
+    def expected(self) -> Floats:
+        return self.mean
+
+    def draw(self, studies: int, rng: np.random.Generator) -> Floats:
+        known = np.isfinite(self.degrees)
+        drawn = rng.chisquare(np.where(known, self.degrees, 1.0), (studies, *self.degrees.shape))
+        return np.where(known, self.squares / drawn, self.mean)
+
+    def noise(self, truth: Floats, trials: Counts, rng: np.random.Generator) -> Floats:
+        drawn = rng.chisquare(np.broadcast_to(trials - 1, truth.shape))
+        return np.asarray(truth * drawn / (trials - 1) / trials)
+
+
+def _spreads(squares: Floats, free: Floats) -> tuple[Floats, Floats, Floats]:
+    """Degrees, sums of squares and foretold variances of the topics of one system."""
+    several = free > 0
+    if not several.any():
+        raise ValueError("no topic has two trials, so it cannot be seen how they vary")
+    own = squares[several] / free[several]
+    mean, usual = float(own.mean()), float(free[several].mean())
+    spread = float(own.var(ddof=1)) / mean**2 if len(own) > 1 and mean > 0 else 0.0
+    beyond = usual * spread - 2  # what chance does not explain of how far variances differ
+    if beyond <= 0:
+        alike = np.full(len(free), np.inf)
+        return alike, np.full(len(free), np.nan), np.full(len(free), mean)
+    prior = (4 * usual * spread + 2 * usual - 4) / beyond
+    degrees, sums = prior + free, (prior - 2) * mean + squares
+    return degrees, sums, sums / (degrees - 2)
+
+
+def neyman(variances: npt.ArrayLike, total: int, floor: int) -> Counts:
+    """(T,) trials of each topic: in all `total`, none below `floor`, else in proportion to the square root of its
+    variance. variances: (T,) of at least 0; where all are 0, equal trials.
+
+    What is left by rounding goes where most was rounded off, the first topics first. Raises ValueError for a total
+    below floor·T.
+    """
+    spread = np.sqrt(np.asarray(variances, dtype=np.float64))
+    if total < floor * len(spread):
+        raise ValueError(f"{total} trials are too few for {floor} of each of {len(spread)} topics")
+    if not spread.any():
+        spread = np.ones(len(spread))
+    free, wanted = np.ones(len(spread), dtype=np.bool_), np.full(len(spread), float(floor))
+    while free.any():
+        whole = float(spread[free].sum())
+        share = spread * (total - floor * int((~free).sum())) / whole if whole else np.zeros(len(spread))
+        low = free & (share < floor)
+        if not low.any():
+            wanted[free] = share[free]
+            break
+        free &= ~low
+    found: Counts = np.floor(wanted + 1e-9).astype(np.int64)
+    rest = np.argsort(-(wanted - found), kind="stable")
+    for place in range(total - int(found.sum())):
+        found[rest[place % len(rest)]] += 1
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """trials: (T,) proposed; equal: (T,) of the same total. floor: the fewest of a topic. width, equal_width: mean
+    widths of the interval of a difference between two systems for these topics, in simulated studies; NaN where there
+    is none. narrower: 1 - width/equal_width; low, high: the range of nine studies of ten, each by itself."""
+
+    trials: Counts
+    equal: Counts
+    floor: int
+    width: float
+    equal_width: float
+    narrower: float
+    low: float
+    high: float
+
+
+def allocate(known: Variances, total: int, rng: np.random.Generator, *, level: float = 0.95) -> Allocation:
+    """The proposal for `total` trials of each system, the same for all systems. Equal trials, where none is narrower.
+
+    Raises ValueError for fewer than two trials of each topic.
+    """
+    together = known.expected.mean(axis=0)
+    equal = neyman(np.ones(len(together)), total, FLOOR)
+    most = int(equal.min())
+    floors = sorted({round(floor) for floor in np.linspace(FLOOR, most, _FLOORS)})
+    tried = {floor: neyman(together, total, floor) for floor in floors}
+    first, second = (int(seed) for seed in rng.integers(2**63, size=2))
+
+    def mean(trials: Counts) -> float:
+        return _mean(foretold(known, trials, first, level=level, studies=_TRIED))
+
+    widths = {floor: width for floor, trials in tried.items() if (width := mean(trials)) == width}
+    best = min(widths, key=lambda floor: (widths[floor], -floor), default=most)
+    other = foretold(known, equal, second, level=level, studies=_STUDIES)
+    plain = _mean(other)
+    alike = Allocation(equal, equal, most, plain, plain, 0.0, 0.0, 0.0)
+    if not widths or widths[best] >= (1 - _NOTABLE) * mean(equal) or (tried[best] == equal).all():
+        return alike
+    own = foretold(known, tried[best], second, level=level, studies=_STUDIES)
+    width = _mean(own)
+    if not width < (1 - _NOTABLE) * plain:  # the few studies of the choice were lucky
+        return alike
+    low, high = np.nanquantile(1 - own / other, [_NARROW, _WIDE]).tolist()
+    return Allocation(tried[best], equal, best, width, plain, 1 - width / plain, low, high)
+
+
+def _mean(widths: Floats) -> float:
+    """NaN without any."""
+    known = widths[~np.isnan(widths)]
+    return float(known.mean()) if len(known) else float("nan")
+
+
+def foretold(known: Variances, trials: Counts, seed: int, *, level: float, studies: int = _STUDIES) -> Floats:
+    """(studies,) widths of the interval of a difference for these topics (`scoring.inference.paired.compare_these`),
+    between two systems drawn from those of the pilot, or two runs of its only one; NaN where trials never differ.
+
+    seed: one seed draws the same truths for all `trials`.
+    """
+    rng = np.random.default_rng(seed)
+    truth = known.draw(studies, rng)
+    systems = truth.shape[1]
+    first = rng.integers(systems, size=studies)
+    other = (first + rng.integers(1, systems, size=studies)) % systems if systems > 1 else first
+    rows = np.arange(studies)
+    noise = np.stack([known.noise(truth, trials, rng)[rows, side] for side in (first, other)])
+    variance = noise.sum(axis=(0, 2))
+    some = variance > 0
+    squares = (np.square(noise) / (trials - 1)).sum(axis=(0, 2))
+    widths = np.full(studies, np.nan)
+    degrees = np.maximum(1.0, np.floor(variance[some] ** 2 / squares[some]))
+    degrees = np.where(degrees > _MANY, np.minimum(_MOST, np.round(degrees, -1)), degrees)
+    half = np.array([_reach(level, int(one)) for one in degrees.tolist()])
+    widths[some] = 2 * half * np.sqrt(variance[some]) / len(trials)
+    return widths
+
+
+@lru_cache(maxsize=1024)
+def _reach(level: float, degrees: int) -> float:
+    return student_quantile(0.5 + level / 2, degrees)

@@ -1,0 +1,175 @@
+"""A difference between two audits, split between what may have changed: parts that add up to it.
+
+Each audit is told in four ways, and a topic's value is the mean over its trials in each:
+
+    recorded   as it was recorded
+    decided    labels decided again by its own rules, as today's code has them
+    read       then with the answers as today's code reads them on the kept pages
+    crossed    then with the other audit's rules
+
+With old and new evidence e and f, and rules r and s, the difference over the topics of both is
+
+    [recorded - decided] + [decided - read]  of the new, less those of the old     rules, reading
+    v(f, s) - v(e, r), where both are read by today's code                         evidence, rules
+
+and the last is split by the Shapley value of two players, the mean over both orders in which they can have changed:
+
+    evidence  ½[v(f, s) - v(e, s)] + ½[v(f, r) - v(e, r)]
+    rules     ½[v(e, s) - v(e, r)] + ½[v(f, s) - v(f, r)]
+
+Evidence is the system's, unless users were others too. Then the part of a topic that is seen where the same words were
+said in both audits is the system's, and the rest is the users'; where no words are the same, all of it. Topics that
+only one audit has, or has in other words, are a part of their own: what they add to the mean of each.
+
+Source: L. S. Shapley, A value for n-person games (1953). For the same words: E. M. Kitagawa, JASA 50 (1955), 1168-1194.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.inference.interval import FEWEST, Interval, no_interval, too_few
+from scoring.statistics.beta import student_quantile
+
+__all__ = ["SOURCES", "Attribution", "Side", "Told", "attribute"]
+
+Floats = npt.NDArray[np.float64]
+
+SOURCES = ("system", "users", "rules", "reading", "topics")
+
+Words = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One trial in all four ways. NaN where it has no value, `crossed` also where the other rules cannot be asked.
+    words: what the user had said up to where the value was taken."""
+
+    recorded: float
+    decided: float
+    read: float
+    crossed: float
+    words: Words = ()
+
+
+Side = Mapping[str, Sequence[Told]]
+"""The trials of an audit, by topic."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """before, after: the figures as recorded, each over all topics of its audit. shares: by source, what it adds to the
+    difference; they add up to it. NaN where no topic is in both. intervals: over topics like those of both; that of
+    `topics` has none, since it is what these add.
+
+    topics: in both, with a value in all four ways. alone: only before, and only after. unmatched: of the topics in
+    both, those in which users who changed never said the same words.
+    """
+
+    before: float
+    after: float
+    shares: Mapping[str, float]
+    intervals: Mapping[str, Interval]
+    topics: int
+    alone: tuple[int, int]
+    unmatched: int
+
+    @property
+    def difference(self) -> float:
+        return self.after - self.before
+
+    @property
+    def largest(self) -> str:
+        """The source with the largest share, whatever its sign; "" where there is none."""
+        known = {source: abs(share) for source, share in self.shares.items() if share and not math.isnan(share)}
+        return max(known, key=lambda source: known[source]) if known else ""
+
+
+def attribute(before: Side, after: Side, *, same_topics: Sequence[str], other_users: bool, level: float) -> Attribution:
+    """same_topics: that are the same in both audits. other_users: whether what takes the user's side was changed.
+    level: of intervals, in (0, 1)."""
+    old, new = (_means(side) for side in (before, after))
+    common = [topic for topic in same_topics if _whole(old.get(topic)) and _whole(new.get(topic))]
+    tried = [[topic for topic, own in side.items() if not math.isnan(own[0])] for side in (old, new)]
+    figures = [_mean([side[topic][0] for topic in own]) for side, own in zip((old, new), tried, strict=True)]
+    alone = (len(set(tried[0]) - set(common)), len(set(tried[1]) - set(common)))
+    if not common:
+        none = dict.fromkeys(SOURCES, math.nan)
+        why = no_interval("no topic is in both audits with a value")
+        return Attribution(figures[0], figures[1], none, dict.fromkeys(SOURCES, why), 0, alone, 0)
+    e, f = (np.array([side[topic] for topic in common]) for side in (old, new))  # (topics, 4) each
+    evidence = ((f[:, 2] - e[:, 3]) + (f[:, 3] - e[:, 2])) / 2
+    matched = [_matched(before[topic], after[topic]) for topic in common] if other_users else evidence.tolist()
+    system = np.array([0.0 if math.isnan(one) else one for one in matched])
+    rules = ((e[:, 3] - e[:, 2]) + (f[:, 2] - f[:, 3])) / 2 + (f[:, 0] - f[:, 1]) - (e[:, 0] - e[:, 1])
+    each = {
+        "system": system,
+        "users": evidence - system,
+        "rules": rules,
+        "reading": (f[:, 1] - f[:, 2]) - (e[:, 1] - e[:, 2]),
+    }
+    shares = {source: float(own.mean()) for source, own in each.items()}
+    shares["topics"] = (figures[1] - float(f[:, 0].mean())) - (figures[0] - float(e[:, 0].mean()))
+    intervals = {source: _interval(own, level) for source, own in each.items()}
+    intervals["topics"] = no_interval("what these topics add")
+    unmatched = sum(math.isnan(one) for one in matched)
+    return Attribution(figures[0], figures[1], shares, intervals, len(common), alone, unmatched)
+
+
+def _means(side: Side) -> dict[str, tuple[float, ...]]:
+    """By topic, the mean over trials in each of the four ways."""
+    return {
+        topic: tuple(
+            _mean([getattr(trial, way) for trial in trials]) for way in ("recorded", "decided", "read", "crossed")
+        )
+        for topic, trials in side.items()
+    }
+
+
+def _mean(values: Sequence[float]) -> float:
+    known = [value for value in values if not math.isnan(value)]
+    return math.fsum(known) / len(known) if known else math.nan
+
+
+def _whole(means: tuple[float, ...] | None) -> bool:
+    return means is not None and not any(map(math.isnan, means))
+
+
+def _matched(before: Sequence[Told], after: Sequence[Told]) -> float:
+    """The mean difference of evidence where the same words were said, weighted by how often they were; NaN for none."""
+    old, new = (_by_words(trials) for trials in (before, after))
+    both = [words for words in old if words in new]
+    if not both:
+        return math.nan
+    whole = [sum(map(len, side.values())) for side in (old, new)]
+    weights = np.array([len(old[words]) / whole[0] + len(new[words]) / whole[1] for words in both])
+    apart = np.array([_mean(new[words]) - _mean(old[words]) for words in both])
+    return float((weights * apart).sum() / weights.sum())
+
+
+def _by_words(trials: Sequence[Told]) -> dict[Words, list[float]]:
+    """By what was said, the values by today's reading, as the mean of both audits' rules."""
+    found: dict[Words, list[float]] = {}
+    for trial in trials:
+        value = _mean([trial.read, trial.crossed])
+        if not math.isnan(value):
+            found.setdefault(trial.words, []).append(value)
+    return found
+
+
+def _interval(own: Floats, level: float) -> Interval:
+    if not own.any():
+        return no_interval("nothing")
+    if len(own) < FEWEST:
+        return no_interval(too_few(len(own)))
+    error = float(own.std(ddof=1)) / math.sqrt(len(own))
+    if not error > 1e-12:
+        return no_interval("every topic has the same")
+    reach = student_quantile(0.5 + level / 2, len(own) - 1) * error
+    middle = float(own.mean())
+    return Interval(middle - reach, middle + reach, "t", "topics")

@@ -1,0 +1,289 @@
+"""Intervals for means over topics, with the topic as the unit and its trials nested in it.
+
+`topics`         topics with all their trials get random weights, and part of a topic that was not asked is added
+                 (`scoring.inference.unseen_topic`): the default.
+`topics+trials`  topics, then trials within each topic are drawn, as often as there are; plain percentiles.
+`bootstrap-t`    topics with all their trials are drawn; the ends are those of the studentised mean, which follow the
+                 skew of the topics (B. Efron, Censored data and the bootstrap, JASA 76 (1981), 312-319).
+
+The last two know only topics that were asked. They cover .44 where one topic in ten is of another kind and the five
+that were asked do not include it. So their ends are used only where they lie further out than those of `topics`:
+docs/calibration.md. The "basic" (reflected) bootstrap fails near the bounds of a score and is not offered.
+
+The weights depend on the generator's first draw and on the names of the topics only: systems that were asked the same
+topics are resampled alike, and neither the order of the systems nor what else is scored changes an interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.inference.interval import FEWEST, Interval, no_interval, too_few
+from scoring.inference.studentised import studentised_ends
+from scoring.inference.unseen_topic import (
+    beyond,
+    boldest,
+    drawn_weights,
+    ends,
+    weighted_means,
+    weighted_sums,
+    with_unseen,
+)
+from scoring.settings import Resample
+from topics.errors import InputError
+from topics.identity import generator
+
+__all__ = ["METHOD", "Resampler"]
+
+Floats = npt.NDArray[np.float64]
+Seen = npt.NDArray[np.bool_]
+Counts = npt.NDArray[np.unsignedinteger]
+_Draw = Callable[[np.random.Generator, int], Floats | Counts]
+"""Draws so many columns of weights."""
+
+_AT_ONCE = 64 * 2**20  # bytes of weights drawn at a time
+_KEPT = 128 * 2**20  # bytes of weights kept for the next call
+_MOST = 512 * 2**20  # bytes of replicates: more is a slip in the settings
+METHOD = "Bayesian bootstrap with an unseen"
+"""How an interval was made: `… topic`, or `… trial` within one topic."""
+
+
+class Resampler:
+    """Draws weights once for each set of topics, and reads intervals off them.
+
+    rng: one number is drawn from it. replications: B. level: confidence in (0, 1).
+
+    In all methods, `bottom` and `top` are the least and the largest value that a topic can have, one for all columns or
+    one for each; infinite where unknown, as for R. unit: what the rows are called where they are the trials of one
+    topic.
+    """
+
+    def __init__(
+        self, rng: np.random.Generator, *, replications: int = 2000, level: float = 0.95, resample: Resample = "topics"
+    ) -> None:
+        self._seed = int(rng.integers(2**63))
+        self._replications, self._level, self._resample = replications, level, resample
+        self._kept: dict[tuple[object, ...], npt.NDArray[np.generic]] = {}
+
+    def means(
+        self,
+        topics: Sequence[str],
+        values: npt.ArrayLike,
+        *,
+        bottom: npt.ArrayLike = 0.0,
+        top: npt.ArrayLike = 1.0,
+        unit: str = "topic",
+    ) -> list[Interval]:
+        """An interval for each measure's mean over topics of the topic's mean over its trials.
+
+        topics: (topics,) names. values: (topics, trials, measures), NaN where a trial gave no value; a topic
+        without any is left out of that measure. No interval on fewer than four topics. Raises ValueError for values
+        beyond `bottom` or `top`.
+        """
+        cells = np.asarray(values, dtype=np.float64)
+        seen = ~np.isnan(cells)
+        counts = seen.sum(axis=1, keepdims=True)
+        below = np.where(seen, 1.0 / np.maximum(counts, 1), np.nan)
+        return self.ratios(topics, cells * below, below, bottom=bottom, top=top, unit=unit)
+
+    def ratio(self, topics: Sequence[str], above: npt.ArrayLike, below: npt.ArrayLike, unit: str = "topic") -> Interval:
+        """`ratios` of one column: above, below are (topics, trials)."""
+        top, bottom = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
+        return self.ratios(topics, top[..., None], bottom[..., None], unit=unit)[0]
+
+    def ratios(
+        self,
+        topics: Sequence[str],
+        above: npt.ArrayLike,
+        below: npt.ArrayLike,
+        *,
+        bottom: npt.ArrayLike = 0.0,
+        top: npt.ArrayLike = 1.0,
+        unit: str = "topic",
+    ) -> list[Interval]:
+        """An interval for each ratio of sums over topics and trials, such as recoveries over first-turn failures.
+
+        topics: (topics,) names. above, below: (topics, trials, columns), NaN where a trial gave no value; below >= 0.
+        Only topics with a positive denominator are units of a column: the others say nothing about its ratio. Columns
+        with the same units use the same draws.
+        """
+        upper, lower = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
+        seen = ~(np.isnan(upper) | np.isnan(lower))
+        upper, lower = np.where(seen, upper, 0.0), np.where(seen, lower, 0.0)
+        least, most = (np.broadcast_to(np.asarray(end, dtype=np.float64), upper.shape[2]) for end in (bottom, top))
+        found: list[Interval] = [no_interval("no value")] * upper.shape[2]
+        for present, columns in _alike(seen & (lower.sum(axis=1) > 0)[:, None, :]):
+            rows = np.asarray(present.any(axis=1))
+            names = [name for name, row in zip(topics, rows, strict=True) if row]
+            if len(names) < FEWEST:
+                for column in columns if names else ():
+                    found[column] = no_interval(too_few(len(names), unit))
+                continue
+            sides = upper[rows][:, :, columns], lower[rows][:, :, columns]
+            lows, highs = self._ends(names, present[rows], *sides, least[columns], most[columns])
+            for place, column in enumerate(columns):
+                if lows[place] == highs[place]:
+                    found[column] = no_interval(f"every {unit} has the same value")
+                else:
+                    found[column] = self._interval(lows[place], highs[place], unit)
+        return found
+
+    def weighted_ratios(
+        self,
+        topics: Sequence[str],
+        above: npt.ArrayLike,
+        below: npt.ArrayLike,
+        weights: npt.ArrayLike,
+        unit: str = "topic",
+    ) -> Interval:
+        """An interval for a weighted mean of ratios of sums, as SWAN over pooled nuggets is one of WANs.
+
+        topics: (topics,) names. above, below: (topics, trials, columns), NaN where there is no trial; below >= 0, and
+        above 0 somewhere in each column. weights: (columns,), not negative. All columns use the same draws.
+        With fewer than four topics in a column there is no interval.
+        """
+        upper, lower = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
+        seen: Seen = np.asarray(~np.isnan(lower).any(axis=2))
+        upper, lower = np.where(seen[:, :, None], upper, 0.0), np.where(seen[:, :, None], lower, 0.0)
+        fewest = int((lower.sum(axis=1) > 0).sum(axis=0).min(initial=len(topics)))
+        if fewest < FEWEST:
+            return no_interval(f"a part of it has {too_few(fewest, unit)}")
+        rows = np.asarray((lower > 0).any(axis=(1, 2)))
+        names = [name for name, row in zip(topics, rows, strict=True) if row]
+        each = upper[rows].sum(axis=1), lower[rows].sum(axis=1)
+        shares = np.asarray(weights, dtype=np.float64)
+        shares = shares / shares.sum()
+        sides = self._weighted(names, *each, 0.0, 1.0)
+        least, most = (np.einsum("c,cb->b", shares, side)[None] for side in sides)
+        (first,), (last,) = ends(least, most, self._level)
+        if self._resample == "topics+trials":
+            both = np.concatenate([upper[rows], lower[rows]], axis=2)
+            sums = self._two_stage(names, seen[rows], both)
+            sums = sums[:, (sums[upper.shape[2] :] > 0).all(axis=0)]
+            drawn = np.einsum("c,cb->b", shares, sums[: upper.shape[2]] / sums[upper.shape[2] :])
+            first, last = min(first, np.quantile(drawn, self._tail)), max(last, np.quantile(drawn, 1 - self._tail))
+        limit = boldest(fewest, self._level)
+        return self._interval(min(first, limit), max(last, 1 - limit), unit)
+
+    @property
+    def _tail(self) -> float:
+        return (1 - self._level) / 2
+
+    def _ends(
+        self, names: Sequence[str], seen: Seen, above: Floats, below: Floats, bottom: Floats, top: Floats
+    ) -> tuple[Floats, Floats]:
+        """(C,) low and (C,) high. above, below: (topics, trials, C), 0 where nothing was seen. bottom, top: (C,)."""
+        each, size = above.sum(axis=1), below.sum(axis=1)
+        values = each / size
+        if np.any(values < bottom - _CRUMB) or np.any(values > top + _CRUMB):
+            raise ValueError(f"values from {values.min():g} to {values.max():g}, out of their range")
+        far = beyond(len(names)) * np.abs(values).max(axis=0)
+        least, most = np.where(np.isinf(bottom), -far, bottom), np.where(np.isinf(top), far, top)
+        low, high = ends(*self._weighted(names, each, size, least, most), self._level)
+        if self._resample == "topics+trials":
+            sums = self._two_stage(names, seen, np.concatenate([above, below], axis=2))
+            with np.errstate(invalid="ignore", divide="ignore"):
+                drawn = sums[: len(low)] / sums[len(low) :]  # trials drawn may all be without anything below
+            tails = np.nanquantile(drawn, [self._tail, 1 - self._tail], axis=1)
+            low, high = np.minimum(low, tails[0]), np.maximum(high, tails[1])
+        elif self._resample == "bootstrap-t":
+            counts = self._draw_topics(self._generator("bootstrap-t", names), len(names), self._replications)
+            outer = studentised_ends(counts, each, size, self._level)
+            low, high = np.fmin(low, outer[0]), np.fmax(high, outer[1])
+        # Ranges that were given: no more is claimed than had all topics been at the other end.
+        limit = (most - least) * boldest(len(names), self._level)
+        low = np.where(np.isinf(bottom) | np.isinf(top), low, np.minimum(low, least + limit))
+        high = np.where(np.isinf(bottom) | np.isinf(top), high, np.maximum(high, most - limit))
+        return np.clip(low, least, most), np.clip(high, least, most)
+
+    def _weighted(
+        self, names: Sequence[str], above: Floats, below: Floats, bottom: npt.ArrayLike, top: npt.ArrayLike
+    ) -> tuple[Floats, Floats]:
+        """(columns, B) means with the unseen topic at the bottom, and at the top. above, below: (topics, columns)."""
+        values, key = with_unseen(above, below, bottom, top), ("unseen", tuple(names))
+        sums = self._products(key, values, lambda rng, size: drawn_weights(rng, len(names), size), names)
+        return weighted_means(sums, above.shape[1])
+
+    def _two_stage(self, names: Sequence[str], seen: Seen, cells: Floats) -> Floats:
+        """(columns, B) sums over the topics drawn, and the trials drawn in them. cells: (topics, trials, columns)."""
+        trials = seen.sum(axis=1)
+        key, most = ("topics+trials", tuple(names), tuple(int(count) for count in trials)), int(trials.max())
+        packed = np.zeros((len(names), most, cells.shape[2]))
+        for row, (cell, present) in enumerate(zip(cells, seen, strict=True)):
+            packed[row, : present.sum()] = cell[present]
+        values = packed.reshape(-1, cells.shape[2])
+        return self._products(key, values, lambda rng, size: self._draw_trials(rng, len(names), trials, size), names)
+
+    def _draw_topics(self, rng: np.random.Generator, n: int, size: int) -> Floats:
+        return rng.multinomial(n, [1 / n] * n, size=size).T.astype(np.float64)
+
+    def _draw_trials(self, rng: np.random.Generator, n: int, trials: npt.NDArray[np.int64], size: int) -> Counts:
+        """(n · most, size): how often each trial of each topic is drawn; a topic drawn twice draws its trials twice.
+
+        Row by row in memory, of as few bytes as hold them: turning them round takes a while, and so do sums over
+        columns that do not lie side by side.
+        """
+        often = rng.multinomial(n, [1 / n] * n, size=size)
+        shares = (np.arange(trials.max()) < trials[:, None]) / trials[:, None]
+        drawn = rng.multinomial(often * trials, shares).reshape(size, -1)
+        few: Counts = drawn.astype(np.min_scalar_type(int(drawn.max(initial=0))))
+        return np.ascontiguousarray(few.T)
+
+    def _generator(self, purpose: str, names: Sequence[str]) -> np.random.Generator:
+        return generator(self._seed, "bootstrap", purpose, repr(tuple(names)))
+
+    def _products(self, key: tuple[object, ...], values: Floats, draw: _Draw, names: Sequence[str]) -> Floats:
+        """(columns, B): values (rows, columns) times drawn weights. Never more than `_AT_ONCE` bytes of weights at a
+        time; they are kept for the next call where they fit."""
+        wanted = self._replications * values.shape[1] * values.itemsize
+        if wanted > _MOST:
+            raise InputError(
+                f"{self._replications} replications of {values.shape[1]} measures take over {_MOST >> 20} MiB",
+                advice="ask for fewer replications",
+            )
+        found = np.empty((values.shape[1], self._replications))
+        kept = self._kept.get(key)
+        size = max(1, _AT_ONCE // (values.shape[0] * values.itemsize))
+        parts = [slice(start, start + size) for start in range(0, self._replications, size)]
+        if kept is not None:
+            for part in parts:
+                found[:, part] = weighted_sums(values, kept[:, part].astype(np.float64))
+            return found
+        rng = self._generator(str(key[0]), names)
+        counted = key[0] == "topics+trials"  # counts below 256 take a byte each
+        each = 1 if counted else values.itemsize
+        keep = self._replications * values.shape[0] * each <= _KEPT
+        drawn = np.empty((values.shape[0], self._replications) if keep else (0, 0), np.uint8 if counted else np.float64)
+        for part in parts:
+            weights = draw(rng, found[:, part].shape[1])
+            found[:, part] = weighted_sums(values, weights.astype(np.float64, copy=False))
+            keep = keep and weights.dtype == drawn.dtype
+            if keep:
+                drawn[:, part] = weights
+        if keep:
+            if sum(one.nbytes for one in self._kept.values()) + drawn.nbytes > _KEPT:
+                self._kept.clear()
+            self._kept[key] = drawn
+        return found
+
+    def _interval(self, low: float, high: float, unit: str) -> Interval:
+        if self._resample == "topics":
+            return Interval(float(low), float(high), f"{METHOD} {unit}", f"{unit}s")
+        method = {"topics+trials": "or bootstrap percentile", "bootstrap-t": "or bootstrap-t"}[self._resample]
+        resampled = self._resample if unit == "topic" and self._resample == "topics+trials" else f"{unit}s"
+        return Interval(float(low), float(high), f"{METHOD} {unit}, {method}, the wider", resampled)
+
+
+_CRUMB = 1e-9  # what rounding leaves beyond a range
+
+
+def _alike(present: Seen) -> Iterator[tuple[Seen, list[int]]]:
+    """Measures grouped by which (topic, trial) cells they have: (cells, measures) for each group."""
+    groups: dict[bytes, list[int]] = {}
+    for column in range(present.shape[2]):
+        groups.setdefault(present[:, :, column].tobytes(), []).append(column)
+    for columns in groups.values():
+        yield present[:, :, columns[0]], columns

@@ -1,0 +1,283 @@
+"""Does an answer depend on what came before it in the session? In the pilot study of GFRC a system answered R012
+(SIGIR) with researchers of KDD, the subject of R011: "previous conversations do seem to affect the current response in
+some cases" (T. Sakai, EVIA 2023, section 5, fourth observation).
+
+Two figures are tested: the slope of the value over the place in the session and, where the same system was also played
+in fresh sessions, the loss of continued sessions compared with those. Without carry-over, some exchange of values makes
+no difference; which one depends on what was played. The first of these that can give a small enough p is used:
+
+    sessions   whole sessions are exchanged with whole trials of fresh conversations. Two figures, the loss and the
+               slope of the difference, corrected for two (Holm)
+    orders     sessions that asked the topics in different orders exchange their orders
+    topics     most sessions had one order: topics of one type exchange their places. Where there are no fresh
+               conversations, how hard a topic is and its place cannot be told apart: this holds where the order says
+               nothing of the first
+
+All are two-sided. Answers of a session stay together in the first two; the third is about topics, over all sessions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypedDict
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.inference.crossed import crossed_interval
+from scoring.inference.interval import Interval, no_interval
+from scoring.statistics.exchange import holm
+
+__all__ = ["CarryOver", "Exchanged", "carry_over"]
+
+Floats = npt.NDArray[np.float64]
+Seen = npt.NDArray[np.bool_]
+Exchanged = Literal["sessions", "orders", "topics"]
+
+_DRAWS = 1999
+_CELLS = 2**20  # of drawn values held at a time
+_SAME = 1e-12
+_SWEEPS = 5
+
+
+class _Counts(TypedDict):
+    sessions: int
+    topics: int
+    conversations: int
+    fresh: int
+    places: int
+
+
+@dataclass(frozen=True, slots=True)
+class CarryOver:
+    """What continued sessions show.
+
+    slope: change of the value from one place to the next; where there are fresh conversations, of the difference from
+    them. interval: of the slope, clustered by session and by topic. p: of the slope; after Holm's correction where the
+    loss is tested too. lost: mean over topics of continued minus fresh, with its interval and p; NaN without fresh
+    conversations; p_lost is also NaN where they are too few. exchanged: what p exchanges. units: how many of these
+    there are. sessions, topics, conversations: how many continued ones have a value. fresh: fresh conversations.
+    places: the last place. found: whether a p is at most 1 - level; None where no p can be that small.
+    """
+
+    slope: float
+    interval: Interval
+    p: float
+    lost: float
+    interval_lost: Interval
+    p_lost: float
+    exchanged: Exchanged
+    units: int
+    sessions: int
+    topics: int
+    conversations: int
+    fresh: int
+    places: int
+    found: bool | None
+
+
+def carry_over(
+    values: npt.ArrayLike,
+    places: npt.ArrayLike,
+    types: Sequence[str],
+    rng: np.random.Generator,
+    *,
+    level: float,
+    fresh: npt.ArrayLike | None = None,
+) -> CarryOver | None:
+    """What continued sessions of one system show.
+
+    values: (topics, sessions) in [0, 1]. places: (topics, sessions) from 1. Both NaN where there is none. types:
+    (topics,), topics exchange places only with others of their type. fresh: (topics, trials) of the same system in
+    fresh sessions; topics without any are left out. None where no two places have a value.
+
+    Raises ValueError for a value without a place.
+    """
+    own, place = np.asarray(values, dtype=np.float64), np.asarray(places, dtype=np.float64)
+    if (~np.isnan(own) & np.isnan(place)).any():
+        raise ValueError("a value without its place in the session")
+    alone = None if fresh is None else np.asarray(fresh, dtype=np.float64)
+    kept = np.asarray((~np.isnan(own)).sum(axis=1) > 0)
+    if alone is not None:
+        both = kept & np.asarray((~np.isnan(alone)).sum(axis=1) > 0)
+        kept, alone = (both, alone) if both.sum() > 1 else (kept, None)
+    there = np.asarray((~np.isnan(own[kept])).sum(axis=0) > 0)
+    own, place = own[kept][:, there], place[kept][:, there]
+    kinds = [kind for kind, keep in zip(types, kept, strict=True) if keep]
+    if alone is not None:
+        alone = alone[kept]
+        alone = alone[:, (~np.isnan(alone)).sum(axis=0) > 0]
+    if len(np.unique(place[~np.isnan(own)])) < 2:
+        return None
+    place, alpha = _filled(place), 1 - level + _SAME
+    sessions = own.shape[1]
+    if alone is not None and 4 / math.comb(sessions + alone.shape[1], sessions) <= alpha:
+        return _against_fresh(own, place, alone, rng, level)
+    above = own if alone is None else own - _means(alone)[:, None]
+    seen = ~np.isnan(above)
+    orders = Counter(map(tuple, place.T.tolist())).values()
+    if max(orders) * 2 <= sessions and _arrangements(sessions, orders) * alpha >= 1:
+        high, far = _within_both(above, seen), _within_both(place, seen)
+        shuffled = _shuffled(np.zeros(sessions, dtype=np.int64), rng)
+        return _along(high, far, high.T @ place, shuffled, "orders", (above, place, alone), level)
+    labels = np.unique(kinds, return_inverse=True)[1]
+    high, far = _within_types(above, seen, labels), _within_types(place, seen, labels)
+    enough = math.factorial(int(np.bincount(labels).max())) * alpha >= 2
+    shuffled = _shuffled(labels, rng)[: _DRAWS if enough else 0]
+    return _along(high, far, high @ place.T, shuffled, "topics", (above, place, alone), level)
+
+
+def _filled(place: Floats) -> Floats:
+    """Where a session has no value of a topic, the topic's mean place: about where it would have been."""
+    return np.where(np.isnan(place), _means(place)[:, None], place)
+
+
+def _means(cells: Floats) -> Floats:
+    """(topics,) over what there is; every topic has a value."""
+    return np.asarray(np.nanmean(cells, axis=1))
+
+
+def _arrangements(units: int, alike: Iterable[int]) -> float:
+    return math.factorial(units) / math.prod(map(math.factorial, alike))
+
+
+def _shuffled(labels: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """(draws, units) units, exchanged among those with the same label."""
+    found = np.empty((_DRAWS, len(labels)), dtype=np.int64)
+    found[:, np.argsort(labels, kind="stable")] = np.argsort(rng.random(found.shape) + 2 * labels, axis=1)
+    return found
+
+
+def _within_types(cells: Floats, seen: Seen, labels: npt.NDArray[np.int64]) -> Floats:
+    """What cells lie above the mean of their type, 0 where nothing is seen."""
+    inside = np.where(seen, cells, 0.0)
+    sums, counts = np.bincount(labels, inside.sum(axis=1)), np.bincount(labels, seen.sum(axis=1))
+    return np.where(seen, inside - (sums / counts)[labels][:, None], 0.0)
+
+
+def _within_both(cells: Floats, seen: Seen) -> Floats:
+    """What cells lie above their topic and their session, 0 where nothing is seen."""
+    found = np.where(seen, cells, 0.0)
+    for _ in range(_SWEEPS):  # one is enough where every session has every topic
+        for axis in (1, 0):
+            means = found.sum(axis=axis, keepdims=True) / seen.sum(axis=axis, keepdims=True)
+            found = np.where(seen, found - means, 0.0)
+    return found
+
+
+def _slope(values: Floats, places: Floats) -> float:
+    """Of a line through centred values; NaN where there is but one place."""
+    square = float((places**2).sum())
+    return float((values * places).sum()) / square if square > _SAME else math.nan
+
+
+def _along(
+    high: Floats,
+    far: Floats,
+    products: Floats,
+    shuffled: npt.NDArray[np.int64],
+    exchanged: Exchanged,
+    played: tuple[Floats, Floats, Floats | None],
+    level: float,
+) -> CarryOver:
+    """One figure, the slope. high, far: centred values and places. products: (units, units) of each unit's values with
+    each one's places; their sum is the numerator of the slope, and what is compared. shuffled: (draws, units) whose
+    places a unit gets. played: values, places and fresh conversations."""
+    above, place, fresh = played
+    slope, units = _slope(high, far), len(products)
+    p = math.nan
+    if len(shuffled) and not math.isnan(slope):
+        drawn = products[np.arange(units), shuffled].sum(axis=1)
+        p = _share_as_far(drawn, float(np.trace(products)))
+    lost, interval_lost = (math.nan, no_interval("no fresh conversations")) if fresh is None else _loss(above, level)
+    return CarryOver(
+        slope=slope,
+        interval=_slope_interval(high, far, slope, level),
+        p=p,
+        lost=lost,
+        interval_lost=interval_lost,
+        p_lost=math.nan,
+        exchanged=exchanged,
+        units=units,
+        **_counts(~np.isnan(above), place, fresh),
+        found=None if math.isnan(p) else p <= 1 - level + _SAME,
+    )
+
+
+def _against_fresh(own: Floats, place: Floats, alone: Floats, rng: np.random.Generator, level: float) -> CarryOver:
+    """Two figures. Each draw takes some of all sessions and fresh trials for the continued ones, in their places."""
+    every = np.concatenate([own, alone], axis=1)
+    units = every.shape[1]
+    orders = np.vstack([np.arange(units), _shuffled(np.zeros(units, dtype=np.int64), rng)])
+    at_once = max(1, _CELLS // every.size)
+    parts = [orders[start : start + at_once] for start in range(0, len(orders), at_once)]
+    drawn = np.concatenate([_drawn_figures(every[:, part], place) for part in parts])
+    p_lost, p = holm([_share_as_far(drawn[1:, column], float(drawn[0, column])) for column in (0, 1)])
+    above = own - _means(alone)[:, None]
+    seen, one_type = ~np.isnan(above), np.zeros(len(own), dtype=np.int64)
+    high, far = (_within_types(part, seen, one_type) for part in (above, place))
+    slope = _slope(high, far)
+    lost, interval_lost = _loss(above, level)
+    return CarryOver(
+        slope=slope,
+        interval=_slope_interval(high, far, slope, level),
+        p=p,
+        lost=lost,
+        interval_lost=interval_lost,
+        p_lost=p_lost,
+        exchanged="sessions",
+        units=units,
+        **_counts(seen, place, alone),
+        found=min(p, p_lost) <= 1 - level + _SAME,
+    )
+
+
+def _drawn_figures(drawn: Floats, place: Floats) -> Floats:
+    """(draws, 2): the loss, and the numerator of the slope. drawn: (topics, draws, units), continued ones first."""
+    sessions = place.shape[1]
+    seen = ~np.isnan(drawn)
+    inside, counts = np.where(seen, drawn, 0.0), seen.astype(np.float64)
+    sums = [part[:, :, :sessions].sum(axis=2) for part in (inside, counts)]
+    rest = [part[:, :, sessions:].sum(axis=2) for part in (inside, counts)]
+    both = (sums[1] > 0) & (rest[1] > 0)  # a draw may leave a topic without a value on one side
+    fresh = rest[0] / np.maximum(1, rest[1])
+    loss = np.where(both, sums[0] / np.maximum(1, sums[1]) - fresh, 0.0)
+    known = counts[:, :, :sessions] * both[:, :, None]
+    above = np.where(known > 0, inside[:, :, :sessions] - fresh[:, :, None], 0.0)
+    size = known.sum(axis=(0, 2))
+    middle = np.einsum("tbs,ts->b", known, place) / np.maximum(1, size)
+    product = np.einsum("tbs,ts->b", above, place) - above.sum(axis=(0, 2)) * middle
+    return np.stack([loss.sum(axis=0) / np.maximum(1, both.sum(axis=0)), product], axis=1)
+
+
+def _counts(seen: Seen, place: Floats, fresh: Floats | None) -> _Counts:
+    return {
+        "sessions": seen.shape[1],
+        "topics": seen.shape[0],
+        "conversations": int(seen.sum()),
+        "fresh": 0 if fresh is None else int((~np.isnan(fresh)).sum()),
+        "places": round(float(place[seen].max())),
+    }
+
+
+def _share_as_far(drawn: Floats, seen: float) -> float:
+    """Two-sided p: the share of draws, and of what was seen, at least as far from 0."""
+    return float((1 + (np.abs(drawn) >= abs(seen) - _SAME).sum()) / (1 + len(drawn)))
+
+
+def _slope_interval(high: Floats, far: Floats, slope: float, level: float) -> Interval:
+    square = float((far**2).sum())
+    if not square > _SAME:
+        return no_interval("every topic has one place")
+    return crossed_interval(slope, far * (high - slope * far) / square, level=level)
+
+
+def _loss(above: Floats, level: float) -> tuple[float, Interval]:
+    """The mean over topics of what sessions lie above fresh conversations, and its interval."""
+    seen = ~np.isnan(above)
+    lost = float(_means(above).mean())
+    influence = np.where(seen, above - lost, 0.0) / seen.sum(axis=1, keepdims=True) / len(above)
+    return lost, crossed_interval(lost, influence, level=level)

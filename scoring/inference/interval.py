@@ -1,0 +1,45 @@
+"""An interval, or the reason why there is none: what every question of inference comes back with."""
+
+import math
+from dataclasses import dataclass
+
+__all__ = ["FEWEST", "Interval", "no_interval", "too_few"]
+
+FEWEST = 4
+"""Units (topics, sessions, or trials within one topic) below which nothing is said of others like them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An interval of one figure, or a refusal.
+
+    low, high: the ends; NaN if there is no interval, and `note` then gives the reason. method: how the interval was
+    made, "" without one. resampled: `topics`, `clusters`, `topics+trials`, `trials` within one topic, or `nothing` if a
+    formula took the place of resampling. assumes: in one phrase, what has to hold for it to cover the truth as often as
+    its level says, for example "topics are independent draws".
+    """
+
+    low: float
+    high: float
+    method: str
+    resampled: str
+    note: str = ""
+    assumes: str = ""
+
+    @property
+    def printed(self) -> bool:
+        """Whether there is an interval."""
+        return self.low == self.low
+
+    def holds(self, value: float) -> bool:
+        """Whether the value lies within; False without an interval."""
+        return self.low <= value <= self.high
+
+
+def no_interval(why: str = "") -> Interval:
+    return Interval(math.nan, math.nan, "", "", why)
+
+
+def too_few(units: int, unit: str = "topic") -> str:
+    """Why there is no interval with fewer than `FEWEST` topics (or trials)."""
+    return f"one {unit}: nothing to resample" if units == 1 else f"{units} {unit}s: too few to resample"

@@ -1,0 +1,182 @@
+"""The power of comparing two systems, and how wide its interval will be, by simulating the very test that is run.
+
+    topics like these   exchanging the sides of topics, and the t interval over topics (`compare_like_these`)
+    these topics        t over trials within topics, and its interval (`compare_these`)
+
+Many studies are drawn at once (`scoring.statistics.outcomes`) and tested at once: systems are told apart where those
+functions do so, with the same intervals. Only exchanges are drawn once for all studies of a design, and fewer of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.inference.interval import FEWEST
+from scoring.inference.paired import Estimand
+from scoring.statistics.beta import beta_quantile, normal_quantile, student_quantile
+from scoring.statistics.exchange import exchange_ps
+from scoring.statistics.outcomes import Components, Outcomes, Trials, draw_outcomes, draw_outcomes_of_these
+
+__all__ = ["Power", "deal_trials", "power_of", "refuse_room", "simulate_power", "told_apart"]
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+_SAME = 1e-12
+_DRAWS = 1999  # of exchanges: p to .0005, which moves power by less than chance does
+_MANY = 200  # degrees of freedom
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """found: share of studies that tell the systems apart, the right way round; width: mean width of their intervals,
+    from low to high. found_error, width_error: Monte-Carlo standard errors. NaN where a study has no test, or no
+    interval."""
+
+    found: float
+    found_error: float
+    width: float
+    width_error: float
+
+
+def simulate_power(
+    components: Components,
+    difference: float,
+    topics: int,
+    trials: int | Sequence[int],
+    rng: np.random.Generator,
+    *,
+    estimand: Estimand,
+    level: float,
+    alpha: float,
+    studies: int,
+) -> Power:
+    """Of `studies` studies in which the systems truly differ by `difference`, above 0.
+
+    topics: at least 2. trials: of each with each system; where topics differ in it, a number for each, which are dealt
+    to the topics of every study at random, since which of them vary most is not known. level: of the intervals. alpha:
+    of the test; below 1 - level where several pairs are compared. Raises ValueError for a difference that the range of
+    values has no room for.
+    """
+    refuse_room(components, difference)
+    draw = draw_outcomes if estimand == "like-these" else draw_outcomes_of_these
+    each = trials if isinstance(trials, int) else deal_trials(trials, topics, studies, rng)
+    drawn = draw(components, difference, topics, each, studies, rng)
+    reach = math.inf if components.shape == "unbounded" else components.high - components.low
+    apart, widths = told_apart(drawn, each, rng, estimand=estimand, level=level, alpha=alpha, reach=reach)
+    if estimand == "these" and np.min(each) < 2:
+        return Power(math.nan, math.nan, math.nan, math.nan)
+    means = (drawn.values[..., 0] - drawn.values[..., 1]).mean(axis=1)
+    return power_of(apart & (means > 0), widths)
+
+
+def refuse_room(components: Components, difference: float) -> None:
+    """Raises ValueError where the range of values has no room for the difference."""
+    if components.shape != "unbounded" and not (
+        components.low < components.mean - difference / 2 and components.mean + difference / 2 < components.high
+    ):
+        raise ValueError(f"a mean of {components.mean:g} leaves no room for a difference of {difference:g}")
+
+
+def power_of(found: Bools, widths: Floats) -> Power:
+    """What studies come to. found: (studies,). widths: (studies,) of intervals, NaN where there is none."""
+    studies, share = len(found), float(found.mean())
+    known = widths[~np.isnan(widths)]
+    error = float(known.std(ddof=1)) / math.sqrt(len(known)) if len(known) > 1 else math.nan
+    return Power(
+        found=share,
+        found_error=math.sqrt(max(share * (1 - share), 1 / studies) / studies),
+        width=float(known.mean()) if len(known) else math.nan,
+        width_error=error,
+    )
+
+
+def deal_trials(trials: Sequence[int], topics: int, studies: int, rng: np.random.Generator) -> Trials:
+    """(studies, topics, 1) numbers of trials, dealt to the topics of every study at random."""
+    if len(trials) != topics:
+        raise ValueError(f"{topics} topics need as many numbers of trials, not {len(trials)}")
+    every = np.broadcast_to(np.asarray(trials, dtype=np.int64), (studies, topics))
+    dealt: Trials = rng.permuted(every, axis=1)[..., None]
+    return dealt
+
+
+def told_apart(
+    drawn: Outcomes,
+    trials: Trials,
+    rng: np.random.Generator,
+    *,
+    estimand: Estimand,
+    level: float,
+    alpha: float,
+    reach: float,
+) -> tuple[Bools, Floats]:
+    """(studies,) whether `compare_like_these` or `compare_these` gives a p of at most alpha, and (studies,) widths of
+    their intervals; False and NaN where they have none. reach: how large a difference can be at most."""
+    each = drawn.values[..., 0] - drawn.values[..., 1]
+    if estimand == "like-these":
+        p = exchange_ps(each, rng, draws=_DRAWS)
+        return np.asarray(p <= alpha + _SAME), _widths_like_these(each, level, reach)
+    return _these(each, drawn.noise, trials, level, alpha, reach)
+
+
+def _widths_like_these(each: Floats, level: float, reach: float) -> Floats:
+    topics = each.shape[1]
+    if topics < FEWEST:
+        return np.full(len(each), np.nan)
+    error = each.std(axis=1, ddof=1) / math.sqrt(topics)
+    half = student_quantile(0.5 + level / 2, topics - 1) * error
+    return np.where(error <= _SAME, np.nan, _width(each.mean(axis=1), half, reach))
+
+
+def _these(
+    each: Floats, noise: Floats, trials: Trials, level: float, alpha: float, reach: float
+) -> tuple[Bools, Floats]:
+    studies, topics = each.shape
+    apart, widths = np.zeros(studies, dtype=np.bool_), np.full(studies, np.nan)
+    variance = noise.sum(axis=(1, 2))
+    some = variance > _SAME**2  # also False of NaN: single trials
+    if not some.any():
+        return apart, widths
+    own, value = variance[some], each[some].mean(axis=1)
+    squares = (np.square(noise) / (trials - 1)).sum(axis=(1, 2))[some]
+    degrees = np.maximum(1.0, np.floor(own**2 / squares + _SAME))
+    error = np.sqrt(own) / topics
+    reached = _quantiles(degrees, level)
+    widths[some] = _width(value, reached * error, reach)
+    needed = reached if math.isclose(alpha, 1 - level) else _quantiles(degrees, 1 - alpha)
+    apart[some] = np.abs(value) >= needed * error * (1 - _SAME)
+    return apart, widths
+
+
+def _quantiles(degrees: Floats, level: float) -> Floats:
+    """(n,) how far a t interval reaches, in standard errors: `student_quantile` of many degrees of freedom at once.
+
+    Of many degrees by their series around the normal quantile (Abramowitz and Stegun 1964, 26.7.5), which is then good
+    to 8 digits; exact quantiles of so many take longer than all the rest of the simulation.
+    """
+    different, places = np.unique(degrees, return_inverse=True)
+    few = different < _MANY
+    at = beta_quantile(1 - level, different[few] / 2, 0.5)
+    found = np.concatenate([np.sqrt(different[few] * (1 - at) / at), _of_many(different[~few], level)])
+    reached: Floats = found[places]
+    return reached
+
+
+def _of_many(degrees: Floats, level: float) -> Floats:
+    z = normal_quantile(0.5 + level / 2)
+    series = (
+        z * (z**2 + 1) / 4,
+        z * (5 * z**4 + 16 * z**2 + 3) / 96,
+        z * (3 * z**6 + 19 * z**4 + 17 * z**2 - 15) / 384,
+        z * (79 * z**8 + 776 * z**6 + 1482 * z**4 - 1920 * z**2 - 945) / 92160,
+    )
+    return np.asarray(z + sum(term / degrees**power for power, term in enumerate(series, 1)))
+
+
+def _width(value: Floats, half: Floats, reach: float) -> Floats:
+    return np.minimum(reach, value + half) - np.maximum(-reach, value - half)

@@ -1,0 +1,146 @@
+"""The mean of what people would say of all items, from a judge's score of every item and people's of some.
+
+With a_t the mean of people's items of topic t and b_t by how much the judge's mean over all items of the topic exceeds
+the judge's mean over those that people judged, the figure is the mean over topics of
+
+    a_t + λ·b_t
+
+Where people judged a random part of each topic's items, b_t is 0 on average whatever the judge is like: the judge can
+make the interval shorter, and cannot move the figure. Source: prediction-powered inference (A. N. Angelopoulos et al.,
+Science 382 (2023), 669-674), with the power tuning of PPI++ (arXiv 2311.01453), topics as clusters.
+
+λ is the slope of people's scores on the judge's within topics, in [0, 1]. It is lowered where it would make the
+interval wider than 1.05 times that of people alone; at λ = 0 the two are the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.inference.interval import FEWEST, Interval, no_interval, too_few
+from scoring.statistics.beta import student_quantile
+
+__all__ = ["FEWEST_OF_PEOPLE", "Compared", "Corrected", "corrected_mean"]
+
+Floats = npt.NDArray[np.float64]
+
+FEWEST_OF_PEOPLE = 2
+"""Items of each topic that people must have judged."""
+
+_WIDEST = 1.05
+_SAME = 1e-12
+_METHOD = "t over topics, prediction-powered"
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The items of one topic, in any order. judge, people: (items,) scores in [0, 1]; NaN where the judge gave none, or
+    where no person was asked. weights: (items,) not negative; items of weight 0 count for nothing.
+    """
+
+    judge: Floats
+    people: Floats
+    weights: Floats
+
+    @property
+    def checked(self) -> int:
+        """How many items people judged."""
+        return int(np.count_nonzero(~np.isnan(self.people) & (self.weights > 0)))
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """value: in [0, 1]; NaN without a topic. interval: of the value. power: λ. people: what people's items give alone,
+    with people_interval. judge: the judge's own mean, uncorrected. items, checked: how many there are, and how many
+    people judged.
+    """
+
+    value: float
+    interval: Interval
+    power: float
+    people: float
+    people_interval: Interval
+    judge: float
+    items: int
+    checked: int
+
+
+def corrected_mean(topics: Sequence[Compared], *, level: float, tuned: bool = True) -> Corrected:
+    """The mean over topics of their weighted means, with its interval; none for fewer than four topics.
+
+    An item without a score of the judge counts as the mean of the judge's scores, which is as good a guess as any other
+    and biases nothing. tuned: choose λ by the scores; otherwise λ is 0, and the figure is people's alone. Raises
+    ValueError where people judged fewer than two items of a topic.
+    """
+    if any(one.checked < FEWEST_OF_PEOPLE for one in topics):
+        raise ValueError("people must have judged two items of each topic or more")
+    filled = [_filled(one, _mean_score(topics)) for one in topics]
+    people = np.array([_mean(one.people, one.weights, ~np.isnan(one.people)) for one in topics])
+    judge = np.array([_mean(one.judge, one.weights, one.weights > 0) for one in filled])
+    beyond = judge - np.array([_mean(one.judge, one.weights, ~np.isnan(one.people)) for one in filled])
+    power = _bounded(_slope(filled), people, beyond) if tuned else 0.0
+    each = people + power * beyond
+    return Corrected(
+        float(np.clip(each.mean(), 0, 1)) if topics else math.nan,
+        _interval(each, level),
+        power,
+        float(people.mean()) if topics else math.nan,
+        _interval(people, level),
+        float(judge.mean()) if topics else math.nan,
+        sum(int(np.count_nonzero(one.weights > 0)) for one in topics),
+        sum(one.checked for one in topics),
+    )
+
+
+def _mean_score(topics: Sequence[Compared]) -> float:
+    scores = np.concatenate([one.judge[~np.isnan(one.judge)] for one in topics]) if topics else np.empty(0)
+    return float(scores.mean()) if scores.size else 0.0
+
+
+def _filled(one: Compared, score: float) -> Compared:
+    return Compared(np.where(np.isnan(one.judge), score, one.judge), one.people, one.weights)
+
+
+def _mean(scores: Floats, weights: Floats, counted: npt.NDArray[np.bool_]) -> float:
+    own = weights[counted]
+    return float((own * scores[counted]).sum() / own.sum())
+
+
+def _slope(topics: Sequence[Compared]) -> float:
+    """Of people's scores on the judge's within topics: pooled over topics, it is known far better than one between
+    them, and people's items are few."""
+    above = below = 0.0
+    for one in topics:
+        seen = ~np.isnan(one.people) & (one.weights > 0)
+        weights = one.weights[seen] / one.weights[seen].sum()
+        judge, people = one.judge[seen], one.people[seen]
+        off = judge - (weights * judge).sum()
+        above += float((weights * off * (people - (weights * people).sum())).sum())
+        below += float((weights * off**2).sum())
+    return min(1.0, max(0.0, above / below)) if below > _SAME else 0.0
+
+
+def _bounded(power: float, people: Floats, beyond: Floats) -> float:
+    """The largest λ up to `power` with which the figure varies at most 1.05 times as much as people's alone."""
+    if len(people) < 2:
+        return power
+    spread, both, own = np.cov(people, beyond)[[0, 0, 1], [0, 1, 1]]
+    if spread + 2 * power * both + power**2 * own <= _WIDEST**2 * spread:
+        return power
+    # The variance is a parabola in λ that is too high at `power`, and not at 0.
+    return float((-both + math.sqrt(both**2 + own * (_WIDEST**2 - 1) * spread)) / own)
+
+
+def _interval(each: Floats, level: float) -> Interval:
+    if len(each) < FEWEST:
+        return no_interval(too_few(len(each)) if len(each) else "no value")
+    spread = float(each.std(ddof=1)) / math.sqrt(len(each))
+    if spread <= _SAME:
+        return no_interval("every topic has the same value")
+    reach, value = student_quantile(0.5 + level / 2, len(each) - 1) * spread, float(each.mean())
+    return Interval(max(0.0, value - reach), min(1.0, value + reach), _METHOD, "nothing")

@@ -1,0 +1,175 @@
+"""The power of comparing two systems in a ratio of sums, as %recovery is one, by simulating the test that is run.
+
+Some trials of a topic come into the ratio (those that need recovery), and of these some count for it:
+
+    below ~ Binomial(trials, f)     f of the topic with this system: drawn anew from topics of a pilot, all systems of a
+                                    topic together
+    above ~ Binomial(below, r)      r of the topic with this system, from components of variance, as yes or no
+
+A study compares two different systems of the pilot, drawn anew, in how often trials come into the ratio. Topics of
+which no trial does drop out, and a study without any on one side finds nothing. What is tested are pseudo-values of
+topics and, of these topics, variances of trials around the ratio: `scoring.comparison.aligned` and
+`scoring.inference.paired`, for many studies at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.inference.interval import FEWEST
+from scoring.inference.paired import Estimand
+from scoring.inference.power import Power, deal_trials, power_of, refuse_room, told_apart
+from scoring.statistics.beta import student_quantile
+from scoring.statistics.exchange import exchange_ps
+from scoring.statistics.outcomes import Components, Outcomes, Trials, centres_of_these, draw_centres
+
+__all__ = ["pseudo_values", "simulate_ratio_power", "smoothed_shares"]
+
+Floats = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+
+_SAME = 1e-12
+_DRAWS = 1999
+_HALVINGS = 60
+_FARTHEST = 30.0  # log odds
+_EDGE = 1e-9
+
+
+def smoothed_shares(counts: npt.ArrayLike, trials: npt.ArrayLike) -> Floats:
+    """(K, m) chances whose spread over topics is that of topics, without what their trials add to it.
+
+    counts, trials: (K, m) trials that came into the ratio, of so many, at least 2 each, of K topics with m systems. The
+    matrix of covariances between systems is kept less what the trials of each add: shares are drawn towards their means
+    by Σ^½·V^-½, V being what is seen and Σ what is left.
+    """
+    of = np.asarray(trials, dtype=np.float64)
+    shares = np.asarray(counts, dtype=np.float64) / of
+    centre = shares.mean(axis=0)
+    seen = np.atleast_2d(np.cov(shares, rowvar=False)) if len(shares) > 1 else np.zeros((shares.shape[1],) * 2)
+    noise = (shares * (1 - shares) / (of - 1)).mean(axis=0)
+    drawn = _root(seen - np.diag(noise), 0.5) @ _root(seen, -0.5)
+    return np.asarray(np.clip(centre + (shares - centre) @ drawn.T, 0.0, 1.0))
+
+
+def _root(matrix: Floats, power: float) -> Floats:
+    """A power of a symmetric matrix; eigenvalues that are not above 0 stay out."""
+    values, vectors = np.linalg.eigh(matrix)
+    kept = values > _SAME
+    raised = np.where(kept, np.power(values, power, where=kept, out=np.zeros_like(values)), 0.0)
+    return np.asarray((vectors * raised) @ vectors.T)
+
+
+def simulate_ratio_power(
+    components: Components,
+    coming: Floats,
+    difference: float,
+    topics: int,
+    trials: int | Sequence[int],
+    rng: np.random.Generator,
+    *,
+    estimand: Estimand,
+    level: float,
+    alpha: float,
+    studies: int,
+) -> Power:
+    """components: of r, yes or no; their mean is the ratio of both systems together. coming: (K, m) chances of a trial
+    to come into the ratio, of a pilot's topics with its systems. The rest as for `simulate_power`."""
+    refuse_room(components, difference)
+    each = trials if isinstance(trials, int) else deal_trials(trials, topics, studies, rng)
+    if estimand == "these" and np.min(each) < 2:
+        return Power(math.nan, math.nan, math.nan, math.nan)
+    pair = _pairs(coming.shape[1], studies, rng)
+    if estimand == "like-these":
+        drawn = rng.integers(len(coming), size=(studies, topics, 1))
+        chances = coming[drawn, pair[:, None, :]]
+        ratios = draw_centres(components, difference, topics, studies, rng)
+    else:
+        chances, ratios = _of_these(components, coming, difference, topics, pair, rng)
+    below = rng.binomial(np.broadcast_to(np.asarray(each), chances.shape), chances)
+    above = rng.binomial(below, np.clip(ratios, 0.0, 1.0))
+    whole = below.sum(axis=1)
+    some = (whole > 0).all(axis=1)
+    value = np.where(some, np.diff(above.sum(axis=1) / np.maximum(whole, 1), axis=1)[:, 0] * -1, 0.0)
+    if estimand == "like-these":
+        differences, kept = pseudo_values(above, below)
+        differences = np.where(some[:, None], differences, 0.0)
+        apart = exchange_ps(differences, rng, draws=_DRAWS) <= alpha + _SAME
+        widths = _widths(differences, kept, value, level)
+    else:
+        values = np.stack([np.broadcast_to(value[:, None], (studies, topics)), np.zeros((studies, topics))], axis=-1)
+        noise = np.where(some[:, None, None], _noise(above, below, each), 0.0)
+        apart, widths = told_apart(
+            Outcomes(values, noise), each, rng, estimand=estimand, level=level, alpha=alpha, reach=1.0
+        )
+    return power_of(np.asarray(apart & some & (value > 0)), np.where(some, widths, np.nan))
+
+
+def _pairs(systems: int, studies: int, rng: np.random.Generator) -> Counts:
+    """(studies, 2) two different systems; of one system the same twice."""
+    first = rng.integers(systems, size=studies)
+    other = (first + 1 + rng.integers(systems - 1, size=studies)) % systems if systems > 1 else first
+    return np.stack([first, other], axis=1)
+
+
+def _of_these(
+    components: Components, coming: Floats, difference: float, topics: int, pair: Counts, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """(studies, topics, 2) both chances of topics that stay the same, ratios moved so that they differ as wanted."""
+    order = np.argsort(coming.mean(axis=1), kind="stable")
+    own = coming[order[((np.arange(topics) + 0.5) / topics * len(coming)).astype(int)]]
+    centres = rng.permutation(centres_of_these(components, difference, topics))
+    moved = np.empty((coming.shape[1], 2, topics))
+    for system in range(coming.shape[1]):
+        for side, sign in enumerate((1, -1)):
+            moved[system, side] = _moved(centres[:, side], own[:, system], components.mean + sign * difference / 2)
+    return np.moveaxis(own[:, pair], 1, 0), np.stack([moved[pair[:, side], side] for side in (0, 1)], axis=-1)
+
+
+def _moved(chances: Floats, weights: Floats, ratio: float) -> Floats:
+    """Chances with their odds multiplied by one number, so that their weighted mean is `ratio`."""
+    inside = np.clip(chances, _EDGE, 1 - _EDGE)
+    odds = np.log(inside / (1 - inside))
+    shares = weights / weights.sum() if weights.sum() > 0 else np.full(len(weights), 1 / len(weights))
+    low, high = -_FARTHEST, _FARTHEST
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if float(shares @ (1 / (1 + np.exp(-odds - middle)))) < ratio else (low, middle)
+    return np.asarray(1 / (1 + np.exp(-odds - low)))
+
+
+def pseudo_values(above: npt.ArrayLike, below: npt.ArrayLike) -> tuple[Floats, Counts]:
+    """(studies, topics) differences of `linear_values` of two systems, 0 for topics of which no trial comes into the
+    ratio, and (studies,) how many topics are left. above, below: (studies, topics, 2) sums."""
+    top, bottom = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
+    here = (bottom > 0).any(axis=2, keepdims=True)
+    kept, whole = here.sum(axis=1, keepdims=True), bottom.sum(axis=1, keepdims=True)
+    ratio = top.sum(axis=1, keepdims=True) / np.maximum(whole, 1)
+    rest = whole - bottom
+    each = np.where(rest > 0, (kept - 1) * (top - ratio * bottom) / np.where(rest > 0, rest, 1.0), 0.0)
+    values = np.where(here, ratio + each - each.sum(axis=1, keepdims=True) / np.maximum(kept, 1), 0.0)
+    return np.asarray(values[..., 0] - values[..., 1]), np.asarray(kept[:, 0, 0])
+
+
+def _widths(differences: Floats, kept: Counts, value: Floats, level: float) -> Floats:
+    """(studies,) widths of the t interval over the topics that are left; NaN on fewer than four."""
+    squares = np.square(differences).sum(axis=1) - kept * value**2
+    error = np.sqrt(np.maximum(squares, 0.0) / np.maximum(kept - 1, 1) / np.maximum(kept, 1))
+    reached = {int(one): student_quantile(0.5 + level / 2, int(one) - 1) for one in np.unique(kept) if one >= FEWEST}
+    half = np.array([reached.get(int(one), math.nan) for one in kept]) * error
+    widths = np.minimum(1.0, value + half) - np.maximum(-1.0, value - half)
+    return np.where(error > _SAME, widths, np.nan)
+
+
+def _noise(above: Counts, below: Counts, trials: Trials) -> Floats:
+    """(studies, topics, 2) the variance that drawing other trials gives to the value of a topic."""
+    topics = above.shape[1]
+    whole = np.maximum(below.sum(axis=1, keepdims=True), 1)
+    ratio = above.sum(axis=1, keepdims=True) / whole
+    total = above - ratio * below
+    squares = above * (1 - ratio) ** 2 + (below - above) * ratio**2
+    variance = (squares - total**2 / trials) / (np.asarray(trials) - 1)
+    return np.asarray((trials * topics / whole) ** 2 * np.maximum(variance, 0.0) / trials)

@@ -1,0 +1,126 @@
+"""How many more trials settle what an audit cannot tell: a number is promised only where it can be kept.
+
+Settled is a difference from the baseline whose interval lies inside ±`matters`, or outside. After n more trials of each
+topic the interval is narrower by what trials add to it; what the baseline is not known by stays. Where the difference
+will then lie is not known either, so it is not taken to be as it was seen:
+
+    mean of the system     normal around that of this audit, its variance that of trials and of what audits differ by
+    n more trials          normal around that mean, with another such difference, for they are played at another hour
+
+What audits differ by is known from the few runs of the baseline only, so it is taken as larger than they show; fewer
+than four runs show nothing, and nothing is promised then.
+
+The chance that they settle it is the smaller one under two priors of the difference: flat, and normal around no
+difference with a standard deviation of 3 × `matters`, as most audits differ little. Under the first alone, promises
+were kept too seldom where the difference is small; `tests.support.watched_years` counts how often they are kept.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.inference.drift import Baseline, Difference
+from scoring.statistics.beta import normal_cdf
+
+__all__ = ["MOST_TIMES", "Hindrance", "Settling", "is_settled", "trials_to_settle"]
+
+Floats = npt.NDArray[np.float64]
+
+SURE = 0.82
+"""The chance from which on a number of trials is promised: promises are then kept in four cases of five."""
+
+MOST_TIMES = 32
+"""Up to so many times as many trials as there are is looked for a number."""
+
+FEWEST_RUNS = 4
+"""Fewer runs of a baseline say too little of how much audits differ."""
+
+_SCEPTICAL = 3.0  # × matters: standard deviation of the differences that most audits have
+_NUMBERS = 60
+
+Hindrance = Literal["", "settled", "runs", "edge", "baseline"]
+"""Why no number of trials is promised. settled: the interval lies beyond what matters already. runs: the baseline has
+too few. edge: the difference may lie at the edge of what matters. baseline: the baseline, or what audits differ by,
+is not known well enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settling:
+    """trials: so many more of each topic are promised to settle it; 0 where no number is. chance: that they do, or that
+    the best number up to `most` does; NaN where nothing is to be settled, or the chance cannot be told. hindrance: why
+    there is no promise."""
+
+    trials: int = 0
+    chance: float = math.nan
+    most: int = 0
+    hindrance: Hindrance = ""
+
+
+def is_settled(found: Difference, matters: float) -> bool:
+    """Whether the interval lies inside ±`matters`, or outside."""
+    return found.same or found.inner_low > matters or found.inner_high < -matters
+
+
+def trials_to_settle(baseline: Baseline, found: Difference, *, each: float, matters: float) -> Settling:
+    """The fewest more trials of each topic, up to `MOST_TIMES` as many as there are, that settle it with a chance of at
+    least .82. each: trials of a topic that there are."""
+    most = math.ceil(MOST_TIMES * each)
+    if is_settled(found, matters):
+        return Settling(most=most, hindrance="settled")
+    if len(baseline.runs) < FEWEST_RUNS:
+        return Settling(most=most, hindrance="runs")
+    numbers = np.unique(np.geomspace(1, most, _NUMBERS).round())
+    chances = _chances(baseline, found, each, matters, numbers, known=False)
+    enough = np.flatnonzero(chances >= SURE)
+    if enough.size:
+        return Settling(int(numbers[enough[0]]), float(chances[enough[0]]), most)
+    exact = _chances(baseline, found, each, matters, numbers, known=True)
+    why: Hindrance = "baseline" if exact.max() >= SURE else "edge"
+    return Settling(0, float(chances.max()), most, why)
+
+
+def _chances(
+    baseline: Baseline, found: Difference, each: float, matters: float, more: Floats, *, known: bool
+) -> Floats:
+    """Of each number of further trials. known: as if the baseline were known exactly, and audits did not differ."""
+    within = float(baseline.within().sum()) / len(baseline.means) ** 2
+    reach = (found.inner_high - found.inner_low) / (2 * found.error)
+    fixed = 0.0 if known else max(0.0, found.error**2 - within / each)
+    runs = 0.0 if known else _between_audits(baseline)
+    half = reach * np.sqrt(fixed + within / (each + more))
+    part, seen = more / (each + more), within / each + runs
+    prior = (_SCEPTICAL * matters) ** 2 + (0.0 if known else baseline.sampling_variance())
+    drawn = prior / (prior + seen)  # towards no difference, under the second prior
+    flat, sceptical = (
+        _settled(
+            found.value * (1 - part * (1 - kept)),
+            np.sqrt(part**2 * (kept * seen + runs + within / more)),
+            half,
+            matters,
+        )
+        for kept in (1.0, drawn)
+    )
+    return np.asarray(np.minimum(flat, sceptical))
+
+
+def _between_audits(baseline: Baseline) -> float:
+    """What audits may differ by, as a variance of the mean of one: what the baseline's runs show, and as much more as a
+    t distribution with their degrees of freedom is wider than a normal one."""
+    runs = len(baseline.runs)
+    seen = float(baseline.runs.var(ddof=1)) * (runs - 1) / (runs - 3)
+    return max(0.0, seen - baseline.sampling_variance() * runs)
+
+
+def _settled(centre: Floats, spread: Floats, half: Floats, matters: float) -> Floats:
+    """The chance that a normal value ± half lies inside ±matters, or outside."""
+
+    def below(end: Floats) -> Floats:
+        return np.array([normal_cdf(float(one)) for one in (end - centre) / spread])
+
+    outside, inside = matters + half, np.maximum(0.0, matters - half)
+    return np.asarray(below(-outside) + 1 - below(outside) + below(inside) - below(-inside))

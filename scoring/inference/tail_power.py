@@ -1,0 +1,175 @@
+"""How wide the interval of a tail will be, and how often it shows on which side of a bound the tail lies, by simulating
+the interval that is computed (`scoring.inference.tails.pooled_tail`).
+
+A simulated study draws topics of a pilot and, for each of their trials, with probability w one of the topic's own
+scores, else one of any topic:
+
+    w = √(σ² / V)      V: the spread of the pilot's topic means; σ²: what of it is not chance within topics
+
+So all scores together are distributed as the pilot's, whose tail is the true one, and topics differ as the pilot's do,
+without what its few trials of each add. Where only components of variance are known, the scores of a "pilot" are
+quantiles of beta distributions: of topics around the mean, and of trials around the topic.
+
+Fewer topics than four in the worst share have no interval, however many trials they have.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.inference.tails import cvar, lower_quantile, pooled_tail
+from scoring.statistics.beta import beta_quantile
+from scoring.statistics.outcomes import Components
+
+__all__ = ["NO_TOP", "TailKind", "TailModel", "TailPower", "simulate_tail", "stated_tail_model", "tail_model"]
+
+Floats = npt.NDArray[np.float64]
+
+TailKind = Literal["cvar", "quantile"]
+
+NO_TOP = "where scores have no known top, mean and spread do not say how the worst of them lie"
+"""Why components do not do."""
+
+_REPLICATIONS = 400
+_FEWEST_STUDIES, _MOST_STUDIES = 60, 300
+_WORK = 25_000_000  # scores × studies × replications of one design
+_PLACES = (60, 40)  # topics, and trials of each, at whose quantiles stated components are tabled
+_SAME = 1e-12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TailModel:
+    """scores: of each topic of a pilot, at least one each. own: how often a trial has one of its topic's own, in [0,
+    1]. top: the largest possible score; infinite where unknown."""
+
+    scores: tuple[Floats, ...]
+    own: float
+    top: float
+
+    @property
+    def flat(self) -> tuple[Floats, Floats]:
+        """All scores, and their weights: topics count alike."""
+        weights = [np.full(len(one), 1 / len(one)) for one in self.scores]
+        return np.concatenate(self.scores), np.concatenate(weights)
+
+    def value(self, kind: TailKind, beta: float) -> float:
+        """The tail of all scores."""
+        flat, weights = self.flat
+        return (cvar if kind == "cvar" else lower_quantile)(flat, beta, weights)
+
+    def draw(self, topics: int, trials: int, rng: np.random.Generator) -> Floats:
+        """(topics, trials) scores of a study."""
+        counts = np.array([len(one) for one in self.scores])
+        starts, flat = np.cumsum(counts) - counts, np.concatenate(self.scores)
+        own = np.broadcast_to(rng.integers(len(counts), size=(topics, 1)), (topics, trials))
+        any_topic = rng.integers(len(counts), size=(topics, trials))
+        of = np.where(rng.random((topics, trials)) < self.own, own, any_topic)
+        return np.asarray(flat[starts[of] + (rng.random((topics, trials)) * counts[of]).astype(int)])
+
+
+def tail_model(cells: npt.ArrayLike, top: float) -> TailModel:
+    """cells: (topics, trials) of a pilot, NaN where there is no score. Raises ValueError where what lies between topics
+    cannot be told from what lies between trials: fewer than two topics with two scores."""
+    rows = [row[~np.isnan(row)] for row in np.asarray(cells, dtype=np.float64)]
+    scores = tuple(row for row in rows if len(row))
+    several = [row for row in scores if len(row) > 1]
+    if len(several) < 2:
+        raise ValueError("fewer than 2 topics have 2 trials with a score")
+    seen = float(np.var([row.mean() for row in several], ddof=1))
+    chance = float(np.mean([row.var(ddof=1) / len(row) for row in several]))
+    return TailModel(scores, math.sqrt(max(0.0, 1 - chance / seen)) if seen > _SAME**2 else 0.0, top)
+
+
+def stated_tail_model(components: Components) -> TailModel:
+    """Of one system. components: bounded, or yes or no. Raises ValueError for others, of which mean and spread do not
+    say how the worst scores lie."""
+    if components.shape == "unbounded":
+        raise ValueError(NO_TOP)
+    width = components.high - components.low
+    mean, between = (components.mean - components.low) / width, components.topic + components.both
+    chances = _around(np.array([mean]), between / components.room, _PLACES[0])[0]
+    share = 1.0 if components.shape == "yes or no" else components.within / (components.room - between)
+    scores = components.low + width * _around(chances, min(share, 1.0), _PLACES[1])
+    return TailModel(tuple(scores), 1.0, components.high)
+
+
+def _around(means: Floats, share: float, places: int) -> Floats:
+    """(n, places) quantiles of beta distributions. share: of the variance that their means leave room for."""
+    at = (np.arange(places) + 0.5) / places
+    if share <= _SAME:
+        return np.repeat(means[:, None], places, axis=1)
+    if share >= 1 - 1e-9:
+        return np.asarray((at[None, :] > 1 - means[:, None]).astype(np.float64))
+    size, inside = 1 / share - 1, np.clip(means, 1e-9, 1 - 1e-9)
+    return np.stack([beta_quantile(at, one * size, (1 - one) * size) for one in inside])
+
+
+@dataclass(frozen=True, slots=True)
+class TailPower:
+    """Of studies: below, above: share whose interval lies wholly below a bound that is so far above the true tail, and
+    wholly above one so far below it. error: Monte-Carlo standard error of either, at most. width: mean width of the
+    intervals; covered: share of the intervals that hold the true tail. with_interval: share of studies that have one.
+    note: why those have none that do not. NaN where no study has an interval."""
+
+    below: float
+    above: float
+    error: float
+    width: float
+    covered: float
+    with_interval: float
+    studies: int
+    note: str
+
+
+def simulate_tail(
+    model: TailModel,
+    kind: TailKind,
+    beta: float,
+    distance: float,
+    topics: int,
+    trials: int,
+    rng: np.random.Generator,
+    *,
+    level: float,
+    replications: int = _REPLICATIONS,
+    studies: int | None = None,
+) -> TailPower:
+    """model: of one system. beta: the share of the worst. distance: of the bounds
+    from the true tail, above 0. level: of the interval. replications: of each interval; fewer than a score takes, which
+    makes its ends less steady and no wider. studies: None takes as many as a second or so allows."""
+    many = studies or max(_FEWEST_STUDIES, min(_MOST_STUDIES, _WORK // (topics * trials * replications)))
+    names = [f"{number:05}" for number in range(topics)]
+    truth = model.value(kind, beta)
+    ends, notes = np.full((many, 2), math.nan), dict[str, None]()
+    for study in range(many):
+        cells = model.draw(topics, trials, rng)
+        tail = pooled_tail(names, cells, beta, rng, level=level, replications=replications, top=model.top)
+        interval = tail.cvar_interval if kind == "cvar" else tail.quantile_interval
+        if interval.note:
+            notes[interval.note] = None
+            if topics * beta < 4 - _SAME:
+                break  # so it is for all
+            continue
+        ends[study] = interval.low - truth, interval.high - truth
+    low, high = ends.T
+    some = ~np.isnan(low)
+    note = next(iter(notes), "")
+    if not some.any():
+        return TailPower(math.nan, math.nan, math.nan, math.nan, math.nan, 0.0, many, note)
+    below, above = float((high < distance).mean()), float((low > -distance).mean())
+    worst = max(below * (1 - below), above * (1 - above), 1 / many)
+    return TailPower(
+        below=below,
+        above=above,
+        error=math.sqrt(worst / many),
+        width=float((high - low)[some].mean()),
+        covered=float(((low <= _SAME) & (high >= -_SAME))[some].mean()),
+        with_interval=float(some.mean()),
+        studies=many,
+        note=note,
+    )

@@ -1,0 +1,265 @@
+"""The worst case of a score: lower quantile, CVaR, minimum, probability below a threshold.
+
+    Q_β         the least x with P(score <= x) >= β
+    CVaR_β      mean of the worst β of the probability mass, exactly: the last score is taken in with just the fraction
+                of its mass that is missing; β = 1 is the mean (Rockafellar and Uryasev 2002, J. Banking & Finance 26)
+
+Pooled over topic × trial these come with the interval of `scoring.inference.unseen_topic`: topics with all their
+trials get random weights, and part of a topic that was not asked is added, of which every trial scored the least (for
+the low end) or the most there can be. There is no interval where the worst β of the topics are fewer than four: it
+would rest on three topics. The percentiles of a two-stage bootstrap (.87 to .93 where topics are of two kinds) and
+2·estimate - mean of the bootstrap ± t (.79 to .94) cover less.
+
+Within a topic, few trials cannot show the tail at all: with 5 of them and β = .25 the estimate is .10 too high and its
+interval never covers the true value. `within_topics` refuses fewer than 10/β trials.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.inference.bootstrap import METHOD
+from scoring.inference.interval import FEWEST, Interval, no_interval
+from scoring.inference.unseen_topic import beyond, drawn_weights
+from topics.errors import InputError
+from topics.identity import generator
+
+__all__ = [
+    "Tail",
+    "cvar",
+    "lower_quantile",
+    "pooled_tail",
+    "probability_below",
+    "trials_needed",
+    "within_topics",
+]
+
+Floats = npt.NDArray[np.float64]
+
+_BYTES = 64 * 2**20  # of weights drawn at a time
+_CRUMB = 1e-12  # of probability: .1 + .2 reaches a β of .3
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """The lower tail of a score. quantile, cvar: at `beta`. minimum: the lowest score. All NaN for n = 0.
+
+    quantile_interval, cvar_interval: see `pooled_tail`. n: scores. topics: how many they come from.
+    undefined: how many trials have no score (NaN); they are in no figure.
+    """
+
+    beta: float
+    quantile: float
+    cvar: float
+    minimum: float
+    quantile_interval: Interval
+    cvar_interval: Interval
+    n: int
+    topics: int
+    undefined: int
+
+
+def lower_quantile(values: npt.ArrayLike, beta: float, weights: npt.ArrayLike | None = None) -> float:
+    """Q_β. values: (n,), NaN left out. beta: in (0, 1]. weights: (n,) probabilities; None: even. NaN for n = 0."""
+    ordered, mass = _ordered(values, weights, beta)
+    if not ordered.size:
+        return math.nan
+    reached = np.cumsum(mass)
+    return float(ordered[min(int(np.searchsorted(reached, beta * reached[-1] - _CRUMB)), len(ordered) - 1)])
+
+
+def cvar(values: npt.ArrayLike, beta: float, weights: npt.ArrayLike | None = None) -> float:
+    """CVaR_β, in the range of the values. Arguments as for `lower_quantile`. NaN for n = 0."""
+    ordered, mass = _ordered(values, weights, beta)
+    return float(_worst(ordered, np.cumsum(mass)[None, :], beta)[0]) if ordered.size else math.nan
+
+
+def probability_below(values: npt.ArrayLike, threshold: float, weights: npt.ArrayLike | None = None) -> float:
+    """P(score < threshold), in [0, 1]; a score equal to the threshold is not below it. NaN for n = 0."""
+    ordered, mass = _ordered(values, weights, 1.0)
+    return float(mass[ordered < threshold].sum() / mass.sum()) if ordered.size else math.nan
+
+
+def pooled_tail(
+    topics: Sequence[str],
+    values: npt.ArrayLike,
+    beta: float,
+    rng: np.random.Generator,
+    *,
+    level: float = 0.95,
+    replications: int = 2000,
+    top: float = 1.0,
+) -> Tail:
+    """The worst β of all topics and trials together: bad topics count as much as bad luck.
+
+    topics: (topics,) names. values: (topics, trials) of at least 0, NaN where a trial gave none. rng: one number is
+    drawn from it. top: the largest possible score, infinite where unknown, as for R. With one topic the trials are the
+    units of the intervals. There is no interval where fewer than four units make up the worst β, nor where all scores,
+    or both ends, are equal. Each score weighs the same, so a topic with an invalid trial weighs a little less.
+    """
+    cells = _cells(topics, values)
+    _check(beta, level, replications)
+    seed = int(rng.integers(2**63))
+    names, unit = list(topics), "topic"
+    if len(names) == 1:
+        cells, names, unit = cells.T, [str(number) for number in range(1, cells.shape[1] + 1)], "trial"
+    seen = ~np.isnan(cells)
+    rows: npt.NDArray[np.bool_] = np.asarray(seen.any(axis=1))
+    flat = cells[seen]
+    n, units = int(seen.sum()), int(rows.sum())
+    count, undefined = min(units, len(topics)), int(cells.size - n)
+    if not n:
+        none = no_interval("no value")
+        return Tail(beta, math.nan, math.nan, math.nan, none, none, 0, 0, undefined)
+    quantile, worst, least = lower_quantile(flat, beta), cvar(flat, beta), float(flat.min())
+    if units * beta < FEWEST - _CRUMB:
+        none = no_interval(
+            f"the worst {beta:g} must hold at least {FEWEST} {unit}s, so an interval needs "
+            f"{math.ceil(FEWEST / beta - _CRUMB)} {unit}s (here {units})"
+        )
+        return Tail(beta, quantile, worst, least, none, none, n, count, undefined)
+    if flat.min() == flat.max():
+        none = no_interval("every score is the same")
+        return Tail(beta, quantile, worst, least, none, none, n, count, undefined)
+    named = [name for name, row in zip(names, rows.tolist(), strict=True) if row]
+    most = top if math.isfinite(top) else beyond(units) * float(flat.max())
+    stream = generator(seed, "tails", repr(named))
+    ends = _ends(cells[rows], seen[rows], beta, most, stream, replications, level)
+    intervals = [_interval(*pair, unit) for pair in ends]
+    return Tail(beta, quantile, worst, least, intervals[0], intervals[1], n, count, undefined)
+
+
+def _interval(low: float, high: float, unit: str) -> Interval:
+    """None where the replicates do not differ, as of a quantile where many scores are 0: [v, v] claims too much."""
+    if low == high:
+        return no_interval(f"no interval: nearly all resamples give {low:.4g}")
+    return Interval(low, high, f"{METHOD} {unit}", f"{unit}s")
+
+
+def trials_needed(beta: float) -> int:
+    """How many trials of each topic `within_topics` asks for: 10/β, rounded up."""
+    _check(beta, 0.95, 100)
+    return math.ceil(10 / beta - _CRUMB)
+
+
+def within_topics(topics: Sequence[str], values: npt.ArrayLike, beta: float) -> Tail:
+    """The mean over topics of each topic's own Q_β, CVaR_β and minimum: bad luck, with the topic given.
+
+    Arguments as for `pooled_tail`. Raises InputError where a topic has fewer than 10/β scores. The remaining bias makes
+    the system look better than it is. No interval that was tried covers well, so none is given.
+    """
+    cells = _cells(topics, values)
+    needed = trials_needed(beta)
+    counts = (~np.isnan(cells)).sum(axis=1)
+    short = np.flatnonzero(counts < needed)
+    if short.size:
+        worst = int(short[np.argmin(counts[short])])
+        has = int(counts[worst])
+        others = f" ({short.size} topics have too few)" if short.size > 1 else ""
+        # All of the trials is no worst case but the mean, for which any number of trials will do.
+        otherwise = f"take a larger share than {beta:g}" if beta < 1 else "ask for the plain mean of the measure"
+        raise InputError(
+            f"the worst {beta:g} of each topic's trials cannot be told from so few: topic {topics[worst]!r} has "
+            f"{has} trial{'s' if has != 1 else ''} with a score{others}",
+            allowed=f"at least {needed} trials with a score of each topic (10 divided by {beta:g})",
+            advice=f"play {needed - has} more, {otherwise}, or ask for the worst case over all topics and trials "
+            "together",
+        )
+    none = no_interval("no interval covers the worst case within topics")
+    each = np.array([[lower_quantile(row, beta), cvar(row, beta), np.nanmin(row)] for row in cells])
+    quantile, worst_mean, least = each.mean(axis=0).tolist() if len(each) else (math.nan,) * 3
+    n = int(counts.sum())
+    return Tail(beta, quantile, worst_mean, least, none, none, n, len(cells), int(cells.size - n))
+
+
+def _ends(
+    cells: Floats,
+    seen: npt.NDArray[np.bool_],
+    beta: float,
+    top: float,
+    rng: np.random.Generator,
+    replications: int,
+    level: float,
+) -> list[tuple[float, float]]:
+    """(low, high) of Q_β and of CVaR_β. The unseen topic scores 0 for the low ends, `top` for the high ones."""
+    units, trials = len(cells), seen.sum(axis=1)
+    of, each = np.repeat(np.arange(units), trials), cells[seen]
+    order = np.lexsort((of, each))
+    of, scores = of[order], each[order]
+    # Equal scores of a topic are weighed as one: many trials of a merged tree have few different ones.
+    first = np.append(True, (np.diff(scores) > 0) | (np.diff(of) != 0))
+    often = np.diff(np.flatnonzero(np.append(first, True)))
+    of, scores = of[first], scores[first]
+    often = often / trials.mean()  # a topic with an invalid trial weighs a little less, as in the estimate
+    low, high = np.empty((replications, 2)), np.empty((replications, 2))
+    size = max(1, _BYTES // (8 * len(scores)))
+    for start in range(0, replications, size):
+        part = slice(start, start + size)
+        weights = drawn_weights(rng, units, len(low[part])).T
+        mass, unseen = weights[:, of] * often, weights[:, -1:]
+        low[part] = _tail(np.append(0.0, scores), np.append(unseen, mass, axis=1), beta)
+        high[part] = _tail(np.append(scores, top), np.append(mass, unseen, axis=1), beta)
+    tail = (1 - level) / 2
+    lows, highs = np.quantile(low, tail, axis=0), np.quantile(high, 1 - tail, axis=0)
+    return [(float(first), float(last)) for first, last in zip(lows, highs)]
+
+
+def _tail(ordered: Floats, mass: Floats, beta: float) -> Floats:
+    """(B, 2) Q_β and CVaR_β. ordered: (n,) ascending. mass: (B, n)."""
+    reached = np.cumsum(mass, axis=1)
+    at = (reached < beta * reached[:, -1:] - _CRUMB).sum(axis=1)
+    return np.stack([ordered[np.minimum(at, len(ordered) - 1)], _worst(ordered, reached, beta)], axis=1)
+
+
+def _worst(ordered: Floats, reached: Floats, beta: float) -> Floats:
+    """(B,) mean of the first β of the mass. ordered: (n,) ascending. reached: (B, n) mass up to each."""
+    wanted = beta * reached[:, -1:]
+    taken = np.diff(np.minimum(reached, wanted), axis=1, prepend=0.0)
+    found: Floats = (taken * ordered).sum(axis=1) / wanted[:, 0]
+    return np.clip(found, ordered[0], ordered[-1])
+
+
+def _ordered(values: npt.ArrayLike, weights: npt.ArrayLike | None, beta: float) -> tuple[Floats, Floats]:
+    """Scores of positive weight, ascending, and their weights."""
+    _check(beta, 0.95, 100)
+    given = np.asarray(values, dtype=np.float64)
+    mass = np.ones(given.shape) if weights is None else np.asarray(weights, dtype=np.float64)
+    if given.ndim != 1 or mass.shape != given.shape or not np.all(np.isfinite(mass)) or np.any(mass < 0):
+        raise ValueError("each score needs a weight of at least 0")
+    kept = ~np.isnan(given) & (mass > 0)
+    given, mass = given[kept], mass[kept]
+    order = np.argsort(given, kind="stable")
+    return given[order], mass[order] / mass.sum() if len(order) else mass
+
+
+def _cells(topics: Sequence[str], values: npt.ArrayLike) -> Floats:
+    cells = np.asarray(values, dtype=np.float64)
+    if cells.ndim != 2 or len(cells) != len(topics) or np.any(np.isinf(cells)):
+        raise ValueError(f"scores must be ({len(topics)} topics, trials), finite or NaN")
+    return cells
+
+
+def _check(beta: float, level: float, replications: int) -> None:
+    if not 0 < beta <= 1:
+        raise InputError(
+            f"{beta:g} is not a share of the worst",
+            allowed="a number above 0 and up to 1",
+            advice="take 0.25 for the worst quarter; a percentage is divided by 100",
+        )
+    if not 0.5 <= level <= 0.9999:
+        raise InputError(
+            f"{level:g} is not a level of confidence",
+            allowed="a number from 0.5 to 0.9999",
+            advice="take 0.95, as most do; a percentage is divided by 100",
+        )
+    if not 100 <= replications <= 1_000_000:
+        raise InputError(
+            f"{replications} is not a number of replications",
+            allowed="a whole number, 100 to 1000000",
+            advice="take 2000: fewer make the ends of intervals unsteady",
+        )

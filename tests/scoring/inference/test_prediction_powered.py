@@ -1,0 +1,129 @@
+"""A judge's mean corrected by people's items: it covers the truth whatever the judge is like, and costs no width."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scoring.inference.prediction_powered import Compared, Corrected, corrected_mean
+
+TRIALS = 50
+TRUTH = 0.6
+"""The mean quality of a topic."""
+
+JUDGES = {
+    "good": (0.9, 0.75, 0.0),
+    "good, taken in by length": (0.9, 0.75, 1.0),
+    "poor, taken in by length": (0.6, 0.5, 1.0),
+    "a coin": (0.5, 0.5, 0.0),
+    "upside down": (0.2, 0.3, 0.5),
+}
+"""Sensitivity, specificity, and by how many logits a text longer by one standard deviation raises a yes."""
+
+ITEMS = {50: (25, 2), 100: (25, 4), 200: (50, 4)}
+"""People's items: topics, items of each."""
+
+
+def _world(rng: np.random.Generator, topics: int, asked: int, judge: str) -> list[Compared]:
+    """Topics differ in quality; lengths differ by topic, and good answers are longer."""
+    sensitivity, specificity, length = JUDGES[judge]
+    shape = (topics, TRIALS)
+    good = rng.random(shape) < rng.beta(1.8, 1.2, size=(topics, 1))
+    longer = rng.normal(size=shape) + 0.7 * rng.normal(size=(topics, 1)) + 0.5 * (good - 0.5)
+    right = np.where(good, sensitivity, 1 - specificity)
+    says = rng.random(shape) < 1 / (1 + np.exp(-np.log(right / (1 - right)) - length * longer))
+    drawn = rng.random(shape).argsort(axis=1) < asked
+    people = np.where(drawn, good, math.nan)
+    return [Compared(model, own, np.ones(TRIALS)) for model, own in zip(says.astype(np.float64), people, strict=True)]
+
+
+def _width(found: Corrected) -> tuple[float, float]:
+    own, alone = found.interval, found.people_interval
+    return own.high - own.low, alone.high - alone.low
+
+
+@pytest.mark.parametrize("worlds", [80, pytest.param(4000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("checked", [100, *(pytest.param(n, marks=pytest.mark.soak) for n in ITEMS if n != 100)])
+@pytest.mark.parametrize("judge", JUDGES)
+def test_the_corrected_interval_covers_and_is_never_wider_than_1_05_times_that_of_people(
+    judge: str, checked: int, worlds: int
+) -> None:
+    rng = np.random.default_rng(7)
+    covered, widths = 0, []
+    for _ in range(worlds):
+        found = corrected_mean(_world(rng, *ITEMS[checked], judge), level=0.95)
+        covered += found.interval.low <= TRUTH <= found.interval.high
+        own, alone = _width(found)
+        assert found.checked == checked
+        assert own <= 1.05 * alone + 1e-9
+        widths.append(own / alone)
+    noise = 3 * math.sqrt(0.05 * 0.95 / worlds) if worlds < 1000 else 0.0
+    assert 0.93 - noise <= covered / worlds <= 0.97 + noise
+    assert np.mean(widths) <= 1.005
+    if judge.startswith("good"):
+        assert np.mean(widths) < 0.97
+
+
+def test_alone_the_judge_is_sure_of_a_wrong_figure_and_corrected_is_not() -> None:
+    rng = np.random.default_rng(3)
+    found = [corrected_mean(_world(rng, 45, 4, "good"), level=0.95) for _ in range(100)]
+    assert np.mean([one.judge for one in found]) - TRUTH == pytest.approx(0.04, abs=0.01)
+    assert np.mean([one.value for one in found]) == pytest.approx(TRUTH, abs=0.01)
+
+
+def test_a_perfect_judge_counts_wholly_and_a_constant_one_not_at_all() -> None:
+    rng = np.random.default_rng(5)
+    world = _world(rng, 12, 4, "good")
+    truth = [np.where(np.isnan(one.people), one.judge, one.people) for one in world]
+    perfect = corrected_mean(
+        [Compared(own, one.people, one.weights) for own, one in zip(truth, world, strict=True)], level=0.95
+    )
+    assert perfect.power == pytest.approx(1)
+    assert perfect.value == pytest.approx(perfect.judge)
+    constant = [Compared(np.full(TRIALS, 0.3), one.people, one.weights) for one in world]
+    for found in (corrected_mean(constant, level=0.95), corrected_mean(world, level=0.95, tuned=False)):
+        assert found.power == 0
+        assert (found.value, found.interval) == (found.people, found.people_interval)
+
+
+@given(st.integers(4, 12), st.integers(0, 2**32), st.booleans())
+def test_weights_only_matter_in_proportion_and_the_order_of_items_and_topics_not_at_all(
+    topics: int, seed: int, missing: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    world = [
+        Compared(
+            np.where(rng.random(9) < 0.3 * missing, math.nan, rng.random(9)),
+            np.where(np.arange(9) < 3, rng.random(9), math.nan),
+            rng.random(9) + 0.1,
+        )
+        for _ in range(topics)
+    ]
+    found = corrected_mean(world, level=0.9)
+    order = rng.permutation(9)
+    other = corrected_mean(
+        [Compared(one.judge[order], one.people[order], 7 * one.weights[order]) for one in reversed(world)], level=0.9
+    )
+    assert other.value == pytest.approx(found.value)
+    assert other.interval.low == pytest.approx(found.interval.low)
+    assert 0 <= found.power <= 1
+    own, alone = _width(found)
+    assert own <= 1.05 * alone + 1e-9 or found.interval.low == 0 or found.interval.high == 1
+
+
+def test_few_topics_have_a_value_and_no_interval_and_too_few_items_are_refused() -> None:
+    rng = np.random.default_rng(2)
+    world = _world(rng, 3, 2, "good")
+    found = corrected_mean(world, level=0.95)
+    assert 0 <= found.value <= 1
+    assert (math.isnan(found.interval.low), found.interval.note) == (True, "3 topics: too few to resample")
+    one = Compared(np.ones(3), np.array([1.0, math.nan, math.nan]), np.ones(3))
+    with pytest.raises(ValueError, match="two items of each topic"):
+        corrected_mean([*world, one], level=0.95)
+    assert math.isnan(corrected_mean([], level=0.95).value)
+    same = [Compared(np.ones(3), np.array([1.0, 1.0, math.nan]), np.ones(3)) for _ in range(5)]
+    assert corrected_mean(same, level=0.95).interval.note == "every topic has the same value"
