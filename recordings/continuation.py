@@ -19,6 +19,7 @@ from recordings.errors import RunError
 from recordings.header import Header, plain, topic_value
 from recordings.json_text import Json
 from recordings.shard import shard_of
+from topics.clusters import joined_clusters, with_clusters
 from topics.counting import pluralize
 from topics.errors import Place
 from topics.topic import TopicSet
@@ -147,7 +148,7 @@ def extend_header(old: Header, new: Header, at: str) -> Header:
     at: time of the change, as recorded in `changes`.
     """
     names = added_names(old, new)
-    if not names and old.audit == new.audit:
+    if not names and old.audit == new.audit and _clusters(old) == {**_clusters(old), **_clusters(new)}:
         return old
     change: dict[str, Json] = {"at": at, "added": names, "audit_before": old.audit, "software": dict(new.software)}
     if new.source is not None:
@@ -160,6 +161,12 @@ def extend_header(old: Header, new: Header, at: str) -> Header:
         hashes=united_hashes(old.hashes, new.hashes),
         changes=(*old.changes, change),
     )
+
+
+def _clusters(header: Header) -> dict[str, Json]:
+    """The cluster of each topic by its id, None for none; read without decoding the topics, which takes longer."""
+    topics = header.topics.get("topics") if isinstance(header.topics, dict) else None
+    return {one["id"]: one.get("cluster") for one in topics or () if isinstance(one, dict) and "id" in one}
 
 
 def united_hashes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
@@ -175,8 +182,9 @@ def united_hashes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, A
 
 
 def united_topics(one: Header, two: Header, *, keep_order: bool) -> Json:
-    """The topics of both. keep_order: those of `one` first, then what `two` adds; otherwise, where they are not the
-    same, sorted by id, so that the result does not depend on who comes first.
+    """The topics of both. keep_order: those of `one` first, then what `two` adds, in the clusters that `two` says;
+    otherwise, where they are not the same, sorted by id, and in one cluster where either says so, so that the result
+    does not depend on who comes first.
     """
     before, after = one.topic_set(), two.topic_set()
     if before is None or after is None:
@@ -188,12 +196,15 @@ def united_topics(one: Header, two: Header, *, keep_order: bool) -> Json:
     topics = [*before.topics, *(topic for topic in after.topics if topic.id not in first_ids)]
     first, second = before.attributes, after.attributes
     if keep_order:
+        said = {topic.id: topic.cluster for topic in (*topics, *after.topics)}
+        topics = list(with_clusters(topics, {name: cluster for name, cluster in said.items() if cluster}))
         played = {topic.id for topic in topics}
         left_out = tuple(topic for topic in dict.fromkeys((*before.left_out, *after.left_out)) if topic not in played)
         united = replace(before, topics=tuple(topics), attributes={**first, **second}, left_out=left_out)
     else:
         if known != [topic.id for topic in after.topics]:
             topics.sort(key=lambda topic: topic.id)
+        topics = list(with_clusters(topics, joined_clusters((before, after))))
         shared = {name: min(first[name], second[name], key=repr) for name in first if name in second}
         attributes = dict(sorted({**first, **second, **shared}.items()))
         name, about = min(before.name, after.name), min(before.about, after.about)

@@ -223,8 +223,9 @@ def _topic_hash(topic: Topic) -> str:
 
 
 def topic_value(topic: Topic) -> Json:
-    """What identifies the topic. Not included are the attribute sets, which only scoring uses, and how URLs of a kind
-    are recognised. Empty fields are left out, so that a field of a later version changes no earlier hash."""
+    """What identifies the topic. Not included are the attribute sets and the cluster, which only scoring uses, and how
+    URLs of a kind are recognised. Empty fields are left out, so that a field of a later version changes no earlier
+    hash."""
     value = {
         "id": topic.id,
         "type": topic.type.name,

@@ -58,6 +58,8 @@ class Topic:
     turns: seed turns, for protocols that say the same fixed turns to every system.
     fields: further texts by name, for protocol templates (`topic.fields.year`).
     format: what each line of an answer should hold, if this topic says it differently from its type; else "".
+    cluster: the name of the topics that it hangs together with, as wordings of one question do; None for none. Only
+    intervals use it, so it is no part of a topic's identity.
     """
 
     id: str
@@ -67,6 +69,7 @@ class Topic:
     turns: tuple[str, ...] = ()
     fields: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     format: str = ""
+    cluster: str | None = None
 
     @property
     def asks_for(self) -> str:

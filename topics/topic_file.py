@@ -67,6 +67,7 @@ class _Topic(StrictModel):
     turns: tuple[str, ...] = ()
     fields: dict[str, str] = Field(default_factory=dict)
     asks_for: str = ""
+    cluster: Name | None = None
 
 
 class _File(StrictModel):
@@ -128,6 +129,7 @@ def encode_topics(topics: TopicSet) -> dict[str, Any]:
                 "turns": list(topic.turns),
                 "fields": dict(topic.fields),
                 "asks_for": topic.format,
+                **({"cluster": topic.cluster} if topic.cluster else {}),  # so that sets without any stay as they were
             }
             for topic in topics.topics
         ],
@@ -197,6 +199,7 @@ def _topic(document: Document, loc: Loc, entry: _Topic, types: Mapping[str, Topi
         turns=tuple(turn.strip() for turn in entry.turns),
         fields=MappingProxyType(dict(entry.fields)),
         format=entry.asks_for.strip(),
+        cluster=entry.cluster,
     )
 
 

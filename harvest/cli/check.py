@@ -17,6 +17,7 @@ from harvest.playing.plan import Plan, make_plan
 from harvest.terminal import printable, prose_width, wrap_lines
 from recordings.conversation import Conversation
 from scoring.settings import scoring_settings
+from topics.clusters import nearly_same, nearly_same_note
 from topics.counting import pluralize
 
 __all__ = ["command"]
@@ -79,6 +80,7 @@ def command(audit: str, out: Path | None, as_json: bool) -> None:
         "requests_at_most": plan.most_requests,
         "endpoint_requests_at_most": resolved.endpoints.requests_at_most(resolved.protocol, _turns(resolved, plan)),
         "gold": len(resolved.gold) if resolved.gold is not None else 0,
+        "nearly_same": [list(group) for group in nearly_same(resolved.topics.topics)],
     }
     if as_json:
         click.echo(json.dumps(document, indent=2))
@@ -116,6 +118,9 @@ def command(audit: str, out: Path | None, as_json: bool) -> None:
     judged = len(resolved.gold or ())
     gold = pluralize(judged, "judged entity") if judged else "none: only usefulness will be scored"
     _say(f"  gold: {gold}")
+    alike = nearly_same_note(resolved.topics.topics)
+    if alike:
+        _say(f"  note: {alike}")
 
 
 def _say(text: str) -> None:

@@ -144,6 +144,7 @@ def compare_runs(
         contrasts=beside.contrasts,
         notes=(
             *(() if systems or len(runs) > 1 else material.silent),
+            *material.alike,
             *notes,
             *(_without_values(keys, values, chosen) if measures else ()),
             *none,

@@ -37,6 +37,7 @@ from scoring.swan.precedence import Precedence
 from scoring.swan.schema import Schema, load_schema
 from scoring.table import ScoreTable
 from simulators.probing.recorded import holds_probe
+from topics.clusters import joined_clusters, nearly_same_note, with_clusters
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 from topics.gold import GoldTable
@@ -106,6 +107,12 @@ class Material:
         """A sentence about the systems without a valid conversation, where there are any: they are in no study."""
         names = silent_systems(self.systems, self.finished)
         return (f"{none_valid(names)}, so no figure holds any: {what_went_wrong()}",) if names else ()
+
+    @cached_property
+    def alike(self) -> tuple[str, ...]:
+        """A sentence about topics that ask for nearly the same without a common cluster, where there are any."""
+        note = nearly_same_note(self.topics.topics)
+        return (note,) if note else ()
 
 
 def gather_material(runs: Sequence[Run], left_out: Collection[str] = ()) -> Material:
@@ -254,7 +261,8 @@ def _united_topics(runs: Sequence[Run], without: Collection[str]) -> TopicSet:
                 )
     attributes = {name: item for topics in reversed(sets) for name, item in topics.attributes.items()}
     left_out = tuple(topic for topic in sets[0].left_out if topic not in known)
-    return replace(sets[0], topics=tuple(known.values()), attributes=attributes, left_out=left_out)
+    kept = with_clusters(known.values(), joined_clusters(sets)) if len(sets) > 1 else tuple(known.values())
+    return replace(sets[0], topics=kept, attributes=attributes, left_out=left_out)
 
 
 def score_material(
@@ -294,7 +302,12 @@ def score_material(
         judged=judged,
         trial_intervals=trial_intervals,
     )
-    notes = (*_empty_replies(material), *_like_errors(material), *([PROBED] if material.probed else ()))
+    notes = (
+        *material.alike,
+        *_empty_replies(material),
+        *_like_errors(material),
+        *([PROBED] if material.probed else ()),
+    )
     return replace(table, notes=(*table.notes, *notes)) if notes else table
 
 

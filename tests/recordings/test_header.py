@@ -155,6 +155,26 @@ def test_a_header_that_adds_nothing_changes_nothing() -> None:
     assert extend_header(old, header(), "2024-06-01") is old
 
 
+def clustered(topics: TopicSet, **clusters: str) -> TopicSet:
+    return replace(
+        topics, topics=tuple(replace(topic, cluster=clusters.get(topic.id, topic.cluster)) for topic in topics.topics)
+    )
+
+
+def test_a_cluster_changes_no_identity() -> None:
+    old, new = header(), header(topics=clustered(some("M001", "M002"), M001="a"))
+    assert (differences(old, new), new.hashes) == ([], old.hashes)
+
+
+def test_a_run_that_goes_on_takes_the_clusters_that_its_topics_have_now() -> None:
+    old = header(topics=clustered(some("M001", "M002", "M003"), M001="a", M003="kept"))
+    united = extend_header(old, header(topics=clustered(some("M001", "M002"), M002="b")), "2024-06-01")
+    topics = united.topic_set()
+    assert topics is not None
+    assert {topic.id: topic.cluster for topic in topics.topics} == {"M001": None, "M002": "b", "M003": "kept"}
+    assert extend_header(united, header(topics=clustered(some("M001", "M002"), M002="b")), "2024-06-02") is united
+
+
 async def test_a_run_is_refused_with_the_diff_and_left_as_it_was(tmp_path: Path) -> None:
     await RunWriter.create(tmp_path / "run", header(), clock=clock).close()
     before = {file.name: file.read_bytes() for file in (tmp_path / "run").iterdir()}

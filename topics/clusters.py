@@ -1,0 +1,164 @@
+"""Which topics hang together: the clusters that a topic file names, and requests that are nearly the same.
+
+Ten topics that ask two questions in five wordings each are two topics, not ten. An interval for topics like these that
+counts them as ten covers .6 to .8 of a nominal .95. So a topic may name its `cluster`, and intervals then take
+clusters as their units. Nobody can see from outside whether two topics are answered alike; what can be seen is that
+they ask for nearly the same, and that is named.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from topics.counting import pluralize
+from topics.topic import Topic, TopicSet
+
+__all__ = ["clusters_of", "joined_clusters", "nearly_same", "nearly_same_note", "with_clusters"]
+
+_Item = TypeVar("_Item")
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|(?:(?![\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])\w)+")
+"""A word, or a character of a script that is written without spaces."""
+
+_SHARED = 0.6
+"""The part of their words, counted without the frame, that nearly equal requests share at least."""
+
+_FEWEST = 3
+"""So many words they share at least: two requests of one or two words are about different things more often."""
+
+_MOST_NAMED = 3
+
+
+def clusters_of(topics: Iterable[Topic]) -> tuple[int, ...]:
+    """The number of each topic's cluster, from 0 in the order of their first topics; a topic that names none is a
+    cluster of its own."""
+    numbers: dict[tuple[str, str], int] = {}
+    return tuple(
+        numbers.setdefault(("cluster", topic.cluster) if topic.cluster else ("topic", topic.id), len(numbers))
+        for topic in topics
+    )
+
+
+def joined_clusters(sets: Iterable[TopicSet]) -> dict[str, str]:
+    """The cluster of each topic that has one in any of `sets`, by id. Topics are in one cluster if any set puts them
+    in one, directly or through other topics; it is called by the first of its names, so that the order of the sets
+    does not matter."""
+    root: dict[tuple[str, str], tuple[str, str]] = {}
+    for topics in sets:
+        for topic in topics.topics:
+            if topic.cluster:
+                _join(root, ("cluster", topic.cluster), ("topic", topic.id))
+    names: dict[tuple[str, str], str] = {}
+    for kind, name in root:
+        if kind == "cluster":
+            top = _root(root, (kind, name))
+            names[top] = min(name, names.get(top, name))
+    return {name: names[_root(root, (kind, name))] for kind, name in root if kind == "topic"}
+
+
+def with_clusters(topics: Iterable[Topic], clusters: Mapping[str, str]) -> tuple[Topic, ...]:
+    """The topics, each with its cluster of `clusters`, by id; None for those that are not in it."""
+    return tuple(
+        topic if topic.cluster == clusters.get(topic.id) else replace(topic, cluster=clusters.get(topic.id))
+        for topic in topics
+    )
+
+
+def nearly_same(topics: Sequence[Topic]) -> list[tuple[str, ...]]:
+    """Ids of topics that ask for nearly the same and have no cluster in common: groups of two or more, in the order of
+    the topics.
+
+    Compared are the words of request, turns and fields, each counted once, whatever their order and case, of topics
+    of one type. Two topics ask for nearly the same if
+
+    * one has the words of the other and at most one more, or
+    * without the words that more than half of the type's topics have, which are the frame in which all of them are put
+      ("Please list up movies …"), they share at least three words, and at least three in five of the words that either
+      of them has.
+
+    Groups are joined through topics that are nearly the same as both. Time is nearly linear in the number of topics.
+    """
+    numbers = clusters_of(topics)
+    said = [frozenset(_WORD.findall(_words(topic).casefold())) for topic in topics]
+    kinds: defaultdict[str, list[int]] = defaultdict(list)
+    for at, topic in enumerate(topics):
+        kinds[topic.type.name].append(at)
+    root: dict[int, int] = {}
+    for members in kinds.values():
+        for one, other in (*_one_more(members, said), *_mostly_shared(members, said)):
+            if numbers[one] != numbers[other]:
+                _join(root, one, other)
+    groups: defaultdict[int, list[str]] = defaultdict(list)
+    for at in sorted(root):
+        groups[_root(root, at)].append(topics[at].id)
+    return [tuple(group) for group in groups.values()]
+
+
+def nearly_same_note(topics: Sequence[Topic]) -> str:
+    """A sentence about topics that ask for nearly the same and have no cluster in common; "" without any."""
+    groups = nearly_same(topics)
+    if not groups:
+        return ""
+    shown = "; ".join(_listed(group) for group in groups[:_MOST_NAMED])
+    more = f"; and {pluralize(len(groups) - _MOST_NAMED, 'more group')}" if len(groups) > _MOST_NAMED else ""
+    return (
+        f"Topics that ask for nearly the same: {shown}{more}. They count as independent, and intervals for topics like "
+        "these are then too narrow: give them a common `cluster` in the topic file."
+    )
+
+
+def _listed(group: Sequence[str]) -> str:
+    first = group[:4]
+    return ", ".join(first) + (f" and {len(group) - len(first)} more" if len(group) > len(first) else "")
+
+
+def _words(topic: Topic) -> str:
+    return "\n".join((topic.request, *topic.turns, *topic.fields.values()))
+
+
+def _one_more(members: Sequence[int], said: Sequence[frozenset[str]]) -> Iterator[tuple[int, int]]:
+    """Pairs of which one has the words of the other and at most one more."""
+    first: dict[frozenset[str], int] = {}
+    for at in members:
+        if said[at]:
+            known = first.setdefault(said[at], at)
+            if known != at:
+                yield known, at
+    for words, at in list(first.items()):
+        for word in words:
+            fewer = first.get(words - {word})
+            if fewer is not None:
+                yield fewer, at
+
+
+def _mostly_shared(members: Sequence[int], said: Sequence[frozenset[str]]) -> Iterator[tuple[int, int]]:
+    """Pairs that share enough of their words without the frame.
+
+    Of two sets that share so much, each has one of the shared words among its few rarest: only topics that have one of
+    these in common are compared (prefix filtering; S. Chaudhuri, V. Ganti and R. Kaushik, ICDE 2006).
+    """
+    often = Counter(word for at in members for word in said[at])
+    own = {at: {word for word in said[at] if 2 * often[word] <= len(members)} for at in members}
+    by_word: defaultdict[str, list[int]] = defaultdict(list)
+    for at, words in own.items():
+        rarest = sorted(words, key=lambda word: (often[word], word))
+        near: dict[int, None] = {}
+        for word in rarest[: len(words) - int(_SHARED * len(words)) + 1]:
+            near.update(dict.fromkeys(by_word[word]))
+            by_word[word].append(at)
+        for other in near:
+            shared = len(words & own[other])
+            if shared >= _FEWEST and shared >= _SHARED * len(words | own[other]):
+                yield other, at
+
+
+def _root(root: dict[_Item, _Item], one: _Item) -> _Item:
+    while root.setdefault(one, one) != one:
+        root[one] = root[root[one]]
+        one = root[one]
+    return one
+
+
+def _join(root: dict[_Item, _Item], one: _Item, other: _Item) -> None:
+    root[_root(root, one)] = _root(root, other)
