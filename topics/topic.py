@@ -100,6 +100,11 @@ class TopicSet:
             allowed=", ".join(topic.id for topic in self.topics[:8]) + (", …" if len(self.topics) > 8 else ""),
         )
 
+    @property
+    def clusters(self) -> dict[str, str]:
+        """The cluster of each topic that names one, by id."""
+        return {topic.id: topic.cluster for topic in self.topics if topic.cluster}
+
     def only(self, ids: Iterable[str]) -> TopicSet:
         """The topics called `ids`, in the order of the set, without the others. Raises InputError for an unknown id."""
         known = {topic.id for topic in self.topics}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 from rich.text import Text
@@ -24,7 +24,7 @@ from harvest.tables.long_rows import long_latex
 from harvest.tables.paper_tables import csv_rows
 from harvest.terminal import people_console
 from recordings.run_folder import read
-from scoring.inference.paired import ESTIMANDS, Estimand
+from scoring.inference.paired import ESTIMANDS, Estimand, Guard
 from scoring.notation import parse_all
 from topics.errors import InputError
 
@@ -44,6 +44,13 @@ __all__ = ["command"]
     show_default=True,
     help="Whether other topics like these would show it, too, or more trials of these.",
 )
+@click.option(
+    "--guard",
+    type=click.Choice(list(get_args(Guard))),
+    default="unseen",
+    show_default=True,
+    help="Intervals for topics like these: with an unseen kind of topic, or (none) t, for nearly normal differences.",
+)
 @click.option("--by-type", is_flag=True, help="Each type of topics by itself, too.")
 @click.option("--across", type=click.Choice(["scoring"]), help="Score all runs as the first one's audit says.")
 @setting_options("level", level="Confidence level of the intervals; a p of at most 1 - level tells systems apart")
@@ -55,6 +62,7 @@ def command(
     systems: str | None,
     wanted: tuple[str, ...],
     estimand: Estimand,
+    guard: Guard,
     by_type: bool,
     across: str | None,
     seed: int,
@@ -86,6 +94,7 @@ def command(
             systems=names,
             measures=measures,
             estimand=estimand,
+            guard=guard,
             by_type=by_type,
             across_scoring=across == "scoring",
             changes=changes,

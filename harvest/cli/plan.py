@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, get_args
 
 import click
 from rich.console import RenderableType
@@ -34,6 +34,7 @@ from harvest.tables.tail_plan_figures import tail_plan_tables
 from harvest.terminal import people_console
 from recordings.json_text import Json
 from recordings.run_folder import read
+from scoring.inference.paired import Guard
 from scoring.notation import parse
 from topics.errors import InputError
 
@@ -79,6 +80,13 @@ __all__ = ["command"]
 @click.option("--topics", metavar="N,...", help="Numbers of topics to try [½, 1, 2 and 4 times the audit's].")
 @click.option("--trials", metavar="N,...", help="Numbers of trials to try [½, 1, 2 and 4 times the audit's].")
 @setting_options("level", level="Confidence level of the intervals; the test finds what has a p of at most 1 - level")
+@click.option(
+    "--guard",
+    type=click.Choice(list(get_args(Guard))),
+    default="unseen",
+    show_default=True,
+    help="Intervals for topics like these: with an unseen kind of topic, or (none) t, for nearly normal differences.",
+)
 @click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Of the simulation.")
 @study_output
 def command(
@@ -96,6 +104,7 @@ def command(
     failing: float | None,
     topics: str | None,
     trials: str | None,
+    guard: Guard,
     seed: int,
     as_json: bool,
     as_csv: bool,
@@ -183,6 +192,7 @@ def command(
         trials=_counts("--trials", trials, 1),
         changes=changes,
         seed=seed,
+        guard=guard,
     )
     _STUDY.show(study, as_json, as_csv, as_latex)
     write_figures(figures, lambda: plan_chart(study))

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from harvest.studies.cores import cores
 from harvest.studies.gathered import Gathered
 from harvest.studies.judges import Judges
+from harvest.studies.lost_attempts import lost_attempts
 from harvest.studies.parted_systems import PartedSystems, parted_systems
 from harvest.studies.recorded_audit import recorded_scoring
+from harvest.studies.robustness import armed_systems, is_armed
 from harvest.studies.scorecard import Material, gather_material, refuse_twice, told_apart
 from harvest.studies.side_by_side import Contrast, set_apart
 from harvest.studies.silent_systems import none_valid, silent_systems, what_went_wrong
@@ -22,10 +25,11 @@ from harvest.studies.trial_values import SHARES, Key, Values, measure_values, re
 from recordings.json_text import Json
 from recordings.run_folder import Run
 from scoring.catalogue import understand
-from scoring.comparison.aligned import Aligned, align
 from scoring.comparison.pairs import compare_pairs
 from scoring.comparison.result import MeasureComparison
-from scoring.inference.paired import Estimand
+from scoring.inference.aligned import Aligned, Cell, Trial, align
+from scoring.inference.losses import Lost, with_losses
+from scoring.inference.paired import Estimand, Guard
 from scoring.library import declared, list_forms, measures, single
 from scoring.measure import Measure
 from scoring.measures.usefulness import RECOVERY, USEFUL
@@ -52,6 +56,7 @@ class Comparison:
     runs: tuple[Mapping[str, Json], ...]
     systems: tuple[str, ...]
     estimand: Estimand
+    guard: Guard
     settings: Settings
     seed: int
     measures: tuple[MeasureComparison, ...]
@@ -69,6 +74,7 @@ def compare_runs(
     systems: Sequence[str] = (),
     measures: Sequence[Term] = (),
     estimand: Estimand = "like-these",
+    guard: Guard = "unseen",
     by_type: bool = False,
     across_scoring: bool = False,
     changes: Mapping[str, Any] | None = None,
@@ -79,9 +85,10 @@ def compare_runs(
     """The systems of `runs` over the topics that all of them tried in the same words.
 
     systems: these, in this order; () takes all that were played. measures: () takes those that `harvest score` always
-    shows. across_scoring: where the audits score in different ways, all are scored as the first one says. changes:
-    settings instead of the audits'. seed: of permutations. gathered: these runs, without changes of settings: values of
-    single conversations are taken from it, instead of being computed again. judges: of SWAN and WAN (`measure_values`).
+    shows. guard: whether intervals for topics like these allow for a kind of topic that was not asked. across_scoring:
+    where the audits score in different ways, all are scored as the first one says. changes: settings instead of the
+    audits'. seed: of permutations. gathered: these runs, without changes of settings: values of single conversations
+    are taken from it, instead of being computed again. judges: of SWAN and WAN (`measure_values`).
 
     Raises InputError for fewer than two systems, a measure that has no value of single topics, and runs that cannot be
     compared.
@@ -94,7 +101,7 @@ def compare_runs(
     beside = gathered.beside if gathered else set_apart(runs, changes)
     material = gathered.material if gathered else gather_material(runs, beside.left_out)
     settings = scoring_settings(material.scoring, material.topics, material.gold, changes)
-    chosen = _chosen(material, systems)
+    chosen = _chosen(material, systems) if systems else _controls_last(runs, _chosen(material, systems))
     continued = _continued(runs, chosen)
     judges = judges or Judges()
     wanted = list(_understood(measures or _usual(material), settings, material, judges))
@@ -112,16 +119,20 @@ def compare_runs(
                 _compared,
                 key,
                 measure,
-                align(
+                {name: values[name].get(key, {}) for name in chosen},
+                {name: lost_attempts(key, measure, name, values, material, topics) for name in chosen},
+                partial(
+                    align,
                     topics,
                     chosen,
-                    {name: values[name].get(key, {}) for name in chosen},
                     pooled=measure.declaration is RECOVERY,
                     continued=continued,
+                    clusters=material.topics.clusters,
                 ),
                 part,
                 settings.level,
                 estimand,
+                guard,
                 seed,
             )
             for part, topics in parts
@@ -136,6 +147,7 @@ def compare_runs(
         runs=tuple(sources(runs)),
         systems=chosen,
         estimand=estimand,
+        guard=guard,
         settings=settings,
         seed=seed,
         measures=compared,
@@ -156,19 +168,40 @@ def compare_runs(
 
 
 def _compared(
-    key: Key, measure: Measure, aligned: Aligned, part: str | None, level: float, estimand: Estimand, seed: int
+    key: Key,
+    measure: Measure,
+    cells: Mapping[str, Mapping[Trial, Cell]],
+    lost: Mapping[str, Lost],
+    aligned: Callable[[Mapping[str, Mapping[Trial, Cell]]], Aligned],
+    part: str | None,
+    level: float,
+    estimand: Estimand,
+    guard: Guard,
+    seed: int,
 ) -> MeasureComparison:
-    """All pairs of systems in one measure. part: the type of topics; None for all."""
+    """All pairs of systems in one measure. aligned: makes common topics of cells. part: the type of topics; None for
+    all."""
     of = measure.declaration
+
+    def extreme(low: str, high: str) -> Aligned:
+        moved = {
+            low: with_losses(cells[low], lost[low], high=False),
+            high: with_losses(cells[high], lost[high], high=True),
+        }
+        return aligned({**cells, **moved})
+
     return compare_pairs(
         *key,
-        aligned,
+        aligned(cells),
         generator(seed, "comparison", *map(str, key), str(part)),
         estimand=estimand,
         level=level,
         good=of.better(measure.term),
         reach=of.range[1] - of.range[0] if of.has_top else math.inf,
         topic_type=part,
+        guard=guard,
+        lost=lost,
+        extreme=extreme,
     )
 
 
@@ -219,6 +252,15 @@ def _chosen(material: Material, systems: Sequence[str]) -> tuple[str, ...]:
             advice="give a run of several systems, or several runs",
         )
     return chosen
+
+
+def _controls_last(runs: Sequence[Run], names: Sequence[str]) -> tuple[str, ...]:
+    """Arms before their control, so that a difference has the sign that `harvest robustness` gives it."""
+    controls = set()
+    for run, own in told_apart(runs):
+        armed = armed_systems(run) if is_armed(run) else ()
+        controls |= {own[name] for one in armed if (name := one.names[one.control]) in own}
+    return (*(name for name in names if name not in controls), *(name for name in names if name in controls))
 
 
 def _usual(material: Material) -> list[Term]:

@@ -18,8 +18,7 @@ from harvest.studies.trial_values import Key, row_values, share_values
 from recordings.conversation import Conversation, TrialKey
 from recordings.run_folder import Run
 from scoring.catalogue import understand
-from scoring.inference.bootstrap import Resampler
-from scoring.inference.matched import Difference, compare, difference, session_difference
+from scoring.inference.matched import Difference, compare, difference
 from scoring.library import list_forms, single
 from scoring.measures.group_fairness import FAIRNESS, SUMMARY
 from scoring.measures.relevance import RELEVANCE
@@ -190,20 +189,23 @@ def _compared(
     }
     keys = [key for key in dict.fromkeys(key for key, _ in figures) if asked or key[1] in (None, 1)]
     topics = [topic.id for topic in material.topics.topics]
-    resampler = Resampler(
-        generator(seed, "groups"), replications=settings.replications, level=settings.level, resample="topics"
-    )
 
     def between(key: Key, one: str, other: str) -> Difference:
         rng = generator(seed, "groups", "exchange", system.name, *map(str, key), one, other)
         lost, missing = _without_a_pair(material, names[one], names[other])
         sides = [values[group].get(key, {}) for group in (one, other)]
-        if system.continued:
-            return session_difference(
-                topics, sides[0], sides[1], rng, level=settings.level, invalid=lost, unplayed=missing
-            )
-        top = 1.0 if has_top(key[0]) else math.inf
-        return difference(topics, sides[0], sides[1], resampler, rng, invalid=lost, unplayed=missing, top=top)
+        return difference(
+            topics,
+            sides[0],
+            sides[1],
+            rng,
+            level=settings.level,
+            reach=1.0 if has_top(key[0]) else math.inf,
+            continued=system.continued,
+            clusters=material.topics.clusters,
+            invalid=lost,
+            unplayed=missing,
+        )
 
     pairs = [(two, one) if two == base else (one, two) for one, two in system.nulls]
     nulls = {(key, *pair): between(key, *pair) for key in keys for pair in pairs}

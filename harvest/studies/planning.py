@@ -23,10 +23,11 @@ from harvest.studies.sources import sources
 from harvest.studies.trial_values import Key
 from recordings.json_text import Json
 from recordings.run_folder import Run
-from scoring.inference.paired import ESTIMANDS, Estimand
+from scoring.inference.differences import FEWEST_OPEN
+from scoring.inference.needed import first_enough, taken_up
+from scoring.inference.paired import ESTIMANDS, Estimand, Guard
 from scoring.inference.power import Power, simulate_power
 from scoring.inference.ratio_power import simulate_ratio_power
-from scoring.inference.sample_size import paired_t_power, topics_for_paired_t
 from scoring.notation import Term
 from scoring.settings import Settings, scoring_settings
 from scoring.statistics.beta import normal_quantile
@@ -47,9 +48,8 @@ _STUDIES, _FEWEST_STUDIES = 1000, 250
 _MOST_TRIALS = 4_000_000  # drawn for one design
 _LARGEST = 10_000_000  # topics × trials × studies
 _TIMES = (0.5, 1, 2, 4)
-_ENDLESS = 1_000_000
+_TAIL = 4.0  # deviations: where the unseen topic lies if differences are normal
 _NOTABLE = 0.005
-_LARGEST_EFFECT = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +98,7 @@ class Study:
     seed: int
     pilots: Sequence[Mapping[str, Json]] = ()
     coming: float = math.nan
+    guard: Guard = "unseen"
 
     def smallest(self, estimand: Estimand) -> Design | None:
         """The design of the grid with the fewest turns that has the wanted power, and of several with as few the one
@@ -119,12 +120,14 @@ def plan_study(
     trials: Sequence[int] = (),
     changes: Mapping[str, Any] | None = None,
     seed: int = 0,
+    guard: Guard = "unseen",
 ) -> Study:
     """detect: in points for percentages, else in the measure's own units. measure: of single conversations, or a share
     of turns; None takes %useful of the first turn. run: a pilot. stated: `mean`, and the standard deviations `between`
     topics, of system × topic (`interaction`) and `within` topics, in points for percentages; they replace what a pilot
     says; of %recovery without a pilot also `failing`, the percentage of trials that need it. topics, trials: of the
-    grid; () takes half, once, twice and four times the audit's. seed: of the simulation.
+    grid; () takes half, once, twice and four times the audit's. seed: of the simulation. guard: of the intervals for
+    topics like these.
 
     Raises InputError for a measure that topics have no value of, and for components that cannot be.
     """
@@ -137,7 +140,9 @@ def plan_study(
     components, origins = assumed_components(asked.declaration, key, pilot, given)
     refuse_difference(components, difference, key)
     coming = coming_shares(asked.declaration, pilot, given)
-    simulation = _Simulation(audit, components, difference, settings, pilot, seed, coming)
+    declared = asked.declaration
+    reach = declared.range[1] - declared.range[0] if declared.has_top else math.inf
+    simulation = _Simulation(audit, components, difference, settings, pilot, seed, coming, reach, guard)
     own = tuple(audit.trials_with(topic) for topic in audit.topics.topics)
     every_topics = sorted(set(topics)) or multiples(len(own), 2)
     every_trials = sorted(set(trials)) or multiples(_mean(own), 1)
@@ -165,6 +170,7 @@ def plan_study(
         seed=seed,
         pilots=tuple(sources([run])) if run is not None else (),
         coming=float(coming.mean()) if coming is not None else math.nan,
+        guard=guard,
     )
 
 
@@ -210,6 +216,8 @@ class _Simulation:
     pilot: Pilot | None
     seed: int
     coming: Floats | None = None
+    reach: float = 1.0
+    guard: Guard = "unseen"
 
     @property
     def pairs(self) -> int:
@@ -242,18 +250,29 @@ class _Simulation:
     def beyond(self) -> Mapping[str, float]:
         """By formulas: topics with the audit's trials, and trials of the audit's topics, for either estimand."""
         topics, both, within = len(self._own), *self._spreads
-        spread = math.sqrt(2 * both + 2 * within * sum(1 / trials for trials in self._own) / topics)
+        each = within * sum(1 / trials for trials in self._own) / topics
         size = self.difference**2
         z = normal_quantile(1 - self._alpha / 2) + normal_quantile(WANTED)
         trials_of_these = math.ceil(z**2 * 2 * within / (topics * size))
         return {
-            "topics": max(
-                fewest_units(self._alpha),
-                topics_for_paired_t(self._effect(spread), alpha=self._alpha, power=WANTED) if spread else 2,
-            ),
-            "trials": self._trials_like_these(topics),
+            "topics": max(self._fewest, first_enough(lambda number: self._enough(number, 2 * both + 2 * each))),
+            "trials": math.inf
+            if topics < self._fewest
+            else first_enough(lambda number: self._enough(topics, 2 * both + 2 * within / number)),
             "trials_of_these": max(2, trials_of_these),
         }
+
+    @property
+    def _fewest(self) -> float:
+        return max(fewest_units(self._alpha), FEWEST_OPEN if self.guard == "unseen" and math.isinf(self.reach) else 2)
+
+    def _enough(self, topics: float, variance: float) -> bool:
+        """Whether so many topics whose differences have this variance show the difference in four studies of five."""
+        deviation = math.sqrt(variance)
+        far = 0.0
+        if self.guard == "unseen":  # beyond a measure without an end near its values: of normal differences
+            far = self.difference + (self.reach if math.isfinite(self.reach) else _TAIL * deviation)
+        return self.difference >= taken_up(topics, deviation, far, self._alpha)
 
     @property
     def _spreads(self) -> tuple[float, float]:
@@ -264,26 +283,6 @@ class _Simulation:
             return one.both, one.within
         share = float(self.coming.mean())
         return one.both * (1 + float(self.coming.var()) / share**2), one.within / share
-
-    def _effect(self, spread: float) -> float:
-        """Cut off where a few topics find it anyway: the series of larger ones are long."""
-        return min(_LARGEST_EFFECT, self.difference / spread)
-
-    def _trials_like_these(self, topics: int) -> float:
-        """The fewest trials that do; infinite where even endless ones leave too much system × topic."""
-        both, within = self._spreads
-
-        def power(trials: float) -> float:
-            spread = math.sqrt(2 * both + 2 * within / trials)
-            return paired_t_power(topics, self._effect(spread), alpha=self._alpha) if spread else 1.0
-
-        if topics < fewest_units(self._alpha) or power(_ENDLESS) < WANTED:
-            return math.inf
-        low, high = 0, _ENDLESS
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if power(middle) >= WANTED else (middle, high)
-        return high
 
     def _power(self, components: Components, mix: tuple[int, ...], estimand: Estimand) -> Power:
         trials = mix[0] if len(set(mix)) == 1 else mix
@@ -299,8 +298,13 @@ class _Simulation:
             level=self.settings.level,
             alpha=self._alpha,
             studies=max(_FEWEST_STUDIES, min(_STUDIES, _MOST_TRIALS // (2 * len(mix) * max(mix)))),
+            reach=self.reach,
+            guard=self.guard,
         )
 
 
-def _simulate_ratio(coming: Floats, components: Components, *design: Any, **how: Any) -> Power:
+def _simulate_ratio(
+    coming: Floats, components: Components, *design: Any, reach: float, guard: Guard, **how: Any
+) -> Power:
+    """Ratios have ends of their own, and one kind of interval."""
     return simulate_ratio_power(components, coming, *design, **how)

@@ -25,10 +25,9 @@ from recordings.conversation import Conversation
 from recordings.json_text import Json
 from recordings.run_folder import Run
 from scoring.catalogue import understand
-from scoring.inference.bootstrap import Resampler
 from scoring.inference.components import Component, across_systems
 from scoring.inference.interval import Interval, no_interval
-from scoring.inference.matched import Difference, compare, difference, session_difference
+from scoring.inference.matched import Difference, compare, difference
 from scoring.inference.together import level_together
 from scoring.library import list_forms, single
 from scoring.measure import Measure
@@ -39,7 +38,7 @@ from scoring.statistics.flips import Flips, count_flips
 from topics.errors import InputError, Place
 from topics.identity import generator
 
-__all__ = ["ArmedSystem", "Changed", "MeasureOverArms", "Robustness", "armed_systems", "robustness"]
+__all__ = ["ArmedSystem", "Changed", "MeasureOverArms", "Robustness", "armed_systems", "is_armed", "robustness"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +108,11 @@ class Robustness:
     invalid: Mapping[str, int]
     sources: tuple[Mapping[str, Json], ...]
     notes: tuple[str, ...]
+
+
+def is_armed(run: Run) -> bool:
+    """Whether a system of the run was played in arms."""
+    return any(isinstance(one, dict) and "arm" in one for one in run.header.systems.values())
 
 
 def armed_systems(run: Run) -> tuple[ArmedSystem, ...]:
@@ -200,24 +204,28 @@ def _over_arms(
     lost = Counter(key.system for key in material.invalid)
     done = {(one.key.system, one.key.topic, one.key.trial): one for one in material.finished}
 
-    def resampler_at(level: float) -> Resampler:
-        return Resampler(generator(seed, "arms"), replications=settings.replications, level=level, resample="topics")
+    clusters = material.topics.clusters
 
-    resampler = resampler_at(settings.level)
-
-    def apart(key: Key, arm: str, resampler: Resampler, level: float) -> Difference:
+    def apart(key: Key, arm: str, level: float) -> Difference:
         base, other = (values[system.names[one]].get(key, {}) for one in (control, arm))
-        rng = generator(seed, "arms", "exchange", system.name, *map(str, key), arm)
-        invalid = lost[system.names[control]] + lost[system.names[arm]]
-        if system.continued:
-            return session_difference(topics, base, other, rng, level=level, invalid=invalid)
-        top = 1.0 if wanted[key].declaration.has_top else math.inf
-        return difference(topics, base, other, resampler, rng, invalid=invalid, top=top)
+        declared = wanted[key].declaration
+        return difference(
+            topics,
+            base,
+            other,
+            generator(seed, "arms", "exchange", system.name, *map(str, key), arm),
+            level=level,
+            reach=declared.range[1] - declared.range[0] if declared.has_top else math.inf,
+            pooled=declared is RECOVERY,
+            continued=system.continued,
+            clusters=clusters,
+            invalid=lost[system.names[control]] + lost[system.names[arm]],
+        )
 
     def interval_at(key: Key, arm: str, level: float) -> Interval:
-        return apart(key, arm, resampler_at(level), level).interval
+        return apart(key, arm, level).interval
 
-    each = {(key, arm): apart(key, arm, resampler, settings.level) for key in wanted for arm in others}
+    each = {(key, arm): apart(key, arm, settings.level) for key in wanted for arm in others}
     tested = dict(zip(each, compare(list(each.values()), [math.nan] * len(each), level=settings.level), strict=True))
     matched = {arm: _matched(done, system.names[control], system.names[arm]) for arm in others}
     return Robustness(

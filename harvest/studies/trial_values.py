@@ -9,7 +9,7 @@ from harvest.studies.judges import Judges
 from harvest.studies.scorecard import Material
 from scoring.asked import Asked, Judged
 from scoring.conversations import together
-from scoring.inference.matched import Cell, Trial
+from scoring.inference.aligned import Cell, Trial
 from scoring.material import Material as Ground
 from scoring.measure import Measure
 from scoring.measures.usefulness import (

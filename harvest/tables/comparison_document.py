@@ -26,6 +26,7 @@ def comparison_document(found: Comparison) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "estimand": found.estimand,
+        "guard": found.guard,
         "sources": [dict(one) for one in found.runs],
         "software": software(),
         "systems": list(found.systems),
@@ -63,6 +64,14 @@ def _row(measure: MeasureComparison, pair: Pair) -> dict[str, Any]:
         "p": _json(pair.p),
         "p_corrected": _json(pair.corrected),
         "p_least": _json(pair.least),
+        "p_interval": _json(pair.outside),
+        "assumes": pair.interval.assumes,
+        "why": pair.why,
+        "bounds": None if pair.bounds is None else [_json(end) for end in pair.bounds],
+        "typical": None
+        if pair.typical is None
+        else {"value": _json(pair.typical[0]), "low": _json(pair.typical[1].low), "high": _json(pair.typical[1].high)},
+        "clusters": measure.clusters or None,
         "effect": _json(pair.effect),
         "wins": pair.wins,
         "ties": pair.ties,
@@ -140,8 +149,25 @@ def _pair_rows(found: Comparison, one: MeasureComparison, pair: Pair, drivers: b
         interval=pair.interval.method,
         p=pair.p,
         p_corrected=pair.corrected,
-        note="; ".join(filter(None, (pair.verdict, pair.interval.note))),
+        note="; ".join(filter(None, (pair.verdict, pair.interval.note or pair.why))),
     )
+    if pair.typical is not None:
+        middle, around = pair.typical
+        yield LongRow(
+            **common,
+            figure="typical difference",
+            unit=unit,
+            estimand=one.estimand,
+            estimate=middle,
+            low=around.low,
+            high=around.high,
+            level=found.settings.level if around.printed else None,
+            interval=around.method,
+            note="median of the topics' differences, not their mean",
+        )
+    for name, end in zip(("lowest", "highest"), sorted(pair.bounds or ()), strict=False):
+        said = "with what was lost at the ends of the measure"
+        yield LongRow(**common, figure=f"{name} difference", unit=unit, estimate=end, note=said)
     yield LongRow(**common, figure="effect size", unit="ratio", estimate=pair.effect)
     for figure, count in (("topics won", pair.wins), ("topics tied", pair.ties), ("topics lost", pair.losses)):
         yield LongRow(**common, figure=figure, unit="count", estimate=float(count))

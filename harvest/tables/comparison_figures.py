@@ -47,6 +47,7 @@ def comparison_tables(found: Comparison, *, width: int, details: bool = False) -
     for line in _legend(found):
         yield Text(line, style="dim")
     yield from _too_few(found)
+    yield from _reasons(found)
     yield from _what_is_needed(found)
     yield from _what_drives(found, details=details)
     for one_pair in found.parted:
@@ -170,14 +171,15 @@ def _legend(found: Comparison) -> Iterator[str]:
         )
     many = sum(one.topic_type is None for one in found.measures)
     measures = f"; not corrected over the {many} measures" if many > 1 else ""
-    yield f"p: {_test(found)}{measures}; better: where p is at most {alpha}; ?: cannot tell"
+    also = " and the interval leaves out 0" + (" at the level for all pairs" if several else "")
+    yield f"p: {_test(found)}{measures}; better: if p is at most {alpha}{also}; ?: cannot tell"
     yield "effect: difference / √(residual variance); W/T/L: topics won, tied and lost by the first system"
 
 
 def _test(found: Comparison) -> str:
     """Where p comes from."""
     several = len(found.systems) > 2
-    by_holm = next((one.label for one in found.measures if one.pooled), "")
+    by_ratio = next((one.label for one in found.measures if one.pooled), "")
     together = {name for one in found.measures for name in one.sessions}
     corrected = ", corrected over pairs (Holm)" if several else ""
     if together:
@@ -187,11 +189,10 @@ def _test(found: Comparison) -> str:
         return f"t test clustered by {units}{others}{corrected}"
     if found.estimand == "these":
         return f"t test over trials within topics{corrected}"
-    if not several:
-        return "exchanging the sides of topics"
-    return "randomised Tukey HSD over all pairs" + (
-        f" ({by_holm}: exchanging the sides of topics, corrected by Holm)" if by_holm else ""
-    )
+    units = "clusters of topics" if any(one.clusters for one in found.measures) else "topics"
+    usual = "randomised Tukey HSD over all pairs" if several else f"exchanging the sides of {units}"
+    holm = ", corrected by Holm" if several else ""
+    return usual + (f" ({by_ratio}: that of its interval{holm})" if by_ratio else "")
 
 
 def _too_few(found: Comparison) -> Iterator[Text]:
@@ -213,10 +214,46 @@ def _too_few(found: Comparison) -> Iterator[Text]:
         )
     )
     yield from (Text(f"no interval and no p: {note}", style="yellow") for note in notes)
-    for topics, least in counts.items():
+    for topics, least in ((topics, least) for topics, least in counts.items() if least == least):
         yield Text(
             f"{pluralize(topics, 'topic')} give no p below {p_text(least)}, however large a difference", style="yellow"
         )
+
+
+def _reasons(found: Comparison) -> Iterator[Text]:
+    """Why a pair cannot be told apart although its p, or the figures, seem to tell; and typical differences."""
+    said: dict[str, list[str]] = {}
+    for measure in found.measures:
+        for pair in measure.pairs:
+            if pair.why:
+                said.setdefault(pair.why, []).append(_named(measure, pair, found))
+    for why, names in said.items():
+        yield Text(f"cannot tell {_shortened(names)}: {why}", style="yellow")
+    for measure in found.measures:
+        for pair in measure.pairs:
+            if pair.bounds is not None:
+                low, high = (signed(measure, end) for end in sorted(pair.bounds))
+                yield Text(
+                    f"{_named(measure, pair, found)}: the systems lost different shares of their attempts; with all of "
+                    f"them at one end of the measure or the other, the difference is between {low} and {high}",
+                    style="yellow",
+                )
+            if pair.typical is not None:
+                middle, around = pair.typical
+                ends = f" [{signed(measure, around.low)}, {signed(measure, around.high)}]" if around.printed else ""
+                yield Text(
+                    f"{_named(measure, pair, found)}: instead of a mean, the median of the topics' differences is "
+                    f"{signed(measure, middle)}{ends}"
+                )
+
+
+def _named(measure: MeasureComparison, pair: Pair, found: Comparison) -> str:
+    return measure_name(measure) + (f", {_both(pair)}" if len(found.systems) > 2 else "")
+
+
+def _shortened(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_LINES
+    return ", ".join(names[:_MOST_LINES]) + (f" and {more} more" if more > 0 else "")
 
 
 def _what_is_needed(found: Comparison) -> Iterator[RenderableType]:

@@ -15,10 +15,11 @@ from harvest.studies.group_comparison import Comparison
 from harvest.studies.trial_values import Key
 from harvest.tables.comparison_words import p_text
 from harvest.terminal import printable
+from scoring.inference.bootstrap import METHOD
+from scoring.inference.interval import FEWEST
 from scoring.inference.matched import Difference
 from scoring.library import single
 from scoring.measures.relevance import RELEVANCE
-from scoring.statistics.exchange import least_p
 from scoring.table import is_percentage
 from topics.counting import pluralize
 
@@ -34,13 +35,14 @@ _LEGEND = (
     "difference: from the base group, over matched pairs only (same topic and trial, both sides valid); of "
     "percentages, in points",
     "[low, high]: {level:g}% {interval}, not simultaneous",
-    "p: permutation test that exchanges the sides of {units}; corrected for the number of comparisons (Holm)",
-    "beyond: p at most {alpha:g}, and a larger difference than that of the null pair, whose users say the "
-    "same; ?: too few {units}",
+    "p: {test}; corrected for the number of comparisons (Holm)",
+    "beyond: p at most {alpha:g}, an interval that leaves out 0 with the same correction, and a larger difference than "
+    "that of the null pair, whose users say the same; ?: too few {units}",
 )
 # By whether sessions go on from topic to topic.
-_INTERVALS = {False: "bootstrap over topics", True: "t, clustered by session and by topic"}
-_UNITS = {False: "topics", True: "whole sessions"}
+_INTERVALS = {False: f"{METHOD} topic", True: "t, clustered by session and topic"}
+_TESTS = {False: "exchanging the sides of topics", True: "t, clustered by session and topic"}
+_UNITS = {False: "topics", True: "sessions"}
 
 
 def group_tables(found: Comparison) -> Iterator[RenderableType]:
@@ -65,7 +67,11 @@ def legend(found: Sequence[Comparison]) -> Iterator[Text]:
     """What the columns mean."""
     level = found[0].settings.level
     kinds = sorted({one.system.continued for one in found})
-    words = {"interval": [_INTERVALS[kind] for kind in kinds], "units": [_UNITS[kind] for kind in kinds]}
+    words = {
+        "interval": [_INTERVALS[kind] for kind in kinds],
+        "test": [_TESTS[kind] for kind in kinds],
+        "units": [_UNITS[kind] for kind in kinds],
+    }
     said = {name: " or ".join(each) for name, each in words.items()}
     for line in _LEGEND:
         yield Text(line.format(level=100 * level, alpha=round(1 - level, 6), **said), style="dim")
@@ -150,20 +156,20 @@ def _warnings(found: Comparison) -> Iterator[str]:
 
 def _too_few(found: Comparison) -> Iterator[str]:
     """What is compared by sessions, and that so few topics or sessions can never show a difference."""
-    together, family = found.system.continued, found.family
-    most = max((one.exchanged for one in found.differences.values()), default=0)
-    what, more = ("sessions", "trials") if together else ("topics", "topics")
-    if together:
+    family, every = found.family, list(found.differences.values())
+    most, least = max((one.topics for one in every), default=0), max((one.least for one in every), default=math.nan)
+    if found.system.continued:
+        sessions = max((one.sessions for one in every), default=0)
         yield (
-            "sessions go on from topic to topic, so answers within a session depend on each other: p exchanges whole "
-            f"sessions (here {most}), not topics"
+            "sessions go on from topic to topic, so answers within a session depend on each other: intervals and p "
+            f"take whole sessions (here {sessions})"
         )
-    if together and most < 2:
-        yield f"{'one session' if most else 'no session'} of each group cannot give a p: play more trials"
-    elif most >= 2 and least_p(most) * family > 1 - found.settings.level + _SAME:
+        if sessions < FEWEST:
+            yield f"{pluralize(sessions, 'session')} of each group cannot give a p: play at least {FEWEST} trials"
+    elif most >= 2 and least * family > 1 - found.settings.level + _SAME:
         yield (
-            f"{most} {what} cannot give a p below {least_p(most):.2g}, which is not small enough for "
-            f"{pluralize(family, 'comparison')}: play more {more}, or ask for fewer measures (-m)"
+            f"{most} topics cannot give a p below {least:.2g}, which is not small enough for "
+            f"{pluralize(family, 'comparison')}: play more topics, or ask for fewer measures (-m)"
         )
 
 

@@ -32,6 +32,7 @@ def plan_document(study: Study) -> dict[str, Any]:
         "systems": study.systems,
         "pairs": study.pairs,
         "wanted": WANTED,
+        "guard": study.guard,
         "components": {
             "mean": _json(one.mean),
             "topic": _json(one.topic),

@@ -14,8 +14,8 @@ from rich.text import Text
 from harvest.studies.robustness import Changed, MeasureOverArms, Robustness
 from harvest.tables.comparison_words import p_text
 from harvest.terminal import printable
+from scoring.inference.bootstrap import METHOD
 from scoring.inference.matched import Difference
-from scoring.statistics.exchange import least_p
 from scoring.statistics.flips import Flips
 from scoring.table import is_percentage
 from topics.counting import pluralize
@@ -30,8 +30,8 @@ _SAME = 1e-12
 _LEGEND = (
     "difference: arm minus control over matched trials (same topic and trial); of percentages, in points; [low, high]: "
     "{level:g}% for topics like these, {interval}, each by itself",
-    "p: exchanging the sides of {units}, corrected over all differences shown (Holm); found: p at most {alpha:g}; ?: "
-    "too few {units} for any p that small",
+    "p: {test}, corrected over all differences shown (Holm); found: p at most {alpha:g}, and the interval leaves out 0 "
+    "with the same correction; ?: too few {units} for any p that small",
     "spread over arms: standard deviation of what arms do to a mean over topics like these, chance taken off",
     "worst arm: of those played, and not the worst there could be; its [low, high] is wider than that of its row: "
     "it must hold whichever arm turns out to be worst",
@@ -56,8 +56,9 @@ def robustness_legend(found: Sequence[Robustness]) -> Iterator[Text]:
     """What the columns mean."""
     together = any(one.system.continued for one in found)
     words = {
-        "interval": "t, clustered by session and topic" if together else "bootstrap over topics",
-        "units": "whole sessions" if together else "topics",
+        "interval": "t, clustered by session and topic" if together else f"{METHOD} topic",
+        "test": "t, clustered by session and topic" if together else "exchanging the sides of topics",
+        "units": "sessions" if together else "topics",
     }
     level = found[0].settings.level
     for line in _LEGEND:
@@ -136,11 +137,12 @@ def _warnings(found: Robustness) -> Iterator[str]:
             rest = len(flips.names) - _MOST_NAMES
             more = f" and {rest} more" if rest > 0 else ""
             yield f"{arm}: turned round: {', '.join(flips.names[:_MOST_NAMES])}{more}"
-    most = max((one.exchanged for measure in found.measures for one in measure.differences.values()), default=0)
+    every = [one for measure in found.measures for one in measure.differences.values()]
+    most, least = max((one.topics for one in every), default=0), max((one.least for one in every), default=0.0)
     units = "sessions" if found.system.continued else "topics"
-    if most >= 2 and least_p(most) * found.family > 1 - found.settings.level + _SAME:
+    if most >= 2 and least * found.family > 1 - found.settings.level + _SAME:
         yield (
-            f"{most} {units} cannot give a p below {least_p(most):.2g}, which is not small enough for "
+            f"{most} {units} cannot give a p below {least:.2g}, which is not small enough for "
             f"{pluralize(found.family, 'comparison')}: play more, or fewer arms"
         )
     lost = {arm: count for arm, count in found.invalid.items() if count}

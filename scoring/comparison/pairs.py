@@ -1,33 +1,31 @@
 """From the aligned cells of systems to what can be said of each pair of them."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
-from scoring.comparison.aligned import Aligned
-from scoring.comparison.result import Driver, MeasureComparison, Pair, Verdict
-from scoring.inference.paired import (
-    Estimand,
-    Needed,
-    Paired,
-    compare_like_these,
-    compare_these,
-    needed,
-    residual_variance,
-)
-from scoring.inference.sessions import compare_sessions, needed_sessions
+from scoring.comparison.result import Driver, MeasureComparison, Pair
+from scoring.inference.aligned import Aligned
+from scoring.inference.losses import Lost, losses_differ
+from scoring.inference.needed import Needed, needed
+from scoring.inference.paired import Estimand, Guard, Paired, residual_variance
+from scoring.inference.sessions import needed_sessions
+from scoring.inference.sides import compare_sides, hull
+from scoring.inference.verdicts import correct_intervals, decide
 from scoring.measure import Good
 from scoring.statistics.exchange import holm, least_p
 from scoring.statistics.tukey import letters, tukey_p, undistinguished
 
-__all__ = ["compare_pairs"]
+__all__ = ["Extreme", "compare_pairs"]
 
 Floats = npt.NDArray[np.float64]
+
+Extreme = Callable[[str, str], Aligned]
+"""The systems aligned with all that one lost at the low end of the measure, and all that the other lost at the high."""
 
 _SAME = 1e-12
 
@@ -43,33 +41,73 @@ def compare_pairs(
     good: Good,
     reach: float,
     topic_type: str | None = None,
+    guard: Guard = "unseen",
+    lost: Mapping[str, Lost] | None = None,
+    extreme: Extreme | None = None,
 ) -> MeasureComparison:
-    """Every pair of the systems. good: which end of the measure is. reach: how far apart figures can be at most.
+    """Every pair of the systems.
 
-    Corrected p: of topics like these by the randomised Tukey HSD; of these topics, of ratios of sums, and where
-    sessions of a system run through all topics, by Holm's method. A system whose first turn seldom fails has a noisier
-    %recovery, and to permute its values among systems that are less noisy makes .07 errors of .05.
+    good: which end of the measure is. reach: how far apart figures can be at most; infinite if the measure has no end
+    near its values. guard: of the intervals for topics like these. lost: by system, what it lost; extreme: the systems
+    aligned with it.
+
+    Corrected p: of topics like these by the closed randomised Tukey HSD; of these topics, of ratios of sums, and where
+    sessions of a system run through all topics, by Holm's method. A winner needs an interval that leaves out 0, too,
+    corrected by Holm's method, and where systems lost different shares of their attempts, within the bounds of these.
     """
-    values, figures = aligned.values, aligned.figures
-    places = list(combinations(range(len(aligned.systems)), 2))
-    paired = [_paired(aligned, values, place, rng, estimand, level, reach) for place in places]
+    values, figures, pairs = aligned.values, aligned.figures, list(combinations(range(len(aligned.systems)), 2))
+
+    def compared(one: Aligned, place: tuple[int, int]) -> Paired:
+        return compare_sides(one, *place, rng, estimand=estimand, level=level, reach=reach, guard=guard)
+
+    found = [compared(aligned, place) for place in pairs]
+    usual = estimand == "like-these" and not aligned.pooled and not aligned.sessions.any()
+    known = bool(values.size) and not np.isnan(values).any()
     corrected = np.full((len(aligned.systems),) * 2, math.nan)
-    if estimand == "these" or aligned.pooled or aligned.sessions.any():
-        for (one, other), p in zip(places, holm([pair.p for pair in paired]), strict=True):
-            corrected[one, other] = corrected[other, one] = p
-    elif values.size and not np.isnan(values).any():
-        corrected = tukey_p(values, rng)
-    alpha = 1 - level + _SAME
-    best = np.argsort(figures if good == "low" else -figures, kind="stable")
-    sets = letters(undistinguished(corrected, alpha), [int(place) for place in best])
-    spread = residual_variance(values) if values.size and not np.isnan(values).any() else math.nan
-    least = least_p(len(aligned.topics)) if estimand == "like-these" else math.nan
-    pairs = tuple(
+    if not usual:
+        for place, p in zip(pairs, holm([one.p for one in found]), strict=True):
+            corrected[place] = p
+    elif known:
+        own = _of_units(values, aligned)
+        table = tukey_p(own, rng)
+        for place in pairs:
+            corrected[place] = table[place]
+    bounds: list[tuple[float, float] | None] = [None] * len(pairs)
+    for at, (place, one) in enumerate(zip(pairs, found, strict=True)):
+        names = aligned.systems[place[0]], aligned.systems[place[1]]
+        if extreme is None or lost is None or not _lost_unevenly(aligned, place, lost):
+            continue
+        ends = compared(extreme(*names), place), compared(extreme(*names[::-1]), place)
+        found[at], bounds[at] = hull(one, ends), (ends[0].value, ends[1].value)
+        corrected[place] = min(1.0, max(corrected[place], found[at].p * len(pairs)))
+    outside = correct_intervals(found)
+    least = least_p(_units(aligned)) if usual else math.nan
+    alpha = 1 - level
+    made = tuple(
         _pair(
-            aligned, values, place, found, corrected[place], spread, least, alpha / len(places), estimand, alpha, good
+            aligned,
+            values,
+            place,
+            one,
+            float(corrected[place]),
+            beside,
+            least,
+            bound,
+            alpha,
+            len(pairs),
+            estimand,
+            good,
+            reach,
+            guard,
         )
-        for place, found in zip(places, paired, strict=True)
+        for place, one, beside, bound in zip(pairs, found, outside, bounds, strict=True)
     )
+    apart = np.ones((len(aligned.systems),) * 2)
+    for place, pair in zip(pairs, made, strict=True):
+        apart[place] = apart[place[::-1]] = 0.0 if pair.found else 1.0
+    best = np.argsort(figures if good == "low" else -figures, kind="stable")
+    sets = letters(undistinguished(apart, alpha), [int(place) for place in best])
+    spread = residual_variance(values) if known else math.nan
     return MeasureComparison(
         measure=measure,
         turn=turn,
@@ -79,30 +117,34 @@ def compare_pairs(
         topics=aligned.topics,
         left_out=aligned.left_out,
         trials=(int(aligned.trials.min(initial=2**31)), int(aligned.trials.max(initial=0))) if values.size else (0, 0),
-        pairs=pairs,
+        pairs=tuple(replace(one, effect=_effect(one.value, spread)) for one in made),
         letters=dict(zip(aligned.systems, sets, strict=True)),
         pooled=aligned.pooled,
         sessions={name: int(count) for name, count in zip(aligned.systems, aligned.sessions, strict=True) if count},
+        clusters=_units(aligned) if aligned.clusters is not None else 0,
     )
 
 
-def _paired(
-    aligned: Aligned,
-    values: Floats,
-    place: tuple[int, int],
-    rng: np.random.Generator,
-    estimand: Estimand,
-    level: float,
-    reach: float,
-) -> Paired:
-    each, sides = values[:, place[0]] - values[:, place[1]], list(place)
-    if aligned.sessions[sides].any():
-        whole, counts = aligned.shared[sides], aligned.sessions[sides]
-        noise = aligned.noise[:, sides]
-        return compare_sessions(each, noise, whole, counts, estimand=estimand, level=level, reach=reach)
-    if estimand == "these":
-        return compare_these(each, aligned.noise[:, place], aligned.trials[:, place], level=level, reach=reach)
-    return compare_like_these(each, rng, level=level, reach=reach)
+def _units(aligned: Aligned) -> int:
+    return len(aligned.topics) if aligned.clusters is None else int(aligned.clusters.max()) + 1
+
+
+def _of_units(values: Floats, aligned: Aligned) -> Floats:
+    """(U, m) what is permuted: the values of topics, or their sums over clusters, which are permuted whole."""
+    if aligned.clusters is None:
+        return values
+    return np.asarray((np.arange(_units(aligned))[:, None] == aligned.clusters) @ values)
+
+
+def _lost_unevenly(aligned: Aligned, place: tuple[int, int], lost: Mapping[str, Lost]) -> bool:
+    topics = (*aligned.topics, *aligned.left_out)
+    gone = [lost[name].among(topics) if (name := aligned.systems[at]) in lost else 0 for at in place]
+    kept = [int(aligned.trials[:, at].sum()) for at in place]
+    return losses_differ((gone[0], gone[1]), (kept[0], kept[1]))
+
+
+def _effect(value: float, spread: float) -> float:
+    return abs(value) / math.sqrt(spread) if spread > _SAME**2 else math.nan
 
 
 def _pair(
@@ -111,19 +153,23 @@ def _pair(
     place: tuple[int, int],
     found: Paired,
     corrected: float,
-    spread: float,
+    outside: float,
     least: float,
-    share_of_alpha: float,
-    estimand: Estimand,
+    bounds: tuple[float, float] | None,
     alpha: float,
+    pairs: int,
+    estimand: Estimand,
     good: Good,
+    reach: float,
+    guard: Guard,
 ) -> Pair:
     first, second = place
-    if aligned.sessions[[first, second]].any():
-        least = math.nan  # nothing is exchanged
     each = values[:, first] - values[:, second]
     apart = aligned.own[:, first] - aligned.own[:, second]
-    apart = np.where(np.abs(apart) <= _SAME, 0.0, apart[:]) * (-1 if good == "low" else 1)
+    apart = np.where(np.abs(apart) <= _SAME, 0.0, apart) * (-1 if good == "low" else 1)
+    verdict, why = decide(found, corrected, outside, least, alpha=alpha, good=good, pairs=pairs)
+    if bounds is not None and verdict == "cannot tell" and not found.interval.note:
+        why = "the systems lost different shares of their attempts, and what was lost could turn it round"
     return Pair(
         first=aligned.systems[first],
         second=aligned.systems[second],
@@ -131,33 +177,29 @@ def _pair(
         interval=found.interval,
         p=found.p,
         corrected=corrected,
+        outside=outside,
         least=least,
-        effect=abs(found.value) / math.sqrt(spread) if spread > _SAME**2 else math.nan,
+        effect=math.nan,
         wins=int((apart > 0).sum()),
         ties=int((apart == 0).sum()),
         losses=int((apart < 0).sum()),
         drivers=tuple(_drivers(aligned, each, first, second)),
-        needed=_needed(aligned, each, [first, second], share_of_alpha, estimand),
-        verdict=_verdict(found.value, corrected, least, alpha, good),
+        needed=_needed(aligned, each, [first, second], (alpha + _SAME) / pairs, estimand, reach, guard),
+        verdict=verdict,
+        why=why,
+        bounds=bounds,
+        typical=found.typical,
     )
 
 
-def _needed(aligned: Aligned, each: Floats, place: list[int], alpha: float, estimand: Estimand) -> Needed:
+def _needed(
+    aligned: Aligned, each: Floats, place: list[int], alpha: float, estimand: Estimand, reach: float, guard: Guard
+) -> Needed:
     noise, trials = aligned.noise[:, place], aligned.trials[:, place]
     if not aligned.sessions[place].any():
-        return needed(each, noise, trials, alpha=alpha, estimand=estimand)
+        return needed(each, noise, trials, alpha=alpha, estimand=estimand, reach=reach, guard=guard)
     whole, counts = aligned.shared[place], aligned.sessions[place]
     return needed_sessions(each, noise, whole, counts, trials, alpha=alpha, estimand=estimand)
-
-
-def _verdict(value: float, corrected: float, least: float, alpha: float, good: Good) -> Verdict:
-    if math.isnan(value):
-        return "no value"
-    if corrected <= alpha:
-        if good == "neither":
-            return "higher" if value > 0 else "lower"
-        return "better" if (value > 0) == (good == "high") else "worse"
-    return "too few" if least > alpha else "cannot tell"
 
 
 def _drivers(aligned: Aligned, each: Floats, first: int, second: int) -> Iterator[Driver]:

@@ -1,19 +1,15 @@
 """What a comparison of systems comes to: frozen values that tables and JSON are made of."""
 
-from __future__ import annotations
-
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 from scoring.inference.interval import Interval
-from scoring.inference.paired import Estimand, Needed
+from scoring.inference.needed import Needed
+from scoring.inference.paired import Estimand
+from scoring.inference.verdicts import Verdict
 
 __all__ = ["Driver", "MeasureComparison", "Pair", "Verdict"]
-
-Verdict = Literal["better", "worse", "higher", "lower", "cannot tell", "too few", "no value"]
-"""What is said of the first system against the second. higher, lower: where neither end of a measure is the good one.
-too few: so few topics that no difference, however large, could be found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +27,14 @@ class Pair:
     """Two systems in one measure. value: the first's figure minus the second's; NaN without one.
 
     interval: of this difference alone, and p: of it alone. corrected: p with one chance of error over all pairs of the
-    measure. least: the smallest p that so many topics can give; NaN where any p can be. effect: |value|/√V_E2. wins,
-    ties, losses: topics in which the first system's own figure is better (higher, where neither end is good), equal,
-    worse. drivers: every topic, by its share, largest first; () where the value is 0. needed: what would settle it.
+    measure. outside: the smallest chance of error, over all pairs, at which the interval leaves out 0; NaN without one.
+    least: the smallest p that so many topics can give; NaN where any p can be. effect: |value|/√V_E2 over the systems
+    compared. why: the reason why it cannot be told, if it is not a large p. bounds: the difference with all lost
+    attempts of the first system at the low end of the measure and those of the second at the high end, and the other
+    way round; None unless they lost different shares. typical: the median of the topics' differences and its interval,
+    if the measure has no end near its values and topics are too few for a mean; else None. wins, ties, losses: topics
+    in which the first system's own figure is better (higher, where neither end is good), equal, worse. drivers: every
+    topic, by its share, largest first; () where the value is 0. needed: what would settle it.
     """
 
     first: str
@@ -50,6 +51,10 @@ class Pair:
     drivers: tuple[Driver, ...]
     needed: Needed
     verdict: Verdict
+    outside: float = math.nan
+    why: str = ""
+    bounds: tuple[float, float] | None = None
+    typical: tuple[float, Interval] | None = None
 
     @property
     def found(self) -> bool:
@@ -80,6 +85,7 @@ class MeasureComparison:
     letters: Mapping[str, str]
     pooled: bool = False
     sessions: Mapping[str, int] = field(default_factory=dict)
+    clusters: int = 0
 
     @property
     def label(self) -> str:

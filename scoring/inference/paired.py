@@ -2,10 +2,14 @@
 
 There are two questions, and most confusion about intervals comes from mixing them up:
 
-    topics like these   would other topics of this kind give a difference, too? Topics are the units: the t interval of
-                        the differences of topics, and the p of exchanging the sides of topics.
+    topics like these   would other topics of this kind give a difference, too? Topics are the units, or clusters of
+                        topics: an interval with an unseen topic (`scoring.inference.differences`), and the p of
+                        exchanging the sides of topics.
     these topics        would more trials of these very topics give a difference, too? Trials within topics are the
                         units: variances within topics are added up, with Welch and Satterthwaite's degrees of freedom.
+
+The t interval of the differences of topics is there, too, for those who ask for it: it holds if the differences are
+nearly normal, which means that no kind of topic is missing and no few topics carry the difference.
 
 A value here is what a topic adds to a figure: its mean over trials, or, for a ratio of sums such as %recovery, its
 pseudo-value (`linear_values`), so that in both cases the mean over topics is the figure.
@@ -23,19 +27,25 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from scoring.inference.differences import (
+    as_interval,
+    boldest_p,
+    guarded_differences,
+    typical_difference,
+)
 from scoring.inference.interval import FEWEST, Interval, no_interval, too_few
-from scoring.statistics.beta import normal_quantile, student_quantile, student_tails
-from scoring.statistics.exchange import exchange_p, fewest_units
+from scoring.statistics.beta import student_quantile, student_tails
+from scoring.statistics.exchange import exchange_p
 
 __all__ = [
     "ESTIMANDS",
     "Estimand",
-    "Needed",
+    "Guard",
     "Paired",
     "compare_like_these",
     "compare_these",
+    "hidden_noise",
     "linear_values",
-    "needed",
     "residual_variance",
 ]
 
@@ -48,17 +58,30 @@ ESTIMANDS: dict[Estimand, str] = {"like-these": "topics like these", "these": "t
 """How people read them."""
 
 _SAME = 1e-12
-_POWER = 0.8
+_NEVER_SEEN = 3.5  # (3.7/1.96)²: 3.7 = -log(.025)
+
+
+Guard = Literal["unseen", "none"]
+"""What an interval for topics like these allows for: a kind of topic that was not asked, or nothing (the t
+interval)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """value: the first side's figure minus the second's; NaN without a topic. interval: of one difference, by itself.
-    p: two-sided, by itself; NaN where there is none."""
+    """A difference of two sides.
+
+    value: the first side's figure minus the second's; NaN without a topic. interval: of one difference, by itself. p:
+    two-sided, by itself; NaN if there is none. outside: the smallest chance of error at which the interval leaves out
+    0; NaN without an interval. A winner needs both to be small. least: below which `outside` cannot go with so few
+    units. typical: the median of the topics' differences and its interval, if a mean cannot be had; None otherwise.
+    """
 
     value: float
     interval: Interval
     p: float
+    outside: float = math.nan
+    least: float = math.nan
+    typical: tuple[float, Interval] | None = None
 
 
 def linear_values(above: npt.ArrayLike, below: npt.ArrayLike) -> Floats:
@@ -80,25 +103,59 @@ def linear_values(above: npt.ArrayLike, below: npt.ArrayLike) -> Floats:
 
 
 def compare_like_these(
-    differences: npt.ArrayLike, rng: np.random.Generator, *, level: float, reach: float = math.inf
+    differences: npt.ArrayLike,
+    rng: np.random.Generator,
+    *,
+    level: float,
+    reach: float = math.inf,
+    guard: Guard = "unseen",
+    clusters: npt.ArrayLike | None = None,
 ) -> Paired:
-    """The comparison for topics like these. differences: (T,), one per topic. reach: the largest possible difference.
+    """The comparison for topics like these.
 
-    No interval on fewer than four topics, nor where all differences are the same; no p on fewer than two.
+    differences: (T,), one per topic. reach: the largest possible difference; infinite if the measure has no end near
+    its values. clusters: (T,) numbers, the same for topics that were not drawn independently of each other; None if all
+    were. Without an interval on fewer than four units, and no p on fewer than two.
     """
     each = np.asarray(differences, dtype=np.float64)
     if not len(each) or np.isnan(each).any():
         return Paired(math.nan, no_interval("no value"), math.nan)
-    value = float(each.mean())
-    p = exchange_p(each, rng)
-    if len(each) < FEWEST:
-        return Paired(value, no_interval(too_few(len(each))), p)
-    error = float(each.std(ddof=1)) / math.sqrt(len(each))
+    value = float(each.mean()) + 0.0
+    sums, sizes, unit = _by_cluster(each, clusters)
+    p = exchange_p(sums, rng)
+    if guard == "none":
+        return _by_t(value, sums, sizes, p, level, reach, unit)
+    found = guarded_differences(sums[:, None], sizes[:, None], level=level, reach=reach)
+    interval = as_interval(found, 0, reach=reach, units=len(sums), unit=unit)
+    typical = None if interval.printed or len(sums) < FEWEST else typical_difference(sums / sizes, level=level)
+    return Paired(value, interval, p, float(found.p[0]), boldest_p(len(sums)) if reach < math.inf else 0.0, typical)
+
+
+def _by_cluster(each: Floats, clusters: npt.ArrayLike | None) -> tuple[Floats, Floats, str]:
+    """(U,) sums of differences and (U,) numbers of topics of each unit, and what a unit is called."""
+    if clusters is None:
+        return each, np.ones(len(each)), "topic"
+    own = np.unique(np.asarray(clusters), return_inverse=True)[1]
+    return np.asarray(np.bincount(own, each)), np.bincount(own).astype(np.float64), "cluster"
+
+
+def _by_t(value: float, sums: Floats, sizes: Floats, p: float, level: float, reach: float, unit: str) -> Paired:
+    units = len(sums)
+    if units < FEWEST:
+        return Paired(value, no_interval(too_few(units, unit)), p)
+    rest = sums - value * sizes
+    error = math.sqrt(units / (units - 1) * float(np.square(rest).sum())) / float(sizes.sum())
     if error <= _SAME:
-        return Paired(value, no_interval("every topic has the same difference"), p)
-    half = student_quantile(0.5 + level / 2, len(each) - 1) * error
-    low, high = max(-reach, value - half), min(reach, value + half)
-    return Paired(value, Interval(low, high, "t interval over topics", "nothing"), p)
+        return Paired(value, no_interval(f"every {unit} has the same difference"), p)
+    half = student_quantile(0.5 + level / 2, units - 1) * error
+    interval = Interval(
+        max(-reach, value - half),
+        min(reach, value + half),
+        f"t interval over {unit}s",
+        "nothing",
+        assumes=f"differences of {unit}s are nearly normal",
+    )
+    return Paired(value, interval, p, student_tails(value / error, units - 1), 0.0)
 
 
 def compare_these(
@@ -112,30 +169,55 @@ def compare_these(
     """The comparison for these very topics. differences: (T,), one per topic. noise: (T, 2), the variance of each
     side's value if other trials of the topic were drawn. trials: (T, 2), how many each side has.
 
-    Degrees of freedom are rounded down. No interval and no p where a topic has a single trial of one side, and where
-    trials of a topic never differ.
+    Degrees of freedom are rounded down. No interval and no p if a topic has a single trial of one side. If the measure
+    has ends, a side whose trials never differ, or hardly, has the variance that it would take to see that much: that of
+    a rare failure that was not seen (`hidden_noise`). Otherwise there is no interval if the trials of a topic never
+    differ.
     """
     each, own = np.asarray(differences, dtype=np.float64), np.asarray(noise, dtype=np.float64)
     counts = np.asarray(trials, dtype=np.float64)
     if not len(each) or np.isnan(each).any():
         return Paired(math.nan, no_interval("no value"), math.nan)
-    value = float(each.mean())
+    value = float(each.mean()) + 0.0
     single = int((counts < 2).any(axis=1).sum())
     if single:
         few = f"{single} of {len(each)} topics have" if len(each) > 1 else "the topic has"
         return Paired(value, no_interval(f"{few} one trial only, so trials cannot be seen to differ"), math.nan)
-    variance = float(own.sum())
+    hidden, behind = hidden_noise(own, counts, reach)
+    variance = float(own.sum() + hidden.sum())
     if variance <= _SAME**2:
         return Paired(value, no_interval("trials of a topic never differ"), math.nan)
-    degrees = max(1, math.floor(variance**2 / float((own**2 / (counts - 1)).sum()) + _SAME))
+    squares = (own**2 / (counts - 1)).sum() + (hidden**2 / behind).sum()
+    degrees = max(1, math.floor(variance**2 / float(squares) + _SAME))
     error = math.sqrt(variance) / len(each)
     half = student_quantile(0.5 + level / 2, degrees) * error
-    low, high = max(-reach, value - half), min(reach, value + half)
-    return Paired(
-        value,
-        Interval(low, high, "t interval over trials within topics", "nothing"),
-        student_tails(value / error, degrees),
+    p = student_tails(value / error, degrees)
+    interval = Interval(
+        max(-reach, value - half),
+        min(reach, value + half),
+        "t interval over trials within topics",
+        "nothing",
+        assumes="trials of a topic are independent",
     )
+    return Paired(value, interval, p, p, 0.0)
+
+
+def hidden_noise(noise: npt.ArrayLike, trials: npt.ArrayLike, reach: float) -> tuple[Floats, Floats]:
+    """(..., 2) variance to be added to the sum over topics of each side's noise, for topics whose trials never
+    differed, and (..., 2) its degrees of freedom, at least 1.
+
+    If all of n trials of a share were useful, the share may still be 1 - 3.7/n, by the exact interval: as if its
+    standard error were 1.87/n. Without this, a side that did not fail in a few trials would count as known exactly. The
+    topics of a side whose trials never differed are taken together; topics whose trials do differ show their noise
+    themselves. 0 for a measure without ends.
+
+    noise, trials: (..., T, 2).
+    """
+    own, counts = np.asarray(noise, dtype=np.float64), np.asarray(trials, dtype=np.float64)
+    still = own <= _SAME**2
+    n, topics = np.where(still, counts, 0.0).sum(axis=-2), still.sum(axis=-2)
+    each = 0.0 if math.isinf(reach) else reach**2 * _NEVER_SEEN
+    return each * np.square(topics / np.maximum(n, 1.0)), np.maximum(n - topics, 1.0)
 
 
 def residual_variance(values: npt.ArrayLike) -> float:
@@ -150,46 +232,3 @@ def residual_variance(values: npt.ArrayLike) -> float:
         return math.nan
     rest: Floats = table - table.mean(axis=0) - table.mean(axis=1, keepdims=True) + table.mean()
     return float(np.square(rest).sum() / ((topics - 1) * (systems - 1)))
-
-
-@dataclass(frozen=True, slots=True)
-class Needed:
-    """What it would take to detect a difference as large as the observed one at 1 - level, in four studies of five.
-
-    topics: how many, with as many trials of each as now. trials: how many of each topic, with the topics there are.
-    Infinite where no number is enough, NaN where it is unknown.
-    """
-
-    topics: float
-    trials: float
-
-
-def needed(
-    differences: npt.ArrayLike, noise: npt.ArrayLike, trials: npt.ArrayLike, *, alpha: float, estimand: Estimand
-) -> Needed:
-    """Computed from the variance of the differences between topics, and that part of it which trials explain.
-
-    differences: (T,). noise, trials: (T, 2) as in `compare_these`. alpha: of the test, corrected for other pairs.
-    topics: z²·s²/d² + z_α²/2, and never so few that no p can be small enough. trials: such that
-    (ω² + w/f)/T = d²/z² (Sakai 2018, ch. 6; Miller 2024, eq. 9).
-    """
-    each, own = np.asarray(differences, dtype=np.float64), np.asarray(noise, dtype=np.float64)
-    if len(each) < 2 or np.isnan(each).any():
-        return Needed(math.nan, math.nan)
-    size = float(each.mean()) ** 2
-    z_alpha = normal_quantile(1 - alpha / 2)
-    squared = (z_alpha + normal_quantile(_POWER)) ** 2
-    if size <= _SAME**2:
-        return Needed(math.inf, math.inf)
-    spread = float(each.var(ddof=1))
-    within = float(own.sum(axis=1).mean()) if not np.isnan(own).any() else math.nan
-    now = float(np.asarray(trials, dtype=np.float64).mean())
-    if estimand == "these":
-        return Needed(math.nan, math.ceil(now * squared * within / (len(each) * size)) if within == within else within)
-    fewest = fewest_units(alpha)
-    topics = max(fewest, math.ceil(squared * spread / size + z_alpha**2 / 2))
-    if len(each) < fewest:  # no number of trials makes p smaller
-        return Needed(topics, math.inf)
-    left = len(each) * size / squared - max(0.0, spread - within)  # for what trials explain
-    more = math.nan if math.isnan(within) else math.inf if left <= 0 else math.ceil(now * within / left)
-    return Needed(topics, more)

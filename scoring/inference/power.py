@@ -1,10 +1,11 @@
 """The power of comparing two systems, and how wide its interval will be, by simulating the very test that is run.
 
-    topics like these   exchanging the sides of topics, and the t interval over topics (`compare_like_these`)
+    topics like these   exchanging the sides of topics, and an interval with an unseen topic (`compare_like_these`)
     these topics        t over trials within topics, and its interval (`compare_these`)
 
 Many studies are drawn at once (`scoring.statistics.outcomes`) and tested at once: systems are told apart where those
-functions do so, with the same intervals. Only exchanges are drawn once for all studies of a design, and fewer of them.
+functions do so, with the same intervals: by p and by the interval. Only exchanges and weights are drawn once for all
+studies of a design, and fewer of them.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from scoring.inference.differences import guarded_differences
 from scoring.inference.interval import FEWEST
-from scoring.inference.paired import Estimand
+from scoring.inference.paired import Estimand, Guard, hidden_noise
 from scoring.statistics.beta import beta_quantile, normal_quantile, student_quantile
 from scoring.statistics.exchange import exchange_ps
 from scoring.statistics.outcomes import Components, Outcomes, Trials, draw_outcomes, draw_outcomes_of_these
@@ -55,20 +57,24 @@ def simulate_power(
     level: float,
     alpha: float,
     studies: int,
+    reach: float | None = None,
+    guard: Guard = "unseen",
 ) -> Power:
     """Of `studies` studies in which the systems truly differ by `difference`, above 0.
 
     topics: at least 2. trials: of each with each system; where topics differ in it, a number for each, which are dealt
     to the topics of every study at random, since which of them vary most is not known. level: of the intervals. alpha:
-    of the test; below 1 - level where several pairs are compared. Raises ValueError for a difference that the range of
-    values has no room for.
+    of the test; below 1 - level where several pairs are compared. reach: how large a difference of a topic can be; None
+    takes the range of the values. guard: of the intervals for topics like these. Raises ValueError for a difference
+    that the range of values has no room for.
     """
     refuse_room(components, difference)
     draw = draw_outcomes if estimand == "like-these" else draw_outcomes_of_these
     each = trials if isinstance(trials, int) else deal_trials(trials, topics, studies, rng)
     drawn = draw(components, difference, topics, each, studies, rng)
-    reach = math.inf if components.shape == "unbounded" else components.high - components.low
-    apart, widths = told_apart(drawn, each, rng, estimand=estimand, level=level, alpha=alpha, reach=reach)
+    if reach is None:
+        reach = math.inf if components.shape == "unbounded" else components.high - components.low
+    apart, widths = told_apart(drawn, each, rng, estimand=estimand, level=level, alpha=alpha, reach=reach, guard=guard)
     if estimand == "these" and np.min(each) < 2:
         return Power(math.nan, math.nan, math.nan, math.nan)
     means = (drawn.values[..., 0] - drawn.values[..., 1]).mean(axis=1)
@@ -114,23 +120,29 @@ def told_apart(
     level: float,
     alpha: float,
     reach: float,
+    guard: Guard = "unseen",
 ) -> tuple[Bools, Floats]:
-    """(studies,) whether `compare_like_these` or `compare_these` gives a p of at most alpha, and (studies,) widths of
-    their intervals; False and NaN where they have none. reach: how large a difference can be at most."""
+    """(studies,) whether `compare_like_these` or `compare_these` gives a p of at most alpha and an interval at 1 -
+    alpha that leaves out 0, and (studies,) widths of their intervals at `level`; False and NaN where they have none.
+    reach: how large a difference can be at most."""
     each = drawn.values[..., 0] - drawn.values[..., 1]
-    if estimand == "like-these":
-        p = exchange_ps(each, rng, draws=_DRAWS)
-        return np.asarray(p <= alpha + _SAME), _widths_like_these(each, level, reach)
-    return _these(each, drawn.noise, trials, level, alpha, reach)
+    if estimand == "these":
+        return _these(each, drawn.noise, trials, level, alpha, reach)
+    p = exchange_ps(each, rng, draws=_DRAWS)
+    if guard == "none":
+        return _by_t(each, p, level, alpha, reach)
+    found = guarded_differences(each.T, np.ones((each.shape[1], 1)), level=level, reach=reach, many=True)
+    return np.asarray((p <= alpha + _SAME) & (found.p <= alpha + _SAME)), found.high - found.low
 
 
-def _widths_like_these(each: Floats, level: float, reach: float) -> Floats:
+def _by_t(each: Floats, p: Floats, level: float, alpha: float, reach: float) -> tuple[Bools, Floats]:
     topics = each.shape[1]
     if topics < FEWEST:
-        return np.full(len(each), np.nan)
-    error = each.std(axis=1, ddof=1) / math.sqrt(topics)
-    half = student_quantile(0.5 + level / 2, topics - 1) * error
-    return np.where(error <= _SAME, np.nan, _width(each.mean(axis=1), half, reach))
+        return np.zeros(len(each), dtype=np.bool_), np.full(len(each), np.nan)
+    value, error = each.mean(axis=1), each.std(axis=1, ddof=1) / math.sqrt(topics)
+    outside = np.abs(value) >= student_quantile(1 - alpha / 2, topics - 1) * error * (1 - _SAME)
+    widths = _width(value, student_quantile(0.5 + level / 2, topics - 1) * error, reach)
+    return (p <= alpha + _SAME) & outside & (error > _SAME), np.where(error <= _SAME, np.nan, widths)
 
 
 def _these(
@@ -138,12 +150,14 @@ def _these(
 ) -> tuple[Bools, Floats]:
     studies, topics = each.shape
     apart, widths = np.zeros(studies, dtype=np.bool_), np.full(studies, np.nan)
-    variance = noise.sum(axis=(1, 2))
+    hidden, behind = hidden_noise(noise, np.broadcast_to(np.asarray(trials, dtype=np.float64), noise.shape), reach)
+    variance = noise.sum(axis=(1, 2)) + hidden.sum(axis=1)
     some = variance > _SAME**2  # also False of NaN: single trials
     if not some.any():
         return apart, widths
     own, value = variance[some], each[some].mean(axis=1)
-    squares = (np.square(noise) / (trials - 1)).sum(axis=(1, 2))[some]
+    squares = (np.square(noise) / (trials - 1)).sum(axis=(1, 2)) + (np.square(hidden) / behind).sum(axis=1)
+    squares = squares[some]
     degrees = np.maximum(1.0, np.floor(own**2 / squares + _SAME))
     error = np.sqrt(own) / topics
     reached = _quantiles(degrees, level)

@@ -7,9 +7,9 @@ Some trials of a topic come into the ratio (those that need recovery), and of th
     above ~ Binomial(below, r)      r of the topic with this system, from components of variance, as yes or no
 
 A study compares two different systems of the pilot, drawn anew, in how often trials come into the ratio. Topics of
-which no trial does drop out, and a study without any on one side finds nothing. What is tested are pseudo-values of
-topics and, of these topics, variances of trials around the ratio: `scoring.comparison.aligned` and
-`scoring.inference.paired`, for many studies at once.
+which no trial does drop out, and a study with fewer than four on one side finds nothing. What is tested is the interval
+of `scoring.inference.ratio_differences` and, of these topics, variances of trials around the ratio, for many studies at
+once.
 """
 
 from __future__ import annotations
@@ -23,17 +23,18 @@ import numpy.typing as npt
 from scoring.inference.interval import FEWEST
 from scoring.inference.paired import Estimand
 from scoring.inference.power import Power, deal_trials, power_of, refuse_room, told_apart
-from scoring.statistics.beta import student_quantile
-from scoring.statistics.exchange import exchange_ps
+from scoring.inference.proportions import clopper_pearson
+from scoring.inference.ratio_differences import few_turns, mover
+from scoring.inference.unseen_topic import ends, share_weights, with_unseen
 from scoring.statistics.outcomes import Components, Outcomes, Trials, centres_of_these, draw_centres
 
-__all__ = ["pseudo_values", "simulate_ratio_power", "smoothed_shares"]
+__all__ = ["ratios_told_apart", "simulate_ratio_power", "smoothed_shares"]
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 _SAME = 1e-12
-_DRAWS = 1999
 _HALVINGS = 60
 _FARTHEST = 30.0  # log odds
 _EDGE = 1e-9
@@ -95,17 +96,46 @@ def simulate_ratio_power(
     some = (whole > 0).all(axis=1)
     value = np.where(some, np.diff(above.sum(axis=1) / np.maximum(whole, 1), axis=1)[:, 0] * -1, 0.0)
     if estimand == "like-these":
-        differences, kept = pseudo_values(above, below)
-        differences = np.where(some[:, None], differences, 0.0)
-        apart = exchange_ps(differences, rng, draws=_DRAWS) <= alpha + _SAME
-        widths = _widths(differences, kept, value, level)
-    else:
-        values = np.stack([np.broadcast_to(value[:, None], (studies, topics)), np.zeros((studies, topics))], axis=-1)
-        noise = np.where(some[:, None, None], _noise(above, below, each), 0.0)
-        apart, widths = told_apart(
-            Outcomes(values, noise), each, rng, estimand=estimand, level=level, alpha=alpha, reach=1.0
-        )
+        apart, widths = ratios_told_apart(above, below, level=level, alpha=alpha)
+        return power_of(apart & (value > 0), widths)
+    values = np.stack([np.broadcast_to(value[:, None], (studies, topics)), np.zeros((studies, topics))], axis=-1)
+    noise = np.where(some[:, None, None], _noise(above, below, each), 0.0)
+    apart, widths = told_apart(
+        Outcomes(values, noise), each, rng, estimand=estimand, level=level, alpha=alpha, reach=1.0
+    )
+    tops = above.sum(axis=1)
+    few = some & few_turns(tops, whole)
+    ratios = tops[few] / whole[few]
+    low, high = mover(ratios, *clopper_pearson(tops[few], whole[few], level))
+    sure = mover(ratios, *clopper_pearson(tops[few], whole[few], 1 - alpha))
+    apart[few], widths[few] = (sure[0] > 0) | (sure[1] < 0), high - low
     return power_of(np.asarray(apart & some & (value > 0)), np.where(some, widths, np.nan))
+
+
+def ratios_told_apart(above: Counts, below: Counts, *, level: float, alpha: float) -> tuple[Bools, Floats]:
+    """(studies,) whether `ratios_like_these` gives a p of at most alpha, and (studies,) widths of its intervals; False
+    and NaN where it has none. above, below: (studies, topics, 2).
+
+    The same weights serve all studies: topics without anything below the line take no part in a ratio.
+    """
+    studies, topics, _ = above.shape
+    there = (below > 0).sum(axis=1)
+    sides: list[tuple[Floats, Floats, Floats, Floats]] = []
+    weights = share_weights(topics)[:, ::3]  # a third of them is enough for many studies
+    for side in (0, 1):
+        values = with_unseen(above[..., side].T.astype(float), below[..., side].T.astype(float), 0.0, 1.0)
+        products = values.T @ weights
+        lows, highs = (products[at * studies : (at + 1) * studies] for at in (0, 1))
+        wholes = np.maximum(np.broadcast_to(products[2 * studies :], lows.shape), _EDGE)
+        sides.append((*ends(lows / wholes, highs / wholes, level), *ends(lows / wholes, highs / wholes, 1 - alpha)))
+    whole = np.maximum(below.sum(axis=1), 1)
+    ratios = above.sum(axis=1) / whole
+    first, second = sides
+    low, high = mover(ratios, np.stack([first[0], second[0]], 1), np.stack([first[1], second[1]], 1))
+    sure = mover(ratios, np.stack([first[2], second[2]], 1), np.stack([first[3], second[3]], 1))
+    enough = there.min(axis=1) >= FEWEST
+    outside = (sure[0] > 0) | (sure[1] < 0)
+    return enough & outside, np.where(enough, high - low, np.nan)
 
 
 def _pairs(systems: int, studies: int, rng: np.random.Generator) -> Counts:
@@ -139,29 +169,6 @@ def _moved(chances: Floats, weights: Floats, ratio: float) -> Floats:
         middle = (low + high) / 2
         low, high = (middle, high) if float(shares @ (1 / (1 + np.exp(-odds - middle)))) < ratio else (low, middle)
     return np.asarray(1 / (1 + np.exp(-odds - low)))
-
-
-def pseudo_values(above: npt.ArrayLike, below: npt.ArrayLike) -> tuple[Floats, Counts]:
-    """(studies, topics) differences of `linear_values` of two systems, 0 for topics of which no trial comes into the
-    ratio, and (studies,) how many topics are left. above, below: (studies, topics, 2) sums."""
-    top, bottom = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
-    here = (bottom > 0).any(axis=2, keepdims=True)
-    kept, whole = here.sum(axis=1, keepdims=True), bottom.sum(axis=1, keepdims=True)
-    ratio = top.sum(axis=1, keepdims=True) / np.maximum(whole, 1)
-    rest = whole - bottom
-    each = np.where(rest > 0, (kept - 1) * (top - ratio * bottom) / np.where(rest > 0, rest, 1.0), 0.0)
-    values = np.where(here, ratio + each - each.sum(axis=1, keepdims=True) / np.maximum(kept, 1), 0.0)
-    return np.asarray(values[..., 0] - values[..., 1]), np.asarray(kept[:, 0, 0])
-
-
-def _widths(differences: Floats, kept: Counts, value: Floats, level: float) -> Floats:
-    """(studies,) widths of the t interval over the topics that are left; NaN on fewer than four."""
-    squares = np.square(differences).sum(axis=1) - kept * value**2
-    error = np.sqrt(np.maximum(squares, 0.0) / np.maximum(kept - 1, 1) / np.maximum(kept, 1))
-    reached = {int(one): student_quantile(0.5 + level / 2, int(one) - 1) for one in np.unique(kept) if one >= FEWEST}
-    half = np.array([reached.get(int(one), math.nan) for one in kept]) * error
-    widths = np.minimum(1.0, value + half) - np.maximum(-1.0, value - half)
-    return np.where(error > _SAME, widths, np.nan)
 
 
 def _noise(above: Counts, below: Counts, trials: Trials) -> Floats:

@@ -21,7 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.inference.interval import FEWEST, Interval, no_interval, too_few
-from scoring.inference.paired import Estimand, Needed, Paired, needed
+from scoring.inference.needed import Needed, needed
+from scoring.inference.paired import Estimand, Paired
 from scoring.statistics.beta import student_quantile, student_tails
 
 __all__ = ["compare_sessions", "needed_sessions", "session_variance"]
@@ -51,12 +52,14 @@ def compare_sessions(
     estimand: Estimand,
     level: float,
     reach: float = math.inf,
+    clusters: npt.ArrayLike | None = None,
 ) -> Paired:
     """As `scoring.inference.paired` compares, where one side has sessions through all topics, or both have.
 
     differences: (T,), one per topic. noise: (T, 2), the variance of each side's value if other trials of the topic were
     drawn, NaN with fewer than two. shared: (2,), `session_variance` of each side's figure. sessions: (2,), how many; 0
-    for a side with a fresh session for each conversation. reach: the largest possible difference.
+    for a side with a fresh session for each conversation. reach: the largest possible difference. clusters: (T,)
+    numbers, the same for topics that were not drawn independently of each other; None if all were.
 
     No interval and no p on fewer than four sessions of a side that has any, of topics like these on fewer than four
     topics, and where a topic has a single trial of a side.
@@ -65,29 +68,40 @@ def compare_sessions(
     whole, counts = np.asarray(shared, dtype=np.float64), np.asarray(sessions, dtype=np.int64)
     if not len(each) or np.isnan(each).any():
         return Paired(math.nan, no_interval("no value"), math.nan)
-    value, goes_on = float(each.mean()), counts > 0
+    value, goes_on = float(each.mean()) + 0.0, counts > 0
     fewest = int(counts[goes_on].min())
-    why = _refused(len(each), fewest, own, estimand)
+    groups = np.arange(len(each)) if clusters is None else np.unique(np.asarray(clusters), return_inverse=True)[1]
+    units = int(groups.max()) + 1
+    why = _refused(len(each), units, fewest, own, estimand)
     if why:
         return Paired(value, no_interval(why), math.nan)
     single = own.sum(axis=0) / len(each) ** 2
     between = float(whole[goes_on].sum())
     if estimand == "these":
-        variance, units = between + float(single[~goes_on].sum()), fewest
+        variance, degrees = between + float(single[~goes_on].sum()), fewest - 1
     else:
         added = float(np.maximum(0.0, whole - single)[goes_on].sum())
-        variance, units = max(float(each.var(ddof=1)) / len(each) + added, between), min(fewest, len(each))
+        rest = np.bincount(groups, each - value)
+        over_topics = units / (units - 1) * float(np.square(rest).sum()) / len(each) ** 2
+        variance, degrees = max(over_topics + added, between), min(fewest, units) - 1
     if variance <= _SAME**2:
         return Paired(value, no_interval("every session has the same value"), math.nan)
     error = math.sqrt(variance)
-    half = student_quantile(0.5 + level / 2, units - 1) * error
-    interval = Interval(max(-reach, value - half), min(reach, value + half), _METHODS[estimand], "nothing")
-    return Paired(value, interval, student_tails(value / error, units - 1))
+    half = student_quantile(0.5 + level / 2, degrees) * error
+    p = student_tails(value / error, degrees)
+    interval = Interval(
+        max(-reach, value - half),
+        min(reach, value + half),
+        _METHODS[estimand],
+        "nothing",
+        assumes="sessions are independent of each other",
+    )
+    return Paired(value, interval, p, p, 0.0)
 
 
-def _refused(topics: int, sessions: int, noise: Floats, estimand: Estimand) -> str:
-    if estimand == "like-these" and topics < FEWEST:
-        return too_few(topics)
+def _refused(topics: int, units: int, sessions: int, noise: Floats, estimand: Estimand) -> str:
+    if estimand == "like-these" and units < FEWEST:
+        return too_few(units, "topic" if units == topics else "cluster")
     if sessions < FEWEST:
         return (
             "one session: nothing to compare it with" if sessions == 1 else f"{sessions} sessions: too few to compare"

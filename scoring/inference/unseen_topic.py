@@ -38,12 +38,14 @@ from scoring.statistics.beta import beta_quantile, normal_quantile
 from topics.identity import generator
 
 __all__ = [
+    "UNSEEN",
     "answer_ends",
     "beyond",
     "boldest",
     "drawn_weights",
     "ends",
     "share_ends",
+    "share_weights",
     "weighted_means",
     "weighted_sums",
     "with_unseen",
@@ -159,6 +161,11 @@ def share_ends(above: Floats, below: Floats, level: float, *, pooled: bool = Fal
         low[part], high[part] = ends(*weighted_means(sums, tops.shape[1]), level)
     most = boldest(units, level)
     return np.minimum(low, most), np.maximum(high, 1 - most)
+
+
+def share_weights(units: int) -> Floats:
+    """(units + 1, B) the weights with which `share_ends` finds the interval of a ratio of sums."""
+    return _weights(units, _UNSEEN_OF_RATIOS)
 
 
 @lru_cache(maxsize=16)

@@ -1,22 +1,21 @@
 """Matched pairs: could the difference between the two sides have come about by chance, and Holm's correction.
 
 If the two sides of every pair were treated alike, each topic's difference would be as likely with the other sign
-(Fisher's randomisation test for pairs; the topic is the unit, as for intervals). Where a session runs through all
-topics, its values are not independent: only the sessions of a pair can be exchanged, each as a whole. Apart from random
-sampling of exchanges, p is exact: whatever the distribution of the values, it is at most a with probability at most a.
+(Fisher's randomisation test for pairs; the topic is the unit, as for intervals). Apart from random sampling of
+exchanges, p is exact: whatever the distribution of the values, it is at most a with probability at most a.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import product
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["exchange_p", "exchange_ps", "exchange_sessions_p", "false_discovery", "fewest_units", "holm", "least_p"]
+__all__ = ["exchange_p", "exchange_ps", "false_discovery", "fewest_units", "holm", "least_p"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -37,7 +36,19 @@ def exchange_p(differences: npt.ArrayLike, rng: np.random.Generator) -> float:
     if len(each) < 2:
         return math.nan
     each = each[np.abs(each) > _SAME]  # a topic without a difference is the same from both sides
-    return _share_as_far(lambda signs: np.einsum("st,t->s", signs, each), len(each), 1, len(each), rng)
+    units = len(each)
+    if not units:
+        return 1.0
+    seen = abs(float(np.einsum("t->", each))) - _SAME * units
+    if units <= _WHOLE:
+        return float((np.abs(np.einsum("st,t->s", _signs(units), each)) >= seen).mean())
+    at_once, as_far = max(1, _NEAR // units), 0
+    for start in range(0, _DRAWS, at_once):
+        signs = rng.random((min(at_once, _DRAWS - start), units))
+        signs -= 0.5
+        np.copysign(1.0, signs, out=signs)
+        as_far += int((np.abs(np.einsum("st,t->s", signs, each)) >= seen).sum())
+    return float((1 + as_far) / (1 + _DRAWS))
 
 
 def exchange_ps(differences: npt.ArrayLike, rng: np.random.Generator, *, draws: int = _DRAWS) -> Floats:
@@ -60,49 +71,6 @@ def exchange_ps(differences: npt.ArrayLike, rng: np.random.Generator, *, draws: 
     few = (np.abs(table) > _SAME).sum(axis=1) <= _WHOLE
     found[few] = [exchange_p(each, rng) for each in table[few]]
     return np.asarray(found)
-
-
-def exchange_sessions_p(base: npt.ArrayLike, other: npt.ArrayLike, rng: np.random.Generator) -> float:
-    """Two-sided p for the mean over topics of the difference of their ratios; NaN for fewer than two sessions.
-
-    base, other: (topics, sessions, 2), each cell a sum and the number of its terms, both 0 where there is no pair;
-    every topic and every session has a pair. Sessions are exchanged as a whole, as topics are in `exchange_p`.
-    """
-    sides = np.asarray(base, dtype=np.float64), np.asarray(other, dtype=np.float64)
-    if sides[0].shape[1] < 2:
-        return math.nan
-    whole, half = sides[1] + sides[0], sides[1] - sides[0]
-    half = half[:, (np.abs(half) > _SAME).any(axis=(0, 2))]
-    total, topics = whole.sum(axis=1), len(whole)
-
-    def means(signs: Floats) -> Floats:
-        moved = np.einsum("st,ktc->skc", signs, half)
-        above, below = total + moved, total - moved
-        found: Floats = (above[..., 0] / above[..., 1] - below[..., 0] / below[..., 1]).mean(axis=1)
-        return found
-
-    return _share_as_far(means, half.shape[1], 2 * topics, 1, rng)
-
-
-def _share_as_far(
-    statistic: Callable[[Floats], Floats], units: int, cells: int, scale: int, rng: np.random.Generator
-) -> float:
-    """The share of exchanges of `units` units with a statistic at least as far from 0 as without any.
-
-    statistic: (exchanges, units) signs -> (exchanges,), `cells` numbers being held for each. scale: of its rounding.
-    """
-    if not units:
-        return 1.0
-    seen = abs(float(statistic(np.ones((1, units)))[0])) - _SAME * scale
-    if units <= _WHOLE:
-        return float((np.abs(statistic(_signs(units))) >= seen).mean())
-    at_once, as_far = max(1, _NEAR // max(cells, units)), 0
-    for start in range(0, _DRAWS, at_once):
-        signs = rng.random((min(at_once, _DRAWS - start), units))
-        signs -= 0.5
-        np.copysign(1.0, signs, out=signs)
-        as_far += int((np.abs(statistic(signs)) >= seen).sum())
-    return float((1 + as_far) / (1 + _DRAWS))
 
 
 @lru_cache(maxsize=_WHOLE)

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from scoring.comparison.aligned import Aligned, align
-from scoring.inference.matched import Cell, Trial
+from scoring.inference.aligned import Aligned, Cell, Trial, align
 
 __all__ = ["allowed_errors", "drawn_shares", "drawn_systems"]
 

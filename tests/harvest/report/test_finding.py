@@ -16,7 +16,7 @@ from harvest.studies.scorecard import Material, gather_material
 from recordings.run_folder import read
 from scoring.comparison.result import Driver, Pair, Verdict
 from scoring.inference.interval import Interval
-from scoring.inference.paired import Needed
+from scoring.inference.needed import Needed
 from tests.support.reported import small_run
 
 ONE = "  - {name: A, driver: parrot}\n"

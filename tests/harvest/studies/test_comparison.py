@@ -156,7 +156,7 @@ def test_of_one_topic_it_is_said_that_its_conversations_can_be_compared(tmp_path
     run = recorded(tmp_path / "run", {"A": {"M01": ["oo"] * 9 + ["xo"]}, "B": {"M01": ["xx"] * 9 + ["ox", "oo"]}})
     advice = "one topic says nothing of others like it: --estimand these compares its conversations, as independent"
     told = " ".join(harvest("compare", run, "-m", "ave%useful", width=80).stdout.split())
-    assert "A and B: cannot tell in ave%useful." in told
+    assert "A and B: too few topics to tell in ave%useful." in told
     assert advice in told
     these = " ".join(harvest("compare", run, "-m", "ave%useful", "--estimand", "these", width=80).stdout.split())
     assert "A is better in ave%useful" in these

@@ -9,11 +9,11 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from scoring.comparison.aligned import Aligned, align
 from scoring.comparison.pairs import compare_pairs
 from scoring.comparison.result import MeasureComparison
-from scoring.inference.matched import Cell, Trial
-from scoring.inference.paired import Estimand, needed
+from scoring.inference.aligned import Aligned, Cell, Trial, align
+from scoring.inference.needed import needed
+from scoring.inference.paired import Estimand, compare_like_these
 from scoring.measure import Good
 from tests.support.compared_worlds import allowed_errors, drawn_shares
 
@@ -94,7 +94,7 @@ def test_the_noise_of_a_ratio_is_how_far_it_moves_from_trial_to_trial() -> None:
 def test_the_better_system_is_named_by_the_good_end_of_the_measure() -> None:
     topics = [f"T{number}" for number in range(8)]
     cells = means(
-        A={topic: [0.7 + 0.01 * i] for i, topic in enumerate(topics)}, B={topic: [0.3, 0.32] for topic in topics}
+        A={topic: [0.92 + 0.01 * i] for i, topic in enumerate(topics)}, B={topic: [0.0, 0.02] for topic in topics}
     )
     found = align(topics, ["A", "B"], cells, pooled=False)
     (high,), (low,), (neither,) = (compared(found, good).pairs for good in ("high", "low", "neither"))
@@ -182,18 +182,17 @@ def test_as_many_topics_or_trials_as_are_said_to_settle_a_difference_do_so_in_fo
         rng, found = np.random.default_rng(3), 0
         for _ in range(300):
             each = answers(rng, topics, trials)[0] @ [1, -1]
-            reach = stats.t.ppf(0.975, topics - 1) * each.std(ddof=1) / math.sqrt(topics)
-            found += abs(each.mean()) > reach
+            found += compare_like_these(each, rng, level=0.95, reach=1.0).interval.low > 0
         return found / 300
 
     means_, noise = answers(np.random.default_rng(1), 300_000, 5)
-    of_topics = needed(means_ @ [1, -1], noise, np.full(noise.shape, 5), alpha=0.05, estimand="like-these")
+    of_topics = needed(means_ @ [1, -1], noise, np.full(noise.shape, 5), alpha=0.05, estimand="like-these", reach=1.0)
     assert power(int(of_topics.topics), 5) == pytest.approx(0.8, abs=0.08)
     # Eighty topics that have just the variances of the many.
     scores = stats.norm.ppf((np.arange(80) + 0.5) / 80)
     differences = means_ @ [1, -1]
     each = differences.mean() + differences.std() * scores / scores.std(ddof=1)
     of_trials = needed(
-        each, np.tile(noise.mean(axis=0), (80, 1)), np.full((80, 2), 5), alpha=0.05, estimand="like-these"
+        each, np.tile(noise.mean(axis=0), (80, 1)), np.full((80, 2), 5), alpha=0.05, estimand="like-these", reach=1.0
     )
     assert power(80, int(of_trials.trials)) == pytest.approx(0.8, abs=0.08)

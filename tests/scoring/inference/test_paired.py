@@ -9,15 +9,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from scoring.comparison.aligned import align
-from scoring.inference.paired import (
-    Estimand,
-    compare_like_these,
-    compare_these,
-    linear_values,
-    needed,
-    residual_variance,
-)
+from scoring.inference.aligned import align
+from scoring.inference.needed import needed
+from scoring.inference.paired import Estimand, compare_like_these, compare_these, linear_values, residual_variance
+from scoring.inference.sides import compare_sides
 from scoring.statistics.beta import student_tails
 from scoring.statistics.exchange import fewest_units, least_p
 from tests.support.compared_worlds import allowed_errors, drawn_shares, drawn_systems
@@ -25,13 +20,13 @@ from tests.support.compared_worlds import allowed_errors, drawn_shares, drawn_sy
 RNG = np.random.default_rng(1)
 
 
-def test_topics_like_these_have_the_interval_of_the_paired_t_test() -> None:
+def test_without_a_guard_topics_like_these_have_the_interval_of_the_paired_t_test() -> None:
     one, other = RNG.random((2, 20))
-    found = compare_like_these(one - other, np.random.default_rng(2), level=0.9)
+    found = compare_like_these(one - other, np.random.default_rng(2), level=0.9, guard="none")
     wanted = stats.ttest_rel(one, other).confidence_interval(0.9)
     assert found.value == pytest.approx(np.mean(one) - np.mean(other))
     assert (found.interval.low, found.interval.high) == pytest.approx((wanted.low, wanted.high))
-    cut = compare_like_these([0.9, 1.0, 1.0, 1.0, 0.2], np.random.default_rng(2), level=0.95, reach=1)
+    cut = compare_like_these([0.9, 1.0, 1.0, 1.0, 0.2], np.random.default_rng(2), level=0.95, reach=1, guard="none")
     assert cut.interval.high == 1.0
 
 
@@ -56,7 +51,11 @@ def test_what_cannot_be_said_is_undefined_and_says_why() -> None:
     assert three.value == pytest.approx(0.2)
     assert three.p == 2 / 8
     assert "3 topics: too few" in three.interval.note
-    assert "same difference" in compare_like_these([0.2] * 5, rng, level=0.95).interval.note
+    assert "same difference" in compare_like_these([0.2] * 5, rng, level=0.95, guard="none").interval.note
+    open_ended = compare_like_these([0.2, 0.3, 0.1, 0.4, 0.2], rng, level=0.95)
+    assert "no end near its values, and 5 topics are too few" in open_ended.interval.note
+    assert open_ended.typical is not None
+    assert open_ended.typical[0] == 0.2
     single = compare_these([0.1, 0.2], [[0.1, np.nan], [0.1, 0.1]], [[2, 1], [2, 2]], level=0.95)
     assert "1 of 2 topics have one trial only" in single.interval.note
     assert math.isnan(single.p)
@@ -84,13 +83,24 @@ def test_the_residual_variance_is_that_of_two_way_analysis_of_variance() -> None
 def test_what_is_needed_follows_from_the_components_of_variance() -> None:
     each = np.array([0.3, -0.1, 0.2, 0.0])
     noise, trials = np.full((4, 2), 0.004), np.full((4, 2), 5)
-    found = needed(each, noise, trials, alpha=0.05, estimand="like-these")
+    found = needed(each, noise, trials, alpha=0.05, estimand="like-these", guard="none")
     z = (stats.norm.ppf(0.975) + stats.norm.ppf(0.8)) ** 2
     assert found.topics == math.ceil(z * each.var(ddof=1) / 0.01 + stats.norm.ppf(0.975) ** 2 / 2)
     assert found.trials == math.inf, "topics differ too much for four of them, however often they are asked"
     these = needed(each, noise, trials, alpha=0.05, estimand="these")
     assert these.trials == math.ceil(5 * z * 0.008 / (4 * 0.01))
     assert needed(np.array([0.1, -0.1]), noise[:2], trials[:2], alpha=0.05, estimand="these").trials == math.inf
+
+
+def test_a_side_that_did_not_fail_in_a_few_trials_is_not_known_exactly() -> None:
+    """All of 40 answers useful: the rate may still be 1 - 3.7/40, by the exact interval."""
+    noise = np.stack([np.zeros(8), np.full(8, 0.04)], axis=1)
+    alone = compare_these(np.full(8, 0.3), noise[:, [0, 0]], np.full((8, 2), 5), level=0.95, reach=1.0)
+    exact = 1 - 0.025 ** (1 / 40)
+    assert math.sqrt(2) * exact <= alone.interval.high - 0.3 <= 1.1 * math.sqrt(2) * exact
+    beside = compare_these(np.full(8, 0.3), noise, np.full((8, 2), 5), level=0.95, reach=1.0)
+    bare = compare_these(np.full(8, 0.3), noise, np.full((8, 2), 5), level=0.95)
+    assert beside.interval.high > bare.interval.high, "a measure without ends shows nothing of what was not seen"
 
 
 def coverage(
@@ -120,12 +130,8 @@ def coverage(
                     for trial in range(count)
                 }
             aligned = align([f"T{row}" for row in range(topics)], ["S0", "S1"], cells, pooled=True)
-        each = aligned.values[:, 0] - aligned.values[:, 1]
-        if of == "these":
-            interval = compare_these(each, aligned.noise, aligned.trials, level=0.95).interval
-        else:
-            interval = compare_like_these(each, rng, level=0.95).interval
-        held += interval.low <= truth <= interval.high
+        found = compare_sides(aligned, 0, 1, rng, estimand=of, level=0.95, reach=1.0)
+        held += found.interval.holds(truth)
     return held
 
 
@@ -146,14 +152,14 @@ def test_intervals_cover_what_they_promise(
 ) -> None:
     held = coverage(2000, *shape, icc, measure, of) / 2000
     print(f"{shape}, ICC {icc}, {measure}, {of}: {held}")
-    assert 0.93 <= held <= 0.97
+    assert held >= 0.93
 
 
-@pytest.mark.parametrize("topics", [2, 5, 6])
+@pytest.mark.parametrize("topics", [2, 5, 8])
 def test_no_number_of_trials_is_promised_where_so_few_topics_can_show_nothing(topics: int) -> None:
     rng = np.random.default_rng(topics)
-    each, noise = rng.normal(0.5, 0.2, topics), np.full((topics, 2), 0.01)
-    found = needed(each, noise, np.full((topics, 2), 4), alpha=0.05, estimand="like-these")
+    each, noise = rng.normal(0.9, 0.02, topics), np.full((topics, 2), 0.0004)
+    found = needed(each, noise, np.full((topics, 2), 4), alpha=0.05, estimand="like-these", reach=1.0)
     assert found.topics >= fewest_units(0.05) == 6
     assert math.isinf(found.trials) == (topics < 6)
     assert least_p(5) > 0.05 >= least_p(6)

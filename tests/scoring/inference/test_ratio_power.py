@@ -10,13 +10,13 @@ import numpy.typing as npt
 import pytest
 from scipy.stats import binom
 
-from scoring.comparison.aligned import Aligned, align
 from scoring.comparison.pairs import compare_pairs
+from scoring.inference.aligned import Aligned, Cell, Trial, align
 from scoring.inference.components import across_systems
-from scoring.inference.matched import Cell, Trial
 from scoring.inference.paired import Estimand
 from scoring.inference.power import Power
-from scoring.inference.ratio_power import _noise, pseudo_values, simulate_ratio_power, smoothed_shares
+from scoring.inference.ratio_differences import ratios_like_these
+from scoring.inference.ratio_power import _noise, ratios_told_apart, simulate_ratio_power, smoothed_shares
 from scoring.statistics.outcomes import Components
 
 Floats = npt.NDArray[np.float64]
@@ -35,18 +35,21 @@ def aligned_counts(above: Counts, below: Counts, trials: int) -> Aligned:
     return align(topics, ["A", "B"], cells, pooled=True)
 
 
-def test_many_studies_at_once_have_the_values_and_the_noise_of_each() -> None:
+def test_many_studies_at_once_are_told_apart_as_each_and_have_the_noise_of_each() -> None:
     rng, trials = np.random.default_rng(1), 6
-    below = rng.binomial(trials, 0.15, (20, 9, 2))
-    above = rng.binomial(below, 0.4)
+    below = rng.binomial(trials, [0.15, 0.4], (60, 14, 2))
+    above = rng.binomial(below, [0.9, 0.2])
     assert (below == 0).all(axis=2).any(), "a topic that drops out"
-    differences, kept = pseudo_values(above, below)
-    for one in range(20):
+    apart, widths = ratios_told_apart(above, below, level=0.95, alpha=0.05)
+    assert 0 < apart.sum() < 60
+    for one in range(60):
+        interval, p = ratios_like_these(above[one], below[one], level=0.95)
+        # Topics that drop out take no weights here and some there, and fewer are drawn, so that draws differ.
+        assert widths[one] == pytest.approx(interval.high - interval.low, rel=0.1, nan_ok=True)
+        if not 0.04 < p < 0.06:
+            assert apart[one] == (p <= 0.05)
         own = aligned_counts(above[one], below[one], trials)
-        values = own.values[:, 0] - own.values[:, 1]
-        assert kept[one] == len(own.topics)
-        assert differences[one][(below[one] > 0).any(axis=1)] == pytest.approx(values)
-        noise, left = _noise(above[[one]], below[[one]], trials)[0], len(own.topics) / 9
+        noise, left = _noise(above[[one]], below[[one]], trials)[0], len(own.topics) / 14
         assert noise[(below[one] > 0).any(axis=1)] * left**2 == pytest.approx(own.noise)
 
 

@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from scoring.comparison.aligned import align
 from scoring.comparison.pairs import compare_pairs
-from scoring.inference.matched import Cell, Trial
+from scoring.inference.aligned import Cell, Trial, align
 from scoring.inference.paired import Estimand, compare_like_these, compare_these
 from scoring.inference.sessions import compare_sessions, needed_sessions, session_variance
 from tests.support.compared_worlds import allowed_errors, drawn_shares

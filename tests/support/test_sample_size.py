@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import f, ncf, nct, t
 
-from scoring.inference.sample_size import (
+from tests.support.sample_size import (
     anova_power,
     expected_width,
     paired_t_power,

@@ -8,13 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from scoring.inference.matched import Cell, Trial
 from scoring.inference.paired import linear_values
 from scoring.inference.sessions import session_variance
 
-__all__ = ["Aligned", "align"]
+__all__ = ["Aligned", "Cell", "Trial", "align"]
 
 Floats = npt.NDArray[np.float64]
+
+Trial = tuple[str, int]
+"""A topic's id and the number of a trial."""
+
+Cell = tuple[float, float]
+"""What a conversation gives: a sum, and what it is a sum over: (value, 1) for a measure, (useful, asked) for a share.
+NaN, or over nothing, where it gives no value. The figure of a topic is the ratio of its sums."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,7 +32,8 @@ class Aligned:
     than two. trials: (T, m), conversations with a value. left_out: topics without a value of some system. pooled: the
     figures are ratios of sums over all conversations, not means over topics. sessions: (m,), how many sessions run
     through all topics; 0 for a system with a fresh one for each conversation. shared: (m,), the variance that drawing
-    other sessions would give to the figure; NaN for such a system, and with a single session.
+    other sessions would give to the figure; NaN for such a system, and with a single session. clusters: (T,) numbers,
+    the same for topics that the topic set puts into one cluster; None if it names none.
     """
 
     topics: tuple[str, ...]
@@ -39,6 +46,7 @@ class Aligned:
     pooled: bool
     sessions: npt.NDArray[np.int64]
     shared: Floats
+    clusters: npt.NDArray[np.int64] | None = None
 
     @property
     def figures(self) -> Floats:
@@ -76,13 +84,15 @@ def align(
     *,
     pooled: bool,
     continued: Collection[str] = (),
+    clusters: Mapping[str, str] | None = None,
 ) -> Aligned:
     """Systems over the topics for which each has a value.
 
     topics: those that all were asked, in order. cells: by system, of every valid conversation. pooled: the figure is
     the ratio of sums over all conversations, as of %recovery, and topics that give nothing to it are in neither;
     otherwise each topic's mean over trials counts the same. continued: systems whose trials of one number are one
-    session through all topics.
+    session through all topics. clusters: by topic, the cluster that it is in; a topic without one is a cluster of its
+    own.
     """
     by_topic: dict[str, list[list[Cell]]] = {topic: [[] for _ in systems] for topic in topics}
     numbers: dict[str, list[list[int]]] = {topic: [[] for _ in systems] for topic in topics}
@@ -124,4 +134,24 @@ def align(
         if system in continued:
             sessions[column], shared[column] = len(moved), session_variance([list(moved.values())])
     missing = tuple(topic for topic, own in by_topic.items() if not all(own))
-    return Aligned(tuple(common), tuple(systems), above, below, noise, trials, missing, pooled, sessions, shared)
+    return Aligned(
+        tuple(common),
+        tuple(systems),
+        above,
+        below,
+        noise,
+        trials,
+        missing,
+        pooled,
+        sessions,
+        shared,
+        cluster_numbers(tuple(common), clusters or {}),
+    )
+
+
+def cluster_numbers(topics: Sequence[str], clusters: Mapping[str, str]) -> npt.NDArray[np.int64] | None:
+    """(T,) which topics are in one cluster; None if no two of them are. clusters: by topic; without those that are in
+    none."""
+    names = [("cluster", clusters[topic]) if topic in clusters else ("topic", topic) for topic in topics]
+    numbers = {name: place for place, name in enumerate(dict.fromkeys(names))}
+    return None if len(numbers) == len(topics) else np.array([numbers[name] for name in names], dtype=np.int64)

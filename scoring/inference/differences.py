@@ -1,0 +1,179 @@
+"""The difference between two sides over topics like these, with allowance for a kind of topic that was not asked.
+
+A t interval only knows the topics that were asked. Where one side fails on 5% of topics and 15 were asked, it covers
+.80 of a nominal .95; where one side is steady and the other lognormal (sigma 1.5), .67 to .87, and it always names the
+steady side as better. So topics get random weights, as for a single figure (`scoring.inference.unseen_topic`), and part
+of an unseen topic is added at the far end:
+
+    low     the lower quantile of   Σ W_k·d_k - W_0·far
+    high    the upper quantile of   Σ W_k·d_k + W_0·far        (W_1, …, W_K, W_0) ~ Dirichlet(1, …, 1, 3/4)
+
+If the measure has two ends, `far` is the largest difference that they allow. If it has none that its values come near
+(R, latency, tokens), `far` follows from the tail that the differences show: the distance of the farthest topic from the
+median, extended as a Pareto tail would be,
+
+    far = .8·max|d_k - median| / (1 - ξ),   ξ = Hill's estimate from the 1.5·√K farthest topics, at most .8
+
+so it is short where differences look normal and long where few topics carry them. What is rarer than about 3 topics in
+the number that were asked cannot be seen at all, by this or any other method. The factors .8, .8 and 1.5 are our own:
+docs/calibration.md shows what they cover.
+
+The p of an interval is the smallest chance of error at which it leaves out 0. A verdict needs it beside the p of
+exchanging sides, which asks whether the sides differ in anything, not only in their means.
+
+Sources: N. Gaffke, Mathematical Methods of Statistics 14 (2005), 451-467; B. M. Hill, Annals of Statistics 3 (1975),
+1163-1174.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.inference.bootstrap import METHOD
+from scoring.inference.interval import FEWEST, Interval, no_interval, too_few
+from scoring.inference.unseen_topic import UNSEEN, boldest, ends, with_unseen
+from scoring.inference.unseen_topic import weighted_sums as exact_sums
+from scoring.statistics.beta import beta_quantile, normal_cdf
+from topics.identity import generator
+
+__all__ = ["FEWEST_OPEN", "Guarded", "guarded_differences", "tail_reach", "typical_difference"]
+
+Floats = npt.NDArray[np.float64]
+
+FEWEST_OPEN = 30
+"""Topics below which the tail of a measure without an end near its values cannot be judged: with 20 the interval covers
+.88 to .92 of the heaviest tails (lognormal with sigma 2, Pareto with index 1.5), from 30 on .93."""
+
+_DRAWS = 20_000
+_DRAWS_OF_MANY = 4_000
+_STRETCH, _HEAVIEST, _FARTHEST_TOPICS = 0.8, 0.8, 1.5
+_TINY = 1e-300
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """Of C differences. low, high: (C,) the ends. p: (C,) the smallest chance of error at which an interval leaves out
+    0, in (0, 1]; NaN where there is no interval, as are the ends."""
+
+    low: Floats
+    high: Floats
+    p: Floats
+
+
+def guarded_differences(
+    above: npt.ArrayLike, below: npt.ArrayLike, *, level: float, reach: float, many: bool = False
+) -> Guarded:
+    """Intervals of C differences over U units: topics, or clusters of topics.
+
+    above: (U, C) sums of the topics' differences in each unit. below: (U, C) or (U, 1), how many topics each unit has,
+    above 0. level: in (0, 1). reach: the largest possible difference of a topic; infinite if the measure has no end
+    near its values. many: studies of a simulation, for which fewer weights are drawn and the last bits do not matter.
+
+    No interval (NaN) for fewer than four units, and for fewer than `FEWEST_OPEN` with an infinite reach.
+    """
+    sums = np.asarray(above, dtype=np.float64)
+    sizes = np.broadcast_to(np.asarray(below, dtype=np.float64), sums.shape)
+    units, columns = sums.shape
+    if units < (FEWEST_OPEN if math.isinf(reach) else FEWEST):
+        nothing = np.full(columns, math.nan)
+        return Guarded(nothing, nothing, nothing)
+    means = sums / sizes
+    far = np.full((2, columns), reach) * [[-1], [1]] if math.isfinite(reach) else tail_reach(means)
+    order = np.lexsort((means, sizes), axis=0)  # the order of topics must not matter, and the weights are in one
+    sums, sizes = (np.take_along_axis(side, order, axis=0) for side in (sums, sizes))
+    weights = _weights(units, _DRAWS_OF_MANY if many else _DRAWS)
+    values = with_unseen(sums, np.ascontiguousarray(sizes), far[0], far[1])
+    products = values.T @ weights if many else exact_sums(values, weights)
+    lows, highs = (products[at * columns : (at + 1) * columns] for at in (0, 1))
+    whole = products[2 * columns :]
+    low, high = ends(lows / whole, highs / whole, level)
+    # The share of draws on the wrong side of 0, and never less than what so many draws can show.
+    wrong = np.minimum((lows <= 0).mean(axis=1), (highs >= 0).mean(axis=1))
+    p = np.minimum(1.0, np.maximum(2 * wrong, 2 / weights.shape[1]))
+    if math.isfinite(reach):
+        # No more is claimed than had all topics been at one end of the range.
+        most = -reach + 2 * reach * boldest(units, level)
+        low, high = np.minimum(low, most), np.maximum(high, -most)
+        p = np.maximum(p, boldest_p(units))
+        low, high = np.clip(low, -reach, reach), np.clip(high, -reach, reach)
+    return Guarded(low, high, p)
+
+
+def boldest_p(units: int) -> float:
+    """The p that no difference over so many units goes below, however large: that of differences all at one end of the
+    range, by Clopper and Pearson's interval of a share of one half or by Wilson's, whichever is larger (`boldest`)."""
+    return max(2.0 ** (1 - units), 2 * (1 - normal_cdf(math.sqrt(units))))
+
+
+def tail_reach(means: Floats) -> Floats:
+    """(2, C) where the unseen unit may lie, below and above, by the tail that C columns of (U, C) values show."""
+    units = len(means)
+    middle = np.median(means, axis=0)
+    away = -np.sort(-np.abs(means - middle), axis=0)
+    farthest = min(units - 1, max(3, round(_FARTHEST_TOPICS * math.sqrt(units))))
+    logs = np.log(np.maximum(away[: farthest + 1], _TINY))
+    index = np.minimum(_HEAVIEST, (logs[:farthest] - logs[farthest]).mean(axis=0))
+    far = _STRETCH * away[0] / (1 - index)
+    return np.stack([middle - far, middle + far])
+
+
+@lru_cache(maxsize=16)
+def _weights(units: int, draws: int) -> Floats:
+    """(units + 1, draws), those of the unseen unit last.
+
+    Its weight is a beta variable that is independent of how the others share the rest; it takes each of its quantiles
+    once, because an end of the interval rests on its tail. Each draw also has the others in the opposite order, so that
+    it does not matter which side is called the first.
+    """
+    half = draws // 2
+    others = generator(0, "difference", str(units)).standard_exponential((units, half))
+    unseen = beta_quantile((np.arange(half) + 0.5) / half, UNSEEN, float(units))
+    others *= (1 - unseen) / others.sum(axis=0)
+    return np.ascontiguousarray(np.block([[others, others[::-1]], [unseen, unseen]]))
+
+
+def as_interval(found: Guarded, column: int, *, reach: float, units: int, unit: str = "topic") -> Interval:
+    """One of the intervals, or the reason why there is none."""
+    if not math.isnan(found.low[column]):
+        assumes = (
+            f"{unit}s are independent draws; one of a kind that was not asked may lie anywhere in the range"
+            if math.isfinite(reach)
+            else f"{unit}s are independent draws; one of a kind that was not asked lies within the tail that was seen"
+        )
+        return Interval(
+            float(found.low[column]), float(found.high[column]), f"{METHOD} {unit}", f"{unit}s", assumes=assumes
+        )
+    if units < FEWEST:
+        return no_interval(too_few(units, unit) if units else "no value")
+    return no_interval(
+        f"the measure has no end near its values, and {units} {unit}s are too few to show its tail "
+        f"(it takes {FEWEST_OPEN})"
+    )
+
+
+def typical_difference(each: npt.ArrayLike, *, level: float) -> tuple[float, Interval]:
+    """The median of the topics' differences and its interval from order statistics: of the typical topic, which few
+    extreme ones do not move. Another estimand than the mean difference.
+
+    each: (K,). The interval is that of the sign test (P. Savur 1937; W. J. Conover, Practical Nonparametric Statistics,
+    1999, section 3.2): from the l-th smallest to the l-th largest, l the largest number with
+    P(Binomial(K, ½) < l) <= (1 - level)/2. It covers at least `level` for every distribution. None below 6 topics at
+    .95, where no order statistics do.
+    """
+    ordered = np.sort(np.asarray(each, dtype=np.float64))
+    count = len(ordered)
+    if not count:
+        return math.nan, no_interval("no value")
+    middle, tail, chance, rank = float(np.median(ordered)), (1 - level) / 2, 0.0, 0
+    for below in range(count):
+        chance += math.comb(count, below) / 2**count
+        if chance > tail:
+            break
+        rank = below + 1
+    if not rank:
+        return middle, no_interval(f"{count} topics: too few for an interval of their median")
+    low, high = float(ordered[rank - 1]), float(ordered[count - rank])
+    return middle, Interval(low, high, "sign test", "nothing", assumes="topics are independent draws")

@@ -1,0 +1,109 @@
+"""What it would take to detect a difference as large as the one that was seen, or as the one that is planned for."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.inference.differences import FEWEST_OPEN, tail_reach
+from scoring.inference.paired import Estimand, Guard
+from scoring.inference.unseen_topic import UNSEEN
+from scoring.statistics.beta import beta_quantile, normal_quantile
+from scoring.statistics.exchange import fewest_units
+
+__all__ = ["Needed", "first_enough", "needed", "taken_up"]
+
+Floats = npt.NDArray[np.float64]
+
+_SAME = 1e-12
+_POWER = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """What it would take to detect a difference as large as the observed one at 1 - level, in four studies of five.
+
+    topics: how many, with as many trials of each as now. trials: how many of each topic, with the topics there are.
+    Infinite where no number is enough, NaN where it is unknown.
+    """
+
+    topics: float
+    trials: float
+
+
+def needed(
+    differences: npt.ArrayLike,
+    noise: npt.ArrayLike,
+    trials: npt.ArrayLike,
+    *,
+    alpha: float,
+    estimand: Estimand,
+    reach: float = math.inf,
+    guard: Guard = "unseen",
+) -> Needed:
+    """Computed from the variance of the differences between topics, and that part of it which trials explain.
+
+    differences: (T,). noise, trials: (T, 2) as in `compare_these`. alpha: of the test, corrected for other pairs.
+    reach, guard: as in `compare_like_these`. An estimate from an estimate: it takes the difference to be as it was
+    seen.
+
+    For topics like these, the fewest topics, and the fewest trials, for which the difference is at least what the
+    interval with an unseen topic and the chance of missing it take up (`taken_up`), without one (`guard` none)
+    z²·s²/d² + z_α²/2; and never so few that no p can be small enough. For these topics, trials such that
+    (w/f)/T = d²/z² (Sakai 2018, ch. 6; Miller 2024, eq. 9).
+    """
+    each, own = np.asarray(differences, dtype=np.float64), np.asarray(noise, dtype=np.float64)
+    if len(each) < 2 or np.isnan(each).any():
+        return Needed(math.nan, math.nan)
+    size, count = abs(float(each.mean())), len(each)
+    if size <= _SAME:
+        return Needed(math.inf, math.inf)
+    spread = float(each.var(ddof=1))
+    within = float(own.sum(axis=1).mean()) if not np.isnan(own).any() else math.nan
+    now = float(np.asarray(trials, dtype=np.float64).mean())
+    if estimand == "these":
+        squared = (normal_quantile(1 - alpha / 2) + normal_quantile(_POWER)) ** 2
+        return Needed(math.nan, math.ceil(now * squared * within / (count * size**2)) if within == within else within)
+    far = 0.0
+    if guard == "unseen":
+        far = size + (reach if math.isfinite(reach) else float(np.abs(tail_reach(each[:, None])).max()))
+    fewest = max(fewest_units(alpha), FEWEST_OPEN if guard == "unseen" and math.isinf(reach) else 0)
+
+    def enough(topics: float, variance: float) -> bool:
+        return size >= taken_up(topics, math.sqrt(max(0.0, variance)), far, alpha)
+
+    topics = max(fewest, first_enough(lambda number: enough(number, spread)))
+    if count < fewest:  # no number of trials makes p smaller
+        return Needed(topics, math.inf)
+    if math.isnan(within):
+        return Needed(topics, math.nan)
+    between = max(0.0, spread - within)
+    return Needed(topics, first_enough(lambda number: enough(count, between + within * now / number)))
+
+
+def taken_up(topics: float, deviation: float, far: float, alpha: float) -> float:
+    """How large a difference must be for so many topics to show it in four studies of five.
+
+    What the t interval and the power take, and what the unseen topic does: its weight is a beta variable, whose
+    deviations add up with those of topics as independent ones.
+    """
+    z_alpha, z_power = normal_quantile(1 - alpha / 2), normal_quantile(_POWER)
+    error = deviation / math.sqrt(topics)
+    if not far:
+        return math.sqrt((z_alpha + z_power) ** 2 / max(1e-9, topics - z_alpha**2 / 2)) * deviation
+    weight = UNSEEN / (topics + UNSEEN)
+    more = float(beta_quantile(1 - alpha / 2, UNSEEN, topics)) - weight
+    return weight * far + math.hypot(z_alpha * error, more * far) + z_power * error
+
+
+def first_enough(enough: Callable[[float], bool]) -> float:
+    """The smallest number, up to a million, that is enough; infinite if none is."""
+    low, high = 0, 1_000_000
+    if not enough(high):
+        return math.inf
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return float(high)

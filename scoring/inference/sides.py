@@ -1,0 +1,135 @@
+"""Two sides compared: the one place where the design and the kind of figure choose the method.
+
+    figure             topics like these                              these topics
+    mean over topics   unseen topic (or t), exchanging sides          t over trials within topics
+    ratio of sums      each ratio's own interval, squared and added   exact if turns are few, else t over trials
+    continued sessions t clustered by topic and session               t clustered by session
+
+A study says which sides and which estimand, and decides nothing itself.
+"""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.inference.aligned import Aligned
+from scoring.inference.differences import boldest_p
+from scoring.inference.interval import Interval
+from scoring.inference.paired import Estimand, Guard, Paired, compare_like_these, compare_these
+from scoring.inference.ratio_differences import exact_ratios, few_turns, ratios_like_these
+from scoring.inference.sessions import compare_sessions
+
+__all__ = ["compare_sides", "hull"]
+
+Floats = npt.NDArray[np.float64]
+
+
+def compare_sides(
+    aligned: Aligned,
+    first: int,
+    second: int,
+    rng: np.random.Generator,
+    *,
+    estimand: Estimand,
+    level: float,
+    reach: float,
+    guard: Guard = "unseen",
+) -> Paired:
+    """The figure of one column minus that of another.
+
+    reach: how far apart two topics can be at most; infinite if the measure has no end near its values. guard: of topics
+    like these, whether the interval allows for a kind of topic that was not asked. p is NaN where no test is exact.
+    """
+    sides = [first, second]
+    values = aligned.values[:, sides]
+    each = values[:, 0] - values[:, 1]
+    if not len(each) or np.isnan(each).any():
+        return compare_like_these(each, rng, level=level)
+    noise, trials = aligned.noise[:, sides], aligned.trials[:, sides]
+    clusters = aligned.clusters if estimand == "like-these" else None
+    if aligned.sessions[sides].any():
+        found = compare_sessions(
+            each,
+            noise,
+            aligned.shared[sides],
+            aligned.sessions[sides],
+            estimand=estimand,
+            level=level,
+            reach=reach,
+            clusters=clusters,
+        )
+        if not found.interval.printed or (guard == "none" and not aligned.pooled):
+            return found
+        alone = _fresh(aligned, sides, each, noise, trials, clusters, rng, estimand, level, reach, guard)
+        return _wider(found, alone)
+    return _fresh(aligned, sides, each, noise, trials, clusters, rng, estimand, level, reach, guard)
+
+
+def _fresh(
+    aligned: Aligned,
+    sides: list[int],
+    each: Floats,
+    noise: Floats,
+    trials: npt.NDArray[np.int64],
+    clusters: npt.NDArray[np.int64] | None,
+    rng: np.random.Generator,
+    estimand: Estimand,
+    level: float,
+    reach: float,
+    guard: Guard,
+) -> Paired:
+    """As if every conversation had a session of its own."""
+    above, below = aligned.above[:, sides], aligned.below[:, sides]
+    if not aligned.pooled:
+        if estimand == "these":
+            return compare_these(each, noise, trials, level=level, reach=reach)
+        return compare_like_these(each, rng, level=level, reach=reach, guard=guard, clusters=clusters)
+    value = float(each.mean()) + 0.0
+    if estimand == "these":
+        if not few_turns(above.sum(axis=0), below.sum(axis=0)):
+            return compare_these(each, noise, trials, level=level, reach=reach)
+        interval, p = exact_ratios(above.sum(axis=0), below.sum(axis=0), level=level)
+        return Paired(value, interval, p, p, 0.0)
+    units, unit = above, "topic"
+    sizes = below
+    if clusters is not None:
+        own = np.arange(clusters.max() + 1)[:, None] == clusters
+        units, sizes, unit = own @ above, own @ below, "cluster"
+    interval, p = ratios_like_these(units, sizes, level=level, unit=unit)
+    return Paired(value, interval, p, p, boldest_p(len(units)))
+
+
+def hull(found: Paired, ends: tuple[Paired, Paired]) -> Paired:
+    """The difference between two sides with unequal losses: its value as it is, its interval from the low end of one
+    extreme to the high end of the other, and the larger p of both, 1 if they point in different directions."""
+    low, high = sorted(ends, key=lambda one: one.value)
+    if not (low.interval.printed and high.interval.printed):
+        missing = low if not low.interval.printed else high
+        return replace(found, interval=missing.interval, p=math.nan, outside=math.nan)
+    interval = Interval(
+        low.interval.low,
+        high.interval.high,
+        f"{found.interval.method or low.interval.method}, within the bounds of what was lost",
+        low.interval.resampled,
+        assumes=low.interval.assumes,
+    )
+    agree = low.value * high.value > 0
+    p, outside = (max(low.p, high.p), max(low.outside, high.outside)) if agree else (1.0, 1.0)
+    return replace(found, interval=interval, p=p, outside=outside)
+
+
+def _wider(one: Paired, other: Paired) -> Paired:
+    """The hull of two intervals of one difference, and the larger of their p: neither may be left out."""
+    if not other.interval.printed:
+        return replace(one, interval=other.interval, p=math.nan, outside=math.nan, typical=other.typical)
+    ends = one.interval, other.interval
+    interval = Interval(
+        min(end.low for end in ends),
+        max(end.high for end in ends),
+        one.interval.method,
+        one.interval.resampled,
+        assumes=f"{one.interval.assumes}; {other.interval.assumes}",
+    )
+    return replace(one, interval=interval, outside=max(one.outside, other.outside), least=other.least)

@@ -1,0 +1,57 @@
+"""What is said of two sides: one is better, or it cannot be told, and why.
+
+A winner needs both p and the interval. The p of exchanging sides asks whether the sides differ in anything, and rejects
+alike means too often if few topics carry the difference; the interval asks about the means alone, and allows for topics
+that were not asked.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from scoring.inference.paired import Paired
+from scoring.measure import Good
+from scoring.statistics.exchange import holm
+
+__all__ = ["Verdict", "correct_intervals", "decide"]
+
+Verdict = Literal["better", "worse", "higher", "lower", "cannot tell", "too few", "no value"]
+"""What is said of the first system against the second. higher, lower: where neither end of a measure is the good one.
+too few: so few topics that no difference, however large, could be found."""
+
+_SAME = 1e-12
+
+
+def correct_intervals(found: Sequence[Paired]) -> list[float]:
+    """The p of the intervals of a family of differences, corrected by Holm's method; NaN where there is none."""
+    return holm([one.outside for one in found])
+
+
+def decide(
+    found: Paired, p: float, outside: float, least: float, *, alpha: float, good: Good, pairs: int = 1
+) -> tuple[Verdict, str]:
+    """The verdict, and for `cannot tell` the reason if it is another than a large p, else "".
+
+    p, outside: of the difference and of its interval, corrected over a family of `pairs`. least: the smallest p that so
+    few units can give. alpha: the chance of error.
+    """
+    if math.isnan(found.value):
+        return "no value", ""
+    if np.fmax(least, found.least) > alpha + _SAME:
+        return "too few", ""
+    if not found.interval.printed:
+        return "cannot tell", found.interval.note
+    if p <= alpha + _SAME and outside <= alpha + _SAME:
+        if good == "neither":
+            return ("higher" if found.value > 0 else "lower"), ""
+        return ("better" if (found.value > 0) == (good == "high") else "worse"), ""
+    if p <= alpha + _SAME:
+        inside = found.interval.holds(0.0)
+        return "cannot tell", (
+            "its interval includes 0, for a kind of topic that was not asked could turn it round"
+            if inside
+            else f"its interval would include 0 at the level that allows for all {pairs} pairs"
+        )
+    return "cannot tell", ""

@@ -1,0 +1,90 @@
+"""Attempts that were lost: where shares differ, a winner is one within the bounds of what was lost."""
+
+import numpy as np
+import pytest
+
+from scoring.comparison.pairs import compare_pairs
+from scoring.comparison.result import Pair
+from scoring.inference.aligned import Aligned, Cell, Trial, align
+from scoring.inference.losses import Lost, losses_differ, with_losses
+
+TOPICS = [f"T{row:02}" for row in range(45)]
+
+
+def compared(useful: dict[str, np.ndarray], kept: dict[str, np.ndarray]) -> Pair:
+    """Two systems, of whose answers only some were kept."""
+    cells: dict[str, dict[Trial, Cell]] = {
+        name: {
+            (TOPICS[row], trial): (float(values[row, trial]), 1.0)
+            for row, trial in np.ndindex(values.shape)
+            if kept[name][row, trial]
+        }
+        for name, values in useful.items()
+    }
+    lost = {
+        name: Lost({topic: int((~kept[name][row]).sum()) for row, topic in enumerate(TOPICS)}, (0.0, 1.0), (1.0, 1.0))
+        for name in useful
+    }
+
+    def extreme(low: str, high: str) -> Aligned:
+        ends = {
+            low: with_losses(cells[low], lost[low], high=False),
+            high: with_losses(cells[high], lost[high], high=True),
+        }
+        return align(TOPICS, list(useful), ends, pooled=False)
+
+    found = compare_pairs(
+        "%useful",
+        1,
+        align(TOPICS, list(useful), cells, pooled=False),
+        np.random.default_rng(1),
+        estimand="like-these",
+        level=0.95,
+        good="high",
+        reach=1.0,
+        lost=lost,
+        extreme=extreme,
+    )
+    return found.pairs[0]
+
+
+def drawn(seed: int, rates: tuple[float, float]) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    chances = np.clip(rng.beta(2, 1.4, (45, 1)), 0, 1)
+    return {name: rng.random((45, 5)) < np.clip(chances + more, 0, 1) for name, more in zip("AB", rates, strict=True)}
+
+
+def test_a_system_that_loses_half_of_its_failures_does_not_win() -> None:
+    """F4: alike systems, half of the failures of B are lost."""
+    useful, rng = drawn(3, (0.0, 0.0)), np.random.default_rng(4)
+    kept = {"A": np.ones((45, 5), dtype=bool), "B": useful["B"] | (rng.random((45, 5)) < 0.5)}
+    pair = compared(useful, kept)
+    assert pair.verdict == "cannot tell"
+    assert "lost different shares" in pair.why
+    assert pair.bounds is not None
+    assert min(pair.bounds) <= pair.value <= max(pair.bounds)
+    assert pair.interval.low < min(pair.bounds) < max(pair.bounds) < pair.interval.high
+    assert pair.interval.holds(0)
+
+
+def test_a_difference_that_no_loss_could_turn_round_is_still_found() -> None:
+    useful, rng = drawn(3, (0.3, -0.5)), np.random.default_rng(4)
+    kept = {"A": np.ones((45, 5), dtype=bool), "B": useful["B"] | (rng.random((45, 5)) < 0.8)}
+    pair = compared(useful, kept)
+    assert pair.bounds is not None
+    assert pair.verdict == "better"
+
+
+def test_losses_that_are_alike_leave_the_comparison_as_it_is() -> None:
+    useful, rng = drawn(3, (0.3, -0.5)), np.random.default_rng(4)
+    kept = {name: rng.random((45, 5)) < 0.9 for name in "AB"}
+    pair = compared(useful, kept)
+    assert pair.bounds is None
+
+
+@pytest.mark.parametrize(
+    ("lost", "kept", "wanted"),
+    [((0, 0), (225, 225), False), ((20, 22), (205, 203), False), ((0, 49), (225, 176), True), ((4, 0), (71, 75), True)],
+)
+def test_shares_differ_by_a_generous_exact_test(lost: tuple[int, int], kept: tuple[int, int], wanted: bool) -> None:
+    assert losses_differ(lost, kept) is wanted
