@@ -93,6 +93,21 @@ def own_topics(rng: np.random.Generator, topics: int, trials: int, systems: int,
 
 
 @world(
+    "each good at the other's bad topics: {answers}",
+    "Every topic suits half of the systems (.95) and not the others (.35); all have one mean.",
+    Kind.SHARE,
+    "alike in the mean, not by topic",
+    [{"answers": USEFUL}, {"answers": SCORES, "kind": Kind.SCORE}],
+    systems=(2, 8),
+)
+def crossed(rng: np.random.Generator, topics: int, trials: int, systems: int, answers: Answers) -> Study:
+    """Differences by topic are as large as they can be, and cancel."""
+    suits = (np.arange(systems)[:, None] % 2) == rng.integers(0, 2, topics)
+    exact = moments(kinds((0.5, 0.95), (0.5, 0.35)), answers, systems)
+    return answered(rng, np.where(suits, 0.95, 0.35), trials, answers, exact)
+
+
+@world(
     "one system steady: {answers}, {law}",
     "The first system is the same on all topics, the others differ by {law}, all with one mean.",
     Kind.SHARE,

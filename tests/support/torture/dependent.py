@@ -131,6 +131,36 @@ def sessions(
 
 
 @world(
+    "sessions with a level, {said}: {what}",
+    "Each trial is a session through all topics; its level moves all of its {what}.",
+    Kind.SCORE,
+    "sessions",
+    [
+        {"what": what, "kind": kind, "declared": declared, "said": "declared" if declared else "not declared"}
+        | {"hidden": None if declared else UNDECLARED}
+        for what, kind in (("scores", Kind.SCORE), ("latencies", Kind.UNBOUNDED))
+        for declared in (True, False)
+    ],
+    least=(2, 2),
+)
+def session_levels(
+    rng: np.random.Generator, topics: int, trials: int, systems: int, what: str, declared: bool, said: str
+) -> Study:
+    """Scores times a Beta(8, 2) level with mean .8, or latencies times a gamma 4 level with mean 1."""
+    if what == "scores":
+        law, middle = beta(6, 2), 0.8
+        drawn = by_topic(rng, law, systems, topics)
+        values = SCORES.sample(rng, drawn[..., None] * rng.beta(8, 2, (systems, 1, trials)))
+    else:
+        law, middle = lognormal(0.5), 1.0
+        drawn = by_topic(rng, law, systems, topics)
+        level = gamma(4).sample(rng, (systems, 1, trials)) * gamma(16).sample(rng, (systems, topics, trials))
+        values = drawn[..., None] * level
+    exact = {"mean": np.full(systems, law.mean * middle), "between": np.full(systems, law.variance * middle**2)}
+    return Study(values, drawn * middle, continued=declared, exact=exact)
+
+
+@world(
     "sessions that stay lost, {said}",
     "In a session an answer goes wrong for good now and then: ×.2 for about ten topics, until it recovers.",
     Kind.SHARE,

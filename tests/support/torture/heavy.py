@@ -94,6 +94,25 @@ def levels(rng: np.random.Generator, topics: int, trials: int, systems: int, law
 
 
 @world(
+    "counts of {per}, {law}",
+    "Small whole numbers, {per} in the mean (entities, turns): Poisson about levels {law}.",
+    Kind.UNBOUNDED,
+    "ties",
+    [{"per": per, "law": law} for per in (0.3, 4) for law in (fixed(1), gamma(1), lognormal(1))],
+)
+def counts(rng: np.random.Generator, topics: int, trials: int, systems: int, per: float, law: Law) -> Study:
+    """Many values are equal, and many 0."""
+    means = per * by_topic(rng, law, systems, topics)
+    values = rng.poisson(np.repeat(means[..., None], trials, axis=-1)).astype(float)
+    exact = {
+        "mean": np.full(systems, per),
+        "between": np.full(systems, per**2 * law.variance),
+        "within": np.full(systems, per),
+    }
+    return Study(values, means, means.copy(), exact=exact)
+
+
+@world(
     "one system steady: R, {law}",
     "The first system has one level on all topics, the others {law}, all with one mean.",
     Kind.UNBOUNDED,
