@@ -47,8 +47,9 @@ _Draw = Callable[[np.random.Generator, int], Floats | Counts]
 _AT_ONCE = 64 * 2**20  # bytes of weights drawn at a time
 _KEPT = 128 * 2**20  # bytes of weights kept for the next call
 _MOST = 512 * 2**20  # bytes of replicates: more is a slip in the settings
-METHOD = "Bayesian bootstrap with an unseen"
-"""How an interval was made: `… topic`, or `… trial` within one topic."""
+METHOD = "Gaffke-type interval with an unseen"
+"""How an interval was made: `… topic`, or `… trial` within one topic. It is a confidence interval, so it is not called
+Bayesian, as it was in older tables; the name says whose bound it is with a whole unseen topic."""
 
 
 class Resampler:

@@ -307,7 +307,7 @@ def test_how_an_interval_was_made_is_said_once_of_each_name(run: Path) -> None:
     done = harvest("score", str(run), "-m", "P(breakdown), %useful, R")
     made = " ".join(done.stdout.split()).split("[low, high]: ")[1:]
     assert "Clopper-Pearson, exact (P(breakdown) of A)" in made[0]
-    assert "Bayesian bootstrap with an unseen topic, resampled: topics (P(breakdown) of B, %useful, R)" in made[1]
+    assert "Gaffke-type interval with an unseen topic, resampled: topics (P(breakdown) of B, %useful, R)" in made[1]
     assert len(made) == 2
 
 

@@ -200,7 +200,7 @@ def test_recovery_is_undefined_where_conversations_have_one_turn_by_design() -> 
 
 
 @pytest.mark.parametrize(
-    ("failing", "interval"), [(1, None), (3, None), (4, "Bayesian bootstrap with an unseen topic")]
+    ("failing", "interval"), [(1, None), (3, None), (4, "Gaffke-type interval with an unseen topic")]
 )
 def test_recovery_has_no_interval_on_fewer_than_four_topics_that_failed(failing: int, interval: str | None) -> None:
     rows = ["xo"] + ["xx"] * (failing - 1) + ["oo"] * 8

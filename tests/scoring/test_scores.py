@@ -212,7 +212,7 @@ def test_figures_over_trials_are_means_of_means_with_intervals_that_name_their_m
     assert whole.value == pytest.approx(np.mean(each))
     assert (whole.n, whole.topics) == (24, 8)  # the chat topics have no R
     assert whole.low < whole.value < whole.high
-    made = "Bayesian bootstrap with an unseen topic"
+    made = "Gaffke-type interval with an unseen topic"
     assert (whole.level, whole.interval, whole.resampled) == (0.95, made, "topics")
     recovery = one(table, measure="%recovery", system="S1", topic=None, topic_type=None, trial=None)
     assert (recovery.interval, recovery.resampled) == (made, "topics")
@@ -227,7 +227,7 @@ def test_within_a_topic_the_trials_are_the_units_of_every_mean() -> None:
     for measure in ("R", "GF(RATINGS)"):
         topic = one(table, measure=measure, system="S1", topic="M001", trial=None, turn=None)
         assert topic.low < topic.value < topic.high
-        assert (topic.n, topic.interval, topic.resampled) == (12, "Bayesian bootstrap with an unseen trial", "trials")
+        assert (topic.n, topic.interval, topic.resampled) == (12, "Gaffke-type interval with an unseen trial", "trials")
 
 
 def test_a_topic_with_fewer_valid_trials_weighs_as_much_as_the_others() -> None:
@@ -250,9 +250,9 @@ def test_settings_choose_how_intervals_are_made() -> None:
     for measure in ("R", "%recovery", "ave%useful"):
         row = one(table, measure=measure, system="S1", topic=None, topic_type=None, trial=None)
         assert (row.level, row.resampled) == (0.9, "topics+trials")
-        assert row.interval == "Bayesian bootstrap with an unseen topic, or bootstrap percentile, the wider"
+        assert row.interval == "Gaffke-type interval with an unseen topic, or bootstrap percentile, the wider"
     within = one(table, measure="%recovery", system="S1", topic=None, topic_type=None, trial=1)
-    assert within.interval == "Bayesian bootstrap with an unseen topic"
+    assert within.interval == "Gaffke-type interval with an unseen topic"
 
 
 def test_without_gold_usefulness_alone_is_scored_and_the_table_says_what_is_missing() -> None:

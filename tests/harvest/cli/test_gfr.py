@@ -176,7 +176,7 @@ def test_the_table_fits_80_columns_and_shows_what_suits_each_scale(
     assert "GF(R-HINDEX, by=NMD)" in out
     assert "GF(R-HINDEX, by=JSD)" not in out
     assert "relevant nuggets only" in " ".join(out.split())
-    assert "[low, high]: 95% Bayesian bootstrap" in out
+    assert "[low, high]: 95% Gaffke-type interval" in out
 
 
 def test_names_that_could_steer_a_terminal_are_shown_as_pictures(

@@ -37,3 +37,14 @@ def test_a_name_may_hold_half_a_character(tmp_path: Path) -> None:
     kept = kept_scores(tmp_path)
     assert kept is not None
     assert kept.seed == 4
+
+
+def test_scores_whose_intervals_bear_an_older_name_are_read(tmp_path: Path) -> None:
+    for name in ("Bayesian bootstrap with an unseen topic", "Wilson", "Gaffke-type interval with an unseen topic"):
+        row = {**SCORE, "low": 0.25, "high": 0.75, "level": 0.95, "interval": name, "resampled": "topics"}
+        (tmp_path / "scores.json").write_text(json.dumps({"rows": [row]}))
+        (scored,) = with_kept_scores([of("A/M001/1")], tmp_path, "R")
+        assert scored.score == 0.5
+        kept = kept_scores(tmp_path)
+        assert kept is not None
+        assert [one["interval"] for one in kept.each(tmp_path)] == [name]

@@ -57,7 +57,7 @@ def test_the_interval_is_that_of_a_bootstrap_written_out_in_full() -> None:
     found = of_means(values)
     each = values.mean(axis=1)
     assert (found.low, found.high) == pytest.approx(ends_of(each, np.ones(20), 1), abs=0.012)
-    assert (found.method, found.resampled) == ("Bayesian bootstrap with an unseen topic", "topics")
+    assert (found.method, found.resampled) == ("Gaffke-type interval with an unseen topic", "topics")
     topless = resampler().means(names(20), values[:, :, None], top=math.inf)[0]
     top = (1 + 4 / math.sqrt(20)) * each.max()
     assert (topless.low, topless.high) == pytest.approx(ends_of(each, np.ones(20), 1, top), abs=0.02)
@@ -77,7 +77,7 @@ def test_the_two_stage_interval_is_that_of_a_two_stage_bootstrap_where_that_is_w
     expected = min(drawn[0], alone.low), max(drawn[1], alone.high)
     assert (found.low, found.high) == pytest.approx(expected, abs=0.0005)
     assert (found.method, found.resampled) == (
-        "Bayesian bootstrap with an unseen topic, or bootstrap percentile, the wider",
+        "Gaffke-type interval with an unseen topic, or bootstrap percentile, the wider",
         "topics+trials",
     )
 

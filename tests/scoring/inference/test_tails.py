@@ -123,7 +123,7 @@ def test_the_pooled_tail_is_that_of_all_scores_with_what_is_undefined_counted() 
     half = pooled_tail(names(12), values, 0.5, rng(), replications=300)
     assert half.cvar_interval.low <= half.cvar <= half.cvar_interval.high
     assert (half.cvar_interval.method, half.cvar_interval.resampled) == (
-        "Bayesian bootstrap with an unseen topic",
+        "Gaffke-type interval with an unseen topic",
         "topics",
     )
 

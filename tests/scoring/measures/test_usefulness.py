@@ -52,7 +52,7 @@ def test_recovery_of_9_in_14_is_64_3_percent_as_in_the_paper() -> None:
     assert (row.value, row.n) == (9 / 14, 14)
     assert f"{100 * row.value:.1f}%" == "64.3%"
     assert (row.low, row.high) == pytest.approx(answer_ends(9, 14, 0.95))
-    assert (row.interval, row.resampled) == ("Bayesian bootstrap with an unseen topic", "topics")
+    assert (row.interval, row.resampled) == ("Gaffke-type interval with an unseen topic", "topics")
 
 
 def test_a_breakdown_is_in_the_denominator_of_useful() -> None:
@@ -212,7 +212,7 @@ def test_trials_of_one_topic_that_always_agree_count_as_one_answer() -> None:
     once = np.array([[1.0]] * 12 + [[0.0]] * 8)
     alone, repeated = shared(once), shared(np.repeat(once, 5, axis=1))
     assert repeated.value == alone.value
-    assert repeated.interval.method == "Bayesian bootstrap with an unseen topic"
+    assert repeated.interval.method == "Gaffke-type interval with an unseen topic"
     assert repeated.interval.low < alone.interval.low + 0.01
     assert repeated.interval.high > alone.interval.high - 0.01
     assert repeated.interval.note == "effective n = 20.0"

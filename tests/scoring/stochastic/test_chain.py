@@ -110,21 +110,21 @@ def test_the_papers_nine_of_fourteen_are_those_who_went_on_times_those_who_were_
     onward, end = of(found, "x", "o").share, of(found, "x", "-").share
     assert (onward.value, onward.n, end.value, end.n) == (9 / 13, 13, 1 / 14, 14)
     assert f"{(1 - end.value) * onward.value:.1%}" == "64.3%"
-    assert onward.interval.method == "Bayesian bootstrap with an unseen topic"
+    assert onward.interval.method == "Gaffke-type interval with an unseen topic"
 
 
 def test_the_unit_of_an_interval_is_the_topic() -> None:
     differ = np.repeat(cube(["oo", "xx", "oo", "xx"]), 10, axis=1)
     lone = chain(differ, names(4), step=1)[0].share
     assert (lone.n, lone.topics) == (40, 4)
-    assert lone.interval.method == "Bayesian bootstrap with an unseen topic"
+    assert lone.interval.method == "Gaffke-type interval with an unseen topic"
     assert lone.interval.high - lone.interval.low > 0.6  # four independent answers, not forty
 
 
 def test_within_one_topic_the_trials_are_the_units() -> None:
     found = chain(cube(["xo"], ["xx"], ["oo"], ["xo"], ["xo"]), ["T01"])
     assert (of(found, "x", "o").share.interval.method, of(found, "x", "o").share.n) == (
-        "Bayesian bootstrap with an unseen trial",
+        "Gaffke-type interval with an unseen trial",
         4,
     )
     assert of(found, "start", "o").share.n == 5
@@ -158,7 +158,7 @@ def test_intervals_can_be_drawn_with_the_draws_of_a_run() -> None:
         of(chain(cells, names(20), resampler=resampler), "x", "o").share.interval
         for resampler in (Resampler(np.random.default_rng(0)), None)
     )
-    assert drawn.method == usual.method == "Bayesian bootstrap with an unseen topic"
+    assert drawn.method == usual.method == "Gaffke-type interval with an unseen topic"
     assert (drawn.low, drawn.high) == pytest.approx((usual.low, usual.high), abs=0.03)
     assert drawn.low != usual.low
 
