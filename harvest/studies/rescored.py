@@ -11,6 +11,7 @@ from typing import Any
 from harvest.studies.kept_scores import kept_scores
 from harvest.studies.scorecard import gather_material, score_material
 from recordings.run_folder import read
+from scoring.inference.bootstrap import EARLIER_METHOD, METHOD
 from scoring.notation import parse
 from scoring.settings import SETTINGS
 from scoring.table import ScoreRow, ScoreTable
@@ -71,6 +72,8 @@ class _Again:
                 yield f"{_named(row)}: the recording gives no such figure"
                 continue
             now = found.as_json()
+            if isinstance(made := row.get("interval"), str):
+                row = {**row, "interval": made.replace(EARLIER_METHOD, METHOD)}
             for key in ("value", "low", "high", "n", *sorted(row.keys() - {*_PLACE, "value", "low", "high", "n"})):
                 if row.get(key) != now.get(key):
                     yield f"{_named(row)}: {key} is {row.get(key)!r}, and the recording gives {now.get(key)!r}"

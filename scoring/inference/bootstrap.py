@@ -36,7 +36,7 @@ from scoring.settings import Resample
 from topics.errors import InputError
 from topics.identity import generator
 
-__all__ = ["METHOD", "Resampler"]
+__all__ = ["EARLIER_METHOD", "METHOD", "Resampler"]
 
 Floats = npt.NDArray[np.float64]
 Seen = npt.NDArray[np.bool_]
@@ -49,7 +49,10 @@ _KEPT = 128 * 2**20  # bytes of weights kept for the next call
 _MOST = 512 * 2**20  # bytes of replicates: more is a slip in the settings
 METHOD = "Gaffke-type interval with an unseen"
 """How an interval was made: `… topic`, or `… trial` within one topic. It is a confidence interval, so it is not called
-Bayesian, as it was in older tables; the name says whose bound it is with a whole unseen topic."""
+Bayesian; the name says whose bound it is with a whole unseen topic."""
+
+EARLIER_METHOD = "Bayesian bootstrap with an unseen"
+"""What tables called `METHOD` before it had that name: a table that was kept then still holds today's interval."""
 
 
 class Resampler:

@@ -76,6 +76,22 @@ def test_a_figure_that_was_changed_is_named(here: Path, capsys: pytest.CaptureFi
     )
 
 
+def test_figures_whose_intervals_bear_the_earlier_name_are_those_of_the_recording(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["score", str(here / "small"), "--keep"])
+    capsys.readouterr()
+    file = here / "small" / "scores.json"
+    today, then = "Gaffke-type interval with an unseen", "Bayesian bootstrap with an unseen"
+    kept = file.read_text()
+    assert today in kept
+    file.write_text(kept.replace(today, then))
+    assert verify(capsys, "small")[0] == 0
+    file.write_text(kept.replace(today, "a bootstrap with an unseen"))
+    assert verify(capsys, "small")[0] == 1
+
+
 def test_a_report_that_was_changed_says_where(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = here / "report.html"
     text = page.read_text(encoding="utf-8")
