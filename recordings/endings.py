@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from recordings.conversation import Conversation, Outcome
 
-__all__ = ["KINDS", "ended_badly", "missing_turns"]
+__all__ = ["KINDS", "end_name", "ended_badly", "missing_turns", "says_how"]
 
 GAVE_UP = "frustrated"
 """Why a user leaves a system that failed it: the reason of `simulators.reasons`, which stand above this module."""
@@ -17,6 +17,26 @@ GAVE_UP = "frustrated"
 _BAD = ("breakdown", "no-match", "system-ended")
 KINDS = ("completed", *_BAD, "turn-limit", "user-stopped")
 """Of outcomes of valid attempts."""
+
+
+_UNSAID = ("imported", "import")
+"""Reasons that importers give where a file does not say how a conversation ended, and `completed` is only assumed."""
+
+
+def end_name(outcome: Outcome) -> str:
+    """What an end is called as a branch of a tree: its kind, and of a user who left the reason, since users leave for
+    opposite ones: `breakdown`, `user-stopped (satisfied)`, `user-stopped (frustrated)`.
+
+    Reasons of other kinds say which rule or state of a protocol led there, so they are not ends of their own.
+    """
+    if outcome.kind == "user-stopped" and outcome.reason:
+        return f"{outcome.kind} ({outcome.reason})"
+    return outcome.kind
+
+
+def says_how(outcome: Outcome) -> bool:
+    """Whether the recording knows how the conversation ended: many imports do not."""
+    return not (outcome.kind == "completed" and outcome.reason in _UNSAID)
 
 
 def ended_badly(outcome: Outcome | None) -> bool:

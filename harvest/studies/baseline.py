@@ -24,6 +24,7 @@ from harvest.studies.silent_systems import none_valid, silent_systems, what_went
 from harvest.studies.sources import sources
 from harvest.studies.trial_figures import Figure, figure_values, figures_of
 from recordings.conversation import Conversation
+from recordings.endings import end_name, says_how
 from recordings.header import Header
 from recordings.json_text import Json
 from recordings.run_folder import Run
@@ -57,9 +58,10 @@ GATED = 3
 MERGE = "label"
 """By which ways through the protocol are counted: no other key leaves texts out for certain."""
 
-Turn = tuple[Literal["user", "system"], str]
+Turn = tuple[Literal["user", "system", "end"], str]
 Ways = dict[str, dict[tuple[Turn, ...], int]]
-"""By topic, how many trials took each way."""
+"""By topic, how many trials took each way. The last turn of a way is the end, by its name; baselines from before ends
+were told apart have ways without one."""
 
 _Unit = Annotated[float, Field(ge=0, le=1)]
 _MOST = 999_999_999
@@ -240,6 +242,8 @@ def ways(conversations: Sequence[Conversation]) -> Ways:
     found: dict[str, Counter[tuple[Turn, ...]]] = {}
     for one in conversations:
         way = tuple((speaker, key) for speaker, key, _ in path_of(one, merging))
+        if one.outcome is not None and says_how(one.outcome):
+            way = (*way, ("end", end_name(one.outcome)))
         found.setdefault(one.key.topic, Counter())[way] += 1  # type: ignore[index]
     return {topic: dict(sorted(counts.items())) for topic, counts in sorted(found.items())}
 

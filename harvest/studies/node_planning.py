@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from harvest.audits.audit import Audit, place_errors
 from harvest.studies.merge_keys import merging_named
-from harvest.studies.node_paths import find_way, way_name
-from harvest.studies.parted_systems import turn_name
+from harvest.studies.node_paths import find_way
+from harvest.studies.parted_systems import how_ended, turn_name
 from harvest.studies.plan_costs import PlanCosts, observed_costs
 from harvest.studies.planning import WANTED, multiples, refuse_large
 from harvest.studies.scorecard import gather_material
@@ -30,6 +30,7 @@ from recordings.trees.tree import ConversationTree
 from scoring.settings import Settings, scoring_settings
 from scoring.statistics.beta import normal_quantile
 from scoring.stochastic.by_topic import by_topic
+from scoring.stochastic.ends import Ends, ends_of
 from scoring.stochastic.node_permutation import DRAWS
 from scoring.stochastic.node_power import NodeModel, NodePower, node_model, node_power
 from topics.errors import InputError
@@ -124,12 +125,16 @@ def plan_node(
     _refuse_untested(audit, alpha)
     finished = [one for one in gather_material([run]).finished if one.turns]
     pilot = _folded(finished, run)
-    node, branch = find_way(pilot.tree, path)
-    took = pilot.ended[:, node] if branch == node else pilot.through[:, branch]
+    node, way = find_way(pilot.tree, pilot.ends, path)
+    stops = way.branch == node
+    took = pilot.ended[:, pilot.ends.find(node, way.end)] if stops else pilot.through[:, way.branch]
     share = pilot.share(took, node)
     changed = _changed(share, detect / 100, path)
     model = node_model(
-        pilot.tree, pilot.ended, pilot.through, pilot.system, node, branch, changed, generator(seed, "node model")
+        *(pilot.tree, pilot.ended, pilot.through, pilot.system, node, way.branch, changed),
+        generator(seed, "node model"),
+        ends=pilot.ends,
+        end=way.end,
     )
     simulation = _Simulation(model, PlanCosts(audit, observed_costs(finished)), alpha, seed)
     own = [audit.trials_with(topic) for topic in audit.topics.topics]
@@ -142,7 +147,7 @@ def plan_node(
     designs = {one: simulation.design(*one) for one in dict.fromkeys([*grid, *others])}
     return NodePlan(
         audit=audit.name,
-        path=(*(turn_name(pilot.tree, turn) for turn in pilot.tree.path(node)), way_name(pilot.tree, node, branch)),
+        path=(*(turn_name(pilot.tree, turn) for turn in pilot.tree.path(node)), way.title),
         share=share,
         changed=changed,
         spread=model.spread,
@@ -164,7 +169,8 @@ def plan_node(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Pilot:
-    """Trials in one tree, a row for each topic with each system that has any. system, topic: (C,) places in names."""
+    """Trials in one tree, a row for each topic with each system that has any. system, topic: (C,) places in names.
+    through: (C, N) trials by node; ended: (C, E) by end."""
 
     tree: ConversationTree
     systems: tuple[str, ...]
@@ -172,6 +178,7 @@ class _Pilot:
     topic: Counts
     through: Counts
     ended: Counts
+    ends: Ends
 
     def share(self, took: Counts, node: int, system: int | None = None) -> float:
         """Of those that came to a node, topics counting alike; NaN where none came."""
@@ -194,7 +201,9 @@ def _folded(finished: Sequence[Conversation], run: Run) -> _Pilot:
     systems, topics = sorted({one.key.system for one in tree.trials}), sorted({one.key.topic for one in tree.trials})
     cells = [systems.index(one.key.system) * len(topics) + topics.index(one.key.topic) for one in tree.trials]
     used, row = np.unique(np.array(cells), return_inverse=True)
-    through, ended = (by_topic(size, tree.ends, row).T for size in (tree.size, np.ones(len(tree), dtype=np.int64)))
+    how = how_ended(finished)
+    ends = ends_of(len(tree), tree.ends, [how.get(one, "") for one in tree.trials])
+    through, ended = by_topic(tree.size, tree.ends, row).T, ends.count(row, len(used))
     system, topic = np.divmod(used, len(topics))
     several = np.bincount(system[through[:, 0] > 1], minlength=len(systems))
     if several.max() < 2:
@@ -203,7 +212,7 @@ def _folded(finished: Sequence[Conversation], run: Run) -> _Pilot:
             allowed="at least 2 topics with 2 trials each with one system",
             advice="play a pilot with more topics and trials",
         )
-    return _Pilot(tree, tuple(systems), system, topic, through, ended)
+    return _Pilot(tree, tuple(systems), system, topic, through, ended, ends)
 
 
 def _refuse_untested(audit: Audit, alpha: float) -> None:

@@ -13,9 +13,10 @@ import numpy as np
 from harvest.studies.cores import cores
 from harvest.studies.merge_keys import merging_named
 from recordings.conversation import Conversation
+from recordings.endings import end_name, says_how
 from recordings.trees.builder import PathTurn, TreeBuilder, path_of
 from recordings.trees.keys import LABEL, Merging
-from recordings.trees.node_text import node_title
+from recordings.trees.node_text import node_title, one_line
 from recordings.trees.tree import ConversationTree, FoldedTrial
 from scoring.statistics.same_source import SameSource, same_sources
 from scoring.stochastic.node_permutation import DRAWS, NodeTests, WholeTest, node_p, whole_p
@@ -23,10 +24,10 @@ from scoring.stochastic.parting import BothSides, Pair, Parting, both_sides, pai
 from topics.errors import InputError
 from topics.identity import generator
 
-__all__ = ["END", "PartedSystems", "PartingTurn", "parted_systems", "turn_name"]
+__all__ = ["END", "PartedSystems", "PartingTurn", "end_title", "how_ended", "parted_systems", "turn_name"]
 
 END = "■ end"
-"""How stopping is called."""
+"""What an end is called if it is not known how conversations ended."""
 
 _ROUNDING = 1e-12
 _MOST_TEXTS = 10  # of a topic and a system: more would take seconds and tell little more
@@ -34,8 +35,9 @@ _MOST_TEXTS = 10  # of a topic and a system: more would take seconds and tell li
 
 @dataclass(frozen=True, slots=True)
 class PartingTurn:
-    """A node at which two sides part, first and second. turns: the way there. branch: what differs most, `■ end`
-    for stopping; named as in trees. came, took: trials. portion: of those that came, topics counting alike.
+    """A node at which two sides part, first and second. turns: the way there. branch: what differs most, an end as
+    `■ breakdown` (`end_title`); named as in trees. came, took: trials. portion: of those that came, topics counting
+    alike.
 
     share: of the whole difference. p: corrected for all nodes tested, NaN where not tested. pairs: what shows it.
     """
@@ -59,7 +61,8 @@ class PartedSystems:
 
     turns: those that have a share, named ones first and then by share. tested, out: nodes tested, and nodes that could
     not have been significant. refused: why there is no p of nodes; "". texts: of first answers, at
-    most 10 of a topic and a side.
+    most 10 of a topic and a side. tells_ends: whether ends of different kinds are different ways, because it is known
+    of every conversation how it ended.
     """
 
     first: str
@@ -75,6 +78,7 @@ class PartedSystems:
     out: int
     refused: str
     texts: SameSource
+    tells_ends: bool = True
 
 
 def parted_systems(
@@ -110,8 +114,8 @@ def parted_systems(
         builder.add_trial(FoldedTrial(one.key, one.attempt), one.outcome, partial(_turns, one, merging))
     if not any(one.valid for one in own):
         raise InputError(f"none of {', '.join(map(repr, systems))} has a valid conversation")
-    tree, told = builder.tree(), _first_answers(own)
-    sides = [both_sides(tree, *pair) for pair in combinations(systems, 2)]
+    tree, told, how = builder.tree(), _first_answers(own), how_ended(own)
+    sides = [both_sides(tree, *pair, how) for pair in combinations(systems, 2)]
     alpha = round(1 - level, 12)
     with cores() as pool:
         texts = pool.submit(_texts, told, systems, seed)
@@ -194,6 +198,7 @@ def _parted(
         tests.out,
         refused,
         texts,
+        both.tells_ends,
     )
 
 
@@ -205,19 +210,33 @@ def _order(found: Parting, tests: NodeTests, alpha: float) -> list[int]:
 
 
 def _turn(both: BothSides, found: Parting, tests: NodeTests, node: int) -> PartingTurn:
-    branch = int(found.branch[node])
+    branch, end = int(found.branch[node]), found.end[node]
     came, took = found.arrivals[:, node].tolist(), found.taken[:, node].tolist()
     portion = found.portion[:, node].tolist()
     return PartingTurn(
         tuple(turn_name(both.tree, turn) for turn in both.tree.path(node)),
-        END if branch == node else turn_name(both.tree, branch),
+        end_title(end) if branch == node else turn_name(both.tree, branch),
         (came[0], came[1]),
         (took[0], took[1]),
         (portion[0], portion[1]),
         float(found.share[node]),
         float(tests.p[node]),
-        pairs_behind(both, node, branch),
+        pairs_behind(both, node, branch, end),
     )
+
+
+def how_ended(conversations: Iterable[Conversation]) -> dict[FoldedTrial, str]:
+    """By trial, the name of its end; those of which the recording does not say how they ended are left out."""
+    return {
+        FoldedTrial(one.key, one.attempt): end_name(one.outcome)
+        for one in conversations
+        if one.outcome is not None and says_how(one.outcome)
+    }
+
+
+def end_title(name: str) -> str:
+    """`■ breakdown`: what an end is called where ways are listed. name: of the end; "" where it is not known."""
+    return f"{END[0]} {one_line(name)}" if name else END
 
 
 def turn_name(tree: ConversationTree, node: int) -> str:

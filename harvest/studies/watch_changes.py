@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from harvest.studies.baseline import MERGE, Turn, Ways
 from harvest.studies.merge_keys import merging_named
+from harvest.studies.parted_systems import end_title
 from protocols.labels import USEFUL
 from recordings.conversation import TrialKey
 from recordings.trees.builder import TreeBuilder
@@ -39,8 +40,8 @@ class ChangedTopic:
 
 @dataclass(frozen=True, slots=True)
 class ChangedTurn:
-    """A turn after which conversations go on otherwise. turns: the way there. branch: what differs most. portion: of
-    those that came, before and now. came: trials. p: corrected over all turns tested."""
+    """A turn after which conversations go on, or end, otherwise. turns: the way there. branch: what differs most.
+    portion: of those that came, before and now. came: trials. p: corrected over all turns tested."""
 
     turns: tuple[str, ...]
     branch: str
@@ -74,20 +75,23 @@ def changed_topics(before: Ways, now: Ways) -> Iterator[ChangedTopic]:
 
 def changed_turns(before: Ways, now: Ways, level: float, seed: int) -> Iterator[ChangedTurn]:
     """Turns after which conversations go on otherwise, the most certain first."""
-    builder = TreeBuilder(merging_named(MERGE))
+    builder, how = TreeBuilder(merging_named(MERGE)), dict[FoldedTrial, str]()
     topics = before.keys() & now.keys()
     for name, side in (("before", before), ("now", now)):
         for topic in sorted(topics):
             number = 0
             for way, count in side[topic].items():
+                path = [(speaker, key, None) for speaker, key in way if speaker != "end"]
+                end = next((key for speaker, key in way if speaker == "end"), "")
                 for _ in range(count):
                     number += 1
-                    path = [(speaker, key, None) for speaker, key in way]
-                    builder.add_path(path, FoldedTrial(TrialKey(name, topic, number)))
+                    trial = FoldedTrial(TrialKey(name, topic, number))
+                    builder.add_path(path, trial)
+                    how[trial] = end
     if not topics:
         return
     tree = builder.tree()
-    both = both_sides(tree, "before", "now")
+    both = both_sides(tree, "before", "now", how)
     alpha = round(1 - level, 12)
     try:
         tests = node_p(both, generator(seed, "watched turns"), draws=_DRAWS, level=alpha)
@@ -98,7 +102,7 @@ def changed_turns(before: Ways, now: Ways, level: float, seed: int) -> Iterator[
     for node in sorted(nodes, key=lambda one: -tests.z[one])[:_MOST_CHANGES]:
         branch = int(found.branch[node])
         portion, came = found.portion[:, node].tolist(), found.arrivals[:, node].tolist()
-        title = "■ end" if branch == node else _named(tree, branch)
+        title = end_title(found.end[node]) if branch == node else _named(tree, branch)
         turns = tuple(_named(tree, at) for at in tree.path(node))
         yield ChangedTurn(turns, title, (portion[0], portion[1]), (came[0], came[1]), float(tests.p[node]))
 

@@ -30,7 +30,8 @@ def parting_lines(found: PartedSystems, shown: Mapping[str, tuple[Path, str]], l
     one, other = printable(found.first, line=True), printable(found.second, line=True)
     yield f"Where the conversations of {one} and {other} part, merged by {found.merge}:"
     if not found.turns:
-        yield f"nowhere: over {pluralize(found.topics, 'topic')} both took every branch as often"
+        also = " and came to every end" if found.tells_ends else ""
+        yield f"nowhere: over {pluralize(found.topics, 'topic')} both took every branch{also} as often"
     else:
         tested = f" (by chance alone: {found.by_chance:.3f}), p {p_text(found.p)}," if found.p == found.p else ""
         yield (
@@ -46,6 +47,8 @@ def parting_lines(found: PartedSystems, shown: Mapping[str, tuple[Path, str]], l
     if rest:
         together = sum(turn.share for turn in rest)
         yield f"{percent(round(together, _DIGITS)):>5}  {pluralize(len(rest), 'other turn')} together"
+    if not found.tells_ends:
+        yield "ends are not told apart: of some conversations it is not recorded how they ended"
     if found.refused:
         yield f"no p{' of single turns' if found.p == found.p else ''}: {found.refused}"
     elif found.turns:
@@ -100,6 +103,7 @@ def parting_document(found: PartedSystems) -> dict[str, Any]:
         "turns_tested": found.tested,
         "turns_too_few": found.out,
         "refused": found.refused or None,
+        "ends_told_apart": found.tells_ends,
         "turns": [
             {
                 "turns": list(turn.turns),

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from recordings.attempts import Attempt
 from recordings.conversation import Conversation, Outcome
+from recordings.endings import end_name
 from recordings.trees.assembly import Raw, assemble
 from recordings.trees.growth import Growth
 from recordings.trees.keys import EXACT, LABEL, Merging, exact_form
@@ -91,7 +92,7 @@ class TreeBuilder:
         growth.systems.add(trial.key.system)
         growth.topics.add(trial.key.topic)
         growth.protocols.add(self._protocol)
-        self.add_path(path(), trial, outcome.kind)
+        self.add_path(path(), trial, end_name(outcome))
         return True
 
     def add_path(self, path: Iterable[PathTurn], trial: FoldedTrial | None = None, outcome: str = "") -> None:

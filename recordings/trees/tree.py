@@ -101,8 +101,8 @@ class ConversationTree:
     visits = stops + sum of the children's visits.
     ends: (T,) int32, the node each trial ends at. trials: the T trials, sorted; () where they have no names: `ends`
     is then in the order in which they were given, which no comparison of trees looks at.
-    outcomes: kinds of outcomes, sorted. endings: (N, len(outcomes)) int64, how the trials that end here ended; its
-    rows sum to at most `stops` (to less where outcomes were not given).
+    outcomes: names of ends (`recordings.endings.end_name`), sorted. endings: (N, len(outcomes)) int64, how the trials
+    that end here ended; its rows sum to at most `stops` (to less where outcomes were not given).
     fingerprints: for each node the `MOST_TEXTS` least fingerprints (48 bits) of the different texts put together
     there; () where no text was given.
 

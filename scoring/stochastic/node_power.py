@@ -28,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from recordings.trees.tree import ConversationTree
+from scoring.stochastic.ends import Ends, plain_ends
 from scoring.stochastic.node_permutation import DRAWS, NodeTests, node_p
 from scoring.stochastic.parting import BothSides
 
@@ -51,9 +52,9 @@ _SAME = 1e-9
 class NodeModel:
     """What topics are like, and the change that is to be found.
 
-    tree: of the pilot. nodes, ways: (J,) as in `BothSides`. share: (J,) of those that come to the node, in (0, 1].
-    alike: (N,) the concentration c of each node. way: the place in J whose share becomes `changed`. shift: by how much
-    the log odds of every topic change for that.
+    tree: of the pilot. nodes, ways, titles: (J,) as in `BothSides`. share: (J,) of those that come to the node, in
+    (0, 1]. alike: (N,) the concentration c of each node. way: the place in J whose share becomes `changed`. shift: by
+    how much the log odds of every topic change for that.
     """
 
     tree: ConversationTree
@@ -64,6 +65,13 @@ class NodeModel:
     way: int
     changed: float
     shift: float
+    titles: tuple[str, ...]
+
+    @property
+    def ends(self) -> Ends:
+        """Of the ways that end a conversation, in their order."""
+        first = len(self.tree) - 1
+        return Ends(self.nodes[first:], self.titles[first:], np.zeros(0, dtype=np.intp))
 
     def ways_from(self, node: int) -> Indices:
         """Places in J."""
@@ -109,30 +117,36 @@ def node_model(
     branch: int,
     changed: float,
     rng: np.random.Generator,
+    *,
+    ends: Ends | None = None,
+    end: str = "",
 ) -> NodeModel:
     """The model of a pilot.
 
-    ended, through: (C, N) trials of one topic with one system that end at a node, and that pass through or end there;
-    a row for each such pair, with at least one trial. system: (C,) from 0; systems may go different ways, and their
-    mean is simulated. branch: the way on from `node` whose share changes, the node itself for stopping. changed: its
-    share afterwards, in (0, 1).
+    ended: (C, E) trials of one topic with one system that come to an end; through: (C, N) that pass through a node or
+    end there; a row for each such pair, with at least one trial. system: (C,) from 0; systems may go different ways,
+    and their mean is simulated. branch: the way on from `node` whose share changes, the node itself for the end of name
+    `end` there. changed: its share afterwards, in (0, 1). ends: the E ends; None: one at each node.
 
     Raises ValueError where no trial went that way, or all that came to the node did.
     """
-    ends, passed, own = (np.asarray(given, dtype=np.int64) for given in (ended, through, system))
-    stops = np.flatnonzero(ends.any(axis=0))
-    nodes = np.concatenate([tree.parent[1:].astype(np.intp), stops])
-    ways = np.concatenate([np.arange(1, len(tree), dtype=np.intp), stops])
+    known = ends or plain_ends(len(tree))
+    stopped, passed, own = (np.asarray(given, dtype=np.int64) for given in (ended, through, system))
+    stops = np.flatnonzero(stopped.any(axis=0))
+    nodes = np.concatenate([tree.parent[1:].astype(np.intp), known.node[stops]])
+    ways = np.concatenate([np.arange(1, len(tree), dtype=np.intp), known.node[stops]])
+    titles = ("",) * (len(tree) - 1) + tuple(known.name[stop] for stop in stops.tolist())
     weight = 1.0 / passed[:, :1]
     came = passed[:, nodes]
-    took = np.concatenate([passed[:, 1:], ends[:, stops]], axis=1)
+    took = np.concatenate([passed[:, 1:], stopped[:, stops]], axis=1)
     share = _ratio((took * weight).sum(axis=0), (came * weight).sum(axis=0))
     alike = _concentrations(nodes, took, came, own, weight, len(tree))
-    (way,) = np.flatnonzero((nodes == node) & (ways == branch)).tolist() or [-1]
+    places = np.flatnonzero((nodes == node) & (ways == branch)).tolist()
+    way = next((place for place in places if titles[place] == end), -1)
     if way < 0 or not 0 < share[way] < 1:
         raise ValueError("no change of its odds moves a way that no trial took, or that all took that came")
     laws = rng.beta(alike[node] * share[way], alike[node] * (1 - share[way]), size=_LAWS)
-    return NodeModel(tree, nodes, ways, share, alike, way, changed, _shift(laws, changed))
+    return NodeModel(tree, nodes, ways, share, alike, way, changed, _shift(laws, changed), titles)
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:
@@ -230,15 +244,18 @@ def drawn_studies(
     """Simulated studies, each as the test takes it."""
     size = len(model.tree)
     through = np.zeros((studies, 2, topics, size), dtype=np.int64)
-    ended = np.zeros_like(through)
+    ended = np.zeros((studies, 2, topics, len(model.ends.node)), dtype=np.int64)
     through[..., 0] = trials
     for node in range(size):
         at = model.ways_from(node)
         took = rng.multinomial(through[..., node], _laws(model, node, (studies, topics), rng))
-        for place, branch in enumerate(model.ways[at].tolist()):
-            (ended if branch == node else through)[..., branch] = took[..., place]
+        for place, way in enumerate(at.tolist()):
+            if way < size - 1:
+                through[..., model.ways[way]] = took[..., place]
+            else:
+                ended[..., way - size + 1] = took[..., place]
     names = tuple(f"{number:06d}" for number in range(topics))
-    return [BothSides(model.tree, ("0", "1"), names, *one) for one in zip(ended, through)]
+    return [BothSides(model.tree, ("0", "1"), names, *one, ends=model.ends) for one in zip(ended, through)]
 
 
 def _laws(model: NodeModel, node: int, shape: tuple[int, int], rng: np.random.Generator) -> Floats:

@@ -6,9 +6,10 @@ side took a branch. By the chain rule of the divergence it is a sum over nodes,
 
     JSD(P‖Q) = Σ_v [ρ_P(v)·KL(p(·|v)‖m(·|v)) + ρ_Q(v)·KL(q(·|v)‖m(·|v))] / 2
 
-where ρ(v) is the probability of coming to v, and the ways to go on from v are its branches and stopping there. So a
-node's share says how much of the whole difference arises there, of those who came, and not before (T. M. Cover and
-J. A. Thomas, Elements of Information Theory, 2006, Theorem 2.5.3; J. Lin, IEEE Trans. Inf. Theory 37 (1991), 145-151).
+where ρ(v) is the probability of coming to v, and the ways to go on from v are its branches and the ends there; ends of
+different kinds are different ways (`scoring.stochastic.ends`). So a node's share says how much of the whole difference
+arises there, of those who came, and not before (T. M. Cover and J. A. Thomas, Elements of Information Theory, 2006,
+Theorem 2.5.3; J. Lin, IEEE Trans. Inf. Theory 37 (1991), 145-151).
 
 Only topics that both sides have are taken, and each counts alike on either side, however many trials it has. The
 divergence of counts is too large by chance: `scoring.stochastic.node_permutation` says by how much.
@@ -17,7 +18,8 @@ divergence of counts is too large by chance: `scoring.stochastic.node_permutatio
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -26,6 +28,7 @@ import numpy.typing as npt
 from recordings.trees.tree import ConversationTree, FoldedTrial
 from scoring.divergences import jsd
 from scoring.stochastic.by_topic import by_topic
+from scoring.stochastic.ends import Ends, ends_of, plain_ends
 from topics.errors import InputError
 
 __all__ = ["BothSides", "Pair", "Parting", "both_sides", "pairs_behind", "part"]
@@ -41,8 +44,9 @@ _ALIKE = 1e-12  # shares that differ by less are equal but for rounding
 class BothSides:
     """The trials of two systems in one tree of N nodes, over the K topics that both have; side 0 and side 1.
 
-    names: of the systems. topics: K names, sorted. ended, through: (2, K, N) trials that end at a node, and that pass
-    through or end there. alone: topics that only one side has, left out.
+    names: of the systems. topics: K names, sorted. ended: (2, K, E) trials that come to an end. through: (2, K, N)
+    trials that pass through a node or end there. alone: topics that only one side has, left out. ends: the E ends;
+    None: one at each node.
     """
 
     tree: ConversationTree
@@ -51,6 +55,7 @@ class BothSides:
     ended: Counts
     through: Counts
     alone: tuple[str, ...] = ()
+    ends: Ends | None = None
 
     @classmethod
     def counted(
@@ -61,8 +66,10 @@ class BothSides:
         topics: tuple[str, ...],
         names: tuple[str, str] = ("0", "1"),
         alone: tuple[str, ...] = (),
+        how: Sequence[str] = (),
     ) -> BothSides:
-        """From trials in the order of `tree.ends`. side: (n,) 0 or 1; -1: left out. topic: (n,) place in `topics`.
+        """From trials in the order of `tree.ends`. side: (n,) 0 or 1; -1: left out. topic: (n,) place in `topics`. how:
+        (n,) the name of each trial's end; without them, or with "" for one that counts, a node has a single end.
 
         Raises ValueError where a side has no trial of a topic.
         """
@@ -71,9 +78,12 @@ class BothSides:
         column = (sides * count + places)[chosen]
         if not count or np.bincount(column, minlength=2 * count).min() < 1:
             raise ValueError("each side needs a trial of each topic, and there must be a topic")
-        ends, ones = tree.ends[chosen], np.ones(size, dtype=np.int64)
-        ended, through = (by_topic(part, ends, column).T.reshape(2, count, size) for part in (ones, tree.size))
-        return cls(tree, names, topics, ended, through, alone)
+        through = by_topic(tree.size, tree.ends[chosen], column).T.reshape(2, count, size)
+        ends = ends_of(size, tree.ends[chosen], [one for one, used in zip(how, chosen.tolist()) if used])
+        ended = ends.count(column, 2 * count).reshape(2, count, len(ends.node))
+        at = np.full(len(sides), -1, dtype=np.intp)
+        at[chosen] = ends.at
+        return cls(tree, names, topics, ended, through, alone, replace(ends, at=at))
 
     @property
     def trials(self) -> Counts:
@@ -82,18 +92,34 @@ class BothSides:
 
     @cached_property
     def nodes(self) -> Indices:
-        """(J,) the node of each way to go on: first of all branches in order, then of stopping where any trial did."""
-        return np.concatenate([self.tree.parent[1:].astype(np.intp), self._stops])
+        """(J,) the node of each way to go on: first of all branches in order, then of the ends that any trial came
+        to."""
+        return np.concatenate([self.tree.parent[1:].astype(np.intp), self._all_ends.node[self._stops]])
 
     @cached_property
     def ways(self) -> Indices:
-        """(J,) the branch it leads to; the node itself for stopping."""
-        return np.concatenate([np.arange(1, len(self.tree), dtype=np.intp), self._stops])
+        """(J,) the branch it leads to; the node itself for an end."""
+        return np.concatenate([np.arange(1, len(self.tree), dtype=np.intp), self._all_ends.node[self._stops]])
+
+    @cached_property
+    def titles(self) -> tuple[str, ...]:
+        """(J,) how conversations end that go this way; "" for a branch, and for an end that is not known."""
+        named = self._all_ends.name
+        return ("",) * (len(self.tree) - 1) + tuple(named[end] for end in self._stops.tolist())
 
     @cached_property
     def taken(self) -> Counts:
         """(2, K, J) trials that went on in each way."""
         return np.concatenate([self.through[:, :, 1:], self.ended[:, :, self._stops]], axis=2)
+
+    @cached_property
+    def _all_ends(self) -> Ends:
+        return self.ends or plain_ends(len(self.tree))
+
+    @property
+    def tells_ends(self) -> bool:
+        """Whether ends of different kinds are different ways: it is known of every trial how it ended."""
+        return any(self._all_ends.name)
 
     @cached_property
     def _stops(self) -> Indices:
@@ -105,9 +131,10 @@ class Parting:
     """divergence: of whole paths, in bits, [0, 1]. n: (2,) trials.
 
     Over the N nodes: term: its part of the divergence, in bits; they sum to it. share: term/divergence, NaN where that
-    is 0. arrivals: (2, N) trials that came. branch: (N,) the way on whose share differs most, the node itself for
-    stopping; -1 where no trial of one side came. taken: (2, N) trials that took it; portion: (2, N) their share of
-    those that came, topics counting alike; NaN where none came.
+    is 0. arrivals: (2, N) trials that came. branch: (N,) the way on whose share differs most, the node itself for an
+    end; -1 where no trial of one side came. end: (N,) which end that is, "" for a branch and where it is not known.
+    taken: (2, N) trials that took it; portion: (2, N) their share of those that came, topics counting alike; NaN where
+    none came.
     """
 
     divergence: float
@@ -118,6 +145,7 @@ class Parting:
     branch: Indices
     taken: Counts
     portion: Floats
+    end: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +157,13 @@ class Pair:
     second: int
 
 
-def both_sides(tree: ConversationTree, first: str, second: str) -> BothSides:
+def both_sides(
+    tree: ConversationTree, first: str, second: str, how: Mapping[FoldedTrial, str] | None = None
+) -> BothSides:
     """The trials of systems `first` and `second` in a tree that both were folded into, with names.
+
+    how: the name of the end of each trial (`recordings.endings.end_name`), "" or left out where it is not known. If it
+    is not known of every trial that counts, all ends after one node are one.
 
     Raises InputError where they have no topic in common, or where answers were merged by their exact words.
     """
@@ -156,7 +189,8 @@ def both_sides(tree: ConversationTree, first: str, second: str) -> BothSides:
     for number, span in enumerate(own):
         place = np.array([places.get(one, -1) for one in told[number]])
         side[span], topic[span] = np.where(place >= 0, number, -1), np.maximum(place, 0)
-    return BothSides.counted(tree, side, topic, topics, names, tuple(sorted({*told[0]} ^ {*told[1]})))
+    ended = [how.get(one, "") for one in tree.trials] if how else ()
+    return BothSides.counted(tree, side, topic, topics, names, tuple(sorted({*told[0]} ^ {*told[1]})), ended)
 
 
 def _trials_of(tree: ConversationTree, system: str, topic: str | None = None) -> slice:
@@ -182,7 +216,7 @@ def part(both: BothSides) -> Parting:
         portion = onward / reach[:, at]
         bits = np.where(onward > 0, onward * np.log2(portion * came[at] / middle), 0.0).sum(axis=0) / 2
     term: Floats = np.bincount(at, weights=bits, minlength=size).astype(np.float64)
-    divergence = float(jsd(*ends)) if size > 1 else 0.0
+    divergence = float(jsd(*ends)) if ends.shape[1] > 1 else 0.0
     share = term / divergence if divergence > 0 else np.full(size, np.nan)
     chosen = _most_different(np.abs(portion[1] - portion[0]), at, size)
     there = chosen >= 0
@@ -199,6 +233,7 @@ def part(both: BothSides) -> Parting:
         np.where(there, both.ways[chosen], -1),
         taken,
         portions,
+        tuple(both.titles[way] if way >= 0 else "" for way in chosen.tolist()),
     )
 
 
@@ -215,13 +250,15 @@ def _most_different(gaps: Floats, at: Indices, size: int) -> Indices:
     return found
 
 
-def pairs_behind(both: BothSides, node: int, branch: int, most: int = 3) -> tuple[Pair, ...]:
+def pairs_behind(both: BothSides, node: int, branch: int, end: str = "", most: int = 3) -> tuple[Pair, ...]:
     """At most so many pairs of conversations that show how the sides differ at a node, of different topics.
 
-    Both came to the node; that of the side whose share of `branch` (the node itself for stopping) is larger took it,
-    and the other did not. Topics that differ most come first, of each the first trials; () where there is no pair.
+    Both came to the node; that of the side whose share of `branch` (the node itself for the end of name `end`) is
+    larger took it, and the other did not. Topics that differ most come first, of each the first trials; () where there
+    is no pair.
     """
-    way = int(np.flatnonzero((both.nodes == node) & (both.ways == branch))[0])
+    ways = np.flatnonzero((both.nodes == node) & (both.ways == branch)).tolist()
+    way = next(one for one in ways if both.titles[one] == end)
     came, took = both.through[:, :, node], both.taken[:, :, way]
     with np.errstate(invalid="ignore"):
         local = took / came
@@ -231,7 +268,10 @@ def pairs_behind(both: BothSides, node: int, branch: int, most: int = 3) -> tupl
     order = [place for place in np.argsort(-gap, kind="stable").tolist() if not np.isnan(gap[place])]
     tree = both.tree
     here = tree.through(node)
-    taking = np.isin(here, tree.ending_at(node) if branch == node else tree.through(branch))
+    if branch == node and both.ends is not None:
+        taking = both.ends.at[here] == both.ends.find(node, end)
+    else:
+        taking = np.isin(here, tree.ending_at(node) if branch == node else tree.through(branch))
     found = []
     for place in order[:most]:
         first = []

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from recordings.trees.node_text import cells, cut, node_title, title
+from recordings.trees.node_text import cells, cut, node_title, one_line, title
 from recordings.trees.tree import MOST_TEXTS, ConversationTree
 
 __all__ = ["OutlineLine", "endings", "outline", "outline_text", "texts_note"]
@@ -105,10 +105,10 @@ def texts_note(tree: ConversationTree, node: int) -> str:
 
 def endings(tree: ConversationTree, node: int) -> str:
     """How the conversations that end at a node ended."""
-    counts = [(kind, int(count)) for kind, count in zip(tree.outcomes, tree.endings[node]) if count]
+    counts = [(one_line(name), int(count)) for name, count in zip(tree.outcomes, tree.endings[node]) if count]
     if len(counts) == 1 and counts[0][1] == int(tree.stops[node]):
         return counts[0][0]
-    known = ", ".join(f"{kind} {count}" for kind, count in counts)
+    known = ", ".join(f"{name} {count}" for name, count in counts)
     return f"ended ({known})" if known else "ended"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from harvest.studies.node_planning import NodePlan, plan_node
 from harvest.studies.parted_systems import parted_systems
 from harvest.tables.node_plan_document import node_plan_document, node_plan_rows
 from harvest.tables.node_plan_figures import node_answer, node_plan_tables
+from recordings.conversation import Outcome
 from recordings.run_folder import read
 from topics.errors import InputError
 
@@ -78,8 +80,35 @@ def test_a_turn_that_fewer_reach_takes_more_trials(folder: Path, plan: NodePlan)
 
 def test_a_branch_of_a_few_is_taken_more_and_stopping_is_a_branch(folder: Path) -> None:
     rare = planned(folder, "U ask → S x → end", topics=(4,))
-    assert rare.path[-1] == "■ end"
+    assert rare.path[-1] == "■ breakdown"
     assert rare.changed - rare.share == pytest.approx(0.2)
+    assert planned(folder, "U ask → S x → ■ breakdown", topics=(4,)).designs == rare.designs
+
+
+def test_ends_of_two_kinds_after_one_turn_are_two_branches_of_a_plan(folder: Path) -> None:
+    run, told = read(folder / "run"), "U ask → S o → U more → S o"
+    whole = planned(folder, f"{told.removesuffix(' → S o')} → S o")
+    satisfied = Outcome("user-stopped", "satisfied")
+    played = [
+        replace(one, outcome=satisfied)
+        if one.outcome is not None and one.outcome.kind == "completed" and one.key.trial % 2
+        else one
+        for one in run.conversations
+    ]
+    vars(run)["conversations"] = tuple(played)  # every second user of those who stayed to the end says why
+    audit = load_audit(str(folder / "audit.yaml"))
+    shares = []
+    for end in ("■ completed", "■ user-stopped (satisfied)"):
+        plan = plan_node(audit, run, f"{told} → {end}", detect=20, topics=(8,), trials=(6,))
+        assert plan.path[-1] == end
+        assert plan.came == whole.took
+        shares.append(plan.share)
+        assert 0 <= plan.present.power.found <= 1
+    assert sum(shares) == pytest.approx(1)
+    assert min(shares) > 0.2
+    with pytest.raises(InputError, match="conversations end in 2 ways, and each is a branch") as refused:
+        plan_node(audit, run, f"{told} → end", detect=20)
+    refused.match(r"■ completed \(\d+\), ■ user-stopped \(satisfied\) \(\d+\)")
 
 
 def test_the_answer_says_that_no_design_is_enough_and_how_many_topics_would_be(folder: Path) -> None:

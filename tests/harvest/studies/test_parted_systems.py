@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -13,8 +14,9 @@ from harvest.parrot.parrot import Parrot
 from harvest.parrot.profiles import PROFILES
 from harvest.parrot.rehearsal import rehearse
 from harvest.studies.parted_systems import parted_systems
+from harvest.tables.parting_figures import parting_lines
 from protocols.library import load_protocol
-from recordings.conversation import Conversation
+from recordings.conversation import Conversation, Outcome
 from simulators.scripted import ScriptedUser
 from tests.support.tree_examples import conversation
 from topics.errors import InputError
@@ -97,3 +99,64 @@ def test_equal_recordings_part_nowhere() -> None:
     twin = [replace(each, key=replace(each.key, system="B")) for each in one]
     (found,) = parted_systems([*one, *twin], ["A", "B"], draws=99)
     assert (found.divergence, found.turns, found.p) == (0, (), 1)
+
+
+def left(system: str, outcome: Outcome, trials: int = 5, topics: int = 12) -> list[Conversation]:
+    """Conversations whose labels are all alike, x, and that end after it in one way."""
+    return [
+        replace(
+            conversation([("said", "heard")], trial, system=system, topic=f"T{topic:02d}", labels="x"), outcome=outcome
+        )
+        for topic in range(topics)
+        for trial in range(1, trials + 1)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "branches"),
+    [
+        (
+            Outcome("user-stopped", "patience"),
+            Outcome("breakdown", "unusable"),
+            {"■ breakdown", "■ user-stopped (patience)"},
+        ),
+        (
+            Outcome("user-stopped", "satisfied"),
+            Outcome("user-stopped", "frustrated"),
+            {"■ user-stopped (satisfied)", "■ user-stopped (frustrated)"},
+        ),
+        (Outcome("turn-limit", "1 user turns"), Outcome("completed", "otherwise"), {"■ turn-limit", "■ completed"}),
+        (Outcome("no-match", "no edge"), Outcome("system-ended", "system-ended"), {"■ no-match", "■ system-ended"}),
+    ],
+)
+def test_systems_that_end_in_other_ways_after_the_same_label_part_there(
+    one: Outcome, other: Outcome, branches: set[str]
+) -> None:
+    (found,) = parted_systems([*left("A", one), *left("B", other)], ["A", "B"], draws=999)
+    (turn,) = found.turns
+    assert found.divergence == pytest.approx(1)
+    assert found.p == pytest.approx(0.0005)
+    assert (turn.turns[-1], turn.share, turn.p) == ("S x", pytest.approx(1), pytest.approx(0.001))
+    assert turn.branch in branches
+    assert sorted(turn.portion) == [0, 1]
+    assert len(turn.pairs) == 3
+    said = " ".join(parting_lines(found, {name: (Path("run"), name) for name in "AB"}))
+    assert f"S x → {turn.branch}" in said
+    assert "nowhere" not in said
+
+
+def test_reasons_that_a_protocol_gives_are_no_ends_of_their_own() -> None:
+    """They name the rule and the state that led to the end, which the turns say as well."""
+    one, other = (left(name, Outcome("breakdown", reason)) for name, reason in (("A", "rule a"), ("B", "rule b")))
+    (found,) = parted_systems([*one, *other], ["A", "B"], draws=99)
+    assert (found.divergence, found.turns, found.p) == (0, (), 1)
+
+
+def test_what_is_lost_or_breaks_off_is_no_end_and_an_import_that_does_not_say_tells_no_ends_apart() -> None:
+    alike, broken = left("A", Outcome("user-stopped", "satisfied")), left("B", Outcome("user-stopped", "satisfied"))
+    lost = [replace(one, key=replace(one.key, trial=9), outcome=Outcome("invalid", "timeout")) for one in broken]
+    cut = [replace(one, key=replace(one.key, trial=10), outcome=None) for one in broken]
+    (found,) = parted_systems([*alike, *broken, *lost, *cut], ["A", "B"], draws=99)
+    assert (found.divergence, found.n, found.tells_ends) == (0, (60, 60), True)
+    (imported,) = parted_systems([*alike, *left("B", Outcome("completed", "imported"))], ["A", "B"], draws=99)
+    assert (imported.divergence, imported.tells_ends) == (0, False)

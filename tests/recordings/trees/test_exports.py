@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from hypothesis import given
 
 from harvest.tables.drawing.diagrams import WIDTH, dot, mermaid
 from harvest.tables.drawing.outline import outline, outline_text
-from recordings.conversation import Conversation
+from recordings.conversation import Conversation, Outcome
 from recordings.json_text import document
 from recordings.trees.builder import fold
 from recordings.trees.document import read_trees, trees_as_json, trees_from_json
@@ -196,6 +197,20 @@ def test_an_outline_indents_only_where_conversations_part() -> None:
         "└ S sorry                            1/1",
         "  ■ breakdown                          1",
     ]
+
+
+def test_an_outline_tells_users_who_left_for_other_reasons_apart_and_steers_no_terminal() -> None:
+    reasons = ["satisfied", "satisfied", "frustrated", HOSTILE]
+    left = [
+        replace(conversation([("list", "one")], trial), outcome=Outcome("user-stopped", reason))
+        for trial, reason in enumerate(reasons, 1)
+    ]
+    other = replace(conversation([("list", "one")], 9), outcome=Outcome("breakdown", "a rule of the protocol"))
+    said = outline_text(tree_of([*left, other]), [""] * 3, width=400)
+    assert "ended (breakdown 1, user-stopped (" in said
+    assert "user-stopped (frustrated) 1, user-stopped (satisfied) 2)" in said
+    assert "\x1b" not in said
+    assert "■ user-stopped (satisfied)" in outline_text(tree_of(left[:2]), [""] * 3, width=400)
 
 
 def test_an_outline_says_how_many_texts_a_key_put_together() -> None:

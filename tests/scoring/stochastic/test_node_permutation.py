@@ -40,6 +40,26 @@ def test_of_one_topic_and_two_ways_on_p_is_that_of_the_hypergeometric_law() -> N
     assert whole_p(both, np.random.default_rng(2), draws=19_999).p == pytest.approx(likely, abs=0.01)
 
 
+@pytest.mark.parametrize("ends", [("breakdown", "user-stopped"), ("user-stopped (satisfied)", "turn-limit")])
+def test_ends_of_two_kinds_are_tested_like_two_branches(ends: tuple[str, str]) -> None:
+    """The same counts, once as two answers and once as two ends after one answer."""
+    letters = (("o" * 8 + "x" * 2, "o" * 3 + "x" * 7), ("oox", "oxx"))
+    rows = [(letter, side, topic) for topic, pair in enumerate(letters) for side in (0, 1) for letter in pair[side]]
+    how = [ends["ox".index(letter)] for letter, _, _ in rows]
+    tree = fold(np.full((len(rows), 1), 1), SYMBOLS)
+    sides, topics = [row[1] for row in rows], [row[2] for row in rows]
+    both = BothSides.counted(tree, sides, topics, ("T0", "T1"), how=how)
+    branched = answers(*letters)
+    tests, known = (node_p(one, np.random.default_rng(1), draws=19_999) for one in (both, branched))
+    assert tests.z[1] == pytest.approx(known.z[0])
+    assert tests.p[1] == pytest.approx(known.p[0], abs=0.01)
+    assert (tests.family, tests.out) == (known.family, known.out) == (1, 0)
+    whole, other = (whole_p(one, np.random.default_rng(2), draws=9_999) for one in (both, branched))
+    assert (whole.p, whole.by_chance) == pytest.approx((other.p, other.by_chance), abs=0.01)
+    alike = BothSides.counted(tree, sides, topics, ("T0", "T1"), how=["breakdown"] * len(rows))
+    assert whole_p(alike, np.random.default_rng(2)).p == 1
+
+
 def test_an_easy_and_a_hard_topic_make_no_difference() -> None:
     apart = answers(("o" * 36 + "x" * 4, "o" * 9 + "x"), ("o" + "x" * 9, "o" * 4 + "x" * 36))
     together = answers(("o" * 37 + "x" * 13, "o" * 13 + "x" * 37))

@@ -15,6 +15,7 @@ from scipy.stats import binom
 
 from recordings.trees.builder import fold
 from recordings.trees.tree import ConversationTree, Symbol
+from scoring.stochastic.ends import ends_of
 from scoring.stochastic.node_permutation import node_p
 from scoring.stochastic.node_power import NodeModel, _z, drawn_studies, node_model, node_power
 from scoring.stochastic.parting import BothSides
@@ -113,6 +114,28 @@ def test_simulated_shares_are_the_pilots_on_one_side_and_changed_on_the_other_an
 def test_the_concentration_of_topics_is_estimated(alike: float) -> None:
     found = modelled(counts_of(400, 8, alike=alike), "o", -0.1)
     assert found.spread == pytest.approx(np.sqrt(0.24 / (1 + alike)), abs=0.03)
+
+
+def test_ends_of_two_kinds_are_simulated_like_two_branches() -> None:
+    counts = counts_of(200, 6)[:, [0, 2]]
+    tree = fold(np.full((int(counts.sum()), 1), 0), SYMBOLS)
+    ends = ends_of(len(tree), tree.ends, ["breakdown"] * int(counts[:, 0].sum()) + ["left"] * int(counts[:, 1].sum()))
+    through = np.repeat(counts.sum(axis=1), 2).reshape(-1, 2)
+    ended = np.concatenate([np.zeros((200, 1), dtype=np.int64), counts], axis=1)
+    own = np.zeros(200, dtype=np.int64)
+    rng = np.random.default_rng
+    found = node_model(tree, ended, through, own, 1, 1, 0.4, rng(1), ends=ends, end="breakdown")
+    known = modelled(counts_of(200, 6), "o", 0.4 - float((counts[:, 0] / 6).mean()))
+    assert found.titles[found.way] == "breakdown"
+    assert (found.share[found.way], found.spread) == pytest.approx((known.share[known.way], known.spread))
+    assert found.reach == 1
+    powers = [node_power(one, 12, 6, rng(2), studies=200).found for one in (found, known)]
+    assert powers[0] == pytest.approx(powers[1], abs=0.1)
+    (study,) = drawn_studies(found, 20_000, 4, 1, rng(3))
+    taken = study.taken.sum(axis=1)[:, [place for place, title in enumerate(study.titles) if title == "breakdown"]]
+    assert (taken[:, 0] / 80_000).tolist() == pytest.approx([float(found.share[found.way]), 0.4], abs=0.01)
+    with pytest.raises(ValueError, match="no trial took"):
+        node_model(tree, ended, through, own, 1, 1, 0.4, rng(1), ends=ends, end="turn-limit")
 
 
 def test_systems_at_different_levels_do_not_make_topics_differ() -> None:

@@ -6,16 +6,17 @@ The divergence of whole paths is that of `scoring.divergences`, which has refere
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recordings.conversation import Conversation
+from recordings.conversation import Conversation, TrialKey
 from recordings.trees.builder import merge_trees
 from recordings.trees.keys import EXACT, LABEL
-from recordings.trees.tree import ConversationTree
+from recordings.trees.tree import ConversationTree, FoldedTrial
 from scoring.divergences import jsd
 from scoring.stochastic.parting import BothSides, Pair, both_sides, pairs_behind, part
 from tests.support.tree_examples import conversation, tree_of
@@ -38,6 +39,24 @@ def two(first: dict[str, list[str]], second: dict[str, list[str]]) -> BothSides:
     return both_sides(tree_of([*talks("A", first), *talks("B", second)], LABEL), "A", "B")
 
 
+ENDS = st.sampled_from(["breakdown", "completed", "turn-limit", "user-stopped (satisfied)"])
+ENDED = st.dictionaries(
+    st.sampled_from(["M1", "M2"]), st.lists(st.tuples(LABELS, ENDS), min_size=1, max_size=6), min_size=2
+)
+
+
+def ended(first: dict[str, list[tuple[str, str]]], second: dict[str, list[tuple[str, str]]]) -> BothSides:
+    """Of strings of labels, each with the name of its end."""
+    labels = [{topic: [one for one, _ in each] for topic, each in side.items()} for side in (first, second)]
+    how = {
+        FoldedTrial(TrialKey(name, topic, trial)): end
+        for name, side in (("A", first), ("B", second))
+        for topic, each in side.items()
+        for trial, (_, end) in enumerate(each, 1)
+    }
+    return both_sides(tree_of([*talks("A", labels[0]), *talks("B", labels[1])], LABEL), "A", "B", how)
+
+
 def where(tree: ConversationTree, labels: str) -> int:
     """The node of the answer that these labels lead to."""
     node = 0
@@ -49,17 +68,17 @@ def where(tree: ConversationTree, labels: str) -> int:
     return node
 
 
-def whole_divergence(first: dict[str, list[str]], second: dict[str, list[str]]) -> float:
-    """Of whole paths, with topics alike: straight from the strings."""
+def whole_divergence(first: Mapping[str, Sequence[object]], second: Mapping[str, Sequence[object]]) -> float:
+    """Of whole paths, or of paths and their ends, with topics alike: straight from what was given."""
     common = sorted(first.keys() & second.keys())
-    laws: list[dict[str, float]] = []
+    laws: list[dict[object, float]] = []
     for side in (first, second):
-        law: dict[str, float] = defaultdict(float)
+        law: dict[object, float] = defaultdict(float)
         for topic in common:
             for labels, count in Counter(side[topic]).items():
                 law[labels] += count / len(side[topic]) / len(common)
         laws.append(law)
-    paths = sorted({*laws[0], *laws[1], "never taken"})
+    paths = sorted({*laws[0], *laws[1], "never taken"}, key=str)
     return float(jsd(*([law.get(path, 0.0) for path in paths] for law in laws)))
 
 
@@ -125,6 +144,56 @@ def test_stopping_is_a_way_on_like_a_branch() -> None:
     assert int(found.branch[failed]) in (failed, *both.tree.children(failed))
     assert found.portion[:, failed].tolist() == pytest.approx([1 / 3, 1])
     assert pairs_behind(both, failed, failed) == (Pair("M1", 1, 1),)
+
+
+@settings(max_examples=40)
+@given(ENDED, ENDED)
+def test_ends_of_different_kinds_are_different_ways_and_the_terms_still_add_up(
+    first: dict[str, list[tuple[str, str]]], second: dict[str, list[tuple[str, str]]]
+) -> None:
+    found = part(ended(first, second))
+    assert found.divergence == pytest.approx(whole_divergence(first, second), abs=1e-9)
+    assert found.term.sum() == pytest.approx(found.divergence, abs=1e-9)
+    assert found.term.min() >= -1e-12
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("user-stopped", "breakdown"),
+        ("user-stopped (satisfied)", "user-stopped (frustrated)"),
+        ("turn-limit", "completed"),
+        ("completed", "system-ended"),
+    ],
+)
+def test_sides_that_end_in_other_ways_after_the_same_labels_part_there(one: str, other: str) -> None:
+    both = ended({"M1": [("ox", one)] * 3}, {"M1": [("ox", other)] * 2})
+    found, last = part(both), where(both.tree, "ox")
+    assert found.divergence == pytest.approx(1)
+    assert np.flatnonzero(found.term > 1e-12).tolist() == [last]
+    assert (int(found.branch[last]), found.end[last]) == (last, min(one, other))
+    assert sorted(found.portion[:, last].tolist()) == [0, 1]
+    assert pairs_behind(both, last, last, other) == (Pair("M1", 1, 1),)
+    assert both.tells_ends
+
+
+def test_where_the_end_of_one_trial_is_not_known_ends_are_not_told_apart() -> None:
+    both = ended({"M1": [("x", "breakdown"), ("x", "")]}, {"M1": [("x", "completed")]})
+    assert part(both).divergence == 0
+    assert not both.tells_ends
+    others = ended({"M1": [("x", "breakdown")], "M2": [("x", "")]}, {"M1": [("x", "completed")]})
+    assert part(others).divergence == 1, "an end of a topic that is left out says nothing"
+
+
+def test_ends_that_are_all_alike_change_no_bit() -> None:
+    first, second = {"M1": ["oo", "ox", "x"], "M2": ["xo", ""]}, {"M1": ["ox", "xx"], "M2": ["oo", "x", "xx"]}
+    plain = part(two(first, second))
+    completed = [
+        {topic: [(one, "completed") for one in each] for topic, each in side.items()} for side in (first, second)
+    ]
+    named = part(ended(*completed))
+    for name in ("divergence", "term", "share", "arrivals", "branch", "taken", "portion"):
+        np.testing.assert_array_equal(getattr(named, name), getattr(plain, name))
 
 
 def test_branches_that_only_one_side_has_keep_it_finite_and_nodes_that_one_never_reached_say_nothing() -> None:
