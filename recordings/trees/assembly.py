@@ -21,7 +21,8 @@ class Raw:
     """A tree as it is made: node 0 is the root, parents stand before their branches, symbols in any order.
 
     parent, symbol: (N,) int32, -1 for the root. ends: (T,) int32. trials: () or T of them, in the order of `ends`.
-    outcomes: kinds, in any order; endings: (2, E) int32, node and kind of each trial that has one.
+    outcomes: names of ends, in any order; kinds: (T,) int32, that of each trial, -1 where not known, or none. endings:
+    (2, E) int32, node and kind of ends that no trial is known to have come to.
     marks: (M,) fingerprints of texts, of the nodes in marked (M,) int32, in any order and more than once.
     """
 
@@ -34,6 +35,7 @@ class Raw:
     keys: tuple[DeclaredKey, ...] = ()
     scope: Scope = field(default_factory=Scope)
     outcomes: Sequence[str] = ()
+    kinds: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
     endings: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros((2, 0), dtype=np.int32))
     marks: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     marked: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
@@ -58,16 +60,18 @@ def assemble(raw: Raw) -> ConversationTree:
     back[place] = np.arange(nodes)
     parent = np.where(raw.parent >= 0, place[raw.parent], np.int32(-1))[back].astype(np.int32)
 
-    kinds = sorted((outcome, i) for i, outcome in enumerate(raw.outcomes))
-    column = np.empty(len(kinds), dtype=np.int64)
-    column[[i for _, i in kinds]] = np.arange(len(kinds))
-    at, kind = raw.endings
-    cells = place[at].astype(np.int64) * len(kinds) + column[kind]
-    endings = np.bincount(cells, minlength=nodes * len(kinds)).reshape(nodes, len(kinds))
+    names = sorted((outcome, i) for i, outcome in enumerate(raw.outcomes))
+    column = np.full(len(names) + 1, -1, dtype=np.int32)  # the last place is that of -1
+    column[[i for _, i in names]] = np.arange(len(names))
     ends, trials = place[raw.ends], tuple(raw.trials)
+    kinds = column[raw.kinds] if len(raw.kinds) else np.full(len(ends), -1, dtype=np.int32)
+    known = kinds >= 0
+    at = np.concatenate([place[raw.endings[0]], ends[known]]).astype(np.int64)
+    cells = at * len(names) + np.concatenate([column[raw.endings[1]], kinds[known]])
+    endings = np.bincount(cells, minlength=nodes * len(names)).reshape(nodes, len(names))
     if trials:
         by_name = sorted(range(len(trials)), key=lambda i: _name(trials[i]))
-        ends, trials = ends[by_name], tuple(trials[i] for i in by_name)
+        ends, kinds, trials = ends[by_name], kinds[by_name], tuple(trials[i] for i in by_name)
         twice = next((one for one, two in pairwise(trials) if one == two), None)
         if twice is not None:
             key = twice.key
@@ -83,7 +87,8 @@ def assemble(raw: Raw) -> ConversationTree:
         trials=trials,
         keys=raw.keys,
         scope=raw.scope,
-        outcomes=tuple(outcome for outcome, _ in kinds),
+        outcomes=tuple(outcome for outcome, _ in names),
+        kinds=kinds,
         endings=endings,
         fingerprints=Fingerprints.grouped(place[raw.marked], raw.marks, nodes),
     )

@@ -8,10 +8,11 @@
        "outcomes": ["breakdown", "completed"],
        "symbols": [{"speaker": "system", "key": "…", "text": "…"}, …],
        "nodes": [{"parent": -1, "symbol": -1, "visits": 10, "stops": 0, "endings": [0, 0], "texts": []}, …],
-       "trials": [{"system": "B1", "topic": "M002", "trial": 1, "attempt": 1, "end": 4}, …]}]}
+       "trials": [{"system": "B1", "topic": "M002", "trial": 1, "attempt": 1, "end": 4, "outcome": "completed"}, …]}]}
 
 Nodes stand in pre-order, node 0 is the root. `texts` holds the fingerprints (hex) of the different texts that were put
-together at a node, at most 64. A tree of trials without names has `ends`, a node for each, in place of `trials`. Other
+together at a node, at most 64. A tree of trials without names has `ends`, a node for each, in place of `trials`. A
+trial without `outcome` is one of which it is not known how it ended, or the file is from before trials had one. Other
 keys (`statistics`, …) are for readers, and are passed over when a tree is read back.
 """
 
@@ -65,7 +66,8 @@ def tree_as_json(tree: ConversationTree) -> dict[str, Any]:
     ends = tree.ends.tolist()
     if tree.trials:
         value["trials"] = [
-            {**asdict(trial.key), "attempt": trial.attempt, "end": end} for trial, end in zip(tree.trials, ends)
+            {**asdict(trial.key), "attempt": trial.attempt, "end": end, **({"outcome": name} if name else {})}
+            for trial, end, name in zip(tree.trials, ends, tree.end_names())
         ]
     else:
         value["ends"] = ends
@@ -110,6 +112,7 @@ def tree_from_json(value: object, place: Place, where: str = "the tree") -> Conv
     if any(len(row) != len(outcomes) for row in endings):
         read.fail(f"{where}.nodes: endings must have one number for each of the {len(outcomes)} outcomes")
     ends = [read.whole(one, "end", f"{where}.trials[{i}]") for i, one in enumerate(trials)]
+    kinds = read.kinds(trials, outcomes, f"{where}.trials")
     try:
         return ConversationTree(
             merge=read.text(tree, "merge", where),
@@ -133,6 +136,7 @@ def tree_from_json(value: object, place: Place, where: str = "the tree") -> Conv
             outcomes=tuple(outcomes),
             endings=np.array(endings, dtype=np.int64).reshape(len(nodes), len(outcomes)),
             fingerprints=tuple(read.marks(node, f"{where}.nodes[{i}]") for i, node in enumerate(nodes)),
+            kinds=np.array(kinds, dtype=np.int32),
         )
     except (ValueError, OverflowError) as fault:
         read.fail(f"{where}: {fault}")
@@ -197,6 +201,16 @@ class _Reader:
         if len(found) > MOST_TEXTS:
             self.fail(f"{where}.texts has {len(found)} fingerprints, and {MOST_TEXTS} are kept at most")
         return tuple(int(one, 16) for one in found)
+
+    def kinds(self, trials: Sequence[dict[str, Any]], outcomes: Sequence[str], where: str) -> list[int]:
+        """The outcome of each trial; [] for a tree from before trials had one."""
+        if not any("outcome" in one for one in trials):
+            return []
+        known: dict[object, int] = {None: -1, **{name: number for number, name in enumerate(outcomes)}}
+        for i, one in enumerate(trials):
+            if not isinstance(name := one.get("outcome"), str | None) or name not in known:
+                self.fail(f"{where}[{i}].outcome is {name!r}, and the outcomes are {', '.join(outcomes)}")
+        return [known[one.get("outcome")] for one in trials]
 
     def trial(self, value: dict[str, Any], where: str) -> FoldedTrial:
         key = TrialKey(

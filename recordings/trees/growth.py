@@ -54,6 +54,7 @@ class Growth:
         self._made = 1
         self._marked, self._marks = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
         self._ends: list[npt.NDArray[np.int32]] = []
+        self._ended: list[npt.NDArray[np.int32]] = []
         self._endings = np.zeros((2, 0), dtype=np.int32)
         self.folded = 0
 
@@ -99,11 +100,16 @@ class Growth:
             place[level] = self._numbered(place[tree.parent[level]], symbols[tree.symbol[level]])
         self._remember()
         self._mark(place[tree.marks.nodes], tree.marks.marks)
-        nodes, columns = np.nonzero(tree.endings)
-        kinds = np.array([self._outcomes.setdefault(one, len(self._outcomes)) for one in tree.outcomes], dtype=np.int32)
-        ended = np.array([place[nodes], kinds[columns]], dtype=np.int32)
-        self._endings = np.concatenate((self._endings, np.repeat(ended, tree.endings[nodes, columns], axis=1)), axis=1)
+        numbers = [self._outcomes.setdefault(one, len(self._outcomes)) for one in tree.outcomes]
+        kinds = np.array([*numbers, _NONE], dtype=np.int32)
         self._ends.append(place[tree.ends])
+        self._ended.append(kinds[tree.kinds])
+        # Trees in files from before trials had their ends still say how many ended how.
+        rest, known = tree.endings.copy(), tree.kinds != _NONE
+        np.subtract.at(rest, (tree.ends[known], tree.kinds[known]), 1)
+        nodes, columns = np.nonzero(rest)
+        loose = np.array([place[nodes], kinds[columns]], dtype=np.int32)
+        self._endings = np.concatenate((self._endings, np.repeat(loose, rest[nodes, columns], axis=1)), axis=1)
         self.trials.extend(tree.trials)
         self.folded += tree.n
         if self.trials and len(self.trials) != self.folded:
@@ -127,6 +133,7 @@ class Growth:
                 keys=self.keys,
                 scope=scope or Scope(systems, topics, protocols, self.invalid, self.interrupted),
                 outcomes=tuple(self._outcomes),
+                kinds=np.concatenate(self._ended),
                 endings=self._endings,
                 marks=self._marks,
                 marked=self._marked,
@@ -153,9 +160,8 @@ class Growth:
         self._remember()
         given = prints != _NONE
         self._mark(nodes[given], prints[given])
-        known = kinds != _NONE
-        self._endings = np.concatenate((self._endings, np.array([at[known], kinds[known]])), axis=1)
         self._ends.append(at)
+        self._ended.append(kinds)
 
     def _numbered(self, parents: npt.NDArray[np.int32], symbols: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
         """The nodes of these symbols below these parents; those that are not there are made. The parents of one call

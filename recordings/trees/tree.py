@@ -89,6 +89,10 @@ def _no_endings() -> npt.NDArray[np.int64]:
     return np.zeros((0, 0), dtype=np.int64)
 
 
+def _no_kinds() -> npt.NDArray[np.int32]:
+    return np.zeros(0, dtype=np.int32)
+
+
 @dataclass(frozen=True, eq=False)
 class ConversationTree:
     """N nodes in pre-order, node 0 is the root, before anything is said. A node is one turn of one speaker.
@@ -102,7 +106,9 @@ class ConversationTree:
     ends: (T,) int32, the node each trial ends at. trials: the T trials, sorted; () where they have no names: `ends`
     is then in the order in which they were given, which no comparison of trees looks at.
     outcomes: names of ends (`recordings.endings.end_name`), sorted. endings: (N, len(outcomes)) int64, how the trials
-    that end here ended; its rows sum to at most `stops` (to less where outcomes were not given).
+    that end here ended; its rows sum to at most `stops` (to less where outcomes were not given). kinds: (T,) int32
+    index into `outcomes` of each trial, in the order of `ends`; -1 where it is not known. Not given: known of the
+    trials that end where all ended alike.
     fingerprints: for each node the `MOST_TEXTS` least fingerprints (48 bits) of the different texts put together
     there; () where no text was given.
 
@@ -123,6 +129,7 @@ class ConversationTree:
     outcomes: tuple[str, ...] = ()
     endings: npt.NDArray[np.int64] = field(default_factory=_no_endings)
     fingerprints: Sequence[tuple[int, ...]] = ()
+    kinds: npt.NDArray[np.int32] = field(default_factory=_no_kinds)
 
     def __post_init__(self) -> None:
         if not self.outcomes and not self.endings.size:
@@ -131,10 +138,17 @@ class ConversationTree:
             object.__setattr__(self, "fingerprints", ((),) * len(self.parent))
         if not isinstance(self.fingerprints, Fingerprints):
             object.__setattr__(self, "fingerprints", Fingerprints.of(self.fingerprints))
+        given = len(self.kinds) > 0
+        if not given:
+            object.__setattr__(self, "kinds", np.full(len(self.ends), -1, dtype=np.int32))
         fault = _fault(self)
         if fault:
             raise ValueError(f"not a conversation tree: {fault}")
-        for name in ("parent", "symbol", "visits", "stops", "ends", "endings"):
+        if not given and self.outcomes:
+            alike = (self.endings == self.stops[:, None]) & (self.stops[:, None] > 0)
+            sole = np.where(alike.any(axis=1), alike.argmax(axis=1), -1).astype(np.int32)
+            object.__setattr__(self, "kinds", sole[self.ends])
+        for name in ("parent", "symbol", "visits", "stops", "ends", "endings", "kinds"):
             getattr(self, name).setflags(write=False)
 
     def __len__(self) -> int:
@@ -153,7 +167,7 @@ class ConversationTree:
                 np.array_equal(getattr(self, name), getattr(other, name))
                 for name in ("parent", "symbol", "visits", "stops", "endings")
             )
-            and (not self.trials or np.array_equal(self.ends, other.ends))
+            and (not self.trials or (np.array_equal(self.ends, other.ends) and np.array_equal(self.kinds, other.kinds)))
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -212,6 +226,11 @@ class ConversationTree:
             found.append(node)
             node = int(self.parent[node])
         return tuple(reversed(found))
+
+    def end_names(self) -> list[str]:
+        """(T,) how each trial ended, in the order of `ends`; "" where it is not known."""
+        names = (*self.outcomes, "")
+        return [names[kind] for kind in self.kinds.tolist()]
 
     def ending_at(self, node: int) -> npt.NDArray[np.int64]:
         """(stops[node],) indices of the trials that end here, ascending."""
@@ -275,6 +294,7 @@ def _fault(tree: ConversationTree) -> str:
         ("stops", np.int64, (nodes,)),
         ("ends", np.int32, (len(tree.ends),)),
         ("endings", np.int64, (nodes, len(tree.outcomes))),
+        ("kinds", np.int32, (len(tree.ends),)),
     ]
     for name, kind, shape in shapes:
         array = getattr(tree, name)
@@ -305,6 +325,13 @@ def _fault(tree: ConversationTree) -> str:
         return f"{len(tree.trials)} trials, and {len(tree.ends)} ends"
     if np.any(tree.endings < 0) or np.any(tree.endings.sum(axis=1) > tree.stops):
         return "endings must not be more than stops"
+    if np.any(tree.kinds < -1) or np.any(tree.kinds >= len(tree.outcomes)):
+        return f"a kind of end must lie in -1 … {len(tree.outcomes) - 1}"
+    known = tree.kinds >= 0
+    ended = np.zeros_like(tree.endings)
+    np.add.at(ended, (tree.ends[known], tree.kinds[known]), 1)
+    if np.any(ended > tree.endings):
+        return "endings must count the trials of each kind that end at a node"
     if len(tree.fingerprints) != nodes:
         return "fingerprints must be given for every node"
     return _disorder(tree)

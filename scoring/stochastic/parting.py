@@ -162,8 +162,8 @@ def both_sides(
 ) -> BothSides:
     """The trials of systems `first` and `second` in a tree that both were folded into, with names.
 
-    how: the name of the end of each trial (`recordings.endings.end_name`), "" or left out where it is not known. If it
-    is not known of every trial that counts, all ends after one node are one.
+    how: the name of the end of each trial (`recordings.endings.end_name`), "" or left out where it is not known; None:
+    as the tree has it. If it is not known of every trial that counts, all ends after one node are one.
 
     Raises InputError where they have no topic in common, or where answers were merged by their exact words.
     """
@@ -189,7 +189,7 @@ def both_sides(
     for number, span in enumerate(own):
         place = np.array([places.get(one, -1) for one in told[number]])
         side[span], topic[span] = np.where(place >= 0, number, -1), np.maximum(place, 0)
-    ended = [how.get(one, "") for one in tree.trials] if how else ()
+    ended = tree.end_names() if how is None else [how.get(one, "") for one in tree.trials]
     return BothSides.counted(tree, side, topic, topics, names, tuple(sorted({*told[0]} ^ {*told[1]})), ended)
 
 
@@ -253,13 +253,13 @@ def _most_different(gaps: Floats, at: Indices, size: int) -> Indices:
 def pairs_behind(both: BothSides, node: int, branch: int, end: str = "", most: int = 3) -> tuple[Pair, ...]:
     """At most so many pairs of conversations that show how the sides differ at a node, of different topics.
 
-    Both came to the node; that of the side whose share of `branch` (the node itself for the end of name `end`) is
-    larger took it, and the other did not. Topics that differ most come first, of each the first trials; () where there
-    is no pair.
+    Both came to the node; that of the side whose share of `branch` (the node itself for the end of name `end`, or for
+    any end with "") is larger took it, and the other did not. Topics that differ most come first, of each the first
+    trials; () where there is no pair.
     """
     ways = np.flatnonzero((both.nodes == node) & (both.ways == branch)).tolist()
-    way = next(one for one in ways if both.titles[one] == end)
-    came, took = both.through[:, :, node], both.taken[:, :, way]
+    ways = [way for way in ways if end in ("", both.titles[way])]
+    came, took = both.through[:, :, node], both.taken[:, :, ways].sum(axis=2)
     with np.errstate(invalid="ignore"):
         local = took / came
         leads = (took / both.trials).sum(axis=1) / (came / both.trials).sum(axis=1)
@@ -268,7 +268,7 @@ def pairs_behind(both: BothSides, node: int, branch: int, end: str = "", most: i
     order = [place for place in np.argsort(-gap, kind="stable").tolist() if not np.isnan(gap[place])]
     tree = both.tree
     here = tree.through(node)
-    if branch == node and both.ends is not None:
+    if branch == node and end and both.ends is not None:
         taking = both.ends.at[here] == both.ends.find(node, end)
     else:
         taking = np.isin(here, tree.ending_at(node) if branch == node else tree.through(branch))

@@ -271,6 +271,9 @@ _TREE: ConversationTree = tree_of([conversation([("a", "b")], 1), conversation([
         ({"symbols": (_TREE.symbols[0],) * 3}, "same speaker and key"),
         ({"symbols": (*_TREE.symbols[:2], Symbol("judge", "a"))}, "a speaker must be one of"),
         ({"endings": np.full((4, 1), 5)}, "endings must not be more than stops"),
+        ({"kinds": np.array([0, 1], dtype=np.int32)}, "a kind of end must lie in -1 … 0"),
+        ({"kinds": np.array([0], dtype=np.int32)}, "kinds is int32"),
+        ({"endings": np.zeros((4, 1), dtype=np.int64)}, "endings must count"),
         ({"fingerprints": ((1,),)}, "fingerprints must be given for every node"),
     ],
 )

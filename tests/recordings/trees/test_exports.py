@@ -20,7 +20,7 @@ from harvest.tables.drawing.diagrams import WIDTH, dot, mermaid
 from harvest.tables.drawing.outline import outline, outline_text
 from recordings.conversation import Conversation, Outcome
 from recordings.json_text import document
-from recordings.trees.builder import fold
+from recordings.trees.builder import fold, merge_trees
 from recordings.trees.document import read_trees, trees_as_json, trees_from_json
 from recordings.trees.graph import as_graph, graphml, positions
 from recordings.trees.keys import LABEL, exact_form
@@ -80,6 +80,8 @@ def test_a_text_in_place_of_a_path_is_told_apart_in_a_few_words() -> None:
             "has 65 fingerprints, and 64 are kept at most",
         ),
         (lambda value: value["trees"][0]["trials"][0].update(end=99), "ends at a node that is not there"),
+        (lambda value: value["trees"][0]["trials"][0].update(outcome="left"), "the outcomes are breakdown, completed"),
+        (lambda value: value["trees"][0]["trials"][0].update(outcome="breakdown"), "endings must count the trials"),
         (lambda value: value["trees"][0].pop("trials"), "has no list of whole numbers 'ends'"),
         (lambda value: value["trees"][0].update(nodes=[], symbols=[], trials=[]), "node 0 must be the root"),
     ],
@@ -90,6 +92,31 @@ def test_a_document_that_holds_no_trees_is_refused_with_its_file_and_what_is_wro
     with pytest.raises(InputError, match=said) as caught:
         trees_from_json(value, PLACE)
     assert str(caught.value).startswith("trees.json: ")
+
+
+def test_a_document_says_how_each_trial_ended_and_one_from_before_it_did_is_read_and_merged() -> None:
+    """Before, it said of each node how many ended how; where they ended alike, that says it of each trial."""
+    tree = tree_of(
+        [
+            conversation([("list", "one")], 1, outcome="breakdown"),
+            conversation([("list", "one")], 2, outcome="completed"),
+            conversation([("list", "two")], 3, outcome="completed"),
+        ]
+    )
+    value = json.loads(document(trees_as_json([tree])))
+    assert [one["outcome"] for one in value["trees"][0]["trials"]] == ["breakdown", "completed", "completed"]
+    for one in value["trees"][0]["trials"]:
+        one.pop("outcome")
+    (old,) = trees_from_json(value, PLACE)
+    assert old.end_names() == ["", "", "completed"]
+    np.testing.assert_array_equal(old.endings, tree.endings)
+    other = tree_of([conversation([("list", "one")], 4, outcome="turn-limit")])
+    merged = merge_trees([old, other])
+    assert merged.end_names() == ["", "", "completed", "turn-limit"]
+    (node,) = {int(end) for end in merged.ends[[0, 1, 3]]}
+    counted = dict(zip(merged.outcomes, merged.endings[node].tolist()))
+    assert counted == {"breakdown": 1, "completed": 1, "turn-limit": 1}
+    assert merge_trees([tree, other]).end_names() == ["breakdown", "completed", "completed", "turn-limit"]
 
 
 def test_networkx_reads_the_graphml_with_its_counts_and_shares() -> None:

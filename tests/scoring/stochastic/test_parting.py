@@ -185,6 +185,17 @@ def test_where_the_end_of_one_trial_is_not_known_ends_are_not_told_apart() -> No
     assert part(others).divergence == 1, "an end of a topic that is left out says nothing"
 
 
+def test_a_tree_alone_says_how_its_trials_ended_also_after_trees_were_merged() -> None:
+    sides = [
+        [conversation([("said", "heard")], trial, system=name, labels="x", outcome=end) for trial in (1, 2)]
+        for name, end in (("A", "user-stopped"), ("B", "breakdown"))
+    ]
+    whole = tree_of([*sides[0], *sides[1]], LABEL)
+    merged = merge_trees([tree_of(side, LABEL) for side in sides])
+    for tree in (whole, merged):
+        assert part(both_sides(tree, "A", "B")).divergence == pytest.approx(1)
+
+
 def test_ends_that_are_all_alike_change_no_bit() -> None:
     first, second = {"M1": ["oo", "ox", "x"], "M2": ["xo", ""]}, {"M1": ["ox", "xx"], "M2": ["oo", "x", "xx"]}
     plain = part(two(first, second))
