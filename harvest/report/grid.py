@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
 from typing import Any
 from urllib.parse import quote
 
 from harvest.report.blocks import Block, text
 from harvest.studies.scorecard import Material
-from harvest.tables.grid import last_turn_asked, legend
+from harvest.tables.grid import by_type, last_turn_asked, legend
 from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
 from scoring.table import ScoreRow
 from topics.counting import pluralize
@@ -43,8 +42,8 @@ def grid_blocks(material: Material, rows: Sequence[ScoreRow]) -> Iterator[Block]
     turns = range(1, max(1, min(last, _MOST_COLUMNS // max(1, len(systems)))) + 1)
     played = [topic for topic in material.topics.topics if any((name, topic.id) in cells for name in systems)]
     values = {(row.measure, row.system, row.topic_type, row.turn): row for row in rows if row.trial is None}
-    for name, group in groupby(played[:_MOST_TOPICS], key=lambda topic: topic.type.name):
-        yield {"grid": _grid(name, list(group), systems, turns, cells, values)}
+    for name, topics in by_type(played[:_MOST_TOPICS]).items():
+        yield {"grid": _grid(name, topics, systems, turns, cells, values)}
     yield text(_legend(material, cells), "dim")
     if len(played) > _MOST_TOPICS:
         yield text(f"{len(played) - _MOST_TOPICS:,} further topics: choose one under “Conversations”.", "warn")

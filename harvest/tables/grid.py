@@ -25,7 +25,7 @@ from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
 from scoring.table import ScoreRow
 from topics.topic import Topic
 
-__all__ = ["MARKS", "grids", "last_turn_asked", "legend"]
+__all__ = ["MARKS", "by_type", "grids", "last_turn_asked", "legend"]
 
 MARKS: Mapping[str, str] = {
     **MEANINGS,
@@ -84,13 +84,21 @@ def grids(material: Material, rows: Iterable[ScoreRow], *, width: int) -> list[T
         if row.topic is None and row.trial is not None
     }
     tables: list[Text] = []
-    for type_name, group in groupby(topics, key=lambda topic: topic.type.name):
-        members = list(group)
+    for type_name, members in by_type(topics).items():
         for block in blocks:
             titles = {column: headings[column] for column in block}
             for stretch in stretches:
                 tables.append(_table(type_name, members, titles, cells, summaries, stretch, last=turns))
     return tables
+
+
+def by_type(topics: Iterable[Topic]) -> dict[str, list[Topic]]:
+    """Topics by the name of their type, types in the order of their first topic. A grid has one block of a type,
+    however the types alternate in the file, because what stands under it is of the whole type."""
+    found: dict[str, list[Topic]] = {}
+    for topic in topics:
+        found.setdefault(topic.type.name, []).append(topic)
+    return found
 
 
 def legend(material: Material) -> str:

@@ -8,16 +8,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
+from harvest.report.grid import grid_blocks
 from harvest.studies.scorecard import Material, score_material
 from harvest.tables.grid import grids, legend
 from harvest.tables.report import print_scores
 from recordings.conversation import Conversation, Outcome
 from tests.support.scoring_examples import CHAT, conversation
-from topics.topic import Topic, TopicSet
+from topics.topic import Topic, TopicSet, TopicType
 
 WELL, BADLY = Outcome("user-stopped", "plan-done"), Outcome("breakdown", "useless")
 
@@ -102,6 +103,37 @@ def test_a_mark_stands_under_its_turn_where_another_system_takes_more_turns() ->
     marks = next(line for line in lines if "T1" in line)
     starts = [found.end() for found in re.finditer(r"S\d", turns)]
     assert [marks[end - 1 : end] for end in starts] == ["o", " ", "o", "x"]
+
+
+@settings(max_examples=25)
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["oo", "ox", "xo", "xx"])), min_size=1, max_size=9))
+@example([("a", "oo"), ("b", "xx"), ("a", "xx"), ("b", "oo"), ("a", "ox")])
+def test_a_type_has_one_block_and_its_figures_are_of_the_marks_above_them(played: list[tuple[str, str]]) -> None:
+    """However the types alternate in the file; the same in the report."""
+    kinds = {name: TopicType(name) for name in "abc"}
+    topics = [Topic(f"{kind}{number}", kinds[kind], "?") for number, (kind, _) in enumerate(played)]
+    talks = [talk(labels, topic=topic.id) for topic, (_, labels) in zip(topics, played)]
+    held = replace(material(talks, 2), topics=TopicSet("t", tuple(topics), {}))
+    rows = score_material(held).rows
+    text = "\n".join(printed(held, 80))
+    assert text.count("\n %useful ") == len({kind for kind, _ in played})
+    shown = {}
+    for part in text.split("ave%useful")[:-1]:
+        marks = re.findall(r"^ ([abc])\d+ +([ox]) +([ox])$", part, re.MULTILINE)
+        (figures,) = re.findall(r"^ %useful +(\d+) +(\d+)", part, re.MULTILINE)
+        kind = {one for one, *_ in marks}
+        assert len(kind) == 1
+        shown[kind.pop()] = ([labels for _, *labels in marks], [int(one) for one in figures])
+    assert [*shown] == [*dict.fromkeys(kind for kind, _ in played)]
+    for kind, (marks, figures) in shown.items():
+        own = [labels for one, labels in played if one == kind]
+        assert marks == [[*labels] for labels in own]
+        assert figures == [round(100 * sum(labels[turn] == "o" for labels in own) / len(own)) for turn in (0, 1)]
+    grids_of_report = [one["grid"] for one in grid_blocks(held, rows) if "grid" in one]
+    assert [one["name"] for one in grids_of_report] == [*shown]
+    assert [len(one["rows"]) for one in grids_of_report] == [len(marks) for marks, _ in shown.values()]
+    for one in grids_of_report:
+        assert [round(float(cell.rstrip("%"))) for cell in one["foot"][0]["cells"]] == shown[one["name"]][1]
 
 
 def test_marks_have_their_colours() -> None:
