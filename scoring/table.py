@@ -13,6 +13,7 @@ from scoring.columns import Columns
 from scoring.library import declared
 from scoring.notation import Term, parse
 from scoring.settings import Settings
+from topics.decimals import decimal
 
 __all__ = ["FORMAT", "Late", "ScoreRow", "ScoreTable", "has_top", "is_percentage", "shown_value"]
 
@@ -89,7 +90,7 @@ def shown_value(measure: str, value: float) -> str:
     """A value as people read the measure: percent for %-measures, four digits otherwise, `n/a` for undefined."""
     if math.isnan(value):
         return "n/a"
-    return f"{100 * value:.1f}%" if is_percentage(measure) else f"{value:.4f}"
+    return f"{decimal(100 * value, 1)}%" if is_percentage(measure) else decimal(value, 4)
 
 
 def is_percentage(measure: str) -> bool:

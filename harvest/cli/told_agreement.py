@@ -11,6 +11,7 @@ from harvest.judging.sheets.annotators import agreements
 from harvest.terminal import printable, tell
 from recordings.judgments import Layer
 from scoring.annotations.agreement import Agreement
+from topics.decimals import decimal
 
 __all__ = ["tell_agreement"]
 
@@ -35,6 +36,6 @@ def tell_agreement(people: Sequence[Layer], criteria: Iterable[str]) -> None:
 
 
 def _figures(one: Agreement) -> str:
-    ends = "" if math.isnan(one.low) else f" [{one.low:.2f}, {one.high:.2f}]"
-    alpha = "n/a" if math.isnan(one.alpha) else f"{one.alpha:.2f}{ends}"
+    ends = "" if math.isnan(one.low) else f" [{decimal(one.low, 2)}, {decimal(one.high, 2)}]"
+    alpha = "n/a" if math.isnan(one.alpha) else f"{decimal(one.alpha, 2)}{ends}"
     return f"equal {100 * one.equal:.0f}% (n={one.things})  alpha {alpha} (n={one.scored})"

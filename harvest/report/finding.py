@@ -22,6 +22,7 @@ from scoring.measures.usefulness import MEAN_USEFUL
 from scoring.notation import parse
 from scoring.table import ScoreRow, ScoreTable, is_percentage
 from topics.counting import pluralize
+from topics.decimals import decimal
 
 __all__ = [
     "Finding",
@@ -226,7 +227,7 @@ def _figure(one: MeasureComparison, systems: Sequence[str], name: str) -> str:
     value = one.figures[name]
     if math.isnan(value):
         return "n/a"
-    return f"{100 * value:.1f}%" if is_percentage(one.measure) else f"{value:.4f}"
+    return f"{decimal(100 * value, 1)}%" if is_percentage(one.measure) else decimal(value, 4)
 
 
 def _same_system(found: Comparison) -> str:

@@ -21,6 +21,7 @@ from scoring.inference.settling import Settling
 from scoring.measures.usefulness import MEAN_USEFUL
 from scoring.table import is_percentage
 from topics.counting import pluralize
+from topics.decimals import decimal
 
 __all__ = ["figure_text", "moved", "nothing", "said_of", "watched"]
 
@@ -152,14 +153,14 @@ def figure_text(value: float, name: str) -> str:
     """A value of the figure `name`: `38.5%`, `0.0123`, `n/a`."""
     if math.isnan(value):
         return "n/a"
-    return f"{100 * value:.1f}%" if is_percentage(name.partition(" ")[0]) else f"{value:.4f}"
+    return f"{decimal(100 * value, 1)}%" if is_percentage(name.partition(" ")[0]) else decimal(value, 4)
 
 
 def moved(one: WatchedFigure) -> str:
     """The difference from the baseline, with its interval: `-53.4 points [-61.0, -45.2]`."""
     share = is_percentage(one.name.partition(" ")[0])
     value, low, high = (
-        f"{100 * each:+.1f}" if share else f"{each:+.4f}"
+        decimal(100 * each, 1, signed=True) if share else decimal(each, 4, signed=True)
         for each in (one.difference.value, one.difference.low, one.difference.high)
     )
     return f"{value}{' points' if share else ''} [{low}, {high}]"

@@ -20,6 +20,7 @@ from harvest.terminal import printable
 from scoring.inference.attribution import SOURCES, Attribution
 from scoring.table import is_percentage
 from topics.counting import pluralize
+from topics.decimals import decimal, significant
 
 __all__ = ["FORMAT", "attribution_legend", "attribution_rows", "attribution_tables", "long_attribution_rows"]
 
@@ -68,7 +69,9 @@ def _sentence(one: Attribution, key: Key) -> str:
     if not one.topics:
         return f"{moved}. Nothing of it can be told apart: no topic is in both runs with a value."
     told = [source for source in SOURCES if _clear(one, source)]
-    if one.largest and one.largest in told:
+    if not one.largest:
+        return f"{moved}. Nothing changed."
+    if one.largest in told:
         share = _signed(one.shares[one.largest], key)
         others = [f"{_signed(one.shares[source], key)} {_WHOSE[source]}" for source in told if source != one.largest]
         return f"{moved}. {share} of it is {_WHOSE[one.largest]}{', ' + ', '.join(others) if others else ''}."
@@ -197,5 +200,5 @@ def _bare(value: float, key: Key, sign: str = "") -> str:
     if math.isnan(value):
         return "n/a"
     if not is_percentage(key[0]):
-        return f"{value:{sign}.3g}"
-    return f"{100 * value:{sign}.1f}" + ("" if sign else "%")
+        return significant(value, 3, signed=bool(sign))
+    return decimal(100 * value, 1, signed=bool(sign)) + ("" if sign else "%")

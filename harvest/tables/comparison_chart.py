@@ -13,6 +13,7 @@ from scoring.comparison.result import MeasureComparison, Pair
 from scoring.inference.paired import ESTIMANDS
 from scoring.table import is_percentage
 from topics.counting import pluralize
+from topics.decimals import decimal
 
 __all__ = ["comparison_chart"]
 
@@ -104,8 +105,7 @@ def _parts(found: Comparison) -> Iterator[IntervalPanel]:
 
 
 def _number(value: float, scale: float) -> str:
-    text = f"{value:+.2f}" if scale == 100 else f"{value:+.5f}"
-    return _minus(text) if float(text) else text[1:]
+    return _minus(decimal(value, 2 if scale == 100 else 5, signed=True))
 
 
 def _minus(text: str) -> str:

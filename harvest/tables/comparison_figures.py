@@ -20,6 +20,7 @@ from scoring.comparison.result import Driver, MeasureComparison, Pair
 from scoring.inference.paired import ESTIMANDS
 from scoring.table import is_percentage
 from topics.counting import pluralize
+from topics.decimals import decimal
 
 __all__ = ["comparison_tables"]
 
@@ -153,7 +154,7 @@ def _line(measure: MeasureComparison, pair: Pair) -> tuple[str, ...]:
     value, interval = signed(measure, pair.value), pair.interval
     if interval.low == interval.low:
         value += f" [{signed(measure, interval.low)}, {signed(measure, interval.high)}]"
-    effect = "n/a" if math.isnan(pair.effect) else f"{pair.effect:.2f}"
+    effect = decimal(pair.effect, 2)
     counts = f"{pair.wins}/{pair.ties}/{pair.losses}"
     return name, value, p_text(pair.corrected), effect, counts, better_system(pair)
 
@@ -346,7 +347,7 @@ def _of(measure: MeasureComparison, first: str, second: str) -> Pair:
 
 
 def _plain(measure: MeasureComparison, value: float) -> str:
-    return f"{100 * value:.1f}%" if is_percentage(measure.measure) else f"{value:.4f}"
+    return f"{decimal(100 * value, 1)}%" if is_percentage(measure.measure) else decimal(value, 4)
 
 
 def _size(measure: MeasureComparison, value: float) -> str:

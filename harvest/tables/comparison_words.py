@@ -7,6 +7,7 @@ import math
 from harvest.terminal import printable
 from scoring.comparison.result import MeasureComparison, Pair
 from scoring.table import is_percentage
+from topics.decimals import change
 
 __all__ = ["better_system", "measure_name", "p_text", "signed"]
 
@@ -18,11 +19,7 @@ def measure_name(measure: MeasureComparison) -> str:
 
 def signed(measure: MeasureComparison, value: float) -> str:
     """A difference, of percentages in points; `n/a` where there is none."""
-    if math.isnan(value):
-        return "n/a"
-    if is_percentage(measure.measure):
-        return f"{100 * value:+.1f}"
-    return f"{value:+.4f}".replace("0.", ".", 1)
+    return change(value, share=is_percentage(measure.measure))
 
 
 def p_text(value: float) -> str:

@@ -18,6 +18,7 @@ from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from scoring.notation import parse
 from scoring.table import ScoreRow, is_percentage
 from topics.counting import pluralize
+from topics.decimals import decimal
 
 __all__ = ["figures", "interval_notes", "ordered_rows", "printed_rows", "shown_with_interval"]
 
@@ -207,8 +208,8 @@ def shown_with_interval(row: ScoreRow) -> str:
     if row.low != row.low:
         return value
     if is_percentage(row.measure):
-        return f"{value} [{100 * row.low:.1f}, {100 * row.high:.1f}]"
-    return f"{value} [{row.low:.4f}, {row.high:.4f}]".replace("[0.", "[.").replace(", 0.", ", .")
+        return f"{value} [{decimal(100 * row.low, 1)}, {decimal(100 * row.high, 1)}]"
+    return f"{value} [{decimal(row.low, 4, bare=True)}, {decimal(row.high, 4, bare=True)}]"
 
 
 def interval_notes(rows: Sequence[ScoreRow]) -> Iterator[Text]:

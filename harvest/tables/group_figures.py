@@ -22,6 +22,7 @@ from scoring.library import single
 from scoring.measures.relevance import RELEVANCE
 from scoring.table import is_percentage
 from topics.counting import pluralize
+from topics.decimals import change, decimal
 
 __all__ = ["FORMAT", "group_rows", "group_tables", "legend"]
 
@@ -107,16 +108,10 @@ def _shown(key: Key, one: Difference) -> str:
     if not one.n:
         return "n/a"
     share = is_percentage(key[0])
-    value = _signed(one.value, share=share)
+    value = change(one.value, share=share)
     if one.interval.low != one.interval.low:
         return value
-    return f"{value} [{_signed(one.interval.low, share=share)}, {_signed(one.interval.high, share=share)}]"
-
-
-def _signed(value: float, *, share: bool) -> str:
-    if share:
-        return f"{100 * value:+.1f}"
-    return f"{value:+.4f}".replace("0.", ".", 1)
+    return f"{value} [{change(one.interval.low, share=share)}, {change(one.interval.high, share=share)}]"
 
 
 def _warnings(found: Comparison) -> Iterator[str]:
@@ -143,7 +138,7 @@ def _warnings(found: Comparison) -> Iterator[str]:
         if abs(words - found.words[found.base]) >= _MORE_WORDS
     }
     if positional and longer:
-        said = ", ".join(f"{group} {more:+.1f}" for group, more in longer.items())
+        said = ", ".join(f"{group} {decimal(more, 1, signed=True)}" for group, more in longer.items())
         yield (
             f"openings differ from those of {found.base} in words ({printable(said, line=True)}), and positions in "
             f"{' and '.join(positional)} count them: a word more costs a fair system up to 1/{found.settings.patience} "

@@ -15,6 +15,7 @@ from harvest.tables.paper_tables import latex_text
 from recordings.json_text import Json
 from scoring.inference.paired import ESTIMANDS, Estimand
 from scoring.table import is_percentage
+from topics.decimals import decimal
 
 __all__ = ["LongRow", "Unit", "long_latex", "unit_of"]
 
@@ -134,8 +135,8 @@ def _number(row: LongRow, value: float) -> str:
     if math.isnan(value):
         return ""
     digits, scale = {"share": (1, 100), "count": (0, 1), "hours": (1, 1), "ratio": (2, 1)}.get(row.unit, (4, 1))
-    text = f"{value * scale:.{digits}f}"
-    return f"${text}$" if text.startswith("-") and float(text) else text.lstrip("-")
+    text = decimal(value * scale, digits)
+    return f"${text}$" if text.startswith("-") else text
 
 
 def _estimate(row: LongRow) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from scoring.table import ScoreRow, is_percentage
+from topics.decimals import decimal
 
 __all__ = ["Tabled", "csv_rows", "latex_table", "latex_text"]
 
@@ -90,6 +91,6 @@ def _cell(row: ScoreRow | None) -> str:
     interval = ""
     if not math.isnan(row.low):
         share = is_percentage(row.measure)
-        ends = [f"{100 * end:.1f}" if share else f"{end:.4f}" for end in (row.low, row.high)]
+        ends = [decimal(100 * end, 1) if share else decimal(end, 4) for end in (row.low, row.high)]
         interval = f"[{', '.join(ends)}]"
     return f"{latex_text(row.shown(row.value))} & {interval} & {row.n}"

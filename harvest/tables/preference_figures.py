@@ -19,6 +19,7 @@ from harvest.terminal import printable
 from recordings.provenance import software
 from scoring.inference.interval import Interval
 from topics.counting import pluralize
+from topics.decimals import decimal
 
 __all__ = ["FORMAT", "preference_document", "preference_rows", "preference_tables"]
 
@@ -111,7 +112,7 @@ def _agreement(found: PreferenceStudy) -> str:
     one = found.agreement
     if not one.things:
         return "agreement: no pair was judged by two people"
-    alpha = "n/a" if math.isnan(one.alpha) else f"{one.alpha:.2f}"
+    alpha = "n/a" if math.isnan(one.alpha) else decimal(one.alpha, 2)
     return (
         f"agreement: {100 * one.equal:.0f}% of judgments of one pair are the same (n={one.things} pairs); "
         f"Krippendorff's alpha {alpha} (n={one.scored})"

@@ -11,6 +11,7 @@ from harvest.tables.drawing.interval_chart import IntervalPanel, IntervalRow, in
 from harvest.tables.drawing.svg import MARGIN, page, paragraphs
 from scoring.inference.matched import Difference
 from scoring.table import is_percentage
+from topics.decimals import decimal
 
 __all__ = ["robustness_chart"]
 
@@ -68,7 +69,8 @@ def _figures(one: Difference, scale: float) -> str:
 
 
 def _number(value: float, scale: float) -> str:
-    return (f"{100 * value:+.1f}" if scale == 100 else f"{value:+.4f}").replace("-", "−")
+    text = decimal(100 * value, 1, signed=True) if scale == 100 else decimal(value, 4, signed=True)
+    return text.replace("-", "−")
 
 
 def _key(found: Sequence[Robustness]) -> str:

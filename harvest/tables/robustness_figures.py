@@ -19,6 +19,7 @@ from scoring.inference.matched import Difference
 from scoring.statistics.flips import Flips
 from scoring.table import is_percentage
 from topics.counting import pluralize
+from topics.decimals import change, decimal
 
 __all__ = ["FORMAT", "robustness_legend", "robustness_rows", "robustness_tables"]
 
@@ -69,7 +70,7 @@ def _sentence(measure: MeasureOverArms) -> str:
     share = is_percentage(measure.key[0])
     unit = " points" if share else ""
     told = {arm: one.value for arm, one in measure.differences.items() if one.beyond}
-    said = [f"{arm} differs by {_signed(value, share=share)}{unit}" for arm, value in told.items()]
+    said = [f"{arm} differs by {change(value, share=share)}{unit}" for arm, value in told.items()]
     parts = ["; ".join(said) or "cannot tell whether any arm differs from the control"]
     spread = measure.spread
     if not math.isnan(spread.value):
@@ -80,8 +81,8 @@ def _sentence(measure: MeasureOverArms) -> str:
         apart, low, high = measure.apart, measure.interval.low, measure.interval.high
         named = f"worst arm: {measure.worst} ({_figure(measure.figures[measure.worst], share=share)}"
         if not math.isnan(low):
-            between = f"[{_signed(low, share=share)}, {_signed(high, share=share)}]"
-            named += f"; {_signed(apart, share=share)} {between}{unit} from the control"
+            between = f"[{change(low, share=share)}, {change(high, share=share)}]"
+            named += f"; {change(apart, share=share)} {between}{unit} from the control"
         parts.append(f"{named})")
     return "; ".join(parts)
 
@@ -154,11 +155,11 @@ def _warnings(found: Robustness) -> Iterator[str]:
 def _figure(value: float, *, share: bool) -> str:
     if math.isnan(value):
         return "n/a"
-    return f"{100 * value:.1f}%" if share else f"{value:.4f}"
+    return f"{decimal(100 * value, 1)}%" if share else decimal(value, 4)
 
 
 def _size(value: float, *, share: bool) -> str:
-    return f"{100 * value:.1f}" if share else f"{value:.4f}"
+    return decimal(100 * value, 1) if share else decimal(value, 4)
 
 
 def _share(value: float) -> str:
@@ -168,14 +169,10 @@ def _share(value: float) -> str:
 def _difference(one: Difference, *, share: bool) -> str:
     if not one.n:
         return "n/a"
-    value = _signed(one.value, share=share)
+    value = change(one.value, share=share)
     if math.isnan(one.interval.low):
         return value
-    return f"{value} [{_signed(one.interval.low, share=share)}, {_signed(one.interval.high, share=share)}]"
-
-
-def _signed(value: float, *, share: bool) -> str:
-    return f"{100 * value:+.1f}" if share else f"{value:+.4f}".replace("0.", ".", 1)
+    return f"{value} [{change(one.interval.low, share=share)}, {change(one.interval.high, share=share)}]"
 
 
 def robustness_rows(found: Robustness) -> Iterator[dict[str, Any]]:

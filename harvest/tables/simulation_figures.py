@@ -19,6 +19,7 @@ from scoring.simulation.realism import BEHAVIOUR, FORESIGHT, SCORES, Realism
 from simulators.act_table import ANY
 from simulators.fitted import UserFile
 from topics.counting import pluralize
+from topics.decimals import decimal
 
 __all__ = [
     "FORMAT",
@@ -306,11 +307,11 @@ def _acts(*acts: str) -> Text:
 
 
 def _plain(value: float, digits: int = 4) -> str:
-    return "n/a" if math.isnan(value) else f"{value:.{digits}f}"
+    return decimal(value, digits)
 
 
 def _number(value: float | None, digits: int = 3) -> str:
-    return "n/a" if value is None else f"{value:.{digits}f}"
+    return "n/a" if value is None else decimal(value, digits)
 
 
 def _json(value: float) -> float | None:

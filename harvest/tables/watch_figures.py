@@ -21,6 +21,7 @@ from scoring.inference.settling import Settling
 from scoring.statistics.change_points import FEWEST, ChangePoint
 from scoring.table import is_percentage
 from topics.counting import pluralize
+from topics.decimals import change, decimal
 
 __all__ = [
     "FORMAT",
@@ -317,13 +318,11 @@ def _figure(one: WatchedFigure) -> dict[str, Any]:
 def _value(value: float, name: str) -> str:
     if math.isnan(value):
         return "n/a"
-    return f"{100 * value:.1f}%" if is_percentage(name.partition(" ")[0]) else f"{value:.4f}"
+    return f"{decimal(100 * value, 1)}%" if is_percentage(name.partition(" ")[0]) else decimal(value, 4)
 
 
 def _signed(value: float, name: str) -> str:
-    if is_percentage(name.partition(" ")[0]):
-        return f"{100 * value:+.1f}"
-    return f"{value:+.4f}".replace("0.", ".", 1)
+    return change(value, share=is_percentage(name.partition(" ")[0]))
 
 
 def _json(value: float) -> float | None:

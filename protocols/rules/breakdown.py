@@ -11,6 +11,7 @@ from pydantic import Field
 from protocols.breakdown.features import WINDOW, Utterance
 from protocols.route import Evidence
 from protocols.rules.rule import Sight, Verdict, absence, span
+from topics.decimals import decimal
 from topics.document import StrictModel
 from topics.topic import Topic
 
@@ -60,7 +61,7 @@ def _spoke(text: str, contributions: tuple[Contribution, ...]) -> Iterator[Evide
         quoted = _QUOTED.match(one.name)
         words = re.sub(r"\(start\) | \(end\)", "", quoted[1]) if quoted else ""
         place = text.lower().find(words) if words else -1
-        note = f"{one.added:+.3f}: {one.name}" + ("" if quoted else f" ({one.value:.3g})")
+        note = f"{decimal(one.added, 3, signed=True)}: {one.name}" + ("" if quoted else f" ({one.value:.3g})")
         if place >= 0 and text[place : place + len(words)].lower() == words:
             yield span(text, place, place + len(words), note)
         else:

@@ -18,6 +18,7 @@ from scoring.notation import Term
 from scoring.stochastic.chain import ABSENT, STATES, TRANSITIONS, chain, codes
 from scoring.stochastic.persistence import persistence
 from scoring.understanding import plainly
+from topics.decimals import decimal
 from topics.errors import InputError
 from topics.identity import generator
 
@@ -105,8 +106,8 @@ def _excess(measure: Measure, pool: Pool) -> Iterator[Reading]:
         shares = f"fails next: {found.after_one:.3f} after x, {found.after_zero:.3f} after o"
         low, high = found.chance
         note = (
-            f"{shares}; by conversations and turns alone they differ by {found.expected:+.3f} "
-            f"(95%: {low:+.3f} to {high:+.3f}); p={found.p:.3g}"
+            f"{shares}; by conversations and turns alone they differ by {decimal(found.expected, 3, signed=True)} "
+            f"(95%: {decimal(low, 3, signed=True)} to {decimal(high, 3, signed=True)}); p={found.p:.3g}"
             if found.draws and not np.isnan(found.p)
             else "no topic has several conversations of three turns or more that differ"
         )

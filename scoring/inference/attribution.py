@@ -42,6 +42,8 @@ Floats = npt.NDArray[np.float64]
 
 SOURCES = ("system", "users", "rules", "reading", "topics")
 
+_CRUMB = 1e-12
+
 Words = tuple[str, ...]
 
 
@@ -113,12 +115,21 @@ def attribute(before: Side, after: Side, *, same_topics: Sequence[str], other_us
         "rules": rules,
         "reading": (f[:, 1] - f[:, 2]) - (e[:, 1] - e[:, 2]),
     }
+    each = {source: _without_crumbs(own, (e, f)) for source, own in each.items()}
     shares = {source: float(own.mean()) for source, own in each.items()}
-    shares["topics"] = (figures[1] - float(f[:, 0].mean())) - (figures[0] - float(e[:, 0].mean()))
+    apart = (figures[1] - float(f[:, 0].mean())) - (figures[0] - float(e[:, 0].mean()))
+    shares["topics"] = float(_without_crumbs(np.array(apart), (e, f)))
     intervals = {source: _interval(own, level) for source, own in each.items()}
     intervals["topics"] = no_interval("what these topics add")
     unmatched = sum(math.isnan(one) for one in matched)
     return Attribution(figures[0], figures[1], shares, intervals, len(common), alone, unmatched)
+
+
+def _without_crumbs(own: Floats, of: tuple[Floats, Floats]) -> Floats:
+    """What rounding leaves where nothing changed is nothing: a share of 1e-16 would be named as a cause. of: the values
+    that were subtracted."""
+    scale = max(1.0, *(float(np.abs(side).max()) for side in of))
+    return np.where(np.abs(own) <= _CRUMB * scale, 0.0, own)
 
 
 def _means(side: Side) -> dict[str, tuple[float, ...]]:

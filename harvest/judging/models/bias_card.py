@@ -15,6 +15,7 @@ from harvest.judging.models.questions import PREFERENCE
 from recordings.judgments import Judgment
 from scoring.simulation.reliability import kendall_tau
 from topics.counting import pluralize
+from topics.decimals import decimal
 from topics.identity import content_hash
 
 __all__ = ["Item", "card", "half_of", "order_sentence", "vendor_of"]
@@ -91,7 +92,8 @@ def _of_criterion(items: Sequence[Item]) -> Iterator[str]:
         if pairs:
             gap = math.fsum(value - theirs for value, theirs in pairs) / len(pairs)
             equal = sum(value == theirs for value, theirs in pairs) / len(pairs)
-            yield f"{half} topics: {gap:+.2f} from people, {100 * equal:.0f}% equal (n={len(pairs)})"
+            off = decimal(gap, 2, signed=True)
+            yield f"{half} topics: {off} from people, {100 * equal:.0f}% equal (n={len(pairs)})"
 
 
 def _correlation(pairs: Sequence[tuple[float, float]]) -> float:
@@ -100,4 +102,4 @@ def _correlation(pairs: Sequence[tuple[float, float]]) -> float:
 
 
 def _told(value: float) -> str:
-    return "n/a" if math.isnan(value) else f"{value:+.2f}"
+    return decimal(value, 2, signed=True)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from harvest.cli.main import main
 from harvest.studies.attribution import study_attribution
+from harvest.tables.attribution_figures import _sentence, _with_interval
 from recordings.run_folder import read
 from scoring.inference.attribution import SOURCES, Told, attribute
 from scoring.notation import parse_all
@@ -38,6 +39,22 @@ def test_shares_add_up_to_the_difference_or_there_are_none(before: object, after
         assert found.shares["users"] == 0
     for source, interval in found.intervals.items():
         assert math.isnan(interval.low) or interval.low <= found.shares[source] <= interval.high
+
+
+@pytest.mark.parametrize("values", [(0.1, 0.2, 0.3), (0.7, 0.1, 0.6), (1234.1, 0.3, 17.7)])
+def test_where_nothing_changed_no_share_is_left_over_by_rounding(values: tuple[float, ...]) -> None:
+    """The same answers in another order of topics, and in thirds that no sum gets right."""
+    side = {topic: [Told(one, one / 3, one / 7, one / 11)] * 3 for topic, one in zip("PQR", values)}
+    mean = math.fsum(values) / 3
+    more = {**side, "S": [Told(mean, mean, mean, mean)]}
+    for before, after in ((side, dict(reversed(side.items()))), (side, more)):
+        found = attribute(before, after, same_topics="PQR", other_users=False, level=0.95)
+        assert found.shares == dict.fromkeys(SOURCES, 0.0)
+        assert found.largest == ""
+        said = _sentence(found, ("R", None)) + _sentence(found, KEY)
+        assert "-0" not in said
+        assert said.count("Nothing changed.") == 2
+        assert [_with_interval(found, source, KEY) for source in SOURCES] == ["none"] * 5
 
 
 @pytest.mark.parametrize("changed", CHANGES)

@@ -30,6 +30,7 @@ from harvest.tables.variance_chart import variance_chart
 from recordings.run_folder import read
 from scoring.notation import parse
 from tests.support.command_line import harvest
+from topics.decimals import change
 
 SVG = "{http://www.w3.org/2000/svg}"
 AUDIT = """format: harvest-audit/1
@@ -122,13 +123,16 @@ def test_a_comparison_shows_every_pair_whole_with_its_figures_and_marks_without_
     charts: Mapping[str, str], compared: Comparison
 ) -> None:
     said = words(charts["compare"])
+    assert not re.search(r"[+−]0\.0+(?![0-9])", " ".join(said)), "a difference that rounds to zero has no sign"
     long = "C-with-a-name-that-is-rather-long"
     assert said.count(f"{long}-1 − {long}-2") == 3, "names are not cut: these would be alike"
     assert not any("…" in one for one in said)
     (ave,) = (one for one in compared.measures if one.measure == "ave%useful")
     for pair in ave.pairs:
-        interval = f"{100 * pair.interval.low:+.1f}, {100 * pair.interval.high:+.1f}".replace("-", "−")
-        value = f"{100 * pair.value:+.1f}".replace("-", "−")
+        value, low, high = (
+            change(one, share=True).replace("-", "−") for one in (pair.value, pair.interval.low, pair.interval.high)
+        )
+        interval = f"{low}, {high}"
         assert any(one.startswith(f"{value} [{interval}], p ") for one in said), pair
     marks = list(ET.fromstring(charts["compare"]).iter(f"{SVG}circle"))
     pairs = [pair for one in compared.measures for pair in one.pairs if pair.value == pair.value]

@@ -1,0 +1,65 @@
+"""Numbers for people: what rounds to zero has no sign, wherever numbers are written."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scoring.table import shown_value
+from tests.support.checkout import ROOT
+from topics.decimals import change, decimal, significant
+
+SIGNED_FORMAT = re.compile(r"\{[^{}]*:\+z?[,.0-9]*[fg]?\}")
+
+
+@pytest.mark.parametrize(
+    ("value", "share", "said"),
+    [
+        (-1e-17, True, "0.0"),
+        (1e-17, True, "0.0"),
+        (-0.0004, True, "0.0"),
+        (-0.0006, True, "-0.1"),
+        (0.31, True, "+31.0"),
+        (-0.00001, False, ".0000"),
+        (-0.0123, False, "-.0123"),
+        (0.5, False, "+.5000"),
+        (10.5, False, "+10.5000"),
+        (-20.25, False, "-20.2500"),
+        (100.0, False, "+100.0000"),
+        (math.nan, True, "n/a"),
+        (math.nan, False, "n/a"),
+    ],
+)
+def test_a_difference_is_written_with_its_sign_or_is_zero(value: float, share: bool, said: str) -> None:
+    assert change(value, share=share) == said
+
+
+@given(st.floats(-1e6, 1e6), st.integers(0, 6), st.booleans(), st.booleans())
+def test_a_decimal_reads_back_as_the_rounded_value_and_zero_has_no_sign(
+    value: float, digits: int, signed: bool, bare: bool
+) -> None:
+    text = decimal(value, digits, signed=signed, bare=bare)
+    found = float(text)
+    assert found == pytest.approx(value, abs=0.5000001 * 10**-digits)
+    assert (text[0] in "+-") == (found < 0 or (signed and found > 0))
+    assert not text.lstrip("+-").startswith("0.") or not bare
+
+
+def test_significant_digits_and_values_of_measures_have_no_minus_zero() -> None:
+    assert [significant(one, 3, signed=True) for one in (-0.0, 0.0123, -1234.5)] == ["0", "+0.0123", "-1.23e+03"]
+    assert [shown_value(name, -1e-9) for name in ("%useful", "R")] == ["0.0%", "0.0000"]
+
+
+def test_no_other_place_writes_signs_for_people() -> None:
+    """A format of its own would write -0.0 again."""
+    found = [
+        f"{path.relative_to(ROOT)}: {wrong[0]}"
+        for folder in ("harvest", "scoring", "recordings", "simulators", "protocols", "topics")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for wrong in SIGNED_FORMAT.finditer(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []

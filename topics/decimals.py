@@ -1,0 +1,38 @@
+"""Numbers as people read them: what rounds to zero is zero, without a sign.
+
+A difference of -1e-17, or of -0.04 points, is printed as `0.0`: as `-0.0` it would say that something fell. Whatever
+may be negative is written here, in terminals, pictures, reports, messages and LaTeX alike.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+__all__ = ["change", "decimal", "significant"]
+
+_ZERO = re.compile(r"^([+-]?)0\.")
+
+
+def decimal(value: float, digits: int, *, signed: bool = False, bare: bool = False) -> str:
+    """`-0.5`, and `+0.5` if signed; `n/a` for NaN. digits: after the point. bare: `-.5`, without the zero before it."""
+    return _written(value, f".{digits}f", signed=signed, bare=bare)
+
+
+def significant(value: float, digits: int, *, signed: bool = False) -> str:
+    """With so many significant digits: `0.0123`, `+1.2e-05`; `n/a` for NaN."""
+    return _written(value, f".{digits}g", signed=signed)
+
+
+def change(value: float, *, share: bool) -> str:
+    """A difference as tables write it: of shares in points, `+12.3`, else with four digits, `-.0123`."""
+    return decimal(100 * value, 1, signed=True) if share else decimal(value, 4, signed=True, bare=True)
+
+
+def _written(value: float, form: str, *, signed: bool, bare: bool = False) -> str:
+    if math.isnan(value):
+        return "n/a"
+    text = f"{value:{'+' if signed else ''}z{form}}"
+    if signed and not float(text):
+        text = text.removeprefix("+")
+    return _ZERO.sub(r"\1.", text) if bare else text
