@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from harvest.terminal import printable
 from scoring.comparison.result import Driver, MeasureComparison, Pair
 from scoring.inference.paired import ESTIMANDS
 from scoring.library import declared
-from scoring.measures.usefulness import MEAN_USEFUL
+from scoring.measures.usefulness import MEAN_USEFUL, useful_share
 from scoring.notation import parse
 from scoring.table import ScoreRow, ScoreTable, is_percentage
 from topics.counting import pluralize
@@ -82,7 +83,7 @@ def single(
     row = of[0]
     of_what = "topics like these" if "topics" in (row.resampled or "") else "these topics"
     interval = f"{100 * row.level:g}% interval for {of_what}" if row.level is not None and row.low == row.low else ""
-    said = _did(measure, row.label, [shown_with_interval(row)])
+    said = _did(measure, row.label, [shown_with_interval(row)], material, [system])
     weak = _weakest(system, measure, scores.single("topic"))
     worst = weak[0].topic or "" if weak else ""
     shown = f"harvest show {shlex.quote(str(folder))} --system {shlex.quote(own)} --topic {shlex.quote(worst)}"
@@ -110,10 +111,36 @@ def _weakest(system: str, measure: str, rows: Iterable[ScoreRow]) -> list[ScoreR
     return sorted(of, key=lambda row: row.value if good == "high" else -row.value)[:_MOST]
 
 
-def _did(measure: str, label: str, values: Sequence[str], between: str = " and ") -> str:
-    """What systems did, as one says it: `answered usefully in 88.4% and 56.0% of turns`."""
+def _did(
+    measure: str,
+    label: str,
+    values: Sequence[str],
+    material: Material,
+    systems: Collection[str],
+    between: str = " and ",
+) -> str:
+    """What systems did, as one says it: `answered usefully in 88.4% and 56.0% of turns`. systems: those it is of."""
     each = between.join(values)
-    return f"answered usefully in {each} of turns" if measure == MEAN_USEFUL.name else f"had {label} {each}"
+    if measure != MEAN_USEFUL.name:
+        return f"had {label} {each}"
+    return f"answered usefully in {each} of {'turns' if of_turns(material, systems) else _ON_AVERAGE}"
+
+
+_ON_AVERAGE = "a conversation's turns on average"
+
+
+def of_turns(material: Material, systems: Collection[str]) -> bool:
+    """Whether ave%useful, which is a mean of conversations and of topics, is also the share of turns: every
+    conversation of the systems counts as many turns, and every topic as many conversations."""
+    lengths, counts = set[int](), Counter[tuple[str, str]]()
+    for key, row in material.labels.items():
+        turns = useful_share(row)[1]
+        if key.system in systems and turns:
+            lengths.add(turns)
+            counts[key.system, key.topic] += 1
+    return len(lengths) <= 1 and all(
+        len({count for (system, _), count in counts.items() if system == one}) <= 1 for one in systems
+    )
 
 
 def _single_next(worst: str, spread: SystemVariance | None) -> str:
@@ -191,7 +218,12 @@ def _pair(
         verdict, said = "cannot tell", f"Whether {which} cannot be told"
     said += f", by less than {small}" if within and pair.found else ""
     shown = _did(
-        one.measure, one.label, figures[::-1] if turned and not again else figures, ", then " if again else " and "
+        one.measure,
+        one.label,
+        figures[::-1] if turned and not again else figures,
+        material,
+        found.systems,
+        ", then " if again else " and ",
     )
     interval = difference_words(one, pair, turned=turned)
     if not pair.found and (pair.interval.low > 0 or pair.interval.high < 0):
@@ -334,7 +366,8 @@ def _several(found: Comparison, one: MeasureComparison, material: Material, runs
         said += f" and {len(beaten) - 6} more" if len(beaten) > 6 else ""
         said += f", and cannot be told from {listed(alike[:6])}" if alike else ""
     pairs = [pair for pair in one.pairs if best in (pair.first, pair.second) and pair.value == pair.value]
-    drives = f"{'Useful turns' if one.measure == MEAN_USEFUL.name else one.label}, the highest first: {each}."
+    turns = one.measure == MEAN_USEFUL.name and of_turns(material, found.systems)
+    drives = f"{'Useful turns' if turns else one.label}, the highest first: {each}."
     if not pairs:
         return Finding(verdict, f"{said}.", scope, drives)
     closest = min(pairs, key=lambda pair: abs(pair.value))

@@ -4,6 +4,9 @@
     ave%useful          mean over conversations of the share of its turns that were useful, a `-` being one of its turns
     %recovery           conversations with `x` in turn 1 and `o` in turn 2 / conversations with `x` in turn 1
 
+These are figures of one trial. Over several, %useful and ave%useful are means over topics of each topic's mean over its
+conversations, and %recovery is one ratio of sums over topics and trials.
+
 Where every conversation has the same number of turns, as in [GFRC], ave%useful is the mean of %useful over the turns.
 
 A turn is `-` where the conversation ended badly (a breakdown, an end by the system, a user who gave up) and would
@@ -251,7 +254,8 @@ USEFUL = Declaration(
     name="%useful",
     sentence="How often the answer of a turn is useful.",
     of="trials",
-    formula="turns with o / topics asked, including turns that a bad end prevented",
+    formula="of one trial: turns with o / topics asked, including turns that a bad end prevented; over trials: mean "
+    "over topics of the share of their conversations with o there, of those that were asked it",
     source="[GFRC] §5",
     undefined="no answer of the turn has a label",
     example="%useful S1",
@@ -266,7 +270,7 @@ MEAN_USEFUL = Declaration(
     name="ave%useful",
     sentence="The share of a conversation's turns that get a useful answer.",
     of="trials",
-    formula="mean over conversations of the share of their turns that are o",
+    formula="mean over conversations of the share of their turns that are o; over trials: mean over topics of it",
     source="[GFRC] §5",
     undefined="no answer has a label",
     example="ave%useful",
@@ -279,7 +283,8 @@ RECOVERY = Declaration(
     name="%recovery",
     sentence="How often the second answer is useful if the first was not.",
     of="trials",
-    formula="conversations with x in turn 1 and o in turn 2 / those with x in turn 1 that have a turn 2",
+    formula="conversations with x in turn 1 and o in turn 2 / those with x in turn 1 that have a turn 2; over trials: "
+    "one ratio of sums over topics and trials",
     source="[GFRC] §5",
     undefined="no first turn failed, or conversations have one turn by design",
     example="%recovery",

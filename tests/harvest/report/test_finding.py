@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from harvest.report.document import make_report
-from harvest.report.finding import Finding, compared
+from harvest.report.finding import Finding, compared, of_turns, single
 from harvest.studies.comparison import Comparison, compare_runs
-from harvest.studies.scorecard import Material, gather_material
+from harvest.studies.scorecard import Material, gather_material, score_material
+from recordings.conversation import Outcome
 from recordings.run_folder import read
 from scoring.comparison.result import Driver, Pair, Verdict
 from scoring.inference.interval import Interval
 from scoring.inference.needed import Needed
 from tests.support.reported import small_run
+from tests.support.tree_examples import conversation
+from topics.topic import Topic, TopicSet, TopicType
 
 ONE = "  - {name: A, driver: parrot}\n"
 
@@ -162,3 +167,41 @@ def test_topics_are_said_to_favour_only_the_side_that_they_do(two: tuple[Compari
     assert drives(0.1, some) == "Topics pull both ways: T0 and T1 towards A, T3 towards B."
     assert drives(-0.1, some) == "Topics pull both ways: T3 towards A, T0 and T1 towards B."
     assert drives(0.1, some[:3]) == "Topics pull one way: T0 and T1 towards A, no topic towards B."
+
+
+def talks(lengths: Sequence[tuple[str, str]]) -> Material:
+    """Of each topic and its labels a conversation with A, in their order."""
+    played = [
+        replace(
+            conversation([("said", "heard")] * len(labels), number, system="A", topic=topic, labels=labels),
+            outcome=Outcome("user-stopped", "plan-done"),
+        )
+        for number, (topic, labels) in enumerate(lengths, 1)
+    ]
+    names = dict.fromkeys(topic for topic, _ in lengths)
+    topics = TopicSet("t", tuple(Topic(name, TopicType("chat"), f"About {name}?") for name in names), {})
+    turns = dict.fromkeys((("A", name) for name in names), 1)
+    keys = frozenset(one.key for one in played)
+    return Material(topics, ("A",), tuple(played), turns, keys, None, {}, (), ())
+
+
+@pytest.mark.parametrize(
+    ("lengths", "said"),
+    [
+        ([("M1", "ox"), ("M1", "oo"), ("M2", "xx"), ("M2", "xo")], "50.0% of turns"),
+        # 5 of 8 turns are 62.5%; topics have 1/4 and 1/1, and 1/1 and 2/2
+        ([("M1", "oxxx"), ("M1", "o"), ("M2", "o"), ("M2", "oo")], "81.2% of a conversation's turns on average"),
+        # as many turns each, but three conversations of one topic, and one of another: topics count alike
+        ([("M1", "oo"), ("M1", "oo"), ("M1", "oo"), ("M2", "xx")], "50.0% of a conversation's turns on average"),
+    ],
+)
+def test_a_headline_says_of_turns_only_where_it_is_the_share_of_turns(
+    lengths: list[tuple[str, str]], said: str
+) -> None:
+    material = talks(lengths)
+    found = single("A", material, score_material(material), None, Path("run"), "A")
+    assert re.sub(r" \[[^]]*\]", "", found.found) == f"A answered usefully in {said}."
+    of_all = [label for _, labels in lengths for label in labels]
+    share = f"{100 * of_all.count('o') / len(of_all):.1f}%"
+    assert ("of turns" in said) == of_turns(material, ["A"])
+    assert "of turns" not in said or said.startswith(share)
