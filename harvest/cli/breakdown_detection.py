@@ -29,6 +29,7 @@ from protocols.breakdown.detector import Detection, Detector, load_detector
 from protocols.breakdown.features import Utterance
 from protocols.breakdown.training import train as train_detector
 from recordings.dbdc import Counts, SpokenDialogue, spoken_dialogues
+from recordings.evidence import write_safely
 from recordings.run_folder import is_run, read
 from recordings.utterances import utterances_of
 from scoring.annotations.breakdown_files import BreakdownMaterial
@@ -70,14 +71,37 @@ def train(files: tuple[Path, ...], out: Path, counts: Counts, source: str, seed:
 @click.argument("paths", nargs=-1, required=True, metavar="RUN|FILE...", type=GivenPath())
 @click.option("--detector", metavar="FILE", type=GivenPath(), help="[the one that comes with Harvest]")
 @click.option("--why", is_flag=True, help="With each prediction, the features and words that added most, or took most.")
-def predict(paths: tuple[Path, ...], detector: Path | None, why: bool) -> None:
-    """Predict for every system turn how annotators would call it.
+@click.option("--out", metavar="FILE", type=GivenPath(), help="Where the lines go [standard output].")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
+def predict(paths: tuple[Path, ...], detector: Path | None, why: bool, out: Path | None, force: bool) -> None:
+    """Predict for every system turn how annotators would call it, also for one without words.
 
     RUN is a folder of recorded conversations (of each trial, the attempt that counts); FILE is dialogues of DBDC.
-    Writes a JSON line for each system turn to standard output: probabilities of O (no breakdown), T (possibly one)
-    and X (breakdown). For FILE, `harvest breakdown eval` reads them.
+    Writes a JSON line for each system turn: probabilities of O (no breakdown), T (possibly one) and X (breakdown). For
+    FILE, `harvest breakdown eval` reads them.
     """
-    chosen = load_detector(detector)
+    if out is None:
+        for line in _predictions(paths, load_detector(detector), why):
+            click.echo(line)
+        return
+    check_output_file(out, replace=force, other="take another name, or --force")
+    count = 0
+
+    def lines() -> Iterator[bytes]:
+        nonlocal count
+        for line in _predictions(paths, load_detector(detector), why):
+            count += 1
+            yield f"{line}\n".encode("utf-8", "surrogatepass")
+
+    try:
+        write_safely(out, lines())
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", place=Place.of(out)) from error
+    click.echo(f"{pluralize(count, 'prediction')} written to {out}", err=True)
+
+
+def _predictions(paths: Sequence[Path], chosen: Detector, why: bool) -> Iterator[str]:
+    """The lines, in the order of the paths."""
     for head, turns, places in _read(paths):
         numbers = list(places)
         rows = chosen.predict(turns, [places[number] for number in numbers])
@@ -87,7 +111,7 @@ def predict(paths: tuple[Path, ...], detector: Path | None, why: bool) -> None:
             line["label"] = LABELS[int(labels_of(row))]
             if why:
                 line["why"] = _why(chosen.explain(turns, places[number]))
-            click.echo(json.dumps(line, ensure_ascii=False))
+            yield json.dumps(line, ensure_ascii=False)
 
 
 def _why(found: Detection) -> dict[str, Any]:
@@ -106,9 +130,18 @@ def _read(paths: Sequence[Path]) -> Iterator[tuple[dict[str, Any], tuple[Utteran
                 turns, places = utterances_of(conversation)
                 yield {"dialogue": f"{key.system}/{key.topic}/{key.trial}", "system": key.system}, turns, places
         else:
+            wordless = True
             for dialogue in spoken_dialogues(dialogue_files([path])):
-                at = {turn.number: k for k, turn in enumerate(dialogue.turns) if turn.speaker == "S" and turn.text}
+                wordless = wordless and not any(turn.text for turn in dialogue.turns)
+                # A turn without words is predicted, too: people annotated it, so `eval` asks for it.
+                at = {turn.number: k for k, turn in enumerate(dialogue.turns) if turn.speaker == "S"}
                 yield {"dialogue": dialogue.name, "system": dialogue.system}, utterances(dialogue), at
+            if wordless:
+                raise InputError(
+                    "no turn here has a word, and a detector has nothing to look at",
+                    place=Place.of(path),
+                    advice="give files with the words of both sides, such as DBDC's own *.log.json",
+                )
 
 
 def detected(

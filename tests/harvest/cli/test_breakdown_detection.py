@@ -111,6 +111,37 @@ def test_predictions_can_be_evaluated_as_any_submission(logs: Path) -> None:
     assert rows["mine", "MSE(O,T,X)", None] == pytest.approx(rows["detector", "MSE(O,T,X)", None], abs=1e-6)
 
 
+@pytest.mark.parametrize("empty", [(3,), (1,), (1, 3), (0, 1, 2, 3)])
+def test_turns_without_words_are_predicted_so_that_predictions_can_be_evaluated(
+    logs: Path, empty: tuple[int, ...]
+) -> None:
+    dialogue = json.loads(log(99))
+    for place in empty:
+        dialogue["turns"][place]["utterance"] = ""
+    (logs / "one" / "d99.log.json").write_text(json.dumps(dialogue))
+    out = logs.parent / "mine.jsonl"
+    done = harvest("breakdown", "predict", logs, "--out", out)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert "50 predictions written to" in done.stderr
+    lines = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    assert {line["turn"] for line in lines if line["dialogue"] == "d99"} == {1, 3}
+    assert all(sum(line["probabilities"]) == pytest.approx(1) for line in lines)
+    rows, _ = rows_of(logs, out)
+    assert rows["mine", "MSE(O,T,X)", None] == pytest.approx(rows["detector", "MSE(O,T,X)", None], abs=1e-6)
+
+
+def test_predictions_go_to_a_file_that_is_not_there_yet_and_counts_without_words_are_refused(logs: Path) -> None:
+    out = logs.parent / "mine.jsonl"
+    out.write_text("kept")
+    refused = harvest("breakdown", "predict", logs, "--out", out)
+    assert (refused.returncode, "exists already" in refused.stderr, out.read_text()) == (2, True, "kept")
+    assert harvest("breakdown", "predict", logs, "--out", out, "--force").returncode == 0
+    assert out.read_text() == harvest("breakdown", "predict", logs).stdout
+    nothing = harvest("breakdown", "predict", DATA / "dbdc3_en" / "YI_100.json", "--out", logs.parent / "none.jsonl")
+    assert (nothing.returncode, "no turn here has a word" in nothing.stderr) == (2, True)
+    assert not (logs.parent / "none.jsonl").exists()
+
+
 def test_a_submission_with_the_name_of_the_detector_is_refused(logs: Path) -> None:
     predicted = harvest("breakdown", "predict", logs).stdout
     (logs.parent / "detector.jsonl").write_text(predicted)
