@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
 
 from scoring.swan.rules.registry import RULES, parse_rule
 from scoring.swan.schema import SAMPLINGS, load_schema, shipped_schemas
+from scoring.swan.wan import Wan, swan
 from scoring.swan.weighting import Linear, Uniform
 from topics.errors import InputError
 
@@ -60,6 +62,22 @@ def test_a_criterion_is_found_by_name_or_number_and_a_near_miss_is_named() -> No
     assert schema["fair exposure"] is schema["13"]
     with pytest.raises(InputError, match="did you mean 'Modesty'"):
         schema["Modestly"]
+
+
+def test_what_is_not_in_the_papers_table_weighs_nothing_in_a_swan_of_its_name() -> None:
+    """[SWAN] Table 1 has the criteria 0 to 20; a WAN of the others there may be."""
+    for name in ("sakai-2023", "sakai-2023-rules"):
+        schema = load_schema(name)
+        assert {one.number: one.weight for one in schema} == {one.number: float(one.number <= 20) for one in schema}
+    schema = load_schema("sakai-2023-rules")
+    ours = [one.name for one in schema if one.number > 20]
+    assert ours == ["Language", "Consistency over trials"]
+    found = {one.name: Wan(one.name, 0.0 if one.name in ours else 1.0, 1.0, 1, 1) for one in schema}
+    whole = swan(found, schema.weights)
+    assert whole.value == 1
+    assert not {*ours} & {*whole.covered, *whole.undefined}
+    alone = swan({name: found[name] for name in ours}, schema.weights)
+    assert math.isnan(alone.value)
 
 
 def test_a_schema_of_ones_own_sets_weights_and_scorers(tmp_path: Path) -> None:
