@@ -29,6 +29,10 @@ from topics.topic import Topic
 __all__ = ["Asked", "Judged"]
 
 
+NO_COMPARISON = "do not compare"
+"""What is said in `Asked.coverage` of SWANs that are of different things."""
+
+
 @dataclass(slots=True)
 class _Covered:
     """conversations: of a system, for which a SWAN was asked. scored: in how many of them a criterion entered it.
@@ -296,11 +300,11 @@ class Asked:
             if uneven:
                 said.append(
                     f"Conversations of {system} were not all scored by the same criteria ({', '.join(uneven)}: not "
-                    "all that could be scored was), so its SWAN is a mean of values that do not compare: take WANs, "
+                    f"all that could be scored was), so its SWAN is a mean of values that {NO_COMPARISON}: take WANs, "
                     "or give by --schema the criteria that all were scored by."
                 )
         if len({frozenset(found.scored) for found in self.covered.values()}) > 1:
-            said.append("SWANs over different criteria do not compare: give the criteria by --schema, or take WANs.")
+            said.append(f"SWANs over different criteria {NO_COMPARISON}: give the criteria by --schema, or take WANs.")
         return tuple(said)
 
     def figures(self, material: Material, default: Collection[str] = ()) -> tuple[Figure, ...]:

@@ -90,7 +90,8 @@ def make_report(
     watched, looks = _watched(runs, baseline, history, matters)
     matters = (watched.matters if watched is not None else MATTERS) if matters is None else matters
     said = _finding(runs, material, scores, found, study, watched, matters)
-    said = replace(said, drives=" ".join(filter(None, (said.drives, judged_sentence(gathered.assessed, scores.joint)))))
+    by_judges = judged_sentence(gathered.assessed, scores.joint, scores.coverage)
+    said = replace(said, drives=" ".join(filter(None, (said.drives, by_judges))))
     judged = gathered.assessed
     kept = transcripts(material, scores, folders, beside, judged if isinstance(judged, Assessed) else None)
     level = scores.settings.level

@@ -14,6 +14,7 @@ from harvest.studies.scorecard import Material
 from harvest.tables.figures import shown_with_interval
 from harvest.terminal import printable
 from recordings.conversation import Conversation
+from scoring.asked import NO_COMPARISON
 from scoring.measures.swan import SWAN
 from scoring.table import ScoreRow, ScoreTable
 from topics.counting import pluralize
@@ -51,9 +52,10 @@ def judged_blocks(assessed: Assessed | str | None, material: Material, scores: S
         yield details(f"The {len(listed)} lowest scores", [table(head, listed, right, "What scored lowest")])
 
 
-def judged_sentence(assessed: Assessed | str | None, rows: Sequence[ScoreRow]) -> str:
-    """What was judged, in one sentence for the beginning of a report; "" where nothing was. rows: over all trials."""
-    if not isinstance(assessed, Assessed):
+def judged_sentence(assessed: Assessed | str | None, rows: Sequence[ScoreRow], coverage: Sequence[str] = ()) -> str:
+    """What was judged, in one sentence for the beginning of a report; "" where nothing was, and where SWANs are of
+    different things. rows: over all trials. coverage: what is said of them (`ScoreTable.coverage`)."""
+    if not isinstance(assessed, Assessed) or any(NO_COMPARISON in said for said in coverage):
         return ""
     whole = {
         (row.system, row.measure): row for row in rows if not row.topic and not row.topic_type and row.turn is None

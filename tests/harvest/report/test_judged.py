@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import re
@@ -99,3 +100,25 @@ def test_criteria_and_judges_are_asked_for_and_the_report_is_verified_with_them(
     told = capsys.readouterr()
     assert "scores.json" not in told.out
     assert "column" not in told.out, told.out
+
+
+def test_swans_that_do_not_compare_drive_nothing(tmp_path: Path) -> None:
+    """Only some conversations were judged by a criterion: the section says so, and the beginning says no SWAN."""
+    run = small_run(tmp_path / "uneven")
+    sheet = tmp_path / "sheet.csv"
+    asked = ("--criterion", "Fluency", "--criterion", "Harmlessness")
+    assert harvest("annotate", run, "--export", sheet, *asked).returncode == 0
+    with sheet.open(newline="", encoding="utf-8-sig") as file:
+        rows = list(csv.DictReader(file))
+    for number, row in enumerate(rows):
+        row["value"] = "1" if row["criterion"] == "Fluency" or number % 3 == 0 else ""
+    with sheet.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    assert harvest("annotate", run, "--import", sheet, "--author", "anna", "--version", "1").returncode == 0
+    document = make_report([read(run)], beside=tmp_path).document
+    (figures,) = [one for one in document["sections"] if one["id"] == "figures"]
+    assert any("values that do not compare" in block.get("text", "") for block in figures["blocks"])
+    assert "SWAN" not in document["finding"]["drives"]
+    assert maps(Report(document, ()))
