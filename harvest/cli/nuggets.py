@@ -17,6 +17,7 @@ from harvest.cli.number import WholeNumberRange
 from harvest.cli.output_file import check_output_file
 from harvest.cli.path import GivenPath
 from harvest.studies.held_nuggets import HeldFigure, held_figures
+from harvest.tables.figures import estimand_of
 from harvest.terminal import people_console, printable, tell
 from recordings.judgments import Layer, read_layers, write_layer
 from recordings.run_folder import Run, read
@@ -157,7 +158,8 @@ def _table(figures: tuple[HeldFigure, ...]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("system", overflow="fold")
     table.add_column("held", no_wrap=True)
-    for heading in ("share [low, high]", "n", "topics"):
+    of = estimand_of(one.interval.resampled for one in figures if one.interval.printed)
+    for heading in (f"share [low, high]\n{of}".strip(), "n", "topics"):
         table.add_column(Text(heading), justify="right", no_wrap=True)
     for one in figures:
         shown = "-" if math.isnan(one.value) else f"{one.value:.4f}"

@@ -88,7 +88,7 @@ def _clear(one: Attribution, source: str) -> bool:
 
 def _table(one: Attribution, key: Key) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for heading in ("share of", "value [low, high]", "because"):
+    for heading in ("share of", "value [low, high]\ntopics like these", "because"):
         table.add_column(Text(heading), overflow="fold")
     for source in SOURCES:
         share = one.shares[source]

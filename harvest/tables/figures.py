@@ -20,7 +20,7 @@ from scoring.table import ScoreRow, is_percentage
 from topics.counting import pluralize
 from topics.decimals import decimal
 
-__all__ = ["figures", "interval_notes", "ordered_rows", "printed_rows", "shown_with_interval"]
+__all__ = ["estimand_of", "figures", "interval_notes", "ordered_rows", "printed_rows", "shown_with_interval"]
 
 _NAME_WIDTH, _CELL_WIDTH, _VALUE_WIDTH = 22, 28, 22
 
@@ -178,8 +178,10 @@ def _table(
     longest name. Otherwise it is folded, and pushes no figure off the screen."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("measure", overflow="fold", no_wrap=whole, min_width=_NAME_WIDTH - 4)
+    of = estimand_of(row.resampled for row in rows if row.low == row.low)
+    below = f"\n[{of}]" if of else ""
     for system in systems:
-        heading = Text(_in_lines(printable(system, line=True)), no_wrap=False, overflow="fold")
+        heading = Text(_in_lines(printable(system, line=True)) + below, no_wrap=False, overflow="fold")
         table.add_column(heading, no_wrap=True, justify="right", max_width=widest)
         table.add_column("n", no_wrap=True, justify="right", style="dim")
     cells = {(row.measure, row.turn, row.system): row for row in rows}
@@ -210,6 +212,23 @@ def shown_with_interval(row: ScoreRow) -> str:
     if is_percentage(row.measure):
         return f"{value} [{decimal(100 * row.low, 1)}, {decimal(100 * row.high, 1)}]"
     return f"{value} [{decimal(row.low, 4, bare=True)}, {decimal(row.high, 4, bare=True)}]"
+
+
+_OF = {
+    "topics": "topics like these",
+    "topics+trials": "topics like these",
+    "clusters": "topics like these",
+    "trials": "this topic",
+    "dialogues": "dialogues like these",
+}
+"""By what was resampled, of what an interval speaks, for the head of its column."""
+
+
+def estimand_of(resampled: Iterable[str | None]) -> str:
+    """Of what all these intervals speak, `topics like these`; "" where there are none, or they speak of several. What a
+    formula makes of such intervals (d') speaks of the same."""
+    found = {_OF.get(one, "") for one in resampled if one and one != "nothing"}
+    return found.pop() if len(found) == 1 else ""
 
 
 def interval_notes(rows: Sequence[ScoreRow]) -> Iterator[Text]:

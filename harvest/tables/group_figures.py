@@ -53,8 +53,8 @@ def group_tables(found: Comparison) -> Iterator[RenderableType]:
     yield Text(printable(f"base: {found.base}   null pair: {pairs}   comparisons: {found.family}", line=True))
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("group", overflow="fold", min_width=14, max_width=26)
-    for heading in ("figure", "n", "difference", "pairs", "p", "beyond"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    for heading in ("figure", "n", "difference [low, high]\ntopics like these", "pairs", "p", "beyond"):
+        table.add_column(Text(heading), justify="right", no_wrap=True)
     for key in found.measures:
         table.add_row(Text(_named(key), style="bold"))
         for cells in _lines(found, key):

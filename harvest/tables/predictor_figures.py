@@ -8,7 +8,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from harvest.tables.figures import shown_with_interval
+from harvest.tables.figures import estimand_of, shown_with_interval
 from harvest.terminal import printable
 from scoring.table import ScoreRow
 
@@ -31,7 +31,8 @@ def predictor_table(rows: Sequence[ScoreRow], measures: Sequence[str], *, title:
         title_style="bold",
     )
     table.add_column("predictor", overflow="fold", min_width=30)
-    table.add_column(Text("value [low, high]"), no_wrap=True, min_width=_VALUE_WIDTH)
+    of = estimand_of(row.resampled for row in rows if row.low == row.low and row.measure in measures)
+    table.add_column(Text(f"value [low, high]\n{of}".strip()), no_wrap=True, min_width=_VALUE_WIDTH)
     table.add_column("n", no_wrap=True, justify="right", style="dim")
     for measure in measures:
         found = [row for row in rows if row.measure == measure]

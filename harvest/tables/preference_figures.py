@@ -78,7 +78,7 @@ def _sentence(one: Preferred, level: float) -> str:
 def _figures(found: PreferenceStudy) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("systems", overflow="fold", min_width=12, max_width=30)
-    for heading in ("preferred [low, high]", "p", "W/T/L", "pairs", "topics"):
+    for heading in ("preferred [low, high]\ntopics like these", "p", "W/T/L", "pairs", "topics"):
         table.add_column(Text(heading), justify="right", no_wrap=True)
     for one in found.systems:
         table.add_row(

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from harvest.studies.probe_findings import Noted, Probed
 from harvest.studies.probe_rows import CRITERION, D_PRIME, meaning, undecided_measure
+from harvest.tables.figures import estimand_of
 from harvest.terminal import printable
 from scoring.table import ScoreRow
 from topics.counting import pluralize
@@ -66,7 +67,8 @@ def _table(names: Sequence[str], rows: dict[str, ScoreRow]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("finding", overflow="fold", min_width=26)
     level = next((row.level for row in rows.values() if row.level), 0.95)
-    for heading in ("value", f"{100 * level:g}% interval", "n", "eff. n", "topics", "undec."):
+    of = estimand_of(row.resampled for name in names if (row := rows[name]).low == row.low)
+    for heading in ("value", f"{100 * level:g}% interval\n{of}".strip(), "n", "eff. n", "topics", "undec."):
         table.add_column(heading, justify="right", no_wrap=True)
     for name in names:
         row = rows[name]

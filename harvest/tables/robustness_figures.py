@@ -98,8 +98,8 @@ def _between(low: float, high: float, *, share: bool) -> str:
 def _arms(found: Robustness, measure: MeasureOverArms) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("arm", overflow="fold", min_width=12, max_width=26)
-    for heading in ("figure", "difference [low, high]", "pairs", "p", "found"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    for heading in ("figure", "difference [low, high]\ntopics like these", "pairs", "p", "found"):
+        table.add_column(Text(heading), justify="right", no_wrap=True)
     share = is_percentage(measure.key[0])
     for arm in found.system.names:
         figure, name = _figure(measure.figures[arm], share=share), printable(arm, line=True)

@@ -93,7 +93,7 @@ def _of_facets(study: VarianceStudy) -> Iterator[str]:
 
 def _table(rows: list[_Row]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for heading in ("figure", "value [low, high]", "over"):
+    for heading in ("figure", "value [low, high]\ntopics like these", "over"):
         table.add_column(Text(heading), overflow="fold")
     for row in rows:
         table.add_row(*map(Text, row))

@@ -289,6 +289,7 @@ RECOVERY = Declaration(
     undefined="no first turn failed, or conversations have one turn by design",
     example="%recovery",
     n="first turns that failed",
+    legend="one ratio of sums over topics and trials; under a grid, that of one trial",
     needs=("labels",),
     percentage=True,
     shown="always",

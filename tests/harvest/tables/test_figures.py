@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 from rich.console import Console
 
-from harvest.tables.figures import figures
+from harvest.tables.figures import estimand_of, figures
 from scoring.measures.tokens import COST
 from scoring.table import ScoreRow
 
@@ -75,7 +75,8 @@ def test_a_long_name_of_a_run_is_broken_between_its_parts() -> None:
     heads = [line.split() for line in lines[: next(i for i, line in enumerate(lines) if "─" in line)] if line.strip()]
     assert heads == [
         ["A@a-long-name-of-the-", "A@a-long-name-of-the-"],
-        ["measure", "first-run-2026-11-01", "n", "second-run-2026-11-02", "n"],
+        ["first-run-2026-11-01", "second-run-2026-11-02"],
+        ["measure", *["[topics", "like", "these]"], "n", *["[topics", "like", "these]"], "n"],
     ]
 
 
@@ -91,3 +92,21 @@ def test_the_legend_says_of_which_measures_1_is_good_where_others_stand_beside_t
     assert "from 0 to 1, 1 is good\n" in printed([row("R", "A")], ["A"], 100)
     beside = printed([row(name, "A") for name in ("R", "U-measure", "Q(latency, beta=0.9)")], ["A"], 200)
     assert "from 0 to 1, 1 is good: R; from 0 upwards, high is good: U-measure; 0 is good: Q(latency" in beside
+
+
+@pytest.mark.parametrize(
+    ("resampled", "of"),
+    [
+        (["topics", "topics"], "topics like these"),
+        (["topics", "topics+trials", "nothing", None], "topics like these"),
+        (["trials"], "this topic"),
+        (["dialogues"], "dialogues like these"),
+        (["topics", "trials"], ""),
+        (["nothing"], ""),
+        ([], ""),
+    ],
+)
+def test_the_head_of_a_column_says_of_what_its_intervals_speak_or_nothing_where_they_differ(
+    resampled: list[str | None], of: str
+) -> None:
+    assert estimand_of(resampled) == of
