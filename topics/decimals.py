@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 
-__all__ = ["change", "decimal", "significant"]
+__all__ = ["change", "decimal", "roughly", "significant"]
 
 _ZERO = re.compile(r"^([+-]?)0\.")
 
@@ -27,6 +27,12 @@ def significant(value: float, digits: int, *, signed: bool = False) -> str:
 def change(value: float, *, share: bool) -> str:
     """A difference as tables write it: of shares in points, `+12.3`, else with four digits, `-.0123`."""
     return decimal(100 * value, 1, signed=True) if share else decimal(value, 4, signed=True, bare=True)
+
+
+def roughly(number: float) -> str:
+    """An estimate from an estimate, in two digits: `18,000` for 17,866, `37` for 36.6. number: at least 0, finite."""
+    whole = math.ceil(number)
+    return f"{round(whole, min(0, 2 - len(str(whole)))):,}"
 
 
 def _written(value: float, form: str, *, signed: bool, bare: bool = False) -> str:

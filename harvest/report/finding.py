@@ -23,7 +23,7 @@ from scoring.measures.usefulness import MEAN_USEFUL, useful_share
 from scoring.notation import parse
 from scoring.table import ScoreRow, ScoreTable, is_percentage
 from topics.counting import pluralize
-from topics.decimals import decimal
+from topics.decimals import decimal, roughly
 
 __all__ = [
     "Finding",
@@ -323,8 +323,8 @@ def _settles(found: Comparison, one: MeasureComparison, pair: Pair) -> str:
         return f"No number of {what} that could be played would tell a difference as small as the one seen."
     more = max(1, math.ceil(wanted) - there)
     return (
-        f"About {more:,} more {what} (now {there:,}) would settle it in four studies of five, if the difference is as "
-        "large as it was seen."
+        f"Roughly {roughly(more)} more {what} (now {there:,}) would settle it in four studies of five, if the "
+        "difference is as large as it was seen."
     )
 
 

@@ -120,7 +120,7 @@ def _key(found: Comparison, *, details: bool) -> Iterator[str]:
         "the better system"
     )
     if details and len(_driven(found)) > _MOST_PAIRS:
-        yield f"Topics: of the first {_MOST_PAIRS} of {len(_driven(found))} differences; --csv has them all"
+        yield f"What topics add is drawn for the first {_MOST_PAIRS} differences; --csv has it for every one"
     if found.contrasts:
         yield "What differs: " + "; ".join(one.said for one in found.contrasts)
     yield from (f"Note: {note}" for note in found.notes)

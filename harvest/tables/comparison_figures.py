@@ -18,9 +18,10 @@ from harvest.tables.parting_figures import COMMAND, INDENT, parting_lines
 from harvest.terminal import printable
 from scoring.comparison.result import Driver, MeasureComparison, Pair
 from scoring.inference.paired import ESTIMANDS
+from scoring.statistics.tukey import MOST_CLOSED
 from scoring.table import is_percentage
 from topics.counting import pluralize
-from topics.decimals import decimal
+from topics.decimals import decimal, roughly
 
 __all__ = ["comparison_tables"]
 
@@ -138,7 +139,7 @@ def _table(first: str) -> Table:
 
 def _differences(found: Comparison) -> Table:
     table = _table("measure")
-    for heading in ("difference [low, high]", "p", "effect", "W/T/L", "better"):
+    for heading in (f"difference [low, high]\n{ESTIMANDS[found.estimand]}", "p", "effect", "W/T/L", "better"):
         table.add_column(Text(heading), justify="right", no_wrap=True)
     for measure in found.measures:
         table.add_row(Text(measure_name(measure), style="bold"))
@@ -174,7 +175,14 @@ def _legend(found: Comparison) -> Iterator[str]:
     measures = f"; not corrected over the {many} measures" if many > 1 else ""
     also = " and the interval leaves out 0" + (" at the level for all pairs" if several else "")
     yield f"p: {_test(found)}{measures}; better: if p is at most {alpha}{also}; ?: cannot tell"
-    yield "effect: difference / √(residual variance); W/T/L: topics won, tied and lost by the first system"
+    shown = f" over the {len(found.systems)} systems shown" if several else ""
+    yield f"effect: difference / √(residual variance{shown}); W/T/L: topics won, tied and lost by the first system"
+    pooled = dict.fromkeys(one.label for one in found.measures if one.pooled)
+    if pooled:
+        yield (
+            f"{_listed([*pooled])}: a ratio of sums over topics and trials; its W/T/L is of topics' own ratios, "
+            "without those where a side has none"
+        )
 
 
 def _test(found: Comparison) -> str:
@@ -191,9 +199,16 @@ def _test(found: Comparison) -> str:
     if found.estimand == "these":
         return f"t test over trials within topics{corrected}"
     units = "clusters of topics" if any(one.clusters for one in found.measures) else "topics"
-    usual = "randomised Tukey HSD over all pairs" if several else f"exchanging the sides of {units}"
     holm = ", corrected by Holm" if several else ""
-    return usual + (f" ({by_ratio}: that of its interval{holm})" if by_ratio else "")
+    ratio = f" ({by_ratio}: that of its interval{holm})" if by_ratio else ""
+    if not several:
+        return f"exchanging the sides of {units}{ratio}"
+    if len(found.systems) > MOST_CLOSED:
+        return f"randomised Tukey HSD over all pairs{ratio}"
+    return (
+        f"closed randomised Tukey HSD over all pairs{ratio}: two systems differ where every hypothesis that holds them "
+        f"alike is rejected (up to {MOST_CLOSED} systems; not the p of the plain test)"
+    )
 
 
 def _too_few(found: Comparison) -> Iterator[Text]:
@@ -277,7 +292,7 @@ def _needed(pair: Pair, found: Comparison) -> str:
     if found.estimand == "these":
         if math.isnan(trials):
             return ""
-        return "no number of trials" if trials > _NO_NUMBER else f"about {trials:,.0f} trials of each topic"
+        return "no number of trials" if trials > _NO_NUMBER else f"roughly {roughly(trials)} trials of each topic"
     if math.isnan(topics):
         return ""
     if topics > _NO_NUMBER:
@@ -287,9 +302,9 @@ def _needed(pair: Pair, found: Comparison) -> str:
         if math.isnan(trials)
         else "; more trials of these topics would not do"
         if trials > _NO_NUMBER
-        else f", or about {trials:,.0f} trials of each topic"
+        else f", or roughly {roughly(trials)} trials of each topic"
     )
-    return f"about {topics:,.0f} topics like these{of_trials}"
+    return f"roughly {roughly(topics)} topics like these{of_trials}"
 
 
 def _what_drives(found: Comparison, *, details: bool) -> Iterator[Text]:

@@ -23,12 +23,15 @@ import numpy.typing as npt
 
 from scoring.statistics.exchange import exchange_p
 
-__all__ = ["letters", "tukey_p", "undistinguished"]
+__all__ = ["MOST_CLOSED", "letters", "tukey_p", "undistinguished"]
 
 Floats = npt.NDArray[np.float64]
 
 DRAWS = 4999
-_MOST_CLOSED = 6
+
+MOST_CLOSED = 6
+"""Systems up to which every set is tested by itself; of more, all at once, which is another test and finds less."""
+
 _CELLS = 2**21  # permuted values held at a time
 _SAME = 1e-12
 
@@ -45,7 +48,7 @@ def tukey_p(values: npt.ArrayLike, rng: np.random.Generator, *, draws: int = DRA
     np.fill_diagonal(found, 1.0)
     if topics < 2:
         return found
-    if systems > _MOST_CLOSED:
+    if systems > MOST_CLOSED:
         means = table.mean(axis=0)
         ranges = _drawn_ranges(table, rng, draws)
         for one, other in combinations(range(systems), 2):
@@ -103,7 +106,7 @@ def _drawn_ranges(table: Floats, rng: np.random.Generator, draws: int) -> Floats
     """(draws,) how far the largest mean lies from the smallest, each topic's row being permuted."""
     topics, systems = table.shape
     at_once, found = max(1, _CELLS // (topics * systems)), np.empty(draws)
-    known = np.array(list(permutations(range(systems)))) if systems <= _MOST_CLOSED else None
+    known = np.array(list(permutations(range(systems)))) if systems <= MOST_CLOSED else None
     every = table[:, known] if known is not None else None
     for start in range(0, draws, at_once):
         size = min(at_once, draws - start)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from scoring.table import shown_value
 from tests.support.checkout import ROOT
-from topics.decimals import change, decimal, significant
+from topics.decimals import change, decimal, roughly, significant
 
 SIGNED_FORMAT = re.compile(r"\{[^{}]*:\+z?[,.0-9]*[fg]?\}")
 
@@ -52,6 +52,14 @@ def test_a_decimal_reads_back_as_the_rounded_value_and_zero_has_no_sign(
 def test_significant_digits_and_values_of_measures_have_no_minus_zero() -> None:
     assert [significant(one, 3, signed=True) for one in (-0.0, 0.0123, -1234.5)] == ["0", "+0.0123", "-1.23e+03"]
     assert [shown_value(name, -1e-9) for name in ("%useful", "R")] == ["0.0%", "0.0000"]
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [(0, "0"), (1, "1"), (36.6, "37"), (99, "99"), (101, "100"), (117, "120"), (10_982, "11,000"), (17_866, "18,000")],
+)
+def test_an_estimate_from_an_estimate_has_two_digits(number: float, said: str) -> None:
+    assert roughly(number) == said
 
 
 def test_no_other_place_writes_signs_for_people() -> None:

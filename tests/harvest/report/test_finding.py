@@ -73,7 +73,7 @@ def test_an_interval_within_what_matters_is_the_same_and_one_across_it_cannot_be
     across = said(*two, "cannot tell", 0.01, -0.02, 0.0301)
     assert across.verdict == "cannot tell"
     assert "cannot be told" in across.found
-    assert across.next.startswith("About 24 more topics like these (now 6) would settle it")
+    assert across.next.startswith("Roughly 24 more topics like these (now 6) would settle it")
     never = said(*two, "cannot tell", 0.0, -0.2, 0.2, topics=float("inf"))
     assert never.next.startswith("No number of topics like these")
 

@@ -22,6 +22,7 @@ from recordings.run_folder import read
 from scoring.notation import parse
 from tests.support.command_line import harvest
 from tests.support.scoring_examples import CHAT, MOVIE, conversation, movie, topic_set
+from topics.decimals import roughly
 from topics.errors import InputError
 from topics.topic import Topic
 
@@ -113,7 +114,7 @@ def test_eight_topics_that_cannot_tell_say_what_would_and_which_topics_drive_it(
     assert row["topics_needed"] > 8
     said = " ".join(" ".join(rest).split())
     assert "Over 8 common topics with 10 trials of each. This speaks of topics like these" in said
-    assert f"about {row['topics_needed']:.0f} topics like these" in said
+    assert f"roughly {roughly(row['topics_needed'])} topics like these" in said
     assert f"driven by {row['drivers'][0]['topic']} " in said
     assert sum(one["share"] for one in row["drivers"]) == pytest.approx(1)
     assert row["low"] < row["value"] < row["high"]
@@ -339,3 +340,36 @@ def test_what_keeps_partings_from_being_said_is_a_note(tmp_path: Path) -> None:
     )
     bare = recorded(tmp_path / "bare", {name: {f"M{n}": ["??"] * 2 for n in range(4)} for name in "AB"})
     assert "no answer has a label" in harvest("compare", bare, "-m", "R", width=200).stdout
+
+
+@pytest.mark.parametrize(("systems", "closed"), [(3, True), (6, True), (7, False)])
+def test_the_test_of_several_systems_is_called_what_it_is_and_effects_say_over_what(
+    tmp_path: Path, systems: int, closed: bool
+) -> None:
+    """Up to six systems it is closed testing, whose p a reader of Carterette or Sakai would not compute."""
+    chances = {f"S{number}": 0.4 + 0.05 * number for number in range(systems)}
+    run = recorded(tmp_path / "run", drawn(4, 6, 2, **chances))
+    said = " ".join(harvest("compare", run, "-m", "ave%useful", width=80).stdout.split())
+    assert "p: " + "closed " * closed + "randomised Tukey HSD over all pairs" in said
+    assert ("two systems differ where every hypothesis that holds them alike is rejected" in said) == closed
+    assert f"effect: difference / √(residual variance over the {systems} systems shown)" in said
+
+
+@pytest.mark.parametrize(("estimand", "of"), [("like-these", "topics like these"), ("these", "these topics")])
+def test_the_head_of_the_column_says_of_which_topics_intervals_speak(tmp_path: Path, estimand: str, of: str) -> None:
+    run = recorded(tmp_path / "run", drawn(4, 6, 4, A=0.6, B=0.5))
+    lines = harvest("compare", run, "-m", "ave%useful", "--estimand", estimand, width=60).stdout.splitlines()
+    head = next(place for place, line in enumerate(lines) if "difference [low, high]" in line)
+    assert of in lines[head + 1]
+    assert lines[head].index("high]") + len("high]") == lines[head + 1].index(of) + len(of)
+
+
+def test_topics_won_of_a_ratio_of_sums_are_told_to_be_of_topics_own_ratios(tmp_path: Path) -> None:
+    run = recorded(tmp_path / "run", drawn(5, 8, 3, A=0.5, B=0.4))
+    said = " ".join(harvest("compare", run, "-m", "%recovery", "-m", "ave%useful", width=80).stdout.split())
+    assert (
+        "%recovery: a ratio of sums over topics and trials; its W/T/L is of topics' own ratios, without those where a "
+        "side has none"
+    ) in said
+    alone = " ".join(harvest("compare", run, "-m", "ave%useful", width=80).stdout.split())
+    assert "a ratio of sums" not in alone

@@ -138,8 +138,8 @@ def test_a_comparison_shows_every_pair_whole_with_its_figures_and_marks_without_
     pairs = [pair for one in compared.measures for pair in one.pairs if pair.value == pair.value]
     filled = [mark for mark in marks if mark.get("fill") != THEMES["paper"][0]]
     assert (len(marks), len(filled)) == (len(pairs), sum(pair.found for pair in pairs))
-    driven = sum(bool(pair.drivers) for pair in pairs)
-    assert f"Topics: of the first 3 of {driven} differences; --csv has them all" in said
+    assert sum(bool(pair.drivers) for pair in pairs) > 3
+    assert "What topics add is drawn for the first 3 differences; --csv has it for every one" in said
 
 
 def test_marks_stand_where_their_values_are(compared: Comparison) -> None:
