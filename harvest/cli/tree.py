@@ -179,7 +179,8 @@ def _scored(run: Run, term: Term, gold: str | None, judges: Precedence) -> Trial
 
 def _outlined(one: TreeFigures, width: int, turns: int | None) -> Iterator[OutlineLine]:
     """The lines of the first `turns` turns, None for all; a note stands with the branches that it is about."""
-    for part in outline(one.tree, one.branches(), stops=one.stops(), notes=one.unseen(), width=width):
+    lines = outline(one.tree, one.branches(), stops=one.stops(), ends=one.end_lines(), notes=one.unseen(), width=width)
+    for part in lines:
         if turns is None or len(one.tree.path(part.node)) + (part.kind == "note") <= 2 * turns:
             yield part
 

@@ -54,7 +54,7 @@ def branches(runs: Sequence[Run], places: Mapping[tuple[str, str, int], int], le
                 continue
             figures = tree_figures(tree, level=level)
             chosen = select_branches(tree, most=_MOST_BRANCHES, nodes=_MOST_NODES)
-            words = (figures.words(), figures.stop_words(), figures.unseen())
+            words = (figures.words(), figures.stop_words(), figures.unseen(), figures.ends())
             blocks.append({"tree": _Drawn(figures, chosen, len(index), *words).as_block(names)})
             index.append(
                 {
@@ -83,6 +83,7 @@ class _Drawn:
     words: Sequence[tuple[str, str, str]]
     stops: Sequence[tuple[str, str, str]]
     unseen: Sequence[str]
+    apart: Mapping[int, Sequence[tuple[str, tuple[str, str, str]]]]
 
     def as_block(self, names: Mapping[str, str]) -> dict[str, Any]:
         tree = self.figures.tree
@@ -130,8 +131,11 @@ class _Drawn:
     def ends(self, node: int) -> Iterator[dict[str, str]]:
         tree = self.figures.tree
         if tree.stops[node]:
-            said = " ".join(("■", endings(tree, node), *self.stops[node]))
-            yield {"text": said.strip(), "href": address(tree=self.number, node=node, end=1)}
+            apart = self.apart.get(node) or [(endings(tree, node), self.stops[node])]
+            for name, words in apart:
+                said = " ".join(("■", name, *words))
+                only = name if len(apart) > 1 else None
+                yield {"text": said.strip(), "href": address(tree=self.number, node=node, end=1, outcome=only)}
         if self.unseen[node]:
             yield {"text": f"? {self.unseen[node]}", "href": ""}
         if node in self.chosen.folded:

@@ -9,25 +9,36 @@ from typing import Any
 
 from harvest.studies.tree_scores import TreeScores
 from recordings.trees.document import tree_as_json
-from recordings.trees.node_text import percent
+from recordings.trees.node_text import one_line, percent
 from recordings.trees.tree import ConversationTree
 from scoring.inference.bootstrap import METHOD
 from scoring.inference.unseen import Unseen
-from scoring.stochastic.transitions import IntervalName, Transitions, transitions, unseen_paths
+from scoring.stochastic.transitions import (
+    EndShares,
+    IntervalName,
+    Transitions,
+    end_shares,
+    transitions,
+    unseen_paths,
+)
 
 __all__ = ["TreeFigures", "tree_figures"]
+
+Words = tuple[str, str, str]
 
 _DIGITS = 12  # decimals in JSON, as in a table of scores
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeFigures:
-    """A tree and its transitions; paths: the mass of whole conversations that no trial took. scores: laid over it."""
+    """A tree and its transitions; paths: the mass of whole conversations that no trial took. scores: laid over it.
+    named: how often each way of ending was seen; None where it is not known of every trial how it ended."""
 
     tree: ConversationTree
     found: Transitions
     paths: Unseen
     scores: TreeScores | None = None
+    named: EndShares | None = None
 
     def branches(self) -> tuple[str, ...]:
         """(N,) `12/20  60% [39, 78]` of the branch that leads to a node, and the mean score there."""
@@ -84,6 +95,27 @@ class TreeFigures:
             return ()
         pairs = zip(self.scores.means(), self.scores.partial(), strict=True)
         return tuple(f"{f'mean {mean}' if mean else 'no mean'} {n}".rstrip() for mean, n in pairs)
+
+    def ends(self) -> dict[int, list[tuple[str, Words]]]:
+        """By node, the name of each way in which conversations end there, with its share, `12/20` and interval apart;
+        empty where it is not known of every trial how it ended."""
+        found = dict[int, list[tuple[str, Words]]]()
+        if self.named is not None:
+            one = self.named
+            words = _apart(one.k, one.n, one.k / one.n, one.low, one.high)
+            for node, name, own in zip(one.ends.node.tolist(), one.ends.name, words, strict=True):
+                found.setdefault(node, []).append((one_line(name), own))
+        return found
+
+    def end_lines(self) -> dict[int, list[tuple[str, str]]]:
+        """The same, each with its figures as `stops` writes them."""
+        found = dict[int, list[tuple[str, str]]]()
+        if self.named is not None:
+            one, blank = self.named, " " * max(map(len, self._laid()), default=0)
+            shares = self._shares(one.k, one.n, one.k / one.n, one.low, one.high)
+            for node, name, share in zip(one.ends.node.tolist(), one.ends.name, shares, strict=True):
+                found.setdefault(node, []).append((one_line(name), f"{share}{blank}"))
+        return found
 
     def unseen(self) -> tuple[str, ...]:
         """(N,) what the next trial may do there that none did, where trials parted: where they took several branches,
@@ -149,7 +181,9 @@ def tree_figures(
     place = {name: number for number, name in enumerate(dict.fromkeys(one.key.topic for one in tree.trials))}
     topics = [place[one.key.topic] for one in tree.trials] or None
     found = transitions(tree, level=level, interval=interval, topics=topics)
-    return TreeFigures(tree, found, unseen_paths(tree, level=level, topics=topics), scores)
+    names = tree.end_names()
+    named = end_shares(tree, names, found, topics) if all(names) else None
+    return TreeFigures(tree, found, unseen_paths(tree, level=level, topics=topics), scores, named)
 
 
 def _apart(k: Any, n: Any, share: Any, low: Any, high: Any) -> tuple[tuple[str, str, str], ...]:

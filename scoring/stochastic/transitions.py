@@ -14,6 +14,7 @@ where a topic has several trials at a node, the unit of all intervals there is t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -24,11 +25,12 @@ from recordings.trees.preorder import depths, sizes
 from scoring.inference.proportions import FEW, clopper_pearson, jeffreys, wilson
 from scoring.inference.unseen import Unseen, unseen_mass
 from scoring.stochastic.by_topic import by_topic, topic_shares, unseen_over_topics, varies_within_topic, visits_alone
+from scoring.stochastic.ends import Ends, ends_of
 from scoring.stochastic.paths import reach
 from scoring.stochastic.prefixes import check_parents
 from topics.errors import InputError
 
-__all__ = ["IntervalName", "Transitions", "transitions", "unseen_paths"]
+__all__ = ["EndShares", "IntervalName", "Transitions", "end_shares", "transitions", "unseen_paths"]
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
@@ -140,6 +142,46 @@ def transitions(
         interval=interval,
         over_topics=over_topics,
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EndShares:
+    """Over the E ends that any trial came to: k of the n trials at the node ended so; low, high: of the share."""
+
+    ends: Ends
+    k: Counts
+    n: Counts
+    low: Floats
+    high: Floats
+
+
+def end_shares(
+    tree: CountedTree, names: Sequence[str], found: Transitions, topics: npt.ArrayLike | None = None
+) -> EndShares:
+    """How often conversations end in each way at a node; the shares of a node's ends add up to that of stopping, and an
+    only end has its figures.
+
+    names: (n,) how each trial ended, in the order of `tree.ends`. found: of the tree. topics: as for `transitions`.
+    """
+    places, visits = np.asarray(tree.ends, dtype=np.intp), np.asarray(tree.visits, dtype=np.int64)
+    every = ends_of(len(visits), places, names)
+    used, at = np.unique(every.at, return_inverse=True)
+    ends = Ends(every.node[used], tuple(every.name[end] for end in used.tolist()), at.reshape(-1))
+    k, n = np.bincount(ends.at, minlength=len(used)), visits[ends.node]
+    low, high = found.stop_low[ends.node].copy(), found.stop_high[ends.node].copy()
+    several = np.flatnonzero(np.bincount(ends.node, minlength=len(visits))[ends.node] > 1)
+    if several.size:
+        low[several], high[several] = _bounds(_INTERVALS[found.interval], k[several], n[several], found.level)
+    if several.size and _several(topics):
+        own = np.asarray(topics, dtype=np.int64)
+        count, order = int(own.max()) + 1, np.argsort(places, kind="stable")
+        size = sizes(tree.parent, depths(tree.parent))
+        spans = np.searchsorted(places[order], [ends.node[several], ends.node[several] + size[ends.node[several]]]).T
+        came = np.array([np.bincount(own[order[start:stop]], minlength=count) for start, stop in spans])
+        took = np.array([np.bincount(own[ends.at == end], minlength=count) for end in several])
+        varied = varies_within_topic(came)
+        low[several[varied]], high[several[varied]] = topic_shares(took[varied], came[varied], found.level)
+    return EndShares(ends, k, n, low, high)
 
 
 def unseen_paths(tree: CountedTree, *, level: float = 0.95, topics: npt.ArrayLike | None = None) -> Unseen:

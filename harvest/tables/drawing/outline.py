@@ -6,7 +6,7 @@ indentation grow, so that a conversation of fifty turns still fits a terminal.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from recordings.trees.node_text import cells, cut, node_title, one_line, title
@@ -41,15 +41,19 @@ def outline(
     figures: Sequence[str],
     *,
     stops: Sequence[str] = (),
+    ends: Mapping[int, Sequence[tuple[str, str]]] | None = None,
     notes: Sequence[str] = (),
     width: int = 80,
 ) -> Iterator[OutlineLine]:
     """The lines of a tree, in pre-order.
 
-    figures: (N,) of the branch that leads to a node. stops: (N,) of ending there; not given: how many trials do.
-    notes: (N,) of what else there is to say of a node's branches, "" for nothing. width: columns.
+    figures: (N,) of the branch that leads to a node. stops: (N,) of ending there; not given: how many trials do. notes:
+    (N,) of what else there is to say of a node's branches, "" for nothing. width: columns. ends: by node, each way of
+    ending there with its figures, on a line of its own; of a node that is not in it, all are in one line.
     """
-    room = max((cells(text) for text in (*figures, *stops)), default=0)
+    apart = ends or {}
+    own = (figure for lines in apart.values() for _, figure in lines)
+    room = max((cells(text) for text in (*figures, *stops, *own)), default=0)
     open_nodes: list[tuple[int, str, str]] = [(0, "", "")]
     while open_nodes:
         node, first, rest = open_nodes.pop()
@@ -61,11 +65,11 @@ def outline(
         ended = int(tree.stops[node])
         branches = tree.children(node)
         note = notes[node] if notes else ""
-        parts = len(branches) + bool(ended)
-        if ended:
-            figure = stops[node] if stops else str(ended)
-            rails = _rails(rest, parts, last=not branches)[0]
-            yield _line(node, "stop", rails, "■ ", endings(tree, node), figure, room, width)
+        stopped = apart.get(node) or [(endings(tree, node), stops[node] if stops else str(ended))] * bool(ended)
+        parts = len(branches) + len(stopped)
+        for place, (name, figure) in enumerate(stopped, 1):
+            rails = _rails(rest, parts, last=not branches and place == len(stopped))[0]
+            yield _line(node, "stop", rails, "■ ", name, figure, room, width)
         if note:
             yield _line(node, "note", rest + ("│ " if branches else ""), "? ", note, "", room, width)
         for place, branch in reversed(list(enumerate(branches))):

@@ -18,6 +18,7 @@ from hypothesis import given
 
 from harvest.tables.drawing.diagrams import WIDTH, dot, mermaid
 from harvest.tables.drawing.outline import outline, outline_text
+from harvest.tables.tree_figures import tree_figures
 from recordings.conversation import Conversation, Outcome
 from recordings.json_text import document
 from recordings.trees.builder import fold, merge_trees
@@ -238,6 +239,21 @@ def test_an_outline_tells_users_who_left_for_other_reasons_apart_and_steers_no_t
     assert "user-stopped (frustrated) 1, user-stopped (satisfied) 2)" in said
     assert "\x1b" not in said
     assert "■ user-stopped (satisfied)" in outline_text(tree_of(left[:2]), [""] * 3, width=400)
+
+
+def test_each_way_of_ending_at_a_node_has_a_line_of_its_own_where_it_has_figures() -> None:
+    tree = tree_of(
+        [
+            conversation([("list", "one")], trial, outcome=end)
+            for trial, end in enumerate(["breakdown"] * 3 + ["left"], 1)
+        ]
+    )
+    ends = {2: [("breakdown", "3/4"), ("left", "1/4")]}
+    lines = [str(line) for line in outline(tree, ["", "4/4", "4/4"], ends=ends, width=30)]
+    assert lines[2:] == ["├ ■ breakdown              3/4", "└ ■ left                   1/4"]
+    figures = tree_figures(tree)
+    assert [name for name, _ in figures.end_lines()[2]] == ["breakdown", "left"]
+    assert [counts for _, (_, counts, _) in figures.ends()[2]] == ["3/4", "1/4"]
 
 
 def test_an_outline_says_how_many_texts_a_key_put_together() -> None:
