@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -284,15 +285,23 @@ def _invalid(rows: Sequence[ScoreRow], bounded: Collection[str]) -> Iterator[Tex
     """What invalid trials could change: the bounds of the shares, had they all failed or all gone well. The bounds of
     `bounded` systems count their invalid trials too, so that one figure has one pair of bounds.
     """
-    for row in rows:
-        if row.invalid and row.measure == MEAN_USEFUL.name:
-            bounds = (
-                "the bounds below include them"
-                if row.system in bounded
-                else f"{MEAN_USEFUL.name} would be {row.shown(row.worst)} had all of them been useless, "
+    for system in dict.fromkeys(row.system for row in rows if row.invalid):
+        shares = [row for row in rows if row.system == system and row.invalid and not math.isnan(row.worst)]
+        own = [row for row in shares if row.measure == MEAN_USEFUL.name] or [
+            row for row in shares if is_percentage(row.measure)
+        ]
+        if not own:
+            continue
+        bounds = (
+            "the bounds below include them"
+            if system in bounded
+            else "; ".join(
+                f"{row.label} would be {row.shown(row.worst)} had all of them been useless, "
                 f"{row.shown(row.best)} useful"
+                for row in own
             )
-            yield Text(
-                f"{printable(row.system, line=True)}: invalid trials, not in any figure: {row.invalid}; {bounds}",
-                style="yellow",
-            )
+        )
+        yield Text(
+            f"{printable(system, line=True)}: invalid trials, not in any figure: {own[0].invalid}; {bounds}",
+            style="yellow",
+        )

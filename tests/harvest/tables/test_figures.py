@@ -110,3 +110,13 @@ def test_the_head_of_a_column_says_of_what_its_intervals_speak_or_nothing_where_
     resampled: list[str | None], of: str
 ) -> None:
     assert estimand_of(resampled) == of
+
+
+def test_invalid_trials_bound_the_share_that_is_shown_whichever_it_is() -> None:
+    first = dataclasses.replace(row("%useful", "A"), turn=1, invalid=3, worst=0.4, best=0.6)
+    text = " ".join(printed([first], ["A"], 100).split())
+    assert "A: invalid trials, not in any figure: 3; %useful S1 would be 40.0% had all of them been useless" in text
+    whole = dataclasses.replace(row("ave%useful", "A"), invalid=3, worst=0.5, best=0.6)
+    text = " ".join(printed([first, whole], ["A"], 100).split())
+    assert "ave%useful would be 50.0%" in text
+    assert "%useful S1 would be" not in text
