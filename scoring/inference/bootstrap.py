@@ -24,10 +24,10 @@ import numpy.typing as npt
 from scoring.inference.interval import FEWEST, Interval, no_interval, too_few
 from scoring.inference.studentised import studentised_ends
 from scoring.inference.unseen_topic import (
-    beyond,
     boldest,
     drawn_weights,
     ends,
+    farthest,
     weighted_means,
     weighted_sums,
     with_unseen,
@@ -184,7 +184,7 @@ class Resampler:
         values = each / size
         if np.any(values < bottom - _CRUMB) or np.any(values > top + _CRUMB):
             raise ValueError(f"values from {values.min():g} to {values.max():g}, out of their range")
-        far = beyond(len(names)) * np.abs(values).max(axis=0)
+        far = farthest(values)
         least, most = np.where(np.isinf(bottom), -far, bottom), np.where(np.isinf(top), far, top)
         low, high = ends(*self._weighted(names, each, size, least, most), self._level)
         if self._resample == "topics+trials":
