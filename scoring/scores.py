@@ -18,6 +18,7 @@ from scoring.conversations import rows as conversation_rows
 from scoring.forms.pool import Pool
 from scoring.forms.rows import form_rows
 from scoring.inference.bootstrap import Resampler
+from scoring.inference.design import Design
 from scoring.material import Material
 from scoring.measure import Figure, Measure
 from scoring.measures.latency import LATENCY, TTFT, load_notes
@@ -57,6 +58,7 @@ def score(
     only: bool = False,
     judged: Judged | None = None,
     trial_intervals: bool = True,
+    continued: Collection[str] = (),
 ) -> ScoreTable:
     """Score finished conversations; returns every row, with intervals. An undefined value is NaN with its n.
 
@@ -69,6 +71,7 @@ def score(
     ones (see `scoring.catalogue`); only: it alone is kept in the table. judged: what SWAN is computed from; None: the
     schema that comes with Harvest, and what rules say. trial_intervals: whether the figures over a single trial's
     topics get intervals; without them a run of many trials is scored in two thirds of the time, all else alike.
+    continued: systems whose sessions go on from topic to topic, the i-th trial of every topic being of the i-th.
 
     Raises InputError for an unknown measure, a conversation that is not valid, a trial given twice, a topic that is
     not in `topics`, a grade without a gain, and weights for attribute sets that do not exist.
@@ -96,6 +99,7 @@ def score(
     wanted = {one.name: one for term in measures for one in understand(term, settings, topics, by().schema)}
     asked = Asked(tuple(wanted.values()), by)
     seed = int(rng.integers(2**63))
+    clusters = {topic.id: topic.cluster for topic in topics.topics if topic.cluster}
     by_trial = resampler if trial_intervals else None
 
     each: list[Columns] = []
@@ -111,6 +115,7 @@ def score(
             sorted({key.trial for key in (*keys, *gone)}),
             _turns(turns, {key: found[key] for key in keys}, system, topics),
             settings,
+            Design(clusters, system in continued, settings.estimand),
         )
         grounds = [
             Material(found[key], topics.topics[known[key.topic]], gold, topics.attributes, settings, by, settings)
@@ -138,7 +143,7 @@ def score(
             gold,
             topics.attributes,
             by,
-            resampler,
+            resampler.under(scores.design),
             seed,
             planned=len({key.trial for key in planned}),
         )
@@ -157,10 +162,23 @@ def score(
         parts += [*late, *asked.with_scorers(joint, topics.topics)]
     timed = any(one.declaration in (LATENCY, TTFT) for one in wanted.values())
     loads = load_notes(found.values()) if timed else ()
-    notes = (*_notes(gold, unlabelled, unjudged, len(lost), missing, not_asked), *loads, *asked.notes())
+    notes = (
+        *_of_sessions([one.system for one in each if one.system in continued]),
+        *_notes(gold, unlabelled, unjudged, len(lost), missing, not_asked),
+        *loads,
+        *asked.notes(),
+    )
     whole = ScoreTable(tuple(parts), settings, notes, asked.coverage(), each)
     _refuse_late_turns(wanted.values(), whole)
     return whole.only(wanted) if only else whole
+
+
+def _of_sessions(systems: Sequence[str]) -> Iterator[str]:
+    if systems:
+        yield (
+            f"Sessions of {', '.join(systems)} go on from topic to topic, so answers of one session depend on each "
+            "other: intervals over several topics take each session whole."
+        )
 
 
 def _late_rows(

@@ -18,6 +18,7 @@ __all__ = ["SETTINGS", "Resample", "Settings", "check_weights", "scoring_setting
 Irrelevant = Literal["ignore", "uniform"]
 OrdinalDivergence = Literal["RNOD", "NMD"]
 Resample = Literal["topics", "topics+trials", "bootstrap-t"]
+Estimand = Literal["like-these", "these"]
 Shares = Literal["unseen-topic", "bootstrap"]
 TurnWeight = Literal["one", "largest-pw"]
 
@@ -35,6 +36,7 @@ class Settings:
     turn_weight: PW(S) = 1, or the largest pw among the relevant nuggets of the turn.
     input_prices, output_prices: of a million tokens that a system reads and writes, by system, in any one currency.
     level: confidence of every interval. replications: bootstrap draws.
+    estimand: what intervals over several topics speak of: topics like these, or these topics and their trials alone.
     resample: how intervals over topics are made: see `scoring.inference.bootstrap`.
     shares: how %useful, ave%useful and %recovery get their interval: `unseen-topic`, as in
     `scoring.inference.unseen_topic` (`wilson` in audits and runs from before it was made so), or `bootstrap`, with
@@ -78,6 +80,9 @@ class Settings:
     )
     level: float = setting(0.95, Number(0.5, 0.9999, example="0.95"), "Confidence level of the intervals")
     replications: int = setting(2000, Number(100, 1_000_000, whole=True), "Number of bootstrap replications")
+    estimand: Estimand = setting(
+        "like-these", Choice(get_args(Estimand)), "What intervals speak of: topics like these, or these topics alone"
+    )
     resample: Resample = setting("topics", Choice(get_args(Resample)), "How intervals over topics are resampled")
     shares: Shares = setting(
         "unseen-topic",

@@ -17,6 +17,7 @@ from recordings.conversation import Conversation
 from scoring.bare_rows import bare_rows
 from scoring.columns import Columns
 from scoring.inference.bootstrap import Resampler
+from scoring.inference.design import INDEPENDENT, Design
 from scoring.inference.interval import Interval, no_interval
 from scoring.library import declared
 from scoring.measures.usefulness import (
@@ -80,8 +81,8 @@ class SystemScores:
     """Collects the conversations of one system and yields the rows over them.
 
     topics: in the order of the topic set. trials: numbers, ascending. turns: by topic, how many user turns the
-    protocol can take. `add` once for each valid conversation, `fill` once with their figures, `lose` once for each
-    trial that never became valid.
+    protocol can take. design: what hangs together. `add` once for each valid conversation, `fill` once with their
+    figures, `lose` once for each trial that never became valid.
     useful: (topics, trials, turns), recovered, failed, valid: (topics, trials) so far, and cells: by measure.
     unlabelled: replies without a label so far, which are not counted. not_asked: conversations so far that ended well
     before the protocol's last turn.
@@ -94,7 +95,9 @@ class SystemScores:
         trials: Sequence[int],
         turns: Mapping[str, int],
         settings: Settings,
+        design: Design = INDEPENDENT,
     ) -> None:
+        self.design = design
         self.system, self.topics, self.trials, self.turns, self.settings = system, topics, trials, turns, settings
         self._row = {topic.id: row for row, topic in enumerate(topics)}
         self._column = {trial: column for column, trial in enumerate(trials)}
@@ -200,8 +203,9 @@ class SystemScores:
         yield self.share_row(MEAN_USEFUL.name, found, part, int(invalid.sum()))
         lost = invalid & np.array([[self.turns[self.topics[row].id] > 1] for row in part.topics])
         found = self._share(part, self.recovered[grid], self.failed[grid], lost, resampler, pooled=True)
-        if 0 < found.topics < FEWEST_FAILED:
-            few = f"{pluralize(found.topics, part.unit)} with a first turn that failed, too few for an interval"
+        if 0 < found.units < FEWEST_FAILED and (part.one or not self.design.continued):
+            unit = part.unit if part.one else self.design.unit([self.topics[row].id for row in part.topics])
+            few = f"{pluralize(found.units, unit)} with a first turn that failed, too few for an interval"
             found = replace(found, interval=no_interval(few))
         yield self.share_row(RECOVERY.name, found, part, int(lost.sum()))
 
@@ -230,6 +234,7 @@ class SystemScores:
             whole=whole,
             resampler=resampler if self.settings.shares == "bootstrap" and not part.one else None,
             unit=part.unit,
+            design=self.design,
         )
 
     def share_row(self, measure: str, found: Share, part: Part, invalid: int, turn: int | None = None) -> ScoreRow:
@@ -264,7 +269,7 @@ class SystemScores:
         names, units = [self.topics[row].id for row in part.topics], stacked
         if part.one:
             names, units = [str(self.trials[column]) for column in part.trials], np.moveaxis(stacked, 0, 1)
-        intervals = resampler.means(names, units, top=top, unit=part.unit)
+        intervals = resampler.under(self.design).means(names, units, top=top, unit=part.unit)
         lost = self._invalid[grid]
         invalid, valid = int(lost.sum()), self.valid[grid]
         columns = np.ascontiguousarray(np.moveaxis(stacked, -1, 0))
@@ -336,7 +341,8 @@ class SystemScores:
         """A share, with the interval of one: P(breakdown) is the same figure."""
         grid = np.ix_(part.topics, part.trials)
         names, lost = [self.topics[row].id for row in part.topics], self._invalid[grid]
-        rate = rate_of(names, self.cells[measure].values[grid], level=self.settings.level, invalid=lost)
+        values, level = self.cells[measure].values[grid], self.settings.level
+        rate = rate_of(names, values, level=level, invalid=lost, design=self.design)
         return replace(self.share_row(measure, rate.share, part, int(lost.sum())), note=rate.note)
 
     def is_event(self, measure: str) -> bool:

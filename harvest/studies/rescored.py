@@ -11,7 +11,7 @@ from typing import Any
 from harvest.studies.kept_scores import kept_scores
 from harvest.studies.scorecard import gather_material, score_material
 from recordings.run_folder import read
-from scoring.inference.bootstrap import EARLIER_METHOD, METHOD
+from scoring.inference.interval import EARLIER_METHOD, METHOD
 from scoring.notation import parse
 from scoring.settings import SETTINGS
 from scoring.table import ScoreRow, ScoreTable

@@ -21,6 +21,7 @@ from harvest.studies.silent_systems import none_valid, silent_systems, what_went
 from recordings.conversation import Conversation, TrialKey
 from recordings.gold_layers import read_gold_layers
 from recordings.header import topic_value
+from recordings.json_text import Json
 from recordings.judgments import Layer, read_layers
 from recordings.lengths import most_turns, with_missing_turns
 from recordings.run_folder import Run, first_valid
@@ -48,6 +49,7 @@ __all__ = [
     "Material",
     "asked_names",
     "gather_material",
+    "goes_on",
     "refuse_twice",
     "refuse_unused",
     "score_material",
@@ -68,7 +70,8 @@ class Material:
     systems: names in the order of the runs' audits. conversations: every attempt. turns: user turns the protocol can
     take at most, by system and topic. planned: the trials that were to be played. gold: None where nothing is judged.
     scoring: the settings of the first run's audit. thresholds: of its audit, where there is but one run. layers: what
-    people, rules and models judged. probed: a probe took the user's side in one of the runs.
+    people, rules and models judged. probed: a probe took the user's side in one of the runs. continued: the systems
+    whose sessions go on from topic to topic, as the runs declare.
     """
 
     topics: TopicSet
@@ -82,6 +85,7 @@ class Material:
     damage: tuple[str, ...]
     layers: tuple[Layer, ...] = ()
     probed: bool = False
+    continued: frozenset[str] = frozenset()
 
     @cached_property
     def finished(self) -> tuple[Conversation, ...]:
@@ -162,7 +166,15 @@ def gather_material(runs: Sequence[Run], left_out: Collection[str] = ()) -> Mate
         damage=tuple(sentence for run in runs for sentence in run.damage),
         layers=tuple(_own_layer(layer, run, names, runs) for run, names in named for layer in read_layers(run.path)),
         probed=any(_holds_probe(run) for run in runs),
+        continued=frozenset(
+            name for run, names in named for own, name in names.items() if goes_on(run.header.systems.get(own))
+        ),
     )
+
+
+def goes_on(definition: Json) -> bool:
+    """Whether the sessions of a system go on from topic to topic, by its definition in a run."""
+    return isinstance(definition, dict) and definition.get("session") == "continued"
 
 
 def _own_trial(trial: str, run: Run, runs: Sequence[Run]) -> str:
@@ -301,6 +313,7 @@ def score_material(
         only=only,
         judged=judged,
         trial_intervals=trial_intervals,
+        continued=material.continued,
     )
     notes = (
         *material.alike,

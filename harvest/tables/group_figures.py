@@ -15,8 +15,7 @@ from harvest.studies.group_comparison import Comparison
 from harvest.studies.trial_values import Key
 from harvest.tables.comparison_words import p_text
 from harvest.terminal import printable
-from scoring.inference.bootstrap import METHOD
-from scoring.inference.interval import FEWEST
+from scoring.inference.interval import FEWEST, METHOD
 from scoring.inference.matched import Difference
 from scoring.library import single
 from scoring.measures.relevance import RELEVANCE

@@ -14,7 +14,7 @@ from rich.text import Text
 from harvest.studies.robustness import Changed, MeasureOverArms, Robustness
 from harvest.tables.comparison_words import p_text
 from harvest.terminal import printable
-from scoring.inference.bootstrap import METHOD
+from scoring.inference.interval import METHOD
 from scoring.inference.matched import Difference
 from scoring.statistics.flips import Flips
 from scoring.table import is_percentage

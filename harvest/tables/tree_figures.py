@@ -11,7 +11,7 @@ from harvest.studies.tree_scores import TreeScores
 from recordings.trees.document import tree_as_json
 from recordings.trees.node_text import one_line, percent
 from recordings.trees.tree import ConversationTree
-from scoring.inference.bootstrap import METHOD
+from scoring.inference.interval import METHOD
 from scoring.inference.unseen import Unseen
 from scoring.stochastic.transitions import (
     EndShares,

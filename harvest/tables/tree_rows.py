@@ -10,7 +10,7 @@ from harvest.tables.long_rows import LongRow
 from harvest.tables.tree_figures import TreeFigures
 from recordings.trees.node_text import node_title
 from recordings.trees.tree import ConversationTree
-from scoring.inference.bootstrap import METHOD
+from scoring.inference.interval import METHOD
 
 __all__ = ["tree_rows"]
 

@@ -8,7 +8,7 @@ from harvest.tables.drawing.picture import TreeDrawing
 from harvest.tables.tree_figures import TreeFigures
 from recordings.trees.node_text import one_line, what_was_folded
 from recordings.trees.tree import ConversationTree
-from scoring.inference.bootstrap import METHOD
+from scoring.inference.interval import METHOD
 from scoring.inference.proportions import FEW
 from topics.counting import pluralize
 

@@ -51,7 +51,8 @@ def _transitions(measure: Measure, pool: Pool) -> Iterator[Reading]:
     for part in parts(scores.topics, each=True):
         rows = list(part.rows)
         names, here, lost = [scores.topics[row].id for row in rows], cells[rows], scores.invalid[rows]
-        (edge,) = chain(here, names, invalid=lost, level=scores.settings.level, only=_ends(measure.base))
+        level, ends = scores.settings.level, _ends(measure.base)
+        (edge,) = chain(here, names, invalid=lost, level=level, only=ends, design=scores.design)
         share = edge.share
         yield Reading(
             part,
@@ -70,7 +71,8 @@ def _persistence(measure: Measure, pool: Pool) -> Iterator[Reading]:
     cells = _labels(pool)
     for part in parts(scores.topics, each=True):
         rows = list(part.rows)
-        found = persistence(cells[rows], [scores.topics[row].id for row in rows], level=scores.settings.level)
+        names, level = [scores.topics[row].id for row in rows], scores.settings.level
+        found = persistence(cells[rows], names, level=level, design=scores.design)
         after_x, after_o = found.after_x, found.after_o
         test = (
             f"association within conversations, given topic and turn: p={found.test.middle:.3g}; conversations "

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from recordings.conversation import Conversation
 from scoring.forms.part import Part
 from scoring.inference.bootstrap import Resampler
+from scoring.inference.design import Design
 from scoring.inference.interval import Interval
 from scoring.material import Judged
 from scoring.settings import Settings
@@ -34,6 +35,7 @@ class Scores(Protocol):
     trials: Sequence[int]
     turns: Mapping[str, int]
     settings: Settings
+    design: Design
 
     def values(self, measure: str) -> Floats:
         """(topics, trials) of a measure of conversations, NaN where a trial has none."""
@@ -48,6 +50,7 @@ class Scores(Protocol):
 @dataclass(frozen=True, slots=True)
 class Pool:
     """conversations: the valid ones of the system. assessments: of several systems, where judgments were asked for.
+    resampler: of the scores' design.
     planned: trials of each topic that the run is to have; 0: as many as there are. seed: of what is drawn here.
     """
 

@@ -92,9 +92,9 @@ def _rates(measure: Measure, pool: Pool) -> Iterator[Reading]:
         rows = list(part.rows)
         names, values, lost = [scores.topics[row].id for row in rows], cells[rows], scores.invalid[rows]
         if measure.declaration.event:
-            rate = rate_of(names, values, level=level, invalid=lost)
+            rate = rate_of(names, values, level=level, invalid=lost, design=scores.design)
         else:
-            rate = rate_below(names, values, measure.number, level=level, invalid=lost)
+            rate = rate_below(names, values, measure.number, level=level, invalid=lost, design=scores.design)
         share = rate.share
         yield Reading(
             part,

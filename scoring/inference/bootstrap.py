@@ -17,12 +17,15 @@ topics are resampled alike, and neither the order of the systems nor what else i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 
 import numpy as np
 import numpy.typing as npt
 
-from scoring.inference.interval import FEWEST, Interval, no_interval, too_few
+from scoring.inference.design import INDEPENDENT, Design, crossed, too_few_sessions
+from scoring.inference.interval import FEWEST, METHOD, Interval, no_interval, too_few
 from scoring.inference.studentised import studentised_ends
+from scoring.inference.these_topics import these_interval
 from scoring.inference.unseen_topic import (
     boldest,
     drawn_weights,
@@ -36,7 +39,7 @@ from scoring.settings import Resample
 from topics.errors import InputError
 from topics.identity import generator
 
-__all__ = ["EARLIER_METHOD", "METHOD", "Resampler"]
+__all__ = ["Resampler"]
 
 Floats = npt.NDArray[np.float64]
 Seen = npt.NDArray[np.bool_]
@@ -47,12 +50,6 @@ _Draw = Callable[[np.random.Generator, int], Floats | Counts]
 _AT_ONCE = 64 * 2**20  # bytes of weights drawn at a time
 _KEPT = 128 * 2**20  # bytes of weights kept for the next call
 _MOST = 512 * 2**20  # bytes of replicates: more is a slip in the settings
-METHOD = "Gaffke-type interval with an unseen"
-"""How an interval was made: `… topic`, or `… trial` within one topic. It is a confidence interval, so it is not called
-Bayesian; the name says whose bound it is with a whole unseen topic."""
-
-EARLIER_METHOD = "Bayesian bootstrap with an unseen"
-"""What tables called `METHOD` before it had that name: a table that was kept then still holds today's interval."""
 
 
 class Resampler:
@@ -71,6 +68,13 @@ class Resampler:
         self._seed = int(rng.integers(2**63))
         self._replications, self._level, self._resample = replications, level, resample
         self._kept: dict[tuple[object, ...], npt.NDArray[np.generic]] = {}
+        self._design = INDEPENDENT
+
+    def under(self, design: Design) -> Resampler:
+        """The same draws for figures of another design."""
+        found = copy(self)
+        found._design = design
+        return found
 
     def means(
         self,
@@ -112,12 +116,59 @@ class Resampler:
 
         topics: (topics,) names. above, below: (topics, trials, columns), NaN where a trial gave no value; below >= 0.
         Only topics with a positive denominator are units of a column: the others say nothing about its ratio. Columns
-        with the same units use the same draws.
+        with the same units use the same draws. What the units are besides, the design says; a session is a trial.
         """
         upper, lower = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
+        least, most = (np.broadcast_to(np.asarray(end, dtype=np.float64), upper.shape[2]) for end in (bottom, top))
+        if unit == "trial":
+            if self._design.inflation == 1:
+                return self._ratios(topics, upper, lower, least, most, unit)
+            return self._of_trials(np.swapaxes(upper, 0, 1), np.swapaxes(lower, 0, 1), least, most)
+        if self._design.these and not self._design.continued:
+            return self._of_trials(upper, lower, least, most)
+        of_topics: list[Interval] = []
+        if not self._design.these:
+            names, (tall, flat) = list(topics), (upper, lower)
+            if self._design.clustered(topics):
+                names, (tall, flat) = self._design.gathered(topics, upper, lower)
+            of_topics = self._ratios(names, tall, flat, least, most, self._design.unit(topics))
+        if not self._design.continued:
+            return of_topics
+        of_sessions = self._of_sessions(upper, lower, least, most)
+        if self._design.these:
+            return of_sessions
+        seen = ~(np.isnan(upper) | np.isnan(lower))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            values = np.where(seen, upper, 0).sum(axis=(0, 1)) / np.where(seen, lower, 0).sum(axis=(0, 1))
+        each = zip(values.tolist(), of_topics, of_sessions, least.tolist(), most.tolist(), strict=True)
+        return [crossed(value, one, two, bottom=first, top=last) for value, one, two, first, last in each]
+
+    def _of_sessions(self, upper: Floats, lower: Floats, least: Floats, most: Floats) -> list[Interval]:
+        """Sessions as the units."""
+        played = ~np.isnan(lower).all(axis=(0, 2))
+        why = too_few_sessions(int(played.sum()))
+        if why:
+            there: list[bool] = np.any(~np.isnan(lower), axis=(0, 1)).tolist()
+            return [no_interval(why if one else "no value") for one in there]
+        names = [f"session {number}" for number in np.flatnonzero(played)]
+        above, below = (np.swapaxes(side, 0, 1)[played] for side in (upper, lower))
+        return self._ratios(names, above, below, least, most, "session")
+
+    def _of_trials(self, upper: Floats, lower: Floats, least: Floats, most: Floats) -> list[Interval]:
+        """Trials as the units, each beside the others of its topic. upper, lower: (topics, trials, columns)."""
+        sides = zip(np.moveaxis(upper, 2, 0), np.moveaxis(lower, 2, 0), least.tolist(), most.tolist(), strict=True)
+        level, inflation = self._level, self._design.inflation
+        return [
+            these_interval(above, below, level=level, bottom=first, top=last, inflation=inflation)
+            for above, below, first, last in sides
+        ]
+
+    def _ratios(
+        self, topics: Sequence[str], upper: Floats, lower: Floats, least: Floats, most: Floats, unit: str
+    ) -> list[Interval]:
+        """`ratios` of independent units."""
         seen = ~(np.isnan(upper) | np.isnan(lower))
         upper, lower = np.where(seen, upper, 0.0), np.where(seen, lower, 0.0)
-        least, most = (np.broadcast_to(np.asarray(end, dtype=np.float64), upper.shape[2]) for end in (bottom, top))
         found: list[Interval] = [no_interval("no value")] * upper.shape[2]
         for present, columns in _alike(seen & (lower.sum(axis=1) > 0)[:, None, :]):
             rows = np.asarray(present.any(axis=1))

@@ -32,8 +32,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from scoring.inference.bootstrap import METHOD
-from scoring.inference.interval import FEWEST, Interval, no_interval, too_few
+from scoring.inference.interval import FEWEST, METHOD, Interval, no_interval, too_few
 from scoring.inference.unseen_topic import UNSEEN, boldest, ends, with_unseen
 from scoring.inference.unseen_topic import weighted_sums as exact_sums
 from scoring.statistics.beta import beta_quantile, normal_cdf

@@ -23,8 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from scoring.inference.bootstrap import METHOD
-from scoring.inference.interval import FEWEST, Interval, no_interval
+from scoring.inference.interval import FEWEST, METHOD, Interval, no_interval
 from scoring.inference.unseen_topic import beyond, drawn_weights
 from topics.errors import InputError
 from topics.identity import generator

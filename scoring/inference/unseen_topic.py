@@ -49,6 +49,7 @@ __all__ = [
     "answer_ends",
     "beyond",
     "boldest",
+    "drawn_ratios",
     "drawn_weights",
     "ends",
     "farthest",
@@ -206,6 +207,21 @@ def share_ends(above: Floats, below: Floats, level: float, *, pooled: bool = Fal
 def share_weights(units: int) -> Floats:
     """(units + 1, B) the weights with which `share_ends` finds the interval of a ratio of sums."""
     return _weights(units, _UNSEEN_OF_RATIOS)
+
+
+def drawn_ratios(
+    above: Floats, below: Floats, bottom: float, top: float, level: float, *, unseen: float = 1.0
+) -> tuple[float, float]:
+    """(low, high) of a ratio of sums over units, by weights that depend on their number alone.
+
+    above, below: (K,), in any order; below > 0. bottom, top: what an unseen unit has, finite. unseen: how many times as
+    large it is as the largest one.
+    """
+    order = np.lexsort((above, below))
+    sides = with_unseen(above[order][:, None], below[order][:, None], bottom, top)
+    sides[-1] *= unseen
+    lows, highs = ends(*weighted_means(weighted_sums(sides, _weights(len(above), UNSEEN)), 1), level)
+    return float(lows[0]), float(highs[0])
 
 
 @lru_cache(maxsize=16)

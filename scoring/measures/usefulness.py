@@ -35,9 +35,11 @@ from protocols.labels import MISSING, NOT_USEFUL
 from protocols.labels import USEFUL as USEFUL_LABEL
 from recordings.conversation import Conversation
 from recordings.endings import ended_badly, missing_turns
-from scoring.inference.bootstrap import METHOD, Resampler
-from scoring.inference.interval import Interval, no_interval
+from scoring.inference.bootstrap import Resampler
+from scoring.inference.design import INDEPENDENT, Design, crossed, too_few_sessions
+from scoring.inference.interval import METHOD, Interval, no_interval, too_few
 from scoring.inference.proportions import FEW, clopper_pearson
+from scoring.inference.these_topics import these_interval
 from scoring.inference.unseen_topic import answer_ends, share_ends
 from scoring.measure import Asking, Declaration, Measure, Parameter
 from scoring.notation import Term
@@ -69,7 +71,9 @@ NOT_ASKED = "·"
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """value: in [0, 1], NaN for n = 0. n: answers in the denominator. topics: how many topics they come from.
+    """value: in [0, 1], NaN for n = 0. n: answers in the denominator. topics: how many topics they come from. units:
+    how many independent units the interval is over: topics, clusters, sessions or trials; of topics and sessions, the
+    fewer.
 
     worst, best: the value if all invalid trials were useless / useful (for %recovery: `x` then not `o` / `x` then `o`).
     """
@@ -80,6 +84,7 @@ class Share:
     interval: Interval
     worst: float
     best: float
+    units: int = 0
 
 
 def labels(conversation: Conversation, turns: int) -> tuple[str, ...]:
@@ -132,6 +137,7 @@ def share(
     whole: float = 1.0,
     resampler: Resampler | None = None,
     unit: str = "topic",
+    design: Design = INDEPENDENT,
 ) -> Share:
     """A share over topics and trials, with its interval and its bounds.
 
@@ -140,7 +146,7 @@ def share(
     pooled: the ratio of the sums (%recovery); else each trial's share is averaged over the trials of a topic, and then
     over topics (%useful, ave%useful), so that neither a topic with fewer valid trials nor a conversation with fewer
     turns weighs less. resampler: bootstrap instead of random weights with an unseen topic. unit: what the rows are,
-    where they are trials of one topic.
+    where they are trials of one topic. design: what hangs together; the bootstrap is for independent topics alone.
     """
     top, bottom = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
     lost = np.asarray(invalid, dtype=bool)
@@ -151,12 +157,69 @@ def share(
     worst, best = _value(top, filled, pooled), _value(np.where(lost & ~seen, whole, top), filled, pooled)
     counted = int((bottom.sum(axis=1) > 0).sum())
     n = round(float(bottom.sum()))
-    interval = no_interval("no value")
+    interval, units = no_interval("no value"), counted
+    if n and unit == "topic" and not design.independent(topics):
+        interval, units = _under(design, topics, top, bottom, seen, value, pooled, level)
+        return Share(value, n, counted, interval, worst, best, units)
+    if n and unit == "trial" and design.inflation > 1:
+        cells = _cells(top.T, bottom.T, seen.T, pooled)
+        interval = these_interval(*cells, level=level, inflation=design.inflation)
+        return Share(value, n, counted, interval, worst, best, units)
     if n and resampler is not None and top.shape[1] > 1:
         interval = _resampled(topics, top, bottom, seen, pooled, resampler)
     if n and math.isnan(interval.low):
         interval = _with_unseen_topic(top, bottom, value, pooled, level, unit)
-    return Share(value, n, counted, interval, worst, best)
+    return Share(value, n, counted, interval, worst, best, units)
+
+
+def _under(
+    design: Design,
+    topics: Sequence[str],
+    top: Floats,
+    bottom: Floats,
+    seen: npt.NDArray[np.bool_],
+    value: float,
+    pooled: bool,
+    level: float,
+) -> tuple[Interval, int]:
+    """The interval, and how many units it is over, where topics are not all there is to be drawn."""
+    above, below = _cells(top, bottom, seen, pooled)
+    if design.these and not design.continued:
+        units = int((bottom > 0).sum())
+        return these_interval(above, below, level=level, inflation=design.inflation), units
+    kept = ~np.isnan(below)
+    above, below = np.where(kept, above, 0.0), np.where(kept, below, 0.0)
+    of_topics, clusters = no_interval("no value"), 0
+    if not design.these:
+        _, of = design.rows(topics)
+        upper, lower = (np.bincount(of, weights=side.sum(axis=1)).astype(np.float64) for side in (above, below))
+        clusters = int((lower > 0).sum())
+        if clusters == 1 and int((below.sum(axis=1) > 0).sum()) > 1:
+            return no_interval(too_few(1, "cluster")), clusters
+        of_topics = _of_units(upper, lower, value, float(bottom.sum()), pooled, level, design.unit(topics))
+        if not design.continued:
+            return of_topics, clusters
+    played = seen.any(axis=0)
+    why = too_few_sessions(int(played.sum()))
+    if why:
+        return no_interval(why), int(played.sum())
+    upper, lower = above.sum(axis=0)[played], below.sum(axis=0)[played]
+    sessions = int((lower > 0).sum())
+    of_sessions = _of_units(upper, lower, value, float(bottom.sum()), pooled, level, "session")
+    if design.these:
+        return of_sessions, sessions
+    return crossed(value, of_topics, of_sessions, bottom=0.0, top=1.0), min(clusters, sessions)
+
+
+def _cells(top: Floats, bottom: Floats, seen: npt.NDArray[np.bool_], pooled: bool) -> tuple[Floats, Floats]:
+    """(topics, trials) numerators and denominators whose sums have the ratio that is the share, NaN where no trial is:
+    answers if pooled, else shares of trials and 1 over how many of them a topic has."""
+    if pooled:
+        return np.where(seen, top, np.nan), np.where(seen, bottom, np.nan)
+    there = bottom > 0
+    weights = 1 / np.maximum(there.sum(axis=1, keepdims=True), 1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(there, top / bottom * weights, np.nan), np.where(there, weights, np.nan)
 
 
 def _value(top: Floats, bottom: Floats, pooled: bool) -> float:
@@ -181,15 +244,24 @@ def _with_unseen_topic(top: Floats, bottom: Floats, value: float, pooled: bool, 
     """That of `scoring.inference.unseen_topic`; of fewer than `FEW` answers, one a topic, the exact one.
     Topics are those with anything below the line: to count the others too covers .85 where 6 of 45 topics fail.
     """
-    above, below = _by_topic(top, bottom, pooled)
+    return _of_units(*_by_topic(top, bottom, pooled), value, float(bottom.sum()), pooled, level, unit)
+
+
+def _of_units(
+    above: Floats, below: Floats, value: float, answers: float, pooled: bool, level: float, unit: str
+) -> Interval:
+    """That of units that are independent of each other. above, below: (units,) sums, and answers the sum of all that
+    was answered."""
     seen = below > 0
-    answers = float(bottom.sum())
     if answers == seen.sum():
         useful = float(np.round(above.sum(), 9))
         if answers < FEW:
             return Interval(*_exact(useful, answers, level), "Clopper-Pearson, exact", "nothing")
         return Interval(*answer_ends(useful, answers, level), f"{METHOD} {unit}", f"{unit}s")
     above, below = above[seen], below[seen]
+    # Clusters of several topics, and sessions that not all topics have, weigh as many as they hold.
+    unequal = unit in ("cluster", "session") and bool(np.ptp(below) > _CRUMB * below.max())
+    pooled = pooled or unequal
     parts, weights = (above, below) if pooled else (above / below, np.ones(len(below)))
     low, high = _drawn(*_as_bytes(parts, weights), level, pooled)
     said = f"effective n = {_effective(parts, weights, value, answers):.1f}"
@@ -200,6 +272,9 @@ def _as_bytes(parts: Floats, weights: Floats) -> tuple[bytes, bytes]:
     """Both in an order of their own: that of the topics says nothing, and the same come again in many trials."""
     order = np.lexsort((parts, weights))
     return parts[order].tobytes(), weights[order].tobytes()
+
+
+_CRUMB = 1e-9  # what rounding makes of equal weights
 
 
 @lru_cache(maxsize=2**12)

@@ -26,6 +26,7 @@ import numpy.typing as npt
 
 from protocols.labels import MISSING, NOT_USEFUL, USEFUL
 from scoring.inference.bootstrap import Resampler
+from scoring.inference.design import INDEPENDENT, Design
 from scoring.measures.usefulness import NOT_ASKED, UNLABELLED, Share, share
 
 __all__ = ["ABSENT", "STATES", "TRANSITIONS", "Transition", "chain", "codes", "steps"]
@@ -83,13 +84,14 @@ def chain(
     step: int | None = None,
     only: tuple[str, ...] | None = None,
     resampler: Resampler | None = None,
+    design: Design = INDEPENDENT,
 ) -> tuple[Transition, ...]:
     """Every transition of `TRANSITIONS`, with its interval.
 
     labels: (topics, trials, turns) codes, `ABSENT` where a trial gave none. topics: names. invalid: (topics, trials)
     bool, trials that never became valid, for the bounds `worst` and `best`. step: only transitions to this turn.
-    only: source and target, to compute a single transition. Within one topic the trials are the units. NaN with n = 0
-    for a source that nothing followed.
+    only: source and target, to compute a single transition. design: what hangs together. Within one topic the trials
+    are the units. NaN with n = 0 for a source that nothing followed.
     """
     grid = _grid(labels, topics)
     turns = grid.shape[2]
@@ -121,6 +123,7 @@ def chain(
             whole=float(len(counted)),
             resampler=None if one else resampler,
             unit="trial" if one else "topic",
+            design=design,
         )
         found.append(Transition(source, target, step, value))
     return tuple(found)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from scoring.inference.design import INDEPENDENT, Design
 from scoring.inference.interval import Interval
 from scoring.inference.proportions import clopper_pearson, highest_rate_after_none
 from scoring.measures.usefulness import Share, share
@@ -28,21 +29,24 @@ class Rate:
     """How often something bad happens. share: with the interval of %useful, the exact one over the units where it was
     never seen or always; its `worst` and `best` are the rates had all invalid trials failed, or none. highest: where it
     was never seen, the one-sided upper bound 1 - (1 - level)^(1/units), for who wants to exclude a rate; NaN else.
-    units: topics, or trials within one topic. within: whether it is of one topic.
+    units: how many independent ones: topics, clusters, or trials within one topic and of these topics. unit: what they
+    are called; "" where the interval is not that of so many independent ones.
     """
 
     share: Share
     highest: float
     units: int
-    within: bool = False
+    unit: str = "topic"
 
     @property
     def note(self) -> str:
         """What a reader must know of the share: that of its interval, and that nothing was seen, or nothing else."""
         if self.share.value not in (0, 1):
             return self.share.interval.note
-        units = pluralize(self.units, "trial" if self.within else "topic")
-        said = f"{'always' if self.share.value else 'never'} seen; the interval is that of {units}"
+        if not self.share.interval.printed:
+            return self.share.interval.note
+        of = f"; the interval is that of {pluralize(self.units, self.unit)}" if self.unit else ""
+        said = f"{'always' if self.share.value else 'never'} seen{of}"
         return "; ".join(filter(None, (self.share.interval.note, said)))
 
 
@@ -53,18 +57,26 @@ def rate_below(
     *,
     level: float = 0.95,
     invalid: npt.ArrayLike | None = None,
+    design: Design = INDEPENDENT,
 ) -> Rate:
     """P(score < threshold) over topics and trials. values: (topics, trials), NaN where a trial gave none."""
     cells = np.asarray(values, dtype=np.float64)
-    return rate_of(topics, np.where(np.isnan(cells), np.nan, cells < threshold), level=level, invalid=invalid)
+    happened = np.where(np.isnan(cells), np.nan, cells < threshold)
+    return rate_of(topics, happened, level=level, invalid=invalid, design=design)
 
 
 def rate_of(
-    topics: Sequence[str], happened: npt.ArrayLike, *, level: float = 0.95, invalid: npt.ArrayLike | None = None
+    topics: Sequence[str],
+    happened: npt.ArrayLike,
+    *,
+    level: float = 0.95,
+    invalid: npt.ArrayLike | None = None,
+    design: Design = INDEPENDENT,
 ) -> Rate:
     """The rate of an event such as a breakdown. happened: (topics, trials) 1.0, 0.0, or NaN where there is no trial.
 
-    invalid: (topics, trials) bool, trials that never became valid. Mean over topics of each topic's rate, as %useful.
+    invalid: (topics, trials) bool, trials that never became valid. design: what hangs together. Mean over topics of
+    each topic's rate, as %useful.
     """
     cells = np.asarray(happened, dtype=np.float64)
     if cells.ndim != 2 or len(cells) != len(topics) or not np.all((cells == 0) | (cells == 1) | np.isnan(cells)):
@@ -82,11 +94,16 @@ def rate_of(
         level=level,
         pooled=False,
         unit="trial" if len(topics) == 1 else "topic",
+        design=design,
     )
     found = replace(found, worst=found.best, best=found.worst)  # a useful answer more is good, a failure more is not
-    if found.value in (0, 1):
-        low, high = clopper_pearson(found.value * found.topics, found.topics, level)
+    # Where sessions or trials in time hang together, the number of units is not that of independent answers.
+    one = len(topics) == 1
+    exactly = design.inflation == 1 and (one or not design.continued) and found.interval.printed
+    if found.value in (0, 1) and exactly:
+        low, high = clopper_pearson(found.value * found.units, found.units, level)
         exact = Interval(float(low), float(high), "Clopper-Pearson, exact", "nothing")
         found = replace(found, interval=exact)
-    highest = highest_rate_after_none(found.topics, level) if found.n and found.value == 0 else math.nan
-    return Rate(found, highest, found.topics, len(topics) == 1)
+    highest = highest_rate_after_none(found.units, level) if exactly and found.value == 0 else math.nan
+    unit = "trial" if one else design.unit(topics)
+    return Rate(found, highest, found.units, unit if exactly else "")

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from protocols.labels import NOT_USEFUL, USEFUL
+from scoring.inference.design import INDEPENDENT, Design
 from scoring.measures.usefulness import Share, share
 from scoring.statistics.stratified import StratifiedTest, compare_within
 from scoring.stochastic.chain import STATES
@@ -40,8 +41,11 @@ class Persistence:
     test: StratifiedTest
 
 
-def persistence(labels: npt.ArrayLike, topics: Sequence[str], *, level: float = 0.95) -> Persistence:
-    """labels: (topics, trials, turns) codes as for `scoring.stochastic.chain.chain`. topics: names.
+def persistence(
+    labels: npt.ArrayLike, topics: Sequence[str], *, level: float = 0.95, design: Design = INDEPENDENT
+) -> Persistence:
+    """labels: (topics, trials, turns) codes as for `scoring.stochastic.chain.chain`. topics: names. design: of the two
+    shares' intervals.
 
     Trials of one topic must be independent: conversations of a continued session are, as long as it has each topic
     once. NaN with n = 0 where no topic has both kinds of trials.
@@ -59,14 +63,19 @@ def persistence(labels: npt.ArrayLike, topics: Sequence[str], *, level: float = 
 
     test = compare_within(counted(failed & fails), counted(failed), counted(fails), counted(asked))
     return Persistence(
-        _share(fails & failed, failed, topics, level), _share(fails & ~failed, asked & ~failed, topics, level), test
+        _share(fails & failed, failed, topics, level, design),
+        _share(fails & ~failed, asked & ~failed, topics, level, design),
+        test,
     )
 
 
-def _share(above: npt.NDArray[np.bool_], below: npt.NDArray[np.bool_], topics: Sequence[str], level: float) -> Share:
+def _share(
+    above: npt.NDArray[np.bool_], below: npt.NDArray[np.bool_], topics: Sequence[str], level: float, design: Design
+) -> Share:
     top, bottom = above.sum(axis=2).astype(np.float64), below.sum(axis=2).astype(np.float64)
     unit = "trial" if len(topics) == 1 else "topic"
     if len(topics) == 1:  # within one topic the trials are the units
         top, bottom = top.T, bottom.T
-    names = [str(number) for number in range(len(top))]
-    return share(names, top, bottom, np.zeros(top.shape, dtype=bool), level=level, pooled=True, unit=unit)
+    names = [str(number) for number in range(len(top))] if unit == "trial" else topics
+    lost = np.zeros(top.shape, dtype=bool)
+    return share(names, top, bottom, lost, level=level, pooled=True, unit=unit, design=design)

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from scoring.inference.bootstrap import METHOD, Resampler
-from scoring.inference.interval import Interval
+from scoring.inference.bootstrap import Resampler
+from scoring.inference.interval import METHOD, Interval
 from scoring.inference.proportions import clopper_pearson
 from scoring.inference.unseen_topic import answer_ends, beyond, boldest, ends, share_ends
 from scoring.measures.usefulness import share
