@@ -104,6 +104,7 @@ def score(
 
     each: list[Columns] = []
     blocks: list[tuple[tuple[Late, ...], list[ScoreRow]]] = []
+    drifting: list[str] = []
     unlabelled = unjudged = not_asked = 0
     for system in sorted({key.system for key in (*found, *lost)}):
         keys = [key for key in found if key.system == system]
@@ -133,6 +134,7 @@ def score(
         scores.fill(each[-1])
         for key in gone:
             scores.lose(key.topic, key.trial)
+        drifting.append(scores.heed_time())
         unlabelled += scores.unlabelled
         not_asked += scores.not_asked
         joint = list(scores.rows(resampler))
@@ -165,6 +167,7 @@ def score(
     notes = (
         *_of_sessions([one.system for one in each if one.system in continued]),
         *_notes(gold, unlabelled, unjudged, len(lost), missing, not_asked),
+        *filter(None, drifting),
         *loads,
         *asked.notes(),
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ from scoring.bare_rows import bare_rows
 from scoring.columns import Columns
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.design import INDEPENDENT, Design
+from scoring.inference.in_time import trials_in_time
 from scoring.inference.interval import Interval, no_interval
 from scoring.library import declared
 from scoring.measures.usefulness import (
@@ -42,6 +44,8 @@ __all__ = ["Part", "SystemScores"]
 
 Floats = npt.NDArray[np.float64]
 
+_IN_TIME = 3  # measures that are asked whether trials hang together in time
+_ALIKE = 0.05  # p at which they do
 FEWEST_FAILED = 4
 """Topics of which a first turn failed (within one topic: trials) that an interval of %recovery needs."""
 
@@ -108,6 +112,7 @@ class SystemScores:
         self.unlabelled = self.not_asked = 0
         self.valid = np.zeros(self._shape, dtype=bool)
         self._invalid = np.zeros(self._shape, dtype=bool)
+        self.times = np.full(self._shape, np.nan)
         self.cells: dict[str, _Cells] = {}
         self._measured: set[tuple[int, str]] = set()
 
@@ -121,6 +126,7 @@ class SystemScores:
         self.not_asked += NOT_ASKED in row and "-" not in row
         self.useful[at][: len(row)] = useful_cells(row)
         self.recovered[at], self.failed[at] = recovery_cells(row)
+        self.times[at] = _moment(conversation.started_at)
 
     def fill(self, found: Columns) -> None:
         """Take the figures of the conversations that were added, in the order in which they are to have rows."""
@@ -139,6 +145,23 @@ class SystemScores:
     def lose(self, topic: str, trial: int) -> None:
         """Add a trial whose every attempt failed for reasons of infrastructure."""
         self._invalid[self._row[topic], self._column[trial]] = True
+
+    def heed_time(self) -> str:
+        """Widen the intervals of trials where trials near each other in time are alike, and say so in a sentence; "" if
+        they are not. Asked are ave%useful and the first measures of conversations; each of them counts in p."""
+        useful = np.where(np.isnan(self.useful), 0.0, self.useful).sum(axis=2)
+        asked = (~np.isnan(self.useful)).sum(axis=2)
+        shares = np.divide(useful, asked, out=np.full(self._shape, np.nan), where=asked > 0)
+        chosen = {MEAN_USEFUL.name: shares, **{name: one.values for name, one in self.cells.items()}}
+        known = [(name, values) for name, values in chosen.items() if not np.isnan(values).all()][:_IN_TIME]
+        found = [(name, trials_in_time(values, self.times)) for name, values in known]
+        if not found:
+            return ""
+        name, most = min(found, key=lambda one: one[1].p)
+        most = replace(most, p=min(1.0, len(found) * most.p), drift_p=min(1.0, len(found) * most.drift_p))
+        if most.p <= _ALIKE:
+            self.design = replace(self.design, inflation=most.inflation)
+        return f"{self.system}, {name}: {most.note}." if most.note else ""
 
     def values(self, measure: str) -> Floats:
         """(topics, trials) of a measure of conversations, NaN where a trial has none."""
@@ -357,6 +380,14 @@ class SystemScores:
     def having(self, measure: str, topics: Sequence[int]) -> npt.NDArray[np.bool_]:
         """(topics,) which of them, given by their rows, can have the measure."""
         return np.array([(row, measure) in self._measured for row in topics], dtype=bool)
+
+
+def _moment(written: str) -> float:
+    """Seconds of a UTC time as recordings write it; NaN where none is known."""
+    try:
+        return datetime.fromisoformat(written).timestamp() if written else math.nan
+    except ValueError:
+        return math.nan
 
 
 def _over_topics(values: Floats) -> Floats:

@@ -14,7 +14,8 @@ __all__ = ["Threshold"]
 class Threshold(StrictModel):
     """`{measure: "%useful", system: B, turn: 1, at_least: 0.8}`: every figure that matches must keep the bound.
 
-    judge: the figure's `interval`, where nothing is given, or its point `estimate`.
+    judge: the figure's `interval`, where nothing is given, or its point `estimate`. estimand: what the interval speaks
+    of, `like-these` topics or `these`; that of the audit's scoring where nothing is given.
     """
 
     measure: str
@@ -24,3 +25,4 @@ class Threshold(StrictModel):
     at_least: float | None = None
     at_most: float | None = None
     judge: Literal["interval", "estimate"] | None = None
+    estimand: Literal["like-these", "these"] | None = None

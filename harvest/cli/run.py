@@ -181,13 +181,19 @@ def _scored(
 
     folder = run.path
     material = gather_material([run])
-    table = score_material(material, measures=measures_needed(resolved.thresholds))
+    needed = measures_needed(resolved.thresholds)
+    table = score_material(material, measures=needed)
     lost = selection(material, table, lambda of, terms: score_material(of, measures=terms, only=True))
     scores = write_scores(folder, table, selection=lost.as_json())
     written = [folder / "run.json", *([journal] if journal else []), scores]
     people = people_console(file=cast(TextIO, Lasting(sys.stderr))) if as_json else people_console()
     print_scores(people, material, table, written, selection=lost)
-    bounds = checked_bounds(resolved.thresholds, table, material.topics)
+    bounds = checked_bounds(
+        resolved.thresholds,
+        table,
+        material.topics,
+        speaking_of=lambda of: score_material(material, {"estimand": of}, measures=needed),
+    )
     if as_json:
         for piece in scores_document(table, selection=lost.as_json(), bounds=bounds):
             click.echo(piece.decode(), nl=False)

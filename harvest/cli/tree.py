@@ -17,7 +17,7 @@ from harvest.cli.path import GivenPath, NameOrFile
 from harvest.cli.setting_options import setting_option
 from harvest.cli.study_output import check_output, figure_option, write_figures
 from harvest.studies.folded_trees import fold_trees, folds_spoken
-from harvest.studies.scorecard import gather_material
+from harvest.studies.scorecard import gather_material, recorded_design
 from harvest.studies.side_by_side import run_names
 from harvest.studies.sources import sources
 from harvest.studies.tree_scores import TrialScores, tree_scores, trial_scores
@@ -143,10 +143,14 @@ def command(
     )
     for sentence in scored.notes:
         tell(f"note: {printable(sentence, line=True)}")
-    laid = [tree_scores(tree, term, scored.values, level=level) if term else None for tree in trees]
+    designs = [recorded_design(recorded, tree.scope.systems) for tree in trees]
+    laid = [
+        tree_scores(tree, term, scored.values, level=level, design=design) if term else None
+        for tree, design in zip(trees, designs, strict=True)
+    ]
     shown = [
-        tree_figures(tree, level=level, interval=interval, scores=scores)
-        for tree, scores in zip(trees, laid, strict=True)
+        tree_figures(tree, level=level, interval=interval, scores=scores, design=design)
+        for tree, scores, design in zip(trees, laid, designs, strict=True)
     ]
 
     def drawn() -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from harvest.report.blocks import Block, text
 from harvest.report.grid import address
 from harvest.studies.folded_trees import fold_trees
-from harvest.studies.scorecard import told_apart
+from harvest.studies.scorecard import recorded_design, told_apart
 from harvest.tables.drawing.layout import Shown, select_branches
 from harvest.tables.drawing.outline import endings, texts_note
 from harvest.tables.tree_figures import TreeFigures, tree_figures
@@ -52,7 +52,7 @@ def branches(runs: Sequence[Run], places: Mapping[tuple[str, str, int], int], le
             if len(index) >= _MOST_TREES:
                 beyond += 1
                 continue
-            figures = tree_figures(tree, level=level)
+            figures = tree_figures(tree, level=level, design=recorded_design(run, tree.scope.systems))
             chosen = select_branches(tree, most=_MOST_BRANCHES, nodes=_MOST_NODES)
             words = (figures.words(), figures.stop_words(), figures.unseen(), figures.ends())
             blocks.append({"tree": _Drawn(figures, chosen, len(index), *words).as_block(names)})

@@ -81,7 +81,8 @@ def single(
     if not of or math.isnan(of[0].value):
         return Finding("measured", f"{plain(system)} was played, and no measure has a value.", f"{counted(material)}.")
     row = of[0]
-    of_what = "topics like these" if "topics" in (row.resampled or "") else "these topics"
+    likes = scores.settings.estimand == "like-these" and row.resampled not in ("trials", "nothing", None)
+    of_what = "topics like these" if likes else "these topics"
     interval = f"{100 * row.level:g}% interval for {of_what}" if row.level is not None and row.low == row.low else ""
     said = _did(measure, row.label, [shown_with_interval(row)], material, [system])
     weak = _weakest(system, measure, scores.single("topic"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -15,7 +15,7 @@ from scoring.measure import Measure
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from scoring.notation import Term, parse
 from scoring.scores import SHIPPED
-from scoring.settings import Settings
+from scoring.settings import Estimand, Settings
 from scoring.swan.schema import Schema, load_schema
 from scoring.table import ScoreRow, ScoreTable, is_percentage
 from topics.document import Loc
@@ -152,13 +152,20 @@ def _number(value: float) -> float | None:
 
 
 def checked_bounds(
-    thresholds: Sequence[Threshold], table: ScoreTable, topics: TopicSet, schema: Schema | None = None
+    thresholds: Sequence[Threshold],
+    table: ScoreTable,
+    topics: TopicSet,
+    schema: Schema | None = None,
+    *,
+    speaking_of: Callable[[Estimand], ScoreTable] | None = None,
 ) -> tuple[Checked, ...]:
     """Every bound beside each figure that it is about.
 
-    schema: by which SWAN was taken, the shipped one by default.
+    schema: by which SWAN was taken, the shipped one by default. speaking_of: the same figures with intervals of
+    another estimand than the table's, for bounds that ask for it; made once, and only then.
     """
     found: list[Checked] = []
+    tables = {table.settings.estimand: table}
     for bound in thresholds:
         # The table names a measure in full: of `CVaR(R)` it holds `CVaR(R, beta=0.25)`.
         asked = parse(bound.measure)
@@ -166,9 +173,14 @@ def checked_bounds(
         made = understand(asked, Settings(), topics, schema)
         full = next(one for one in made if one.term.name == asked.name)
         turn = _turn(bound, full)
+        wanted = bound.estimand or table.settings.estimand
+        if wanted not in tables:
+            if speaking_of is None:
+                raise ValueError(f"a bound asks for {wanted}, and nothing makes its intervals")
+            tables[wanted] = speaking_of(wanted)
         rows = [
             row
-            for row in table.joint
+            for row in tables[wanted].joint
             if row.measure == (full.base.name if full.turn else full.name)
             and (bound.system is None or row.system == bound.system)
             and (row.topic_type, row.turn) == (bound.topic_type, turn)

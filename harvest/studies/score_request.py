@@ -80,8 +80,15 @@ class ScoreRequest:
             schema=criteria,
             judges=Precedence.asked(self.judges, self.nuggets, self.folding),
         )
-        whole = scored(material, measures=(*terms, *measures_needed(material.thresholds)))
+        needed = measures_needed(material.thresholds)
+        whole = scored(material, measures=(*terms, *needed))
         table = whole.only(names) if names else whole  # the bounds of the audit need figures nobody asked to see
         lost = selection(material, table, lambda of, terms: scored(of, measures=terms, only=True))
-        bounds = checked_bounds(material.thresholds, whole, material.topics, criteria)
+        bounds = checked_bounds(
+            material.thresholds,
+            whole,
+            material.topics,
+            criteria,
+            speaking_of=lambda of: scored(material, changes={**self.settings, "estimand": of}, measures=needed),
+        )
         return Scored(table, names, lost, tuple(bounds))

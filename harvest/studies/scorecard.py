@@ -28,6 +28,7 @@ from recordings.run_folder import Run, first_valid
 from recordings.shard import planned_trials, refuse_shard
 from scoring.asked import Judged
 from scoring.catalogue import understand
+from scoring.inference.design import Design
 from scoring.measures.usefulness import labels
 from scoring.notation import Term
 from scoring.scores import SHIPPED, score
@@ -50,6 +51,7 @@ __all__ = [
     "asked_names",
     "gather_material",
     "goes_on",
+    "recorded_design",
     "refuse_twice",
     "refuse_unused",
     "score_material",
@@ -175,6 +177,13 @@ def gather_material(runs: Sequence[Run], left_out: Collection[str] = ()) -> Mate
 def goes_on(definition: Json) -> bool:
     """Whether the sessions of a system go on from topic to topic, by its definition in a run."""
     return isinstance(definition, dict) and definition.get("session") == "continued"
+
+
+def recorded_design(run: Run, systems: Collection[str]) -> Design:
+    """What hangs together in the trials of these systems of a run, as it was recorded."""
+    topics = run.header.topic_set()
+    clusters = {topic.id: topic.cluster for topic in (topics.topics if topics else ()) if topic.cluster}
+    return Design(clusters, any(goes_on(run.header.systems.get(name)) for name in systems))
 
 
 def _own_trial(trial: str, run: Run, runs: Sequence[Run]) -> str:

@@ -16,6 +16,7 @@ from recordings.trees.preorder import depths
 from recordings.trees.tree import ConversationTree
 from scoring.catalogue import understand
 from scoring.inference.bootstrap import Resampler
+from scoring.inference.design import INDEPENDENT, Design
 from scoring.inference.interval import Interval
 from scoring.library import declared, list_forms, single
 from scoring.notation import Term
@@ -154,21 +155,28 @@ class TreeScores:
 
 
 def tree_scores(
-    tree: ConversationTree, measure: Term, values: Mapping[TrialKey, float], *, level: float = 0.95
+    tree: ConversationTree,
+    measure: Term,
+    values: Mapping[TrialKey, float],
+    *,
+    level: float = 0.95,
+    design: Design = INDEPENDENT,
 ) -> TreeScores:
     """Lay a score over a tree. values: by trial; trials without one, or with NaN, are counted and left out. level: of
-    the interval of the mean.
+    the interval of the mean. design: what hangs together in the trials.
     """
     known = [values.get(trial.key, math.nan) for trial in tree.trials]
     kept = [place for place, value in enumerate(known) if not math.isnan(value)]
     ends, given = tree.ends[kept], [known[place] for place in kept]
     parts, over = contributions(tree.parent, ends, given), spread(tree.parent, ends, given)
     counts = sum_below(tree.parent, np.bincount(ends, minlength=len(tree))).astype(np.int64)
-    interval = _interval([tree.trials[place].key for place in kept], given, measure, level)
+    interval = _interval([tree.trials[place].key for place in kept], given, measure, level, design)
     return TreeScores(str(measure), len(kept), len(known), parts, over, counts, tree, interval, level)
 
 
-def _interval(trials: Sequence[TrialKey], values: Sequence[float], measure: Term, level: float) -> Interval:
+def _interval(
+    trials: Sequence[TrialKey], values: Sequence[float], measure: Term, level: float, design: Design
+) -> Interval:
     """Of the mean over trials: a ratio of sums over topics, so that a topic with more trials weighs more."""
     topics = list(dict.fromkeys(key.topic for key in trials))
     unit = "topic" if len(topics) != 1 else "trial"
@@ -179,6 +187,13 @@ def _interval(trials: Sequence[TrialKey], values: Sequence[float], measure: Term
     resampler = Resampler(generator(0, "tree", str(measure)), level=level)
     of = declared(measure.name)
     top = 1.0 if of is None or of.has_top else math.inf
+    if unit == "topic" and not design.independent(topics):
+        columns = {number: at for at, number in enumerate(sorted({key.trial for key in trials}))}
+        cells = np.full((len(names), len(columns), 1), np.nan)
+        for row, key, value in zip(rows, trials, values, strict=True):
+            cells[row, columns[key.trial]] = value
+        counted = np.where(np.isnan(cells), np.nan, 1.0)
+        return resampler.under(design).ratios(names, cells, counted, top=top)[0]
     return resampler.ratios(names, above[:, None, None], below[:, None, None], top=top, unit=unit)[0]
 
 

@@ -38,4 +38,6 @@ def bound_words(one: Checked) -> str:
     if row is None:
         return f"{one.name}: {wanted}{why}"
     shown = row.shown(row.value) if bound.judge == "estimate" else shown_with_interval(row)
+    if bound.estimand == "these" and bound.judge != "estimate":
+        shown += " for these topics"
     return f"{one.name}, {row.system}: {shown}, {wanted}{why}"

@@ -8,10 +8,12 @@ from math import isnan
 from typing import Any
 
 from harvest.studies.tree_scores import TreeScores
+from recordings.conversation import TrialKey
 from recordings.trees.document import tree_as_json
 from recordings.trees.node_text import one_line, percent
 from recordings.trees.tree import ConversationTree
-from scoring.inference.interval import METHOD
+from scoring.inference.design import INDEPENDENT, Design, too_few_sessions
+from scoring.inference.interval import METHOD, too_few
 from scoring.inference.unseen import Unseen
 from scoring.stochastic.transitions import (
     EndShares,
@@ -32,13 +34,15 @@ _DIGITS = 12  # decimals in JSON, as in a table of scores
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeFigures:
     """A tree and its transitions; paths: the mass of whole conversations that no trial took. scores: laid over it.
-    named: how often each way of ending was seen; None where it is not known of every trial how it ended."""
+    named: how often each way of ending was seen; None where it is not known of every trial how it ended. note: what
+    hangs together in it, and why shares have no interval, if so."""
 
     tree: ConversationTree
     found: Transitions
     paths: Unseen
     scores: TreeScores | None = None
     named: EndShares | None = None
+    note: str = ""
 
     def branches(self) -> tuple[str, ...]:
         """(N,) `12/20  60% [39, 78]` of the branch that leads to a node, and the mean score there."""
@@ -176,14 +180,33 @@ def tree_figures(
     level: float = 0.95,
     interval: IntervalName = "wilson",
     scores: TreeScores | None = None,
+    design: Design = INDEPENDENT,
 ) -> TreeFigures:
-    """The figures of a tree. Raises InputError as `scoring.stochastic.transitions.transitions` does."""
-    place = {name: number for number, name in enumerate(dict.fromkeys(one.key.topic for one in tree.trials))}
+    """The figures of a tree. design: what hangs together in its trials. Raises InputError as
+    `scoring.stochastic.transitions.transitions` does."""
+    names = list(dict.fromkeys(one.key.topic for one in tree.trials))
+    clusters, of = design.rows(names)
+    place = dict(zip(names, of.tolist(), strict=True))
     topics = [place[one.key.topic] for one in tree.trials] or None
-    found = transitions(tree, level=level, interval=interval, topics=topics)
-    names = tree.end_names()
-    named = end_shares(tree, names, found, topics) if all(names) else None
-    return TreeFigures(tree, found, unseen_paths(tree, level=level, topics=topics), scores, named)
+    sessions, note = None, ""
+    if len(names) > 1 and len(clusters) == 1:
+        note = f"no interval of a share: {too_few(1, 'cluster')}"
+    elif len(names) > 1 and design.continued:
+        numbers = {key: number for number, key in enumerate(dict.fromkeys(_session(one.key) for one in tree.trials))}
+        sessions = [numbers[_session(one.key)] for one in tree.trials]
+        why = too_few_sessions(len(numbers))
+        note = f"no interval of a share: {why}" if why else "sessions go on from topic to topic, and are taken whole"
+        sessions = None if why else sessions
+    withheld = note.startswith("no interval")
+    found = transitions(tree, level=level, interval=interval, topics=topics, sessions=sessions, withheld=withheld)
+    ended = tree.end_names()
+    named = end_shares(tree, ended, found, topics, sessions, withheld=withheld) if all(ended) else None
+    return TreeFigures(tree, found, unseen_paths(tree, level=level, topics=topics), scores, named, note)
+
+
+def _session(key: TrialKey) -> tuple[str, int]:
+    """The session of a trial where they go on from topic to topic: the i-th trial of each topic is of the i-th."""
+    return key.system, key.trial
 
 
 def _apart(k: Any, n: Any, share: Any, low: Any, high: Any) -> tuple[tuple[str, str, str], ...]:

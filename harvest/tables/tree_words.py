@@ -67,6 +67,7 @@ def _shared(figures: Sequence[TreeFigures]) -> list[str]:
     said = "several topics are pooled, and trials of one topic are alike: the intervals hold for topics like these"
     return [
         *([f"{said} ({METHOD} topic)"] if pooled else []),
+        *dict.fromkeys(one.note for one in figures if one.note),
         *(
             f"{key.speaker} turns are one branch by {key.name} ({key.version}): {key.reason}"
             for one in figures

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from scoring.forms.part import parts
 from scoring.forms.pool import Pool, Reading
+from scoring.inference.design import Design, too_few_sessions
 from scoring.inference.interval import Interval, no_interval
 from scoring.inference.tails import Tail, pooled_tail, trials_needed, within_topics
 from scoring.measure import Asking, Declaration, Good, Measure, Parameter
@@ -66,16 +67,13 @@ def _tails(take: Callable[[Tail], tuple[float, Interval]]) -> Callable[[Measure,
     """Readings of what `take` takes of the worst conversations."""
 
     def readings(measure: Measure, pool: Pool) -> Iterator[Reading]:
-        cells, settings, topics = pool.scores.values(str(measure.base)), pool.scores.settings, pool.scores.topics
+        cells, topics = pool.scores.values(str(measure.base)), pool.scores.topics
         for part in parts(topics):
             names, values = [topics[row].id for row in part.rows], cells[list(part.rows)]
             if measure.within:
                 tail = _within(names, values, _beta(measure), pool.planned)
             else:
-                rng = generator(pool.seed, "forms", measure.name, part.topic_type or "")
-                level, replications = settings.level, settings.replications
-                top = 1.0 if measure.declaration.has_top else math.inf
-                tail = pooled_tail(names, values, _beta(measure), rng, level=level, replications=replications, top=top)
+                tail = _pooled(measure, pool, names, values, part.topic_type or "")
             value, interval = take(tail)
             note = interval.note
             if tail.undefined:
@@ -121,6 +119,36 @@ def _within(names: list[str], values: Floats, beta: float, planned: int) -> Tail
             raise
         none = no_interval("; ".join(filter(None, (few.what, few.advice))))
         return Tail(beta, math.nan, math.nan, math.nan, none, none, 0, len(known), 0)
+
+
+def _pooled(measure: Measure, pool: Pool, names: Sequence[str], values: Floats, topic_type: str) -> Tail:
+    """Over all topics and trials together; topics of one cluster are one unit."""
+    rng, settings, design = (
+        generator(pool.seed, "forms", measure.name, topic_type),
+        pool.scores.settings,
+        pool.scores.design,
+    )
+    level, replications = settings.level, settings.replications
+    top = 1.0 if measure.declaration.has_top else math.inf
+    units, laid = list(names), values
+    if design.clustered(names):
+        units, (laid,) = design.gathered(names, values)
+    tail = pooled_tail(units, laid, _beta(measure), rng, level=level, replications=replications, top=top)
+    counted = int((~np.isnan(values)).any(axis=1).sum())
+    tail = replace(tail, topics=counted, undefined=int(np.isnan(values).sum()))
+    why = _not_of_topics(design, units, values) if len(names) > 1 and tail.n else ""
+    none = no_interval(why)
+    return replace(tail, quantile_interval=none, cvar_interval=none) if why else tail
+
+
+def _not_of_topics(design: Design, names: Sequence[str], values: Floats) -> str:
+    """Why a worst case over several topics has no interval for the design; "" where it may have one."""
+    if design.these:
+        return "intervals of the worst conversations speak of topics like these alone"
+    if design.continued:
+        played = int((~np.isnan(values)).any(axis=0).sum())
+        return too_few_sessions(played) or "sessions go on from topic to topic: no interval of the worst conversations"
+    return "one cluster: nothing to resample" if len(names) == 1 else ""
 
 
 def _beta(measure: Measure) -> float:

@@ -198,9 +198,39 @@ class Resampler:
 
         topics: (topics,) names. above, below: (topics, trials, columns), NaN where there is no trial; below >= 0, and
         above 0 somewhere in each column. weights: (columns,), not negative. All columns use the same draws.
-        With fewer than four topics in a column there is no interval.
+        With fewer than four topics in a column there is no interval. For these topics all trials are units as they are,
+        which takes in by what topics differ.
         """
         upper, lower = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
+        if unit != "topic" or self._design.independent(topics):
+            return self._weighted_ratios(topics, upper, lower, weights, unit)
+        if self._design.these and not self._design.continued:
+            there = ~np.isnan(lower).any(axis=2)
+            names = [f"trial {number}" for number in range(int(there.sum()))]
+            return self._weighted_ratios(names, upper[there][:, None], lower[there][:, None], weights, "trial")
+        of_topics = no_interval()
+        if not self._design.these:
+            names, (tall, flat) = self._design.gathered(topics, upper, lower)
+            of_topics = self._weighted_ratios(names, tall, flat, weights, self._design.unit(topics))
+        if not self._design.continued:
+            return of_topics
+        played = ~np.isnan(lower).all(axis=(0, 2))
+        why = too_few_sessions(int(played.sum()))
+        if why:
+            return no_interval(why)
+        names = [f"session {number}" for number in np.flatnonzero(played)]
+        tall, flat = (np.swapaxes(side, 0, 1)[played] for side in (upper, lower))
+        of_sessions = self._weighted_ratios(names, tall, flat, weights, "session")
+        if self._design.these:
+            return of_sessions
+        shares = np.asarray(weights, dtype=np.float64)
+        value = float((shares * np.nansum(upper, axis=(0, 1)) / np.nansum(lower, axis=(0, 1))).sum() / shares.sum())
+        return crossed(value, of_topics, of_sessions, bottom=0.0, top=1.0)
+
+    def _weighted_ratios(
+        self, topics: Sequence[str], upper: Floats, lower: Floats, weights: npt.ArrayLike, unit: str
+    ) -> Interval:
+        """`weighted_ratios` of independent units."""
         seen: Seen = np.asarray(~np.isnan(lower).any(axis=2))
         upper, lower = np.where(seen[:, :, None], upper, 0.0), np.where(seen[:, :, None], lower, 0.0)
         fewest = int((lower.sum(axis=1) > 0).sum(axis=0).min(initial=len(topics)))

@@ -85,11 +85,15 @@ def transitions(
     level: float = 0.95,
     interval: IntervalName = "wilson",
     topics: npt.ArrayLike | None = None,
+    sessions: npt.ArrayLike | None = None,
+    withheld: bool = False,
 ) -> Transitions:
     """All transition probabilities of a tree.
 
     level: confidence, from .5 to .9999. topics: (n,) the topic of each trial, from 0, in the order of `tree.ends`;
-    None: all trials are of one.
+    None: all trials are of one. Of topics in clusters, the cluster. sessions: (n,) the session of each trial, from 0,
+    where sessions go through all topics: distances over topics and over sessions are squared and added. withheld: no
+    interval of any share, where too few units are there.
     Raises InputError for a level out of range or an unknown interval, ValueError for impossible counts.
     """
     if interval not in _INTERVALS:
@@ -127,6 +131,15 @@ def transitions(
         stop_low[several], stop_high[several] = topic_shares((counts - onward)[several], counts[several], level)
         unseen = unseen_over_topics(visits_alone(counts[1:], parent[1:], size), counts, once, twice, level)
         over_topics = bool(several.any())
+        if sessions is not None:
+            own = by_topic(sizes(tree.parent, depths(tree.parent)), tree.ends, np.asarray(sessions))
+            on = np.zeros_like(own)
+            np.add.at(on, parent[1:], own[1:])
+            low[1:], high[1:] = _added(edge[1:], low[1:], high[1:], topic_shares(own[1:], own[parent[1:]], level))
+            stop_low, stop_high = _added(stop, stop_low, stop_high, topic_shares(own - on, own, level))
+            over_topics = True
+    if withheld:
+        low, high, stop_low, stop_high = (np.full(size, np.nan) for _ in range(4))
     return Transitions(
         n=above,
         probability=edge,
@@ -156,12 +169,19 @@ class EndShares:
 
 
 def end_shares(
-    tree: CountedTree, names: Sequence[str], found: Transitions, topics: npt.ArrayLike | None = None
+    tree: CountedTree,
+    names: Sequence[str],
+    found: Transitions,
+    topics: npt.ArrayLike | None = None,
+    sessions: npt.ArrayLike | None = None,
+    *,
+    withheld: bool = False,
 ) -> EndShares:
     """How often conversations end in each way at a node; the shares of a node's ends add up to that of stopping, and an
     only end has its figures.
 
-    names: (n,) how each trial ended, in the order of `tree.ends`. found: of the tree. topics: as for `transitions`.
+    names: (n,) how each trial ended, in the order of `tree.ends`. found: of the tree. topics, sessions, withheld: as for
+    `transitions`.
     """
     places, visits = np.asarray(tree.ends, dtype=np.intp), np.asarray(tree.visits, dtype=np.int64)
     every = ends_of(len(visits), places, names)
@@ -173,14 +193,24 @@ def end_shares(
     if several.size:
         low[several], high[several] = _bounds(_INTERVALS[found.interval], k[several], n[several], found.level)
     if several.size and _several(topics):
-        own = np.asarray(topics, dtype=np.int64)
-        count, order = int(own.max()) + 1, np.argsort(places, kind="stable")
-        size = sizes(tree.parent, depths(tree.parent))
+        order, size = np.argsort(places, kind="stable"), sizes(tree.parent, depths(tree.parent))
         spans = np.searchsorted(places[order], [ends.node[several], ends.node[several] + size[ends.node[several]]]).T
-        came = np.array([np.bincount(own[order[start:stop]], minlength=count) for start, stop in spans])
-        took = np.array([np.bincount(own[ends.at == end], minlength=count) for end in several])
+
+        def counted(units: npt.ArrayLike) -> tuple[Counts, Counts]:
+            """(several, units) how many trials of each unit ended so, and how many came to the node."""
+            own = np.asarray(units, dtype=np.int64)
+            count = int(own.max()) + 1
+            came = np.array([np.bincount(own[order[start:stop]], minlength=count) for start, stop in spans])
+            return np.array([np.bincount(own[ends.at == end], minlength=count) for end in several]), came
+
+        took, came = counted(topics if topics is not None else [])
         varied = varies_within_topic(came)
         low[several[varied]], high[several[varied]] = topic_shares(took[varied], came[varied], found.level)
+        if sessions is not None:
+            share, over = k[several] / n[several], topic_shares(*counted(sessions), found.level)
+            low[several], high[several] = _added(share, low[several], high[several], over)
+    if withheld:
+        low, high = np.full(len(k), np.nan), np.full(len(k), np.nan)
     return EndShares(ends, k, n, low, high)
 
 
@@ -202,6 +232,15 @@ def unseen_paths(tree: CountedTree, *, level: float = 0.95, topics: npt.ArrayLik
 
 def _several(topics: npt.ArrayLike | None) -> bool:
     return topics is not None and len(np.unique(np.asarray(topics))) > 1
+
+
+def _added(value: Floats, low: Floats, high: Floats, sessions: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    """Ends over topics and over sessions, whose distances from the value are squared and added."""
+    least, most = sessions
+    return (
+        np.maximum(0.0, value - np.hypot(value - low, value - least)),
+        np.minimum(1.0, value + np.hypot(high - value, most - value)),
+    )
 
 
 class _Bounds(Protocol):

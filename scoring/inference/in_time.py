@@ -1,0 +1,193 @@
+"""Whether trials that lie near each other in time are alike, and how much less they then say.
+
+Load, caches and a provider's switch between models make answers of one hour alike. Trials of a topic are then no
+independent draws, and an interval that takes them for such is too short: with a state that follows an AR(1) process of
+.8 behind answers of 0 and 1, one topic of 60 trials covers .72.
+
+    lag 1       correlation of neighbours in time, of trials as they differ from their topic's mean, beyond what the
+                mean itself brings about
+    p           one-sided, of Σ_l .8^l Σ e_i·e_(i+l) over lags up to 10, by permuting the trials within each topic
+    inflation   how many times the variance of a mean is what it would be of independent trials, if the part of their
+                variance that is shared decays as .8^l: that part is read off the same statistic
+
+Both are asked within topics, and over all trials of a run one after the other, which shares load over topics. Several
+lags are taken because the state behind answers of 0 and 1 decays more slowly than their lag 1 tells. Five trials of a
+topic can hardly show that they hang together: a state of .8 is found in a sixth of studies of 15 × 5.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from topics.identity import generator
+
+__all__ = ["InTime", "trials_in_time"]
+
+Floats = npt.NDArray[np.float64]
+
+_DECAY = 0.8
+_LAGS = 10
+_FIRST, _DRAWS = 199, 999  # draws that settle most cases, and those that p is taken from where they do not
+_UNSETTLED = 0.15
+_SAME = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class InTime:
+    """lag: correlation of neighbours, beyond that of independent trials; NaN where there is nothing to see. p: of all
+    lags together; 1 then. inflation: of the variance of a mean over trials, at least 1; as far as it was seen, whether
+    or not p is small. drift: correlation of trials with their time in the run. drift_p: its two-sided p. across:
+    whether lag and p are those of the whole run, whose neighbours are of different topics.
+    """
+
+    lag: float
+    p: float
+    inflation: float
+    drift: float
+    drift_p: float
+    across: bool = False
+
+    @property
+    def note(self) -> str:
+        """A sentence about it; "" where p is above .05."""
+        said = []
+        if self.p <= 0.05:
+            of = " of the run, whatever their topic," if self.across else ""
+            said.append(
+                f"trials{of} near each other in time are alike: lag 1 {_plain(self.lag)}, {_shown(self.p)}; intervals "
+                f"of trials are {math.sqrt(self.inflation):.1f} times as wide for it"
+            )
+        if self.drift_p <= 0.01:
+            way = "rise" if self.drift > 0 else "fall"
+            said.append(f"values {way} in the course of the run: r {_plain(self.drift)}, {_shown(self.drift_p)}")
+        return "; ".join(said)
+
+
+def trials_in_time(values: npt.ArrayLike, times: npt.ArrayLike | None = None) -> InTime:
+    """The test of a measure's values.
+
+    values: (topics, trials), NaN where there is none. times: (topics, trials) in any unit, NaN where unknown; None, and
+    topics with an unknown time, take their trials in the order given, and then nothing is said of the whole run.
+    The permutations are the same for the same shape. Without two trials of a topic that differ: p 1, inflation 1.
+    """
+    cells = np.asarray(values, dtype=np.float64)
+    when = np.full(cells.shape, np.nan) if times is None else np.asarray(times, dtype=np.float64)
+    if when.shape != cells.shape or cells.ndim != 2:
+        raise ValueError("values and times are (topics, trials)")
+    rows, moments = [], []
+    for own, at in zip(cells, when, strict=True):
+        seen = ~np.isnan(own)
+        if seen.sum() < 2:
+            continue
+        order = np.argsort(at[seen], kind="stable") if not np.isnan(at[seen]).any() else np.arange(seen.sum())
+        rows.append((own[seen] - own[seen].mean())[order])
+        moments.append(at[seen][order])
+    nothing = InTime(math.nan, 1.0, 1.0, math.nan, 1.0)
+    if not rows or sum(float(np.square(row).sum()) for row in rows) <= _SAME:
+        return nothing
+    rng = generator(0, "trials in time", *cells.shape)
+    within = _within(rows, rng)
+    known = np.concatenate(moments)
+    if np.isnan(known).any() or len(rows) == 1:
+        return within
+    whole = _across(rows, known, rng)
+    # Two tests of one question: the smaller p counts twice.
+    first = min((within, whole), key=lambda one: one.p)
+    inflation = max(one.inflation for one in (within, whole) if one.p <= max(0.05, first.p))
+    return InTime(first.lag, min(1.0, 2 * first.p), inflation, whole.drift, whole.drift_p, first.across)
+
+
+def _within(rows: Sequence[Floats], rng: np.random.Generator) -> InTime:
+    def statistic(drawn: Sequence[Floats]) -> Floats:
+        return np.asarray(sum(_lagged(row) for row in drawn))
+
+    seen = float(statistic([row[None] for row in rows])[0])
+    p = _p(seen, lambda draws: statistic([_permuted(row, draws, rng) for row in rows]))
+    total = sum(float(np.square(row).sum()) for row in rows)
+    first = sum(float((row[1:] * row[:-1]).sum()) for row in rows)
+    by_chance = sum(-float(np.square(row).sum()) / len(row) for row in rows)
+    shared, plain, room, free = (float(sum(part)) for part in zip(*(_expected(len(row)) for row in rows), strict=True))
+    # Per unit of variance, of a share c that decays: statistic c·shared + (1-c)·plain, squares c·room + (1-c)·free.
+    ratio = seen / total
+    slope = (shared - plain) - ratio * (room - free)
+    part = min(1.0, max(0.0, (ratio * free - plain) / slope)) if slope > _SAME else 1.0
+    lengths = np.array([len(row) for row in rows], dtype=np.float64)
+    means = np.array([_of_mean(len(row)) for row in rows])
+    grown = float((means / lengths).sum() / (1 / lengths).sum())
+    return InTime((first - by_chance) / total, p, 1 + part * (grown - 1), math.nan, 1.0)
+
+
+def _across(rows: Sequence[Floats], when: Floats, rng: np.random.Generator) -> InTime:
+    """Over all trials in the order of their times."""
+    order = np.argsort(when, kind="stable")
+    line = np.concatenate(rows)[order]
+    ranks = np.linspace(-1, 1, len(line))
+
+    def drawn(draws: int) -> Floats:
+        return np.concatenate([_permuted(row, draws, rng) for row in rows], axis=1)[:, order]
+
+    seen = float(_lagged(line[None])[0])
+    p = _p(seen, lambda draws: _lagged(drawn(draws)))
+    total = float(np.square(line).sum())
+    weights = _DECAY ** np.arange(1, _LAGS + 1)
+    part = min(1.0, max(0.0, seen / total / float(np.square(weights).sum())))
+    scale = math.sqrt(total * float(np.square(ranks).sum()))
+    trend = float(line @ ranks)
+    drift_p = _p(abs(trend), lambda draws: np.abs(np.einsum("bi,i->b", drawn(draws), ranks)))
+    lag = float((line[1:] * line[:-1]).sum()) / total
+    return InTime(lag, p, 1 + part * (_of_mean(len(line)) - 1), trend / scale, drift_p, True)
+
+
+def _p(seen: float, draw: Callable[[int], Floats]) -> float:
+    """The share of draws at least as far as `seen`, which counts as one; more draws where few do not settle it."""
+    found = draw(_FIRST)
+    p = (1 + int((found >= seen - _SAME).sum())) / (1 + len(found))
+    if p > _UNSETTLED:
+        return p
+    found = np.concatenate([found, draw(_DRAWS - _FIRST)])
+    return (1 + int((found >= seen - _SAME).sum())) / (1 + len(found))
+
+
+def _permuted(row: Floats, draws: int, rng: np.random.Generator) -> Floats:
+    """(draws, trials)."""
+    return rng.permuted(np.broadcast_to(row, (draws, len(row))), axis=1)
+
+
+def _lagged(rows: Floats) -> Floats:
+    """(draws,) Σ_l .8^l Σ e_i·e_(i+l). rows: (draws, trials)."""
+    found = np.zeros(len(rows))
+    for lag in range(1, min(_LAGS, rows.shape[1] - 1) + 1):
+        found += _DECAY**lag * (rows[:, lag:] * rows[:, :-lag]).sum(axis=1)
+    return found
+
+
+@lru_cache(maxsize=256)
+def _expected(trials: int) -> tuple[float, float, float, float]:
+    """The statistic and the sum of squares of trials about their mean, expected where all their variance of 1 decays,
+    and where it is that of independent trials: (statistic, statistic of independent, squares, squares of independent).
+    """
+    apart = np.abs(np.subtract.outer(np.arange(trials), np.arange(trials)))
+    centred = np.eye(trials) - 1 / trials
+    shared = centred @ (_DECAY**apart) @ centred
+    weights = np.where((apart > 0) & (apart <= _LAGS), _DECAY**apart, 0.0) / 2
+    statistic, by_chance = (float((weights * one).sum()) for one in (shared, centred))
+    return statistic, by_chance, float(np.trace(shared)), float(np.trace(centred))
+
+
+@lru_cache(maxsize=256)
+def _of_mean(trials: int) -> float:
+    """How many times the variance of a mean of so many trials is that of independent ones, if all of it decays."""
+    lags = np.arange(1, trials)
+    return 1 + 2 * float(((1 - lags / trials) * _DECAY**lags).sum())
+
+
+def _plain(value: float) -> str:
+    return f"{value:.2f}".replace("0.", ".", 1)
+
+
+def _shown(p: float) -> str:
+    return "p < .001" if p <= 0.001 else f"p = {_plain(p)}" if p >= 0.01 else f"p = {p:.3f}".replace("0.", ".", 1)
