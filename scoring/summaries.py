@@ -126,7 +126,7 @@ class SystemScores:
         self.not_asked += NOT_ASKED in row and "-" not in row
         self.useful[at][: len(row)] = useful_cells(row)
         self.recovered[at], self.failed[at] = recovery_cells(row)
-        self.times[at] = _moment(conversation.started_at)
+        self.times[at] = moment(conversation.started_at)
 
     def fill(self, found: Columns) -> None:
         """Take the figures of the conversations that were added, in the order in which they are to have rows."""
@@ -382,7 +382,7 @@ class SystemScores:
         return np.array([(row, measure) in self._measured for row in topics], dtype=bool)
 
 
-def _moment(written: str) -> float:
+def moment(written: str) -> float:
     """Seconds of a UTC time as recordings write it; NaN where none is known."""
     try:
         return datetime.fromisoformat(written).timestamp() if written else math.nan

@@ -35,6 +35,7 @@ from scoring.measure import Measure
 from scoring.measures.usefulness import RECOVERY, USEFUL
 from scoring.notation import Term
 from scoring.settings import SETTINGS, Settings, scoring_settings
+from scoring.summaries import moment
 from scoring.table import ScoreTable
 from topics.counting import pluralize
 from topics.errors import InputError
@@ -113,6 +114,7 @@ def compare_runs(
         types = dict.fromkeys(t.type.name for t in material.topics.topics if t.id in played)
         own = {t.id: t.type.name for t in material.topics.topics}
         parts += [(name, [topic for topic in parts[0][1] if own[topic] == name]) for name in types]
+    times = _times(material, chosen) if estimand == "these" else None
     with cores() as pool:
         found = [
             pool.submit(
@@ -128,6 +130,7 @@ def compare_runs(
                     pooled=measure.declaration is RECOVERY,
                     continued=continued,
                     clusters=material.topics.clusters,
+                    times=times,
                 ),
                 part,
                 settings.level,
@@ -252,6 +255,15 @@ def _chosen(material: Material, systems: Sequence[str]) -> tuple[str, ...]:
             advice="give a run of several systems, or several runs",
         )
     return chosen
+
+
+def _times(material: Material, chosen: Sequence[str]) -> dict[str, dict[Trial, float]]:
+    """When each trial of each system began, in seconds; without those that no time is recorded of."""
+    found: dict[str, dict[Trial, float]] = {name: {} for name in chosen}
+    for one in material.finished:
+        if one.key.system in found and not math.isnan(began := moment(one.started_at)):
+            found[one.key.system][one.key.topic, one.key.trial] = began
+    return {name: own for name, own in found.items() if own}
 
 
 def _controls_last(runs: Sequence[Run], names: Sequence[str]) -> tuple[str, ...]:

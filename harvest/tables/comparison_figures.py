@@ -246,6 +246,8 @@ def _reasons(found: Comparison) -> Iterator[Text]:
     for why, names in said.items():
         yield Text(f"cannot tell {_shortened(names)}: {why}", style="yellow")
     for measure in found.measures:
+        for system, note in measure.in_time.items():
+            yield Text(f"{measure_name(measure)}, {printable(system, line=True)}: {note}", style="yellow")
         for pair in measure.pairs:
             if pair.bounds is not None:
                 low, high = (signed(measure, end) for end in sorted(pair.bounds))

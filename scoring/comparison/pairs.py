@@ -122,6 +122,7 @@ def compare_pairs(
         pooled=aligned.pooled,
         sessions={name: int(count) for name, count in zip(aligned.systems, aligned.sessions, strict=True) if count},
         clusters=_units(aligned) if aligned.clusters is not None else 0,
+        in_time={name: one.note for name, one in aligned.in_time.items() if one.note},
     )
 
 

@@ -71,6 +71,8 @@ class MeasureComparison:
     conversations of a topic with a system. pairs: in the order of the systems. letters: systems that share a letter
     cannot be told apart. pooled: the figures are ratios of sums over all conversations, as %recovery is. sessions: by
     system, how many sessions run through all topics; without those that have a fresh one for each conversation.
+    clusters: how many clusters of topics are the units; 0 where topics are. in_time: by system, what is to be said of
+    trials that are alike near each other in time; without systems of which nothing is.
     """
 
     measure: str
@@ -86,6 +88,7 @@ class MeasureComparison:
     pooled: bool = False
     sessions: Mapping[str, int] = field(default_factory=dict)
     clusters: int = 0
+    in_time: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def label(self) -> str:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
+from scoring.inference.in_time import InTime, trials_in_time
 from scoring.inference.paired import linear_values
 from scoring.inference.sessions import session_variance
 
 __all__ = ["Aligned", "Cell", "Trial", "align"]
 
 Floats = npt.NDArray[np.float64]
+
+_ALIKE = 0.05
+"""p at most which trials near each other in time are treated as alike."""
 
 Trial = tuple[str, int]
 """A topic's id and the number of a trial."""
@@ -33,7 +38,9 @@ class Aligned:
     figures are ratios of sums over all conversations, not means over topics. sessions: (m,), how many sessions run
     through all topics; 0 for a system with a fresh one for each conversation. shared: (m,), the variance that drawing
     other sessions would give to the figure; NaN for such a system, and with a single session. clusters: (T,) numbers,
-    the same for topics that the topic set puts into one cluster; None if it names none.
+    the same for topics that the topic set puts into one cluster; None if it names none. in_time: by system, whether
+    its trials near each other in time are alike; if they are (p up to .05), `noise` is as many times as large as that
+    makes it. Without those systems whose times are not known.
     """
 
     topics: tuple[str, ...]
@@ -47,6 +54,7 @@ class Aligned:
     sessions: npt.NDArray[np.int64]
     shared: Floats
     clusters: npt.NDArray[np.int64] | None = None
+    in_time: Mapping[str, InTime] = field(default_factory=dict)
 
     @property
     def figures(self) -> Floats:
@@ -85,6 +93,7 @@ def align(
     pooled: bool,
     continued: Collection[str] = (),
     clusters: Mapping[str, str] | None = None,
+    times: Mapping[str, Mapping[Trial, float]] | None = None,
 ) -> Aligned:
     """Systems over the topics for which each has a value.
 
@@ -92,7 +101,8 @@ def align(
     the ratio of sums over all conversations, as of %recovery, and topics that give nothing to it are in neither;
     otherwise each topic's mean over trials counts the same. continued: systems whose trials of one number are one
     session through all topics. clusters: by topic, the cluster that it is in; a topic without one is a cluster of its
-    own.
+    own. times: by system, when each trial began; only systems in it are asked whether their trials hang together in
+    time.
     """
     by_topic: dict[str, list[list[Cell]]] = {topic: [[] for _ in systems] for topic in topics}
     numbers: dict[str, list[list[int]]] = {topic: [[] for _ in systems] for topic in topics}
@@ -101,8 +111,7 @@ def align(
             there = cell[0] == cell[0]  # NaN is no value
             if there and topic in by_topic and (pooled or cell[1] > 0):
                 by_topic[topic][place].append(cell)
-                if system in continued:
-                    numbers[topic][place].append(trial)
+                numbers[topic][place].append(trial)
     common = {topic: [np.array(side) for side in own] for topic, own in by_topic.items() if all(own)}
     if pooled:
         common = {topic: own for topic, own in common.items() if any(side[:, 1].any() for side in own)}
@@ -116,21 +125,28 @@ def align(
     if not pooled:
         above, below = above / np.maximum(below, 1), np.ones(shape)
     whole, figures = below.sum(axis=0), _ratio(above, below)
+    in_time: dict[str, InTime] = {}
     noise, shared, sessions = np.full(shape, np.nan), np.full(len(systems), np.nan), np.zeros(len(systems), np.int64)
     for column, system in enumerate(systems):
         if not whole[column] > 0:
             continue  # no figure, so nothing that other trials could move
         moved: dict[int, float] = {}
+        apart: dict[Trial, float] = {}
         for row, (topic, own) in enumerate(common.items()):
             each = own[column]
             rest = each[:, 0] - figures[column] * each[:, 1] if pooled else each[:, 0] / each[:, 1]
             scale = len(each) * len(common) / whole[column] if pooled else 1.0
+            apart.update(zip(((topic, number) for number in numbers[topic][column]), rest.tolist(), strict=True))
             if len(each) > 1:
                 noise[row, column] = scale**2 * rest.var(ddof=1) / len(each)
             if system not in continued:
                 continue
             for number, far in zip(numbers[topic][column], rest - rest.mean(), strict=True):
                 moved[number] = moved.get(number, 0.0) + scale * float(far) / (len(each) * len(common))
+        if times is not None and system in times:
+            in_time[system] = _in_time(tuple(common), apart, times[system])
+            if in_time[system].p <= _ALIKE:
+                noise[:, column] *= in_time[system].inflation
         if system in continued:
             sessions[column], shared[column] = len(moved), session_variance([list(moved.values())])
     missing = tuple(topic for topic, own in by_topic.items() if not all(own))
@@ -146,7 +162,19 @@ def align(
         sessions,
         shared,
         cluster_numbers(tuple(common), clusters or {}),
+        in_time,
     )
+
+
+def _in_time(topics: Sequence[str], values: Mapping[Trial, float], times: Mapping[Trial, float]) -> InTime:
+    """Of one system. values: of each trial, what it adds to its topic's figure."""
+    rows = {topic: row for row, topic in enumerate(topics)}
+    columns = {number: column for column, number in enumerate(sorted({number for _, number in values}))}
+    cells, when = np.full((2, len(rows), len(columns)), np.nan)
+    for (topic, number), value in values.items():
+        at = rows[topic], columns[number]
+        cells[at], when[at] = value, times.get((topic, number), math.nan)
+    return trials_in_time(cells, when)
 
 
 def cluster_numbers(topics: Sequence[str], clusters: Mapping[str, str]) -> npt.NDArray[np.int64] | None:

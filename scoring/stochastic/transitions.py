@@ -180,8 +180,8 @@ def end_shares(
     """How often conversations end in each way at a node; the shares of a node's ends add up to that of stopping, and an
     only end has its figures.
 
-    names: (n,) how each trial ended, in the order of `tree.ends`. found: of the tree. topics, sessions, withheld: as for
-    `transitions`.
+    names: (n,) how each trial ended, in the order of `tree.ends`. found: of the tree. topics, sessions, withheld: as
+    for `transitions`.
     """
     places, visits = np.asarray(tree.ends, dtype=np.intp), np.asarray(tree.visits, dtype=np.int64)
     every = ends_of(len(visits), places, names)
