@@ -121,7 +121,9 @@ def _figures(found: Comparison, width: int) -> Iterator[Table]:
         table.add_column("topics", justify="right", style="dim")
         for measure in found.measures:
             cells = [_figure(measure, system, found) for system in found.systems[start : start + a_table]]
-            table.add_row(Text(measure_name(measure)), *map(Text, cells), str(len(measure.topics)))
+            # Over other topics than the figure of `score` has, which may stand on the same page.
+            common = ", in common" if measure.left_out and measure.topics else ""
+            table.add_row(Text(f"{measure_name(measure)}{common}"), *map(Text, cells), str(len(measure.topics)))
         yield table
 
 

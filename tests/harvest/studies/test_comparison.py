@@ -373,3 +373,14 @@ def test_topics_won_of_a_ratio_of_sums_are_told_to_be_of_topics_own_ratios(tmp_p
     ) in said
     alone = " ".join(harvest("compare", run, "-m", "ave%useful", width=80).stdout.split())
     assert "a ratio of sums" not in alone
+
+
+def test_a_figure_over_fewer_topics_than_score_has_says_so_beside_it(tmp_path: Path) -> None:
+    labels = {
+        "A": {"M1": ["xo", "xx"], "C2": ["oo", "oo"], "C3": ["xo", "ox"], "C4": ["xx", "ox"]},
+        "B": {"M1": ["xo", "oo"], "C2": ["oo", "oo"], "C3": ["!", "!"], "C4": ["xx", "ox"]},
+    }
+    lines = harvest("compare", recorded(tmp_path / "run", labels), "-m", "ave%useful", width=80).stdout.splitlines()
+    (row,) = [line for line in lines if line.strip().startswith("ave%useful, in common")]
+    assert row.split()[-1] == "3"
+    assert any("1 topic without a value of some system, left out: ave%useful" in line for line in lines)
