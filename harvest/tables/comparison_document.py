@@ -168,13 +168,17 @@ def _pair_rows(found: Comparison, one: MeasureComparison, pair: Pair, drivers: b
     for name, end in zip(("lowest", "highest"), sorted(pair.bounds or ()), strict=False):
         said = "with what was lost at the ends of the measure"
         yield LongRow(**common, figure=f"{name} difference", unit=unit, estimate=end, note=said)
-    yield LongRow(**common, figure="effect size", unit="ratio", estimate=pair.effect)
+    over = f"over the {len(found.systems)} systems compared" if len(found.systems) > 2 else ""
+    yield LongRow(**common, figure="effect size", unit="ratio", estimate=pair.effect, note=over)
+    own = "by topics' own ratios, without those where a side has none" if one.pooled else ""
     for figure, count in (("topics won", pair.wins), ("topics tied", pair.ties), ("topics lost", pair.losses)):
-        yield LongRow(**common, figure=figure, unit="count", estimate=float(count))
+        yield LongRow(**common, figure=figure, unit="count", estimate=float(count), note=own)
     needed = {"topics": pair.needed.topics, "trials of each topic": pair.needed.trials}
     for what, number in needed.items():
         if math.isfinite(number):
-            yield LongRow(**common, figure=f"{what} that would settle it", unit="count", estimate=float(number))
+            settling = f"{what} that would settle it"
+            rough = "an estimate from an estimate"
+            yield LongRow(**common, figure=settling, unit="count", estimate=float(number), note=rough)
     for driver in pair.drivers if drivers else ():
         part = driver.share * pair.value
         yield LongRow(**common, figure="part in the difference", unit=unit, topic=driver.topic, estimate=part)
