@@ -10,7 +10,7 @@ from typing import Any
 from harvest.studies.tree_scores import TreeScores
 from recordings.conversation import TrialKey
 from recordings.trees.document import tree_as_json
-from recordings.trees.node_text import one_line, percent
+from recordings.trees.node_text import cut, one_line, percent
 from recordings.trees.tree import ConversationTree
 from scoring.inference.design import INDEPENDENT, Design, too_few_sessions
 from scoring.inference.interval import METHOD, too_few
@@ -28,6 +28,7 @@ __all__ = ["TreeFigures", "tree_figures"]
 
 Words = tuple[str, str, str]
 
+_LONGEST_END = 80  # columns: an import may give any reason
 _DIGITS = 12  # decimals in JSON, as in a table of scores
 
 
@@ -108,7 +109,7 @@ class TreeFigures:
             one = self.named
             words = _apart(one.k, one.n, one.k / one.n, one.low, one.high)
             for node, name, own in zip(one.ends.node.tolist(), one.ends.name, words, strict=True):
-                found.setdefault(node, []).append((one_line(name), own))
+                found.setdefault(node, []).append((cut(one_line(name), _LONGEST_END), own))
         return found
 
     def end_lines(self) -> dict[int, list[tuple[str, str]]]:
@@ -118,7 +119,7 @@ class TreeFigures:
             one, blank = self.named, " " * max(map(len, self._laid()), default=0)
             shares = self._shares(one.k, one.n, one.k / one.n, one.low, one.high)
             for node, name, share in zip(one.ends.node.tolist(), one.ends.name, shares, strict=True):
-                found.setdefault(node, []).append((one_line(name), f"{share}{blank}"))
+                found.setdefault(node, []).append((cut(one_line(name), _LONGEST_END), f"{share}{blank}"))
         return found
 
     def unseen(self) -> tuple[str, ...]:

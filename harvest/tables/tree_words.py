@@ -113,6 +113,7 @@ def _plate(one: TreeFigures, protocol: str, least: float, most: int) -> TreeDraw
         one.notes(),
         least,
         most,
+        one.ends(),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from harvest.tables.drawing.colours import paint_attributes
@@ -34,7 +34,8 @@ class TreeDrawing:
 
     branches, stops: (N,) words of the edge into a node, and of ending there. notes: (N,) below what was said. unseen:
     (N,) what the next trial may do there that none did; "" for nothing. least, most: what is folded
-    (`layout.select_branches`).
+    (`layout.select_branches`). ends: by node, each way of ending there with its words, drawn as an end of its own;
+    where a node is not in it, all are one.
     """
 
     tree: ConversationTree
@@ -46,6 +47,7 @@ class TreeDrawing:
     notes: Sequence[str] = ()
     least: float = 0.0
     most: int = 12
+    ends: Mapping[int, Sequence[tuple[str, Words]]] = field(default_factory=dict)
     chosen: Shown = field(init=False)
 
     def __post_init__(self) -> None:
@@ -102,7 +104,7 @@ class _Drawing:
         self.middles, self.rows, height = places(
             chosen,
             lambda node: max(self.boxes[node].height + _BETWEEN, _ROW) if node else _ROW,
-            lambda node: [row for _, row in self.further[node]],
+            lambda node: [row for _, row, _ in self.further[node]],
         )
         deepest = max(int(tree.depth[node]) for node in chosen.nodes)
         gaps, widths = [0.0] * (deepest + 2), [0.0] * (deepest + 1)
@@ -113,8 +115,9 @@ class _Drawing:
             if node:
                 widths[depth] = max(widths[depth], self.boxes[node].width)
                 gaps[depth] = max(gaps[depth], _captioned(plate.branches[node]))
-            if any(kind == "stop" for kind, _ in self.further[node]):
-                gaps[depth + 1] = max(gaps[depth + 1], _captioned(plate.stops[node]))
+            for _, _, end in self.further[node]:
+                if end is not None:
+                    gaps[depth + 1] = max(gaps[depth + 1], _captioned(end[1]))
         self.left, self.widths, self.gaps = [0.0], widths, gaps
         for depth in range(1, deepest + 1):
             self.left.append(self.left[-1] + widths[depth - 1] + _CURVE + gaps[depth] + 9)
@@ -130,15 +133,25 @@ class _Drawing:
         notes = [texts_note(tree, node), self.plate.notes[node].strip() if self.plate.notes else ""]
         return _Box(lines, " · ".join(note for note in notes if note), mark)
 
-    def _further(self, node: int) -> list[tuple[str, float]]:
-        """What hangs on a node below its branches, and how high its rows are."""
-        rows = []
-        if self.tree.stops[node] and self.tree.branches[node]:
-            rows.append(("stop", _ROW))
+    def _stopped(self, node: int) -> Sequence[tuple[str, Words]]:
+        """The ways in which conversations end at a node."""
+        if not self.tree.stops[node]:
+            return ()
+        return self.plate.ends.get(node) or [(endings(self.tree, node), self.plate.stops[node])]
+
+    def _lone_end(self, node: int) -> bool:
+        """Whether nothing but one end follows, which is then drawn on the line of the node."""
+        return not self.tree.branches[node] and len(self._stopped(node)) == 1
+
+    def _further(self, node: int) -> list[tuple[str, float, tuple[str, Words] | None]]:
+        """What hangs on a node below its branches, how high its rows are, and of an end its name and its words."""
+        rows: list[tuple[str, float, tuple[str, Words] | None]] = []
+        if not self._lone_end(node):
+            rows += [("stop", _ROW, end) for end in self._stopped(node)]
         if node in self.chosen.folded:
-            rows.append(("folded", 28.0))
+            rows.append(("folded", 28.0, None))
         if self.plate.unseen[node]:
-            rows.append(("unseen", 24.0))
+            rows.append(("unseen", 24.0, None))
         return rows
 
     def _x(self, node: int) -> float:
@@ -155,14 +168,14 @@ class _Drawing:
 
     def _right(self, node: int) -> float:
         found = [self._edge_of(node)]
-        if self.tree.stops[node] and not self.tree.branches[node]:
-            words = max(room(endings(self.tree, node), _FIGURE), room(_row(self.plate.stops[node]), _SMALL))
-            found.append(self._edge_of(node) + 32 + words)
-        for kind, _ in self.further[node]:
+        if self._lone_end(node):
+            ((name, words),) = self._stopped(node)
+            found.append(self._edge_of(node) + 32 + max(room(name, _FIGURE), room(_row(words), _SMALL)))
+        for kind, _, end in self.further[node]:
             start = self._bend(node)
-            if kind == "stop":
+            if end is not None:
                 depth = int(self.tree.depth[node])
-                found.append(start + self.gaps[depth + 1] + 30 + room(endings(self.tree, node), _FIGURE))
+                found.append(start + self.gaps[depth + 1] + 30 + room(end[0], _FIGURE))
             elif kind == "folded":
                 found.append(start + 6 + room(self._folded(node), 11.5))
             else:
@@ -205,12 +218,10 @@ class _Drawing:
             (self.middles[one], self._x(one), self._thick(int(tree.visits[one])), "edge")
             for one in self.chosen.branches[node]
         ]
-        for (kind, _), row in zip(self.further[node], self.rows[node], strict=True):
-            if kind == "stop":
+        for (kind, _, ended), row in zip(self.further[node], self.rows[node], strict=True):
+            if ended is not None:
                 depth = int(tree.depth[node])
-                hung.append(
-                    (row, self._bend(node) + self.gaps[depth + 1] + 9, self._thick(int(tree.stops[node])), "edge")
-                )
+                hung.append((row, self._bend(node) + self.gaps[depth + 1] + 9, self._thick(_count(ended[1])), "edge"))
             elif kind == "folded":
                 hung.append((row, self._bend(node), self._thick(self.chosen.folded[node].visits), "edge"))
             else:
@@ -261,21 +272,23 @@ class _Drawing:
         """How conversations end at a node, what is folded there, and what no trial did."""
         tree, y = self.tree, self.middles[node]
         found = []
-        if tree.stops[node] and not tree.branches[node]:
+        if self._lone_end(node):
+            ((name, words),) = self._stopped(node)
             x = self._edge_of(node)
             found.append(
                 f'<path d="M{x:.1f} {y:.1f}h16" {paint_attributes("edge", self._thick(int(tree.stops[node])))}/>'
             )
             found.append(f'<rect x="{x + 16:.1f}" y="{y - 5:.1f}" width="10" height="10" {paint_attributes("end")}/>')
-            found.append(text(x + 32, y - 1, endings(tree, node), _FIGURE, "ink"))
-            found.append(text(x + 32, y + 12, _row(self.plate.stops[node]), _SMALL, "dim"))
-        for (kind, _), row in zip(self.further[node], self.rows[node], strict=True):
+            found.append(text(x + 32, y - 1, name, _FIGURE, "ink"))
+            found.append(text(x + 32, y + 12, _row(words), _SMALL, "dim"))
+        for (kind, _, end), row in zip(self.further[node], self.rows[node], strict=True):
             x = self._bend(node)
-            if kind == "stop":
-                found += _captions(x + 6, row, self._thick(int(tree.stops[node])), self.plate.stops[node])
+            if end is not None:
+                name, words = end
+                found += _captions(x + 6, row, self._thick(_count(words)), words)
                 x += self.gaps[int(tree.depth[node]) + 1] + 9
                 found.append(f'<rect x="{x:.1f}" y="{row - 5:.1f}" width="10" height="10" {paint_attributes("end")}/>')
-                found.append(text(x + 16, row + 4, endings(tree, node), _FIGURE, "ink"))
+                found.append(text(x + 16, row + 4, name, _FIGURE, "ink"))
             elif kind == "folded":
                 found.append(text(x + 6, row + 4, self._folded(node), 11.5, "ink"))
             else:
@@ -306,6 +319,11 @@ def _captions(x: float, y: float, thick: float, words: Words) -> list[str]:
         text(x + room(share, _FIGURE) * 1.12 + 5, above, counts, _SMALL, "dim"),
         *([text(x, below, interval, _SMALL, "dim")] if interval else []),
     ]
+
+
+def _count(words: Words) -> int:
+    """The trials that an edge stands for, of `3/10`."""
+    return int(words[1].partition("/")[0])
 
 
 def _row(words: Words) -> str:

@@ -8,6 +8,7 @@ import re
 import shutil
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -25,9 +26,10 @@ from harvest.tables.drawing.picture import picture
 from harvest.tables.drawing.text_fitting import break_lines, fit_text, room
 from harvest.tables.tree_figures import tree_figures
 from harvest.tables.tree_words import plates
-from recordings.conversation import Conversation
+from recordings.conversation import Conversation, Outcome
 from recordings.trees.builder import fold
 from recordings.trees.keys import LABEL
+from recordings.trees.node_text import cells
 from recordings.trees.tree import ConversationTree, Symbol
 from scoring.notation import parse
 from tests.support.tree_examples import conversation, recordings, tree_of
@@ -448,3 +450,29 @@ def test_a_file_of_it_runs_nothing_and_asks_nobody(browser: Browser, tmp_path: A
     assert page.evaluate("document.querySelectorAll('script, parsererror').length") == 0
     assert asked == [(tmp_path / "tree.svg").as_uri()]
     page.close()
+
+
+def test_ends_of_several_kinds_after_one_turn_are_several_ends_in_the_picture() -> None:
+    """Also where an import gives reasons that no picture should hold."""
+    outcomes = [
+        *[("breakdown", "")] * 3,
+        *[("user-stopped", "satisfied")] * 2,
+        *(("user-stopped", one) for one in HOSTILE),
+    ]
+    tree = tree_of(
+        [
+            replace(conversation([("ask", "tell")], trial), outcome=Outcome(kind, reason))
+            for trial, (kind, reason) in enumerate(outcomes, 1)
+        ]
+        + [replace(conversation([("ask", "tell"), ("more", "told")], 99), outcome=Outcome("turn-limit", "2"))]
+    )
+    said = words(drawn(tree))
+    n = len(outcomes) + 1
+    for name, count in (("breakdown", 3), ("user-stopped (satisfied)", 2)):
+        assert name in said
+        assert f"{count}/{n}" in said
+    assert said.count("turn-limit") == 1
+    assert not any(one.startswith("ended (") for one in said)
+    assert max(map(cells, said)) < 100
+    lone = words(drawn(tree_of([conversation([("ask", "tell")], trial, outcome="breakdown") for trial in (1, 2)])))
+    assert lone.count("breakdown") == 1
