@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 from scoring.forms.chains import EXCESS, PERSISTENCE, TRANSITION
 from scoring.forms.readings import OF_POOLED, POOLED
-from scoring.forms.worst import CVAR, MINIMUM, QUANTILE, RATE
+from scoring.forms.worst import CVAR, MAXIMUM, MINIMUM, QUANTILE, RATE
 from scoring.measure import Declaration
 from scoring.measures.breakdown import ACCURACY, DIVERGENCE, F1, LEVEL, PRECISION, RECALL, SQUARED_ERROR
 from scoring.measures.conversation_breakdown import BREAKDOWN
@@ -98,6 +98,7 @@ OF_CONVERSATIONS = (
     CVAR,
     QUANTILE,
     MINIMUM,
+    MAXIMUM,
     RATE,
     POOLED,
     OF_POOLED,

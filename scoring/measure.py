@@ -108,8 +108,10 @@ class Declaration:
     where the name alone is not enough. arguments: how many things it is taken of, at least and at most.
 
     legend: a few words in the legend of tables; "" where its name is enough. percentage: people read it in percent.
-    has_top: whether a topic's score can reach the end of the range; where it cannot, intervals use another top. event:
-    1 where something happened and 0 where not, so that it is a share over conversations. shown: where its rows are.
+    has_top: whether a topic's score can reach the end of the range; where it cannot, intervals use another top. called:
+    what its lowest and its highest values are called in a sentence, for example ("fastest", "slowest"); None: best and
+    worst. event: 1 where something happened and 0 where not, so that it is a share over conversations. shown: where its
+    rows are.
     aside: which of its rows are in tables only with --all. aside_words: what these are called.
 
     score: its value of one conversation; called where what it needs is there. applies: whether a topic can have it.
@@ -138,6 +140,7 @@ class Declaration:
     legend: str = ""
     percentage: bool = False
     has_top: bool = True
+    called: tuple[str, str] | None = None
     event: bool = False
     shown: Shown = "asked"
     aside: Callable[[Term], bool] = field(default=lambda term: False)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Literal
 from harvest.audits.threshold import Threshold
 from recordings.json_text import Json
 from scoring.catalogue import understand
-from scoring.inference.tails import trials_needed
+from scoring.forms.worst import tail_kind
+from scoring.inference.tails import tail_share, trials_needed
 from scoring.measure import Measure
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from scoring.notation import Term, parse
@@ -55,15 +56,16 @@ def _check(threshold: Threshold, audit: Audit, schema: Schema, loc: Loc) -> None
             advice=f"add gold: NAME to the audit, or choose a measure that needs none, such as {USEFUL.name}",
         )
     for measure in measures:
-        needed = trials_needed(measure.number) if measure.within else 0
+        kind, beta = tail_kind(measure), measure.number
+        needed = trials_needed(beta, kind) if measure.within else 0
         fewest = audit.trial_range[0]
         if fewest < needed:
             # Refused now: once the trials are played, the run could not be scored.
             raise document.error(
                 (*loc, "measure"),
-                f"{threshold.measure} needs {needed} trials of each topic, and the audit plays {fewest}",
-                allowed=f"at least {needed} trials (10 divided by {measure.number:g})",
-                advice=f"play {needed} trials, or leave out within=topics: then all topics and trials count together",
+                f"{threshold.measure} needs {needed:g} trials of each topic, and the audit plays {fewest}",
+                allowed=f"at least {needed:g} trials (10 divided by {tail_share(kind, beta):g})",
+                advice=f"play {needed:g} trials, or leave out within=topics: then all topics and trials count together",
             )
     least, most = min(one.range[0] for one in measures), max(one.range[1] for one in measures)
     for key in ("at_least", "at_most"):

@@ -21,17 +21,9 @@ from harvest.studies.sources import sources
 from recordings.json_text import Json
 from recordings.run_folder import Run
 from scoring.catalogue import understand
-from scoring.forms.worst import CVAR, QUANTILE
-from scoring.inference.interval import FEWEST
-from scoring.inference.tail_power import (
-    NO_TOP,
-    TailKind,
-    TailModel,
-    TailPower,
-    simulate_tail,
-    stated_tail_model,
-    tail_model,
-)
+from scoring.forms.worst import CVAR, QUANTILE, tail_kind, tail_words, worst_end
+from scoring.inference.tail_power import NO_TOP, TailModel, TailPower, simulate_tail, stated_tail_model, tail_model
+from scoring.inference.tails import Worst, tail_share, units_needed
 from scoring.measure import Measure
 from scoring.notation import Term
 from scoring.scores import SHIPPED
@@ -72,6 +64,7 @@ class TailPlan:
 
     measure: the tail. distance: of the bounds from it, in the measure's own units. values: the tail by system of the
     pilot, or of the stated components under "". own: by system, how often a trial is like its topic (`TailModel`).
+    worst: which end of the measure is the bad one. share: of all scores, that at the end that is asked for, in (0, 1].
     least_topics: fewer have no interval. designs: the grid, by topics and trials; present: the audit's own, with the
     mean of its trials. turns_at_most: turns are the most that the protocol takes. notes: on judgments.
     """
@@ -82,6 +75,8 @@ class TailPlan:
     values: Mapping[str, float]
     own: Mapping[str, float]
     settings: Settings
+    worst: Worst
+    share: float
     least_topics: int
     designs: Sequence[TailDesign]
     present: TailDesign
@@ -140,6 +135,13 @@ def plan_tail(
             advice="leave it out, or leave out --from",
         )
     models, costs, notes = _models(audit, tail, run, stated or {}, settings)
+    top = max(model.top for model in models.values())
+    needed = units_needed(tail_kind(tail), tail.number, worst=worst_end(tail), top=top)
+    if math.isinf(needed):
+        raise InputError(
+            f"{measure}: no number of topics shows the greatest score there can be",
+            advice="take beta=0.9, which one conversation of ten exceeds",
+        )
     simulation = _Simulation(tail, detect, settings, models, PlanCosts(audit, costs), seed)
     own = [audit.trials_with(topic) for topic in audit.topics.topics]
     count, each = len(own), max(1, round(sum(own) / len(own)))
@@ -152,10 +154,12 @@ def plan_tail(
         audit=audit.name,
         measure=str(tail.term),
         distance=detect,
-        values={name: model.value(simulation.kind, tail.number) for name, model in models.items()},
+        values={name: model.value(tail_kind(tail), tail.number, worst_end(tail)) for name, model in models.items()},
         own={name: model.own for name, model in models.items()},
         settings=settings,
-        least_topics=math.ceil(FEWEST / tail.number - 1e-9),
+        worst=worst_end(tail),
+        share=tail_share(tail_kind(tail), tail.number),
+        least_topics=int(needed),
         designs=[designs[one] for one in grid],
         present=designs[count, each],
         turns_at_most=run is None,
@@ -200,21 +204,19 @@ class _Simulation:
     costs: PlanCosts
     seed: int
 
-    @property
-    def kind(self) -> TailKind:
-        return "cvar" if self.tail.form is CVAR else "quantile"
-
     def design(self, topics: int, trials: int) -> TailDesign:
         powers = {
             name: simulate_tail(
                 model,
-                self.kind,
+                tail_kind(self.tail),
                 self.tail.number,
                 self.distance,
                 topics,
                 trials,
                 generator(self.seed, "tail power", name, topics, trials),
                 level=self.settings.level,
+                worst=worst_end(self.tail),
+                called=tail_words(self.tail),
             )
             for name, model in self.models.items()
         }

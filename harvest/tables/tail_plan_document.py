@@ -32,27 +32,28 @@ def tail_plan_document(plan: TailPlan) -> dict[str, Any]:
         "own": {name: _json(value) for name, value in plan.own.items()},
         "least_topics": plan.least_topics,
         "answer": tail_answer(plan),
-        "smallest": list(_rows(plan.smallest)) if plan.smallest else None,
-        "present": list(_rows(plan.present)),
+        "smallest": list(_rows(plan, plan.smallest)) if plan.smallest else None,
+        "present": list(_rows(plan, plan.present)),
         "turns_at_most": plan.turns_at_most,
         "settings": plan.settings.as_json(),
         "seed": plan.seed,
         "notes": list(plan.notes),
         "sources": [dict(one) for one in plan.pilots],
         "software": software(),
-        "rows": [row for design in plan.designs for row in _rows(design)],
+        "rows": [row for design in plan.designs for row in _rows(plan, design)],
         "long": [one.as_json() for one in tail_plan_rows(plan)],
     }
 
 
-def _rows(design: TailDesign) -> Iterator[dict[str, Any]]:
+def _rows(plan: TailPlan, design: TailDesign) -> Iterator[dict[str, Any]]:
     for system, power in design.powers.items():
+        above, below = _bounds(plan)
         yield {
             "system": system or None,
             "topics": design.topics,
             "trials": design.trials,
-            "missed": _json(power.below),
-            "kept": _json(power.above),
+            above: _json(power.below),
+            below: _json(power.above),
             "power_error": _json(power.error),
             "width": _json(power.width),
             "covered": _json(power.covered),
@@ -64,6 +65,11 @@ def _rows(design: TailDesign) -> Iterator[dict[str, Any]]:
         }
 
 
+def _bounds(plan: TailPlan) -> tuple[str, str]:
+    """What is shown of a bound above the tail, by an interval wholly below it, and of one below."""
+    return ("missed", "kept") if plan.worst == "low" else ("kept", "missed")
+
+
 def _json(value: float) -> float | None:
     return round(value, _DIGITS) + 0.0 if math.isfinite(value) else None
 
@@ -71,6 +77,7 @@ def _json(value: float) -> float | None:
 def tail_plan_rows(plan: TailPlan) -> Iterator[LongRow]:
     """The figures of a plan in long form: of each design how often either bound is shown, with the error, the width of
     the interval, user turns, and hours. run: the pilot's."""
+    above, below = _bounds(plan)
     for design in plan.designs:
         common: dict[str, Any] = {
             "study": "plan",
@@ -82,8 +89,8 @@ def tail_plan_rows(plan: TailPlan) -> Iterator[LongRow]:
         }
         for system, power in design.powers.items():
             own: dict[str, Any] = {**common, "system": system, "estimand": "like-these", "note": power.note}
-            yield LongRow(**own, figure="bound above shown missed", unit="share", estimate=power.below)
-            yield LongRow(**own, figure="bound below shown kept", unit="share", estimate=power.above)
+            yield LongRow(**own, figure=f"bound above shown {above}", unit="share", estimate=power.below)
+            yield LongRow(**own, figure=f"bound below shown {below}", unit="share", estimate=power.above)
             yield LongRow(**own, figure="error of the power", unit="share", estimate=power.error)
             yield LongRow(**own, figure="width of the interval", unit="value", estimate=power.width)
         yield LongRow(**common, figure="user turns", unit="count", estimate=float(design.turns))

@@ -13,6 +13,7 @@ from harvest.studies.planning import WANTED
 from harvest.studies.tail_planning import TailDesign, TailPlan
 from harvest.tables.plan_words import design_table, hours_after, in_percent, user_turns
 from harvest.terminal import printable
+from scoring.inference.interval import FEWEST
 from scoring.inference.tail_power import TailPower
 from topics.counting import pluralize
 
@@ -25,8 +26,9 @@ def tail_plan_tables(plan: TailPlan) -> Iterator[RenderableType]:
     yield Padding(Text(_recommended(plan)), (0, 0, 0, 2))
     yield Text()
     yield from (Text(line) for line in _grounds(plan))
-    yield _grid(plan, f"bound {plan.distance:g} above it: shown missed", _missed)
-    yield _grid(plan, f"bound {plan.distance:g} below it: shown kept", _kept)
+    above, below = ("missed", "kept") if plan.worst == "low" else ("kept", "missed")
+    yield _grid(plan, f"bound {plan.distance:g} above it: shown {above}", _below)
+    yield _grid(plan, f"bound {plan.distance:g} below it: shown {below}", _above)
     costs = ((one.topics, one.trials, Text(f"{one.turns:,}{hours_after(one.hours)}")) for one in plan.designs)
     yield design_table("user turns" + (" at most" if plan.turns_at_most else ""), costs)
     yield from (Text(line, style="dim") for line in _legend(plan))
@@ -36,20 +38,21 @@ def tail_plan_tables(plan: TailPlan) -> Iterator[RenderableType]:
 def tail_answer(plan: TailPlan) -> str:
     """What the audit as it stands would show, in one sentence."""
     now, name = plan.present, printable(plan.measure, line=True)
-    missed, kept = (now.least(take) for take in (_missed, _kept))
-    if math.isnan(missed):
+    lower, higher = (now.least(take) for take in (_below, _above))
+    if math.isnan(lower):
         return f"{_design(now)} give no interval of {name}: {next(iter(now.powers.values())).note}."
+    above, below = ("miss", "keep") if plan.worst == "low" else ("keep", "miss")
     return (
-        f"{_design(now)} would show {name} to miss a bound {plan.distance:g} above it in {in_percent(missed)} of "
-        f"studies, and to keep one {plan.distance:g} below it in {in_percent(kept)}."
+        f"{_design(now)} would show {name} to {above} a bound {plan.distance:g} above it in {in_percent(lower)} of "
+        f"studies, and to {below} one {plan.distance:g} below it in {in_percent(higher)}."
     )
 
 
-def _missed(power: TailPower) -> float:
+def _below(power: TailPower) -> float:
     return power.below
 
 
-def _kept(power: TailPower) -> float:
+def _above(power: TailPower) -> float:
     return power.above
 
 
@@ -59,7 +62,7 @@ def _recommended(plan: TailPlan) -> str:
         cost = f"{user_turns(smallest.turns)}{' at most' if plan.turns_at_most else ''}"
         return (
             f"{_design(smallest)} is the cheapest design below that shows both in 4 studies of 5 "
-            f"({in_percent(smallest.least(_missed))} and {in_percent(smallest.least(_kept))}; "
+            f"({in_percent(smallest.least(_below))} and {in_percent(smallest.least(_above))}; "
             f"{cost}{hours_after(smallest.hours)})."
         )
     return "No design below shows both in 4 studies of 5: topics help more than trials, or take a larger --detect."
@@ -106,10 +109,9 @@ def _legend(plan: TailPlan) -> Iterator[str]:
     )
     yield "it speaks of topics like these, of one system: systems are not compared in tails"
     if any(one.topics < plan.least_topics for one in plan.designs):
-        yield (
-            f"no interval: the worst share must hold 4 topics, so {plan.least_topics} topics are the fewest; more "
-            "trials do not replace them"
-        )
+        few = plan.least_topics < math.ceil(FEWEST / plan.share) + 1
+        why = f"the worst share must hold {FEWEST} topics" if few else "a mean of the worst depends on a few topics"
+        yield (f"no interval: {why}, so {plan.least_topics} topics are the fewest; more trials do not replace them")
     some = [own.with_interval for one in plan.designs for own in one.shown if own.with_interval < 1]
     if some:
         yield f"as few as {in_percent(min(some))} of the studies of a design have an interval; the others show nothing"

@@ -1,4 +1,7 @@
-"""The worst case over many conversations: quantile, CVaR, minimum, and how often one is worse than a bound."""
+"""The worst case over many conversations: quantile, CVaR, the worst one seen, and how often one is worse than a bound.
+
+Which end is the worst, the measure says: the smallest R, the greatest latency.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from scoring.forms.part import parts
 from scoring.forms.pool import Pool, Reading
 from scoring.inference.design import Design, too_few_sessions
 from scoring.inference.interval import Interval, no_interval
-from scoring.inference.tails import Tail, pooled_tail, trials_needed, within_topics
+from scoring.inference.tails import ENDS, Tail, TailKind, Worst, pooled_tail, trials_needed, within_topics
 from scoring.measure import Asking, Declaration, Good, Measure, Parameter
 from scoring.notation import Term
 from scoring.stochastic.failures import rate_below, rate_of
@@ -21,7 +24,7 @@ from scoring.understanding import refuse_parameters
 from topics.errors import InputError
 from topics.identity import generator
 
-__all__ = ["CVAR", "MINIMUM", "QUANTILE", "RATE"]
+__all__ = ["CVAR", "MAXIMUM", "MINIMUM", "QUANTILE", "RATE", "tail_kind", "tail_words", "worst_end"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -38,11 +41,16 @@ def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure
         raise InputError(f"{term}: {base.term} has no better and worse conversations", advice="take it as it is")
     refuse_parameters(term, [one.name for one in declaration.parameters])
     end = base.declaration.better(base.term)
-    if declaration in (CVAR, MINIMUM) and end != "high":
-        what = {"low": "the worst conversations have the greatest value", "neither": "neither end of it is the worse"}
+    if declaration is CVAR and end == "neither":
         raise InputError(
-            f"{term}: of {base.term} {what[end]}, and {declaration.name} is of the smallest",
+            f"{term}: neither end of {base.term} is the worse, and {declaration.name} is of the worst",
             advice=f"a quantile of either end: Q({base.term}, beta=0.9), which one conversation of ten exceeds",
+        )
+    other = {MINIMUM: ("low", MAXIMUM, "smallest"), MAXIMUM: ("high", MINIMUM, "greatest")}.get(declaration)
+    if other is not None and end == other[0]:
+        raise InputError(
+            f"{term}: of {base.term} the {other[2]} value is the best",
+            advice=f"{other[1].name}({base.term}), the worst that was observed",
         )
     if not declaration.parameters:
         return (replace(base, term=term, form=declaration),)
@@ -63,6 +71,23 @@ def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure
     return (replace(base, term=term, form=declaration, number=number, within=within is not None),)
 
 
+def worst_end(measure: Measure) -> Worst:
+    """Which values of what the form is taken of are the worst; the smallest where neither end is."""
+    return "high" if measure.declaration.better(measure.base) == "low" else "low"
+
+
+def tail_words(measure: Measure) -> tuple[str, str]:
+    """What the smallest and the greatest values are called in a sentence."""
+    if measure.declaration.better(measure.base) == "neither":
+        return "lowest", "highest"
+    return measure.declaration.called or ENDS[worst_end(measure)]
+
+
+def tail_kind(measure: Measure) -> TailKind:
+    """Which tail the form reads."""
+    return "quantile" if measure.form is QUANTILE else "cvar"
+
+
 def _tails(take: Callable[[Tail], tuple[float, Interval]]) -> Callable[[Measure, Pool], Iterator[Reading]]:
     """Readings of what `take` takes of the worst conversations."""
 
@@ -71,16 +96,28 @@ def _tails(take: Callable[[Tail], tuple[float, Interval]]) -> Callable[[Measure,
         for part in parts(topics):
             names, values = [topics[row].id for row in part.rows], cells[list(part.rows)]
             if measure.within:
-                tail = _within(names, values, _beta(measure), pool.planned)
+                tail = _within(names, values, measure, pool.planned)
             else:
                 tail = _pooled(measure, pool, names, values, part.topic_type or "")
             value, interval = take(tail)
-            note = interval.note
-            if tail.undefined:
-                note = "; ".join(filter(None, (note, f"{tail.undefined} trials without a value are left out")))
+            left_out = f"{tail.undefined} trials without a value are left out" if tail.undefined else ""
+            note = "; ".join(filter(None, (_which(measure), interval.note, left_out)))
             yield Reading(part, value, tail.n, interval, tail.topics, note)
 
     return readings
+
+
+def _which(measure: Measure) -> str:
+    """Of which conversations a worst case is that lies at the end of the greatest values; "" at the usual end."""
+    beta = measure.number
+    if worst_end(measure) == "low" or measure.form not in (CVAR, QUANTILE):
+        return ""
+    best, worst = tail_words(measure)
+    if measure.form is CVAR:
+        return f"the mean of the {worst} {100 * beta:g}%"
+    if beta > 0.5:
+        return f"the {worst} {100 * (1 - beta):g}% lie above it"
+    return f"the {best} {100 * beta:g}% do not exceed it"
 
 
 def _rates(measure: Measure, pool: Pool) -> Iterator[Reading]:
@@ -107,15 +144,23 @@ def _rates(measure: Measure, pool: Pool) -> Iterator[Reading]:
         )
 
 
-def _within(names: list[str], values: Floats, beta: float, planned: int) -> Tail:
+def _within(names: list[str], values: Floats, measure: Measure, planned: int) -> Tail:
     """Refused where the run never was to have enough trials. Where it has lost some, or has not played them yet, there
     is not a value, so that its other figures can be had.
     """
+    beta, kind = _beta(measure), tail_kind(measure)
     known = [place for place, row in enumerate(values) if not np.isnan(row).all()]
     try:
-        return within_topics([names[place] for place in known], values[known], beta)
+        return within_topics(
+            [names[place] for place in known],
+            values[known],
+            beta,
+            kind=kind,
+            worst=worst_end(measure),
+            called=tail_words(measure),
+        )
     except InputError as few:
-        if max(values.shape[1], planned) < trials_needed(beta):
+        if max(values.shape[1], planned) < trials_needed(beta, kind):
             raise
         none = no_interval("; ".join(filter(None, (few.what, few.advice))))
         return Tail(beta, math.nan, math.nan, math.nan, none, none, 0, len(known), 0)
@@ -133,7 +178,17 @@ def _pooled(measure: Measure, pool: Pool, names: Sequence[str], values: Floats, 
     units, laid = list(names), values
     if design.clustered(names):
         units, (laid,) = design.gathered(names, values)
-    tail = pooled_tail(units, laid, _beta(measure), rng, level=level, replications=replications, top=top)
+    tail = pooled_tail(
+        units,
+        laid,
+        _beta(measure),
+        rng,
+        level=level,
+        replications=replications,
+        top=top,
+        worst=worst_end(measure),
+        called=tail_words(measure),
+    )
     counted = int((~np.isnan(values)).any(axis=1).sum())
     tail = replace(tail, topics=counted, undefined=int(np.isnan(values).sum()))
     why = _not_of_topics(design, units, values) if len(names) > 1 and tail.n else ""
@@ -180,13 +235,14 @@ CVAR = Declaration(
     name="CVaR",
     sentence="How good the worst conversations are on average.",
     of="measure",
-    formula="mean of the worst share beta of all conversations",
+    formula="mean of the worst share beta of all conversations: the lowest, or the highest where little is good",
     source="R. T. Rockafellar and S. Uryasev, J. Banking & Finance 26 (2002)",
     undefined=_OF,
     example="CVaR(R, beta=0.25)",
     n=_N,
+    good=_inner,
     parameters=(_SHARE, _WITHIN),
-    written=("CVaR(R, beta=0.25)",),
+    written=("CVaR(R, beta=0.25)", "CVaR(latency, beta=0.05)"),
     arguments=(1, 1),
     legend="mean of the worst",
     read=_read,
@@ -203,9 +259,9 @@ QUANTILE = Declaration(
     n=_N,
     good=_inner,
     parameters=(_SHARE, _WITHIN),
-    written=("Q(R, beta=0.25)",),
+    written=("Q(R, beta=0.25)", "Q(latency, beta=0.95)"),
     arguments=(1, 1),
-    legend="lower quantile",
+    legend="quantile",
     read=_read,
     rows=_tails(lambda tail: (tail.quantile, tail.quantile_interval)),
 )
@@ -221,7 +277,22 @@ MINIMUM = Declaration(
     written=("min(R)",),
     arguments=(1, 1),
     read=_read,
-    rows=_tails(lambda tail: (tail.minimum, no_interval("the smallest that was observed; another trial can be worse"))),
+    rows=_tails(lambda tail: (tail.extreme, no_interval("the smallest that was observed; another trial can be worse"))),
+)
+MAXIMUM = Declaration(
+    name="max",
+    sentence="The score of the worst conversation that was observed, of a measure where little is good.",
+    of="measure",
+    formula="largest value of all conversations",
+    source="maximum",
+    undefined=_OF,
+    example="max(latency)",
+    n=_N,
+    good=_inner,
+    written=("max(latency)",),
+    arguments=(1, 1),
+    read=_read,
+    rows=_tails(lambda tail: (tail.extreme, no_interval("the largest that was observed; another trial can be worse"))),
 )
 RATE = Declaration(
     name="P",

@@ -10,27 +10,24 @@ So all scores together are distributed as the pilot's, whose tail is the true on
 without what its few trials of each add. Where only components of variance are known, the scores of a "pilot" are
 quantiles of beta distributions: of topics around the mean, and of trials around the topic.
 
-Fewer topics than four in the worst share have no interval, however many trials they have.
+Fewer topics than `units_needed` have no interval, however many trials they have.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from scoring.inference.tails import cvar, lower_quantile, pooled_tail
+from scoring.inference.tails import TailKind, Worst, cvar, lower_quantile, pooled_tail, units_needed
 from scoring.statistics.beta import beta_quantile
 from scoring.statistics.outcomes import Components
 
-__all__ = ["NO_TOP", "TailKind", "TailModel", "TailPower", "simulate_tail", "stated_tail_model", "tail_model"]
+__all__ = ["NO_TOP", "TailModel", "TailPower", "simulate_tail", "stated_tail_model", "tail_model"]
 
 Floats = npt.NDArray[np.float64]
-
-TailKind = Literal["cvar", "quantile"]
 
 NO_TOP = "where scores have no known top, mean and spread do not say how the worst of them lie"
 """Why components do not do."""
@@ -57,10 +54,10 @@ class TailModel:
         weights = [np.full(len(one), 1 / len(one)) for one in self.scores]
         return np.concatenate(self.scores), np.concatenate(weights)
 
-    def value(self, kind: TailKind, beta: float) -> float:
+    def value(self, kind: TailKind, beta: float, worst: Worst = "low") -> float:
         """The tail of all scores."""
         flat, weights = self.flat
-        return (cvar if kind == "cvar" else lower_quantile)(flat, beta, weights)
+        return cvar(flat, beta, weights, worst=worst) if kind == "cvar" else lower_quantile(flat, beta, weights)
 
     def draw(self, topics: int, trials: int, rng: np.random.Generator) -> Floats:
         """(topics, trials) scores of a study."""
@@ -138,21 +135,33 @@ def simulate_tail(
     level: float,
     replications: int = _REPLICATIONS,
     studies: int | None = None,
+    worst: Worst = "low",
+    called: tuple[str, str] | None = None,
 ) -> TailPower:
-    """model: of one system. beta: the share of the worst. distance: of the bounds
-    from the true tail, above 0. level: of the interval. replications: of each interval; fewer than a score takes, which
-    makes its ends less steady and no wider. studies: None takes as many as a second or so allows."""
+    """model: of one system. beta, worst, called: as `pooled_tail` takes them. distance: of the bounds from the true
+    tail, above 0. level: of the interval. replications: of each interval; fewer than a score takes, which makes its
+    ends less steady and no wider. studies: None takes as many as a second or so allows."""
     many = studies or max(_FEWEST_STUDIES, min(_MOST_STUDIES, _WORK // (topics * trials * replications)))
     names = [f"{number:05}" for number in range(topics)]
-    truth = model.value(kind, beta)
+    truth = model.value(kind, beta, worst)
     ends, notes = np.full((many, 2), math.nan), dict[str, None]()
     for study in range(many):
         cells = model.draw(topics, trials, rng)
-        tail = pooled_tail(names, cells, beta, rng, level=level, replications=replications, top=model.top)
+        tail = pooled_tail(
+            names,
+            cells,
+            beta,
+            rng,
+            level=level,
+            replications=replications,
+            top=model.top,
+            worst=worst,
+            called=called,
+        )
         interval = tail.cvar_interval if kind == "cvar" else tail.quantile_interval
         if interval.note:
             notes[interval.note] = None
-            if topics * beta < 4 - _SAME:
+            if topics < units_needed(kind, beta, worst=worst, top=model.top):
                 break  # so it is for all
             continue
         ends[study] = interval.low - truth, interval.high - truth
@@ -162,11 +171,11 @@ def simulate_tail(
     if not some.any():
         return TailPower(math.nan, math.nan, math.nan, math.nan, math.nan, 0.0, many, note)
     below, above = float((high < distance).mean()), float((low > -distance).mean())
-    worst = max(below * (1 - below), above * (1 - above), 1 / many)
+    variance = max(below * (1 - below), above * (1 - above), 1 / many)
     return TailPower(
         below=below,
         above=above,
-        error=math.sqrt(worst / many),
+        error=math.sqrt(variance / many),
         width=float((high - low)[some].mean()),
         covered=float(((low <= _SAME) & (high >= -_SAME))[some].mean()),
         with_interval=float(some.mean()),

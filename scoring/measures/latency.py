@@ -39,6 +39,7 @@ TTFT = Declaration(
     range=(0.0, math.inf),
     good="low",
     has_top=False,
+    called=("fastest", "slowest"),
     score=lambda material, measure: _mean(material, measure, lambda reply: reply.first_seconds),
 )
 LATENCY = Declaration(
@@ -53,6 +54,7 @@ LATENCY = Declaration(
     range=(0.0, math.inf),
     good="low",
     has_top=False,
+    called=("fastest", "slowest"),
     score=lambda material, measure: _mean(material, measure, lambda reply: reply.seconds),
 )
 

@@ -49,6 +49,7 @@ TOKENS_IN = Declaration(
     range=(0.0, math.inf),
     good="low",
     has_top=False,
+    called=("shortest", "longest"),
     score=lambda material, measure: Figure(measure.name, *_total(material, _IN)),
 )
 TOKENS_OUT = Declaration(
@@ -63,6 +64,7 @@ TOKENS_OUT = Declaration(
     range=(0.0, math.inf),
     good="low",
     has_top=False,
+    called=("shortest", "longest"),
     score=lambda material, measure: Figure(measure.name, *_total(material, _OUT)),
 )
 COST = Declaration(
@@ -77,5 +79,6 @@ COST = Declaration(
     range=(0.0, math.inf),
     good="low",
     has_top=False,
+    called=("cheapest", "dearest"),
     score=_cost,
 )

@@ -212,7 +212,7 @@ def test_a_measure_over_many_conversations(build: Build) -> None:
     house.add(
         "best.py",
         '''\
-"""max: the best conversation that was seen."""
+"""best: the best conversation that was seen."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ from scoring.forms.worst import MINIMUM
 from scoring.measure import Declaration, Measure
 from scoring.inference.interval import no_interval
 
-__all__ = ["MAXIMUM"]
+__all__ = ["BEST"]
 
 
 def _rows(measure: Measure, pool: Pool) -> Iterator[Reading]:
@@ -237,16 +237,16 @@ def _rows(measure: Measure, pool: Pool) -> Iterator[Reading]:
         yield Reading(part, float(np.nanmax(values)), int(np.isfinite(values).sum()), none, len(part.rows))
 
 
-MAXIMUM = Declaration(
-    name="max",
+BEST = Declaration(
+    name="best",
     sentence="The best conversation that was seen.",
     of="measure",
     formula="greatest value of all conversations",
     source="maximum",
     undefined="no conversation has a value of M",
-    example="max(R)",
+    example="best(R)",
     n="conversations",
-    written=("max(R)",),
+    written=("best(R)",),
     arguments=(1, 1),
     read=MINIMUM.read,
     rows=_rows,
@@ -254,13 +254,13 @@ MAXIMUM = Declaration(
 ''',
     )
     house.edit(
-        ("    MINIMUM,\n", "    MINIMUM,\n    MAXIMUM,\n"),
-        ("from scoring.forms.chains", "from scoring.forms.best import MAXIMUM\nfrom scoring.forms.chains"),
+        ("    MINIMUM,\n", "    MINIMUM,\n    BEST,\n"),
+        ("from scoring.forms.chains", "from scoring.forms.best import BEST\nfrom scoring.forms.chains"),
     )
     about_films(house)
     house.harvest("run", "audit.yaml", "--out", "run")
-    scored = json.loads(house.harvest("score", "run", "--measure", "max(R)", "--json"))
-    assert {(row["value"] > 0, row["n"]) for row in scored["rows"] if row["measure"] == "max(R)"} == {(True, 2)}
+    scored = json.loads(house.harvest("score", "run", "--measure", "best(R)", "--json"))
+    assert {(row["value"] > 0, row["n"]) for row in scored["rows"] if row["measure"] == "best(R)"} == {(True, 2)}
 
 
 @pytest.mark.soak

@@ -113,7 +113,7 @@ def test_json_holds_every_measure_with_what_it_declares() -> None:
         "default": "0.25",
         "setting": None,
     }
-    assert (cvar["of"], cvar["range"], cvar["good"]) == ("measure", [0.0, 1.0], "high")
+    assert (cvar["of"], cvar["range"], cvar["good"]) == ("measure", [0.0, 1.0], "depends")
 
 
 @pytest.mark.parametrize(("given", "meant"), [("Swan", "SWAN"), ("cvar", "CVaR"), ("persistance", "persistence")])
@@ -137,6 +137,8 @@ def test_the_table_of_the_page_is_what_the_program_prints() -> None:
         ("P(latency, below=5)", "high", 1.0),
         ("P(breakdown)", "low", 1.0),
         ("CVaR(GF, beta=0.1)", "high", 1.0),
+        ("CVaR(latency, beta=0.1)", "low", math.inf),
+        ("max(cost)", "low", math.inf),
     ],
 )
 def test_a_form_is_good_and_ranges_as_what_it_is_taken_of(written: str, good: str, most: float) -> None:

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pytest
 from scipy.stats import binom
 
-from scoring.inference.tail_power import TailKind, simulate_tail, stated_tail_model, tail_model
-from scoring.inference.tails import cvar, lower_quantile, pooled_tail
+from scoring.inference.tail_power import simulate_tail, stated_tail_model, tail_model
+from scoring.inference.tails import TailKind, cvar, lower_quantile, pooled_tail
 from scoring.statistics.outcomes import Components
 
 Floats = npt.NDArray[np.float64]
@@ -61,7 +61,7 @@ def test_too_few_topics_have_no_interval_whatever_their_trials() -> None:
     model = tail_model(drawn(30, 5, np.random.default_rng(2)), 1.0)
     none = simulate_tail(model, "cvar", 0.25, 0.1, 15, 50, np.random.default_rng(3), level=0.95, studies=5)
     assert (math.isnan(none.below), none.with_interval) == (True, 0.0)
-    assert none.note == ("the worst 0.25 must hold at least 4 topics, so an interval needs 16 topics (here 15)")
+    assert none.note == ("the worst 25% must hold at least 4 topics, so an interval needs 16 topics (here 15)")
     some = simulate_tail(model, "cvar", 0.25, 0.1, 16, 5, np.random.default_rng(3), level=0.95, studies=5)
     assert some.with_interval == 1.0
 

@@ -12,14 +12,24 @@ from hypothesis import strategies as st
 
 from scoring.inference.proportions import clopper_pearson, highest_rate_after_none
 from scoring.inference.tails import (
+    Tail,
+    Worst,
     cvar,
     lower_quantile,
     pooled_tail,
     probability_below,
     trials_needed,
+    units_needed,
     within_topics,
 )
 from scoring.stochastic.failures import rate_below, rate_of
+from tests.support.rare_worlds import (
+    WAITS,
+    lognormal_waits,
+    mean_of_longest_waits,
+    quantile_of_waits,
+    scores_with_zeros,
+)
 from tests.support.stochastic_examples import COVERAGE
 from topics.errors import InputError
 
@@ -116,7 +126,7 @@ def test_the_pooled_tail_is_that_of_all_scores_with_what_is_undefined_counted() 
     values[0, 0] = np.nan
     found = pooled_tail(names(12), values, 0.25, rng(), replications=300)
     flat = values[~np.isnan(values)]
-    assert (found.cvar, found.quantile, found.minimum) == (cvar(flat, 0.25), lower_quantile(flat, 0.25), flat.min())
+    assert (found.cvar, found.quantile, found.extreme) == (cvar(flat, 0.25), lower_quantile(flat, 0.25), flat.min())
     assert (found.n, found.topics, found.undefined) == (59, 12, 1)
     # 3 of the 12 topics are no 4, so no interval: see below.
     assert math.isnan(found.cvar_interval.low)
@@ -151,8 +161,136 @@ def test_an_interval_asks_for_four_topics_in_the_worst_share(topics: int, beta: 
     for interval in (found.quantile_interval, found.cvar_interval):
         assert math.isnan(interval.low) is not told
     if not told:
-        note = "the worst 0.25 must hold at least 4 topics, so an interval needs 16 topics (here 15)"
+        note = "the worst 25% must hold at least 4 topics, so an interval needs 16 topics (here 15)"
         assert found.cvar_interval.note == note
+
+
+@pytest.mark.parametrize(
+    ("beta", "fewest"), [(0.95, 80), (0.9, 40), (0.75, 16), (0.6, 10), (0.5, 8), (0.4, 10), (0.25, 16), (0.05, 80)]
+)
+def test_a_quantile_needs_four_topics_at_the_end_it_is_asked_at(beta: float, fewest: int) -> None:
+    for topics in (fewest - 1, fewest):
+        found = pooled_tail(names(topics), world(rng(1), topics, 3), beta, rng(), replications=200)
+        assert found.quantile_interval.printed == (topics == fewest)
+    assert units_needed("quantile", beta) == fewest
+
+
+def test_the_refusal_of_a_quantile_says_which_end_holds_too_few() -> None:
+    values = world(rng(1), 10, 3)
+
+    def note(beta: float, worst: Worst = "low", called: tuple[str, str] | None = None) -> str:
+        found = pooled_tail(names(10), values, beta, rng(), replications=200, worst=worst, called=called)
+        return found.quantile_interval.note
+
+    assert note(0.95) == "the best 5% must hold at least 4 topics, so an interval needs 80 topics (here 10)"
+    assert note(0.05) == "the worst 5% must hold at least 4 topics, so an interval needs 80 topics (here 10)"
+    assert note(0.95, worst="high").startswith("the worst 5% must hold")
+    assert note(0.95, worst="high", called=("fastest", "slowest")).startswith("the slowest 5% must hold")
+    assert note(0.1, worst="high", called=("fastest", "slowest")).startswith("the fastest 10% must hold")
+    assert note(1.0) == "no number of topics shows the best score there can be"
+
+
+def test_of_one_topic_a_quantile_above_the_middle_needs_four_trials_above_it() -> None:
+    values = world(rng(3), 1, 80)
+    assert pooled_tail(["M001"], values, 0.95, rng(), replications=300).quantile_interval.resampled == "trials"
+    few = pooled_tail(["M001"], values[:, :60], 0.95, rng(), replications=300)
+    assert (
+        few.quantile_interval.note
+        == "the best 5% must hold at least 4 trials, so an interval needs 80 trials (here 60)"
+    )
+
+
+@given(scores, shares)
+def test_the_mean_of_the_greatest_is_that_of_the_smallest_of_what_is_left_to_the_top(
+    values: list[float], beta: float
+) -> None:
+    assert cvar(values, beta, worst="high") == pytest.approx(1 - cvar([1 - one for one in values], beta), abs=1e-12)
+
+
+def test_the_mean_of_the_greatest_scores_with_a_top_has_the_mirrored_interval() -> None:
+    values = world(rng(4), 20, 4)
+    high = pooled_tail(names(20), values, 0.25, rng(), replications=400, worst="high")
+    low = pooled_tail(names(20), 1 - values, 0.25, rng(), replications=400)
+    assert high.cvar == pytest.approx(1 - low.cvar)
+    assert (high.cvar_interval.low, high.cvar_interval.high) == pytest.approx(
+        (1 - low.cvar_interval.high, 1 - low.cvar_interval.low)
+    )
+    assert high.quantile == lower_quantile(values.ravel(), 0.25), "a quantile is counted from the smallest score"
+    assert high.extreme == values.max()
+
+
+def test_the_mean_of_the_slowest_needs_150_topics_where_no_topic_can_be_the_slowest_of_all() -> None:
+    values = lognormal_waits(1.0)(rng(1), 150, 1)
+
+    def tail(topics: int, beta: float) -> Tail:
+        return pooled_tail(
+            names(topics),
+            values[:topics],
+            beta,
+            rng(),
+            replications=300,
+            worst="high",
+            top=math.inf,
+            called=("fastest", "slowest"),
+        )
+
+    few, enough = tail(149, 0.1).cvar_interval, tail(150, 0.1).cvar_interval
+    note = (
+        "the mean of the slowest 10% depends on a few topics, so an interval needs 150 topics (here 149); a quantile "
+        "needs fewer"
+    )
+    assert few.note == note
+    assert enough.printed
+    assert tail(40, 0.9).quantile_interval.printed
+
+
+CELLS = [
+    (world, beta, size)
+    for world in WAITS
+    for beta, size in (
+        (0.95, (80, 1)),
+        (0.95, (100, 5)),
+        (0.95, (200, 1)),
+        (0.9, (40, 5)),
+        (0.75, (16, 5)),
+        (0.75, (45, 5)),
+        (0.05, (80, 1)),
+    )
+]
+QUICK = {("1 in 10 very slow", 0.75, (16, 5)), ("3 in 100 slow", 0.95, (80, 1)), ("Pareto 2.1", 0.9, (40, 5))}
+
+
+@pytest.mark.parametrize(
+    "case", [pytest.param(one, marks=[] if one in QUICK else pytest.mark.soak, id=str(one)) for one in CELLS]
+)
+def test_quantiles_of_slow_and_heavy_tailed_waits_hold_the_truth(case: tuple[str, float, tuple[int, int]]) -> None:
+    (kind, beta, (topics, trials)), random = case, rng(21)
+    studies, held = 150 if case in QUICK else 600, 0
+    for _ in range(studies):
+        values, truth = quantile_of_waits(random, topics, trials, world=kind, beta=beta)
+        found = pooled_tail(
+            names(topics), values, beta, random, replications=200, top=math.inf, worst="high"
+        ).quantile_interval
+        assert found.printed or found.note.startswith("no interval: nearly all")
+        held += not found.printed or found.holds(truth)
+    assert held / studies >= 0.93 - 3 * math.sqrt(0.05 * 0.95 / studies) * (case in QUICK)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("beta", [0.05, 0.25])
+@pytest.mark.parametrize("size", [(150, 1), (150, 5), (400, 1)])
+@pytest.mark.parametrize("kind", WAITS)
+def test_the_mean_of_the_slowest_holds_the_truth_where_it_is_printed(
+    kind: str, size: tuple[int, int], beta: float
+) -> None:
+    random, held = rng(22), 0
+    for _ in range(400):
+        values, truth = mean_of_longest_waits(random, *size, world=kind, beta=beta)
+        found = pooled_tail(
+            names(size[0]), values, beta, random, replications=200, top=math.inf, worst="high"
+        ).cvar_interval
+        held += found.holds(truth)
+    assert held / 400 >= 0.93 - 0.011
 
 
 def test_of_one_topic_the_trials_are_the_units() -> None:
@@ -162,7 +300,7 @@ def test_of_one_topic_the_trials_are_the_units() -> None:
     assert found.cvar_interval.low < found.cvar < found.cvar_interval.high
     assert found.cvar_interval.resampled == "trials"
     few = pooled_tail(["M001"], values[:, :9], 0.25, rng(), replications=300)
-    note = "the worst 0.25 must hold at least 4 trials, so an interval needs 16 trials (here 9)"
+    note = "the worst 25% must hold at least 4 trials, so an interval needs 16 trials (here 9)"
     assert few.cvar_interval.note == note
 
 
@@ -196,6 +334,31 @@ def test_intervals_cover_in_the_worlds_of_bootstrap_coverage_json(case: dict[str
     assert np.mean(errors) == pytest.approx(case["bias"], abs=0.02)
 
 
+@pytest.mark.parametrize(
+    ("zeros", "beta", "size"),
+    [
+        (0.03, 0.25, (16, 5)),
+        *(
+            pytest.param(zeros, beta, size, marks=pytest.mark.soak)
+            for zeros in (0.03, 0.1, 0.3)
+            for beta, size in ((0.1, (45, 5)), (0.25, (16, 5)), (0.25, (80, 1)), (0.5, (45, 5)))
+        ),
+    ],
+)
+@pytest.mark.parametrize("by_topic", [True, False])
+def test_worst_cases_of_scores_with_zeros_hold_the_truth_where_they_are_printed(
+    zeros: float, beta: float, size: tuple[int, int], by_topic: bool
+) -> None:
+    random, printed, held = rng(23), 0, 0
+    truth = cvar(scores_with_zeros(rng(1), 200_000, 1, zeros=zeros, by_topic=by_topic).ravel(), beta)
+    for _ in range(150):
+        values = scores_with_zeros(random, *size, zeros=zeros, by_topic=by_topic)
+        found = pooled_tail(names(size[0]), values, beta, random, replications=200).cvar_interval
+        printed += found.printed
+        held += found.printed and found.low - 1e-9 <= truth <= found.high
+    assert held >= (0.93 - 3 * math.sqrt(0.05 * 0.95 / 150)) * printed
+
+
 def test_the_basic_bootstrap_is_not_offered() -> None:
     with pytest.raises(TypeError):
         pooled_tail(["a", "b"], np.eye(2), 0.5, rng(), method="basic")  # type: ignore[call-arg]
@@ -205,7 +368,7 @@ def test_one_topic_and_equal_scores_give_no_interval_and_say_why() -> None:
     lone = pooled_tail(["a"], [[0.1]], 0.5, rng())
     same = pooled_tail(names(9), [[0.5, 0.5]] * 9, 0.5, rng())
     assert lone.cvar == 0.1
-    note = "the worst 0.5 must hold at least 4 trials, so an interval needs 8 trials (here 1)"
+    note = "the worst 50% must hold at least 4 trials, so an interval needs 8 trials (here 1)"
     assert lone.cvar_interval.note == note
     assert "the same" in same.cvar_interval.note
     assert math.isnan(lone.cvar_interval.low)
@@ -215,6 +378,19 @@ def test_one_topic_and_equal_scores_give_no_interval_and_say_why() -> None:
 def test_within_topics_needs_ten_over_beta_trials() -> None:
     assert [trials_needed(beta) for beta in (0.25, 0.1, 0.05, 0.3, 1.0)] == [40, 100, 200, 34, 10]
     assert within_topics(names(3), world(rng(), 3, 40), 0.25).n == 120
+
+
+def test_within_topics_a_quantile_above_the_middle_needs_ten_trials_above_it() -> None:
+    assert [trials_needed(beta, "quantile") for beta in (0.95, 0.9, 0.5, 0.1)] == [200, 100, 20, 100]
+    values = world(rng(2), 3, 199)
+    with pytest.raises(InputError) as refused:
+        within_topics(names(3), values, 0.95, kind="quantile", worst="high", called=("fastest", "slowest"))
+    assert "the slowest 5% of each topic's trials cannot be told from so few" in str(refused.value)
+    assert "play 1 more, take a share nearer to 0.5 than 0.95" in str(refused.value)
+    whole = within_topics(names(3), world(rng(2), 3, 200), 0.95, kind="quantile")
+    assert whole.quantile == pytest.approx(np.mean([lower_quantile(row, 0.95) for row in world(rng(2), 3, 200)]))
+    with pytest.raises(InputError, match="beta below 1"):
+        within_topics(names(3), values, 1.0, kind="quantile")
 
 
 def test_within_topics_is_refused_with_how_many_trials_it_needs() -> None:
@@ -232,7 +408,7 @@ def test_within_topics_is_the_mean_of_each_topics_own_worst_and_has_no_interval(
     values = world(rng(6), 4, 60)
     found = within_topics(names(4), values, 0.25)
     assert found.cvar == pytest.approx(np.mean([cvar(row, 0.25) for row in values]))
-    assert found.minimum == pytest.approx(values.min(axis=1).mean())
+    assert found.extreme == pytest.approx(values.min(axis=1).mean())
     assert math.isnan(found.cvar_interval.low)
     assert found.cvar_interval.note == "no interval covers the worst case within topics"
 
@@ -259,7 +435,7 @@ def test_a_share_of_the_worst_is_above_0_and_up_to_1(beta: float) -> None:
 
 def test_two_topics_and_replicates_that_do_not_differ_give_no_interval_either() -> None:
     two = pooled_tail(["a", "b"], [[0.1, 0.2], [0.6, 0.5]], 0.5, rng())
-    note = "the worst 0.5 must hold at least 4 topics, so an interval needs 8 topics (here 2)"
+    note = "the worst 50% must hold at least 4 topics, so an interval needs 8 topics (here 2)"
     assert (math.isnan(two.cvar_interval.low), two.cvar_interval.note) == (True, note)
     failing = np.where(np.arange(40)[:, None] < 20, 0.0, [[0.3, 0.7]])
     found = pooled_tail(names(40), failing, 0.1, rng())

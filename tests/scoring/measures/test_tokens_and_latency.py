@@ -19,7 +19,10 @@ from scoring.notation import parse
 from scoring.scores import score
 from scoring.settings import Settings
 from scoring.swan.schema import load_schema
+from scoring.table import ScoreRow
 from tests.support.scoring_examples import M002, conversation, seen, topic_set
+from topics.errors import InputError
+from topics.topic import Topic
 
 PRICES = {"input_prices": {"B1": 0.5}, "output_prices": {"B1": 2.0}}
 
@@ -92,3 +95,61 @@ def test_how_many_turns_were_under_way_at_a_time_is_said_where_times_are_scored(
         many = [replace(one, key=replace(one.key, trial=n)) for n, one in enumerate(three, 1)]
         table = score(many, topic_set(M002), None, Settings(), np.random.default_rng(1), measures=[parse(name)])
         assert any("under way" in note for note in table.notes) == told
+
+
+def timed(topics: int, trials: int = 1, slow: float = 30.0) -> tuple[list[Conversation], list[Topic]]:
+    """Conversations of so many topics, the first of them slow; the others take 2 seconds and a little more each."""
+    asked = [replace(M002, id=f"T{number:03}") for number in range(topics)]
+    talks = []
+    for number, topic in enumerate(asked):
+        for trial in range(1, trials + 1):
+            one = talk({"seconds": slow if number == 0 else 2.0 + 0.01 * number + 0.001 * trial})
+            talks.append(replace(one, key=replace(one.key, topic=topic.id, trial=trial)))
+    return talks, asked
+
+
+def worst(text: str, topics: int, trials: int = 1) -> ScoreRow:
+    talks, asked = timed(topics, trials)
+    table = score(talks, topic_set(*asked), None, Settings(), np.random.default_rng(1), measures=[parse(text)])
+    (row,) = [row for row in table.rows if row.measure == text and row.topic is None and row.topic_type is None]
+    return row
+
+
+def test_the_worst_case_of_latency_is_the_mean_of_the_slowest() -> None:
+    row = worst("CVaR(latency, beta=0.25)", 8)
+    assert row.value == pytest.approx((30 + 2.071 * 1) / 2)
+    assert row.note == (
+        "the mean of the slowest 25%; the slowest 25% must hold at least 4 topics, so an interval needs 150 topics "
+        "(here 8)"
+    )
+
+
+def test_the_slow_end_of_a_quantile_is_guarded_and_named() -> None:
+    few = worst("Q(latency, beta=0.95)", 10)
+    assert few.note == (
+        "the slowest 5% lie above it; the slowest 5% must hold at least 4 topics, so an interval needs 80 topics "
+        "(here 10)"
+    )
+    assert (math.isnan(few.low), few.value) == (True, 30.0)
+    many = worst("Q(latency, beta=0.95)", 80)
+    assert (many.note, many.low < many.value < many.high) == ("the slowest 5% lie above it", True)
+    assert worst("Q(latency, beta=0.05)", 80).note == "the fastest 5% do not exceed it"
+
+
+@pytest.mark.parametrize("base", ["latency", "TTFT", "tokens_in", "tokens_out", "cost"])
+def test_what_a_refusal_advises_is_not_refused(base: str) -> None:
+    with pytest.raises(InputError) as refused:
+        understand(parse(f"min({base})"), Settings(), topic_set(M002), load_schema("sakai-2023"))
+    assert f"max({base}), the worst that was observed" in str(refused.value)
+    for text in (f"max({base})", f"CVaR({base}, beta=0.1)", f"Q({base}, beta=0.9)"):
+        assert understand(parse(text), Settings(), topic_set(M002), load_schema("sakai-2023"))
+
+
+def test_the_worst_latency_that_was_observed_is_the_greatest() -> None:
+    row = worst("max(latency)", 5)
+    assert (row.value, row.note) == (30.0, "the largest that was observed; another trial can be worse")
+
+
+def test_within_one_topic_the_slowest_of_its_trials_are_guarded_too() -> None:
+    row = worst("Q(latency, beta=0.9)", 1, trials=30)
+    assert row.note.endswith("the slowest 10% must hold at least 4 trials, so an interval needs 40 trials (here 30)")
