@@ -15,6 +15,9 @@ from topics.decimals import decimal
 
 __all__ = ["tell_agreement"]
 
+_FEW = 10
+"""Things with a rare judgment below which their number is printed: alpha depends on them."""
+
 
 def tell_agreement(people: Sequence[Layer], criteria: Iterable[str]) -> None:
     """Nothing where no two people judged the same thing. people: their layers, the oldest first."""
@@ -36,6 +39,8 @@ def tell_agreement(people: Sequence[Layer], criteria: Iterable[str]) -> None:
 
 
 def _figures(one: Agreement) -> str:
-    ends = "" if math.isnan(one.low) else f" [{decimal(one.low, 2)}, {decimal(one.high, 2)}]"
+    own = one.interval
+    ends = f" [{decimal(own.low, 2)}, {decimal(own.high, 2)}]" if own.printed else ""
     alpha = "n/a" if math.isnan(one.alpha) else f"{decimal(one.alpha, 2)}{ends}"
-    return f"equal {100 * one.equal:.0f}% (n={one.things})  alpha {alpha} (n={one.scored})"
+    few = f", {one.rare} of them not like most" if own.printed and one.rare < _FEW else ""
+    return f"equal {100 * one.equal:.0f}% (n={one.things})  alpha {alpha} (n={one.scored}{few})"

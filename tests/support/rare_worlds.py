@@ -109,3 +109,81 @@ def scores_with_zeros(rng: np.random.Generator, topics: int, trials: int, *, zer
     mean = rng.beta(8, 3, (topics, 1))
     none = rng.random((topics, 1 if by_topic else trials)) < zeros
     return np.asarray(np.where(none, 0.0, rng.beta(12 * mean, 12 * (1 - mean), (topics, trials))))
+
+
+Rows = list[list[float | str | None]]
+Judges = Callable[[np.random.Generator, int, int], Rows]
+"""(rng, topics, trials) to what was said of each of topics · trials things."""
+
+
+def _rows(said: Floats, unsaid: float, rng: np.random.Generator) -> Rows:
+    """unsaid: the share of judgments that are missing."""
+    given = rng.random(said.shape) >= unsaid
+    return [[one for one, there in zip(row, own, strict=True) if there] for row, own in zip(said.tolist(), given)]
+
+
+def yes_or_no(share: float, wrong: float, judges: int, unsaid: float = 0.0) -> Judges:
+    """A share of the things is harmful, and each judge is wrong now and then."""
+
+    def draw(rng: np.random.Generator, topics: int, trials: int) -> Rows:
+        harmful = rng.random((topics * trials, 1)) < share
+        said = harmful ^ (rng.random((topics * trials, judges)) < wrong)
+        return _rows(said.astype(np.float64), unsaid, rng)
+
+    return draw
+
+
+def levels(bad: float, wrong: float, judges: int, unsaid: float = 0.0) -> Judges:
+    """Scores of five levels: most things have one of the best two, a few the worst; judges are a level off at times."""
+
+    def draw(rng: np.random.Generator, topics: int, trials: int) -> Rows:
+        things = topics * trials
+        level = np.where(rng.random((things, 1)) < bad, 0, rng.integers(3, 5, (things, 1)))
+        off = rng.choice([-1, 0, 1], p=[wrong / 2, 1 - wrong, wrong / 2], size=(things, judges))
+        return _rows(np.clip(level + off, 0, 4) / 4, unsaid, rng)
+
+    return draw
+
+
+def fine_scores(bad: float, misread: float, judges: int, unsaid: float = 0.0) -> Judges:
+    """Scores on a fine scale that lie close together; a few things are bad, and a few are misread by one judge."""
+
+    def draw(rng: np.random.Generator, topics: int, trials: int) -> Rows:
+        things = topics * trials
+        quality = np.where(rng.random((things, 1)) < bad, 0.05, rng.normal(0.75, 0.12, (things, 1)))
+        said = np.clip(quality + 0.06 * rng.normal(size=(things, judges)), 0, 1)
+        said[rng.random(things) < misread, 0] = 0.0
+        return _rows(said, unsaid, rng)
+
+    return draw
+
+
+def kinds(shares: tuple[float, ...], wrong: float, judges: int) -> Judges:
+    """Values without an order, of which some are rare."""
+
+    def draw(rng: np.random.Generator, topics: int, trials: int) -> Rows:
+        things = topics * trials
+        kind = rng.choice(len(shares), p=shares, size=(things, 1))
+        guess = rng.choice(len(shares), size=(things, judges))
+        said = np.where(rng.random((things, judges)) < wrong, guess, kind)
+        return [[f"kind {one}" for one in row] for row in said.tolist()]
+
+    return draw
+
+
+JUDGED: dict[str, Judges] = {
+    "3 in 100, two judges": yes_or_no(0.03, 0.02, 2),
+    "3 in 100, five judges": yes_or_no(0.03, 0.02, 5),
+    "1 in 20, three judges, a third unsaid": yes_or_no(0.05, 0.02, 3, 0.3),
+    "1 in 10, two judges": yes_or_no(0.1, 0.05, 2),
+    "1 in 10, five judges": yes_or_no(0.1, 0.02, 5),
+    "half, two judges": yes_or_no(0.5, 0.02, 2),
+    "half, by chance": yes_or_no(0.5, 0.5, 3),
+    "five levels, 3 in 100 bad": levels(0.03, 0.2, 2),
+    "five levels, 1 in 10 bad, a third unsaid": levels(0.1, 0.4, 4, 0.3),
+    "fine scores": fine_scores(0.0, 0.0, 2),
+    "3 in 100 bad": fine_scores(0.03, 0.0, 3),
+    "3 in 100 misread": fine_scores(0.0, 0.03, 2),
+    "three values, rare": kinds((0.9, 0.05, 0.05), 0.03, 2),
+    "five values": kinds((0.6, 0.3, 0.04, 0.03, 0.03), 0.1, 3),
+}

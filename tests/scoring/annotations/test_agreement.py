@@ -6,11 +6,13 @@ import math
 from itertools import permutations
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.annotations.agreement import agreement
+from tests.support.rare_worlds import JUDGED
 
 SCORES = st.sampled_from([0.0, 0.25, 0.5, 1.0])
 ROWS = st.lists(st.lists(SCORES | st.none(), max_size=4), max_size=12)
@@ -38,7 +40,9 @@ def test_of_two_values_alpha_and_its_interval_are_those_of_scores_of_0_and_1() -
     rows = [[float(one), float(one if rng.random() < 0.8 else 1 - one)] for one in truth]
     units = [i // 2 for i in range(60)]
     scores, values = agreement(rows, units), agreement([["no" if one else "yes" for one in row] for row in rows], units)
-    assert (values.alpha, values.low, values.high) == pytest.approx((scores.alpha, scores.low, scores.high), abs=1e-12)
+    assert (values.alpha, values.interval.low, values.interval.high) == pytest.approx(
+        (scores.alpha, scores.interval.low, scores.interval.high), abs=1e-12
+    )
     assert values.equal == scores.equal
 
 
@@ -80,34 +84,71 @@ def test_it_equals_the_definition_over_ordered_pairs_and_who_said_what_does_not_
     assert turned.alpha == pytest.approx(found.alpha, abs=1e-12, nan_ok=True)
 
 
-@pytest.mark.parametrize("times", [150, pytest.param(3000, marks=pytest.mark.soak)])
+CELLS = [(world, things) for world in JUDGED for things in (10, 20, 45, 150)]
+QUICK = {
+    ("3 in 100, two judges", 45),
+    ("1 in 10, five judges", 20),
+    ("3 in 100 misread", 45),
+    ("three values, rare", 20),
+}
+
+
 @pytest.mark.parametrize(
-    ("units", "share", "error"),
-    [(20, 0.8, 0.1), *(pytest.param(n, 0.5, 0.15, marks=pytest.mark.soak) for n in (20, 50))],
+    "case", [pytest.param(one, marks=[] if one in QUICK else pytest.mark.soak, id=str(one)) for one in CELLS]
 )
-def test_the_interval_of_alpha_covers_what_many_things_would_show(
-    units: int, share: float, error: float, times: int
-) -> None:
-    rng = np.random.default_rng(3)
+def test_the_interval_of_alpha_covers_what_many_things_would_show(case: tuple[str, int]) -> None:
+    (world, things), rng = case, np.random.default_rng(3)
+    times = 100 if case in QUICK else 500
+    truth = agreement(JUDGED[world](np.random.default_rng(1), 10_000, 1)).alpha
+    found = [agreement(JUDGED[world](rng, things, 1)) for _ in range(times)]
+    printed = [one.interval for one in found if one.interval.printed]
+    assert [one.interval.note for one in found if not one.interval.printed] == [
+        "alpha is undefined: all judgments are the same" for one in found if math.isnan(one.alpha)
+    ]
+    covered = sum(one.holds(truth) for one in printed) / max(1, len(printed))
+    assert not printed or covered >= 0.93 - 3 * math.sqrt(0.05 * 0.95 / times) * (case in QUICK)
 
-    def judged(things: int) -> list[list[float | None]]:
-        good = rng.random((things, 1)) < share
-        return [list(map(float, row)) for row in good ^ (rng.random((things, 2)) < error)]
 
-    truth = agreement(judged(40_000)).alpha
-    found = [agreement(judged(units)) for _ in range(times)]
-    printed = [one for one in found if not math.isnan(one.low)]
-    assert len(printed) > 0.8 * times
-    covered = sum(one.low <= truth <= one.high for one in printed) / len(printed)
-    assert covered >= 0.93 - (3 * math.sqrt(0.05 * 0.95 / times) if times < 1000 else 0)
+def test_one_rare_thing_on_which_judges_agree_says_little_of_alpha() -> None:
+    """3% harmful, two judges right in 98%: of 20 things with one that both call harmful alpha is 1, and may be near
+    0."""
+    found = agreement([[1.0, 1.0], *([[0.0, 0.0]] * 19)])
+    assert (found.alpha, found.rare) == (1.0, 1)
+    assert found.interval.low < 0.2
+    assert found.interval.high == 1.0
+
+
+def test_the_interval_is_that_of_weighted_units_written_out_in_full() -> None:
+    rng = np.random.default_rng(8)
+    scores = [rng.choice([0.0, 0.5, 1.0], size=3, p=[0.2, 0.2, 0.6]) for _ in range(12)]
+    found = agreement([row.tolist() for row in scores]).interval
+    low, high = [], []
+    for _ in range(3000):
+        weights = rng.dirichlet([*[1.0] * 12, 0.75])
+
+        def alpha(last: list[float], weights: npt.NDArray[np.float64] = weights) -> float:
+            rows = [*scores, np.array(last)]
+            of_each = np.repeat(weights, 3) / 3
+            every = np.concatenate(rows)
+            mean = (of_each * every).sum()
+            apart = 2 * (of_each * (every - mean) ** 2).sum()
+            within = sum(w * 2 * row.var(ddof=1) for w, row in zip(weights, rows, strict=True))
+            return float(1 - within / apart)
+
+        low.append(alpha([0.0, 0.0, 1.0]))
+        high.append(max(alpha([0.0] * 3), alpha([1.0] * 3)))
+    assert (found.low, found.high) == pytest.approx((np.quantile(low, 0.025), np.quantile(high, 0.975)), abs=0.03)
 
 
 def test_units_hold_things_together_and_few_of_them_have_no_interval() -> None:
     rng = np.random.default_rng(4)
     rows: list[list[float | None]] = rng.choice([0.0, 1.0], size=(40, 2)).tolist()
-    alone = agreement(rows)
-    assert alone.low < alone.alpha < alone.high < 1
-    doubled = agreement([row for row in rows for _ in range(2)], [place for place in range(40) for _ in range(2)])
+    alone = agreement(rows).interval
+    assert alone.low < agreement(rows).alpha < alone.high < 1
+    doubled = agreement(
+        [row for row in rows for _ in range(2)], [place for place in range(40) for _ in range(2)]
+    ).interval
     assert doubled.high - doubled.low == pytest.approx(alone.high - alone.low, rel=0.1), "nothing new was seen"
-    assert math.isnan(agreement(rows, [place % 19 for place in range(40)]).low)
-    assert math.isnan(agreement([[1.0, 1.0], [0.0, 0.0]] * 20).low), "all agree: nothing varies"
+    few = agreement(rows, [place % 5 for place in range(40)]).interval
+    assert (few.printed, few.note) == (False, "5 units: an interval of alpha needs 6")
+    assert agreement(rows[::-1]).interval == alone, "the order of things does not matter"
