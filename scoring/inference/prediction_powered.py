@@ -9,21 +9,26 @@ Where people judged a random part of each topic's items, b_t is 0 on average wha
 make the interval shorter, and cannot move the figure. Source: prediction-powered inference (A. N. Angelopoulos et al.,
 Science 382 (2023), 669-674), with the power tuning of PPI++ (arXiv 2311.01453), topics as clusters.
 
-λ is the slope of people's scores on the judge's within topics, in [0, 1]. It is lowered where it would make the
-interval wider than 1.05 times that of people alone; at λ = 0 the two are the same.
+λ is the slope of people's scores on the judge's within topics, in [0, 1]. It is lowered where the figure would vary
+more than 1.05 times as much as that of people alone, and where its interval would be wider than theirs; at λ = 0 the
+two are the same.
+
+The interval is that of `score`: topics get random weights, and part of a topic that was not asked is added
+(`scoring.inference.bounded_mean`). A t interval over topics covers .92 with 45 topics if one in twenty is bad, and .75
+with 15.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from scoring.inference.interval import FEWEST, Interval, no_interval, too_few
-from scoring.statistics.beta import student_quantile
+from scoring.inference.bounded_mean import bounded_mean, ends_of_means
+from scoring.inference.interval import FEWEST, Interval
 
 __all__ = ["FEWEST_OF_PEOPLE", "Compared", "Corrected", "corrected_mean"]
 
@@ -34,7 +39,7 @@ FEWEST_OF_PEOPLE = 2
 
 _WIDEST = 1.05
 _SAME = 1e-12
-_METHOD = "t over topics, prediction-powered"
+_STEPS = 20  # in which λ is lowered
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +88,15 @@ def corrected_mean(topics: Sequence[Compared], *, level: float, tuned: bool = Tr
     people = np.array([_mean(one.people, one.weights, ~np.isnan(one.people)) for one in topics])
     judge = np.array([_mean(one.judge, one.weights, one.weights > 0) for one in filled])
     beyond = judge - np.array([_mean(one.judge, one.weights, ~np.isnan(one.people)) for one in filled])
-    power = _bounded(_slope(filled), people, beyond) if tuned else 0.0
+    power = _no_wider(_bounded(_slope(filled), people, beyond), people, beyond, level) if tuned else 0.0
     each = people + power * beyond
+    interval = bounded_mean(each, level=level)
     return Corrected(
         float(np.clip(each.mean(), 0, 1)) if topics else math.nan,
-        _interval(each, level),
+        replace(interval, method=f"{interval.method}, prediction-powered") if interval.printed else interval,
         power,
         float(people.mean()) if topics else math.nan,
-        _interval(people, level),
+        bounded_mean(people, level=level),
         float(judge.mean()) if topics else math.nan,
         sum(int(np.count_nonzero(one.weights > 0)) for one in topics),
         sum(one.checked for one in topics),
@@ -136,11 +142,13 @@ def _bounded(power: float, people: Floats, beyond: Floats) -> float:
     return float((-both + math.sqrt(both**2 + own * (_WIDEST**2 - 1) * spread)) / own)
 
 
-def _interval(each: Floats, level: float) -> Interval:
-    if len(each) < FEWEST:
-        return no_interval(too_few(len(each)) if len(each) else "no value")
-    spread = float(each.std(ddof=1)) / math.sqrt(len(each))
-    if spread <= _SAME:
-        return no_interval("every topic has the same value")
-    reach, value = student_quantile(0.5 + level / 2, len(each) - 1) * spread, float(each.mean())
-    return Interval(max(0.0, value - reach), min(1.0, value + reach), _METHOD, "nothing")
+def _no_wider(power: float, people: Floats, beyond: Floats, level: float) -> float:
+    """The largest of twenty λ up to `power` with which the interval is no wider than that of people alone."""
+    if len(people) < FEWEST or power <= 0:
+        return power
+    for tried in (power * np.array([1.0, 0.0]), power * np.arange(_STEPS - 1, -1, -1) / _STEPS):
+        low, high = ends_of_means(people[:, None] + tried * beyond[:, None], level=level)
+        narrow = high - low <= high[-1] - low[-1]
+        if narrow[:-1].any():
+            break
+    return float(tried[int(np.argmax(narrow))])

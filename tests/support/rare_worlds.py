@@ -13,6 +13,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from scoring.inference.prediction_powered import Compared
+
 Floats = npt.NDArray[np.float64]
 Waits = Callable[[np.random.Generator, int, int], Floats]
 
@@ -187,3 +189,80 @@ JUDGED: dict[str, Judges] = {
     "three values, rare": kinds((0.9, 0.05, 0.05), 0.03, 2),
     "five values": kinds((0.6, 0.3, 0.04, 0.03, 0.03), 0.1, 3),
 }
+
+
+Law = Callable[[np.random.Generator, int], Floats]
+"""(rng, topics) to how good each topic is, in [0, 1]."""
+
+
+def bad_topics(share: float, bad: float = 0.1, good: float = 0.8) -> Law:
+    return lambda rng, topics: np.where(rng.random(topics) < share, bad, good)
+
+
+QUALITIES: dict[str, tuple[Law, float]] = {
+    "alike": (lambda rng, topics: np.full(topics, 0.7), 0.7),
+    "smooth": (lambda rng, topics: rng.beta(3.0, 2.0, topics), 0.6),
+    "3 in 100 bad": (bad_topics(0.03), 0.779),
+    "1 in 20 bad": (bad_topics(0.05), 0.765),
+    "1 in 20 bad, the rest right": (bad_topics(0.05, 0.1, 1.0), 0.955),
+    "1 in 10 bad": (bad_topics(0.1), 0.73),
+    "heavy": (lambda rng, topics: rng.beta(0.6, 0.15, topics), 0.8),
+}
+"""How topics differ, and their mean."""
+
+JUDGES = ("good", "noise", "constant", "kind to bad topics", "silent on bad items", "taken in by length", "contrary")
+
+
+def corrected_judge(
+    rng: np.random.Generator, topics: int, trials: int, *, quality: str, judge: str, checked: int = 2
+) -> tuple[list[Compared], float]:
+    """A judge's score of all of `trials` items of each topic, and people's of `checked` drawn ones, with the true mean
+    of what people would say."""
+    law, truth = QUALITIES[quality]
+    level = law(rng, topics)[:, None]
+    shape = topics, trials
+    good = rng.random(shape) < level
+    noise = rng.random(shape)
+    if judge == "noise":
+        says = noise
+    elif judge == "constant":
+        says = np.full(shape, 0.6)
+    elif judge == "kind to bad topics":
+        says = np.where(level < 0.5, 0.9, np.where(noise < 0.85, good, ~good))
+    elif judge == "silent on bad items":
+        says = np.where(good | (noise < 0.3), np.where(noise < 0.9, good, ~good), math.nan)
+    elif judge == "taken in by length":
+        says = np.clip(0.5 * good + 0.5 * noise * rng.lognormal(0.0, 1.0, shape), 0, 1)
+    else:
+        says = np.where(noise < (0.1 if judge == "contrary" else 0.9), good, ~good).astype(np.float64)
+    drawn = rng.random(shape).argsort(axis=1) < checked
+    people = np.where(drawn, good, math.nan)
+    compared = [
+        Compared(np.asarray(own, dtype=np.float64), said, np.ones(trials))
+        for own, said in zip(says, people, strict=True)
+    ]
+    return compared, truth
+
+
+PREFERRED: dict[str, tuple[Law, float, float]] = {
+    "neither": (lambda rng, topics: np.full(topics, 0.5), 0.0, 0.5),
+    "neither, mostly ties": (lambda rng, topics: np.full(topics, 0.5), 0.6, 0.5),
+    "topics differ": (lambda rng, topics: rng.beta(1.5, 1.5, topics), 0.1, 0.5),
+    "wins, loses 1 in 20": (bad_topics(0.05, 0.0, 0.9), 0.0, 0.855),
+    "wins, loses 3 in 100": (bad_topics(0.03, 0.0, 0.9), 0.0, 0.873),
+    "a little better, loses 1 in 20": (bad_topics(0.05, 0.0, 0.5 / 0.95), 0.0, 0.5),
+    "a little better, loses 1 in 10": (bad_topics(0.1, 0.0, 0.5 / 0.9), 0.3, 0.5),
+}
+"""How likely the first system wins in each topic, the share of ties, and how far it is preferred where none tie."""
+
+
+def preferred_system(
+    rng: np.random.Generator, topics: int, trials: int, *, world: str, cluster: int = 1
+) -> tuple[Floats, list[int], float]:
+    """(topics, trials) 1 where the first system is preferred, 1/2 for a tie, else 0; the cluster of each topic, of
+    which all topics are alike; and how far the first is preferred over topics like these."""
+    law, ties, truth = PREFERRED[world]
+    clusters = np.arange(topics) // cluster
+    chance = law(rng, int(clusters[-1]) + 1)[clusters][:, None]
+    said = np.where(rng.random((topics, trials)) < ties, 0.5, rng.random((topics, trials)) < chance)
+    return said, clusters.tolist(), ties * 0.5 + (1 - ties) * truth
