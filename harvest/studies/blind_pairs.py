@@ -17,6 +17,7 @@ from pydantic import Field
 from harvest.studies.conversation_pairs import Side, pair_conversations
 from harvest.studies.sources import sources
 from recordings.conversation import Conversation
+from topics.clusters import joined_clusters
 from topics.document import StrictModel
 from topics.errors import InputError
 from topics.identity import generator
@@ -45,7 +46,8 @@ class KeptPair(StrictModel):
 
 
 class PairKey(StrictModel):
-    """`harvest-pairs/1`. sheet: the name of the file. pairs: by number. runs: `harvest.studies.sources`."""
+    """`harvest-pairs/1`. sheet: the name of the file. pairs: by number. runs: `harvest.studies.sources`. clusters: the
+    cluster of each topic that names one."""
 
     format: Literal["harvest-pairs/1"]
     sheet: str
@@ -53,6 +55,7 @@ class PairKey(StrictModel):
     systems: tuple[str, ...]
     runs: tuple[dict[str, Any], ...]
     pairs: dict[str, KeptPair]
+    clusters: dict[str, str] = Field(default_factory=dict)
 
     def numbered(self) -> dict[int, KeptPair]:
         return {int(number): pair for number, pair in self.pairs.items()}
@@ -111,6 +114,8 @@ def pair_key(sheet: str, sides: Sequence[Side], drawn: Sequence[DrawnPair], text
         )
         for number, (one, text) in enumerate(zip(drawn, texts, strict=True), 1)
     }
+    topics = [found for run in runs if (found := run.header.topic_set()) is not None]
+    asked = {one.topic for one in drawn}
     return PairKey(
         format="harvest-pairs/1",
         sheet=sheet,
@@ -118,4 +123,5 @@ def pair_key(sheet: str, sides: Sequence[Side], drawn: Sequence[DrawnPair], text
         systems=tuple(side.name for side in sides),
         runs=tuple(dict(one) for one in sources(runs)),
         pairs=dict(kept),
+        clusters={topic: cluster for topic, cluster in joined_clusters(topics).items() if topic in asked},
     )

@@ -1,8 +1,8 @@
 """From filled-in sheets of blind pairs to preferences: which system people would rather have had, and how sure that is.
 
 A judgment counts 1 where the first system is preferred, 1/2 for a tie, 0 where the other is. Judgments of one pair are
-averaged, then the pairs of a topic, then topics: so the figure speaks of topics like these, whoever judged most. What
-people were unsure of is counted, and is in no figure.
+averaged, then the pairs of a topic, then topics: so the figure speaks of topics like these, whoever judged most. Topics
+of one cluster are one unit of the interval and of p. What people were unsure of is counted, and is in no figure.
 """
 
 from __future__ import annotations
@@ -14,12 +14,10 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from os import PathLike
 
-import numpy as np
-
 from harvest.studies.blind_pairs import KeptPair, PairKey
 from scoring.annotations.agreement import Agreement, agreement
-from scoring.inference.interval import FEWEST, Interval, no_interval, too_few
-from scoring.inference.paired import Paired, compare_like_these
+from scoring.inference.bounded_mean import beyond_half, compare_with_half
+from scoring.inference.interval import Interval
 from scoring.statistics.exchange import holm
 from topics.document import read_json_document
 from topics.errors import InputError, Place
@@ -36,8 +34,9 @@ Said = tuple[int, str, str]
 class Preferred:
     """Two systems. value: how far `first` is preferred over `second`, from 0 to 1; 1/2 is neither; NaN where nobody
     judged. p: two-sided, by exchanging the systems within topics; p_corrected: over all pairs of systems (Holm).
-    judged: judgments that are in the figure. pairs, topics: these are of. wins, losses: for and against `first`.
-    by_topic: the figure of each topic."""
+    told: whether one is preferred: p_corrected is small enough, and the interval excludes 1/2. judged: judgments that
+    are in the figure. pairs, topics, clusters: these are of; clusters count the units, topics without one by
+    themselves. wins, losses: for and against `first`. by_topic: the figure of each topic."""
 
     first: str
     second: str
@@ -45,9 +44,11 @@ class Preferred:
     interval: Interval
     p: float
     p_corrected: float
+    told: bool
     judged: int
     pairs: int
     topics: int
+    clusters: int
     wins: int
     ties: int
     losses: int
@@ -96,8 +97,16 @@ def read_key(path: str | PathLike[str]) -> PairKey:
     return key
 
 
-def preferences(key: PairKey, said: Sequence[Said], *, level: float = 0.95, seed: int = 0) -> PreferenceStudy:
-    """What `said` comes to. level: of intervals, in (0, 1). seed: of exchanges.
+def preferences(
+    key: PairKey,
+    said: Sequence[Said],
+    *,
+    clusters: Mapping[str, str] | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+) -> PreferenceStudy:
+    """What `said` comes to. clusters: the cluster of each topic that is in one; None: as the key has them. level: of
+    intervals, in (0, 1). seed: of exchanges.
 
     Raises InputError where one person judged a pair twice.
     """
@@ -108,15 +117,16 @@ def preferences(key: PairKey, said: Sequence[Said], *, level: float = 0.95, seed
                 f"{who} judged pair {number} in two sheets", advice="give each person's newest sheet, and no other"
             )
         judged[number][who] = choice
-    pairs = key.numbered()
+    pairs, within = key.numbered(), key.clusters if clusters is None else clusters
     found = [
-        _preferred(first, second, pairs, judged, level, seed)
+        _preferred(first, second, pairs, judged, within, level, seed)
         for first, second in combinations(key.systems, 2)
         if any({pair.left, pair.right} == {first, second} for pair in pairs.values())
     ]
     tested = [i for i, one in enumerate(found) if not math.isnan(one.p)]
     for i, corrected in zip(tested, holm([found[i].p for i in tested]), strict=True):
-        found[i] = replace(found[i], p_corrected=corrected)
+        told = beyond_half(found[i].interval, corrected, level=level)
+        found[i] = replace(found[i], p_corrected=corrected, told=told)
     people = tuple(sorted({who for _, who, _ in said}))
     return PreferenceStudy(
         key=key,
@@ -127,7 +137,11 @@ def preferences(key: PairKey, said: Sequence[Said], *, level: float = 0.95, seed
         unjudged=len(pairs.keys() - judged.keys()),
         systems=tuple(found),
         sides=tuple(_side(who, judged, level, seed) for who in (("", *people) if len(people) > 1 else ("",))),
-        agreement=agreement([[_VALUES[one] for one in own.values()] for own in judged.values()]),
+        agreement=agreement(
+            [[_VALUES[one] for one in own.values()] for own in judged.values()],
+            [_unit(pairs[number].topic, within) for number in judged],
+            level=level,
+        ),
     )
 
 
@@ -136,6 +150,7 @@ def _preferred(
     second: str,
     pairs: Mapping[int, KeptPair],
     judged: Mapping[int, Mapping[str, str]],
+    clusters: Mapping[str, str],
     level: float,
     seed: int,
 ) -> Preferred:
@@ -155,17 +170,21 @@ def _preferred(
         if values:
             by_topic.setdefault(pair.topic, []).append(sum(values) / len(values))
     means = {topic: sum(values) / len(values) for topic, values in by_topic.items()}
-    tested = _from_half(list(means.values()), generator(seed, "preferences", first, second), level)
+    units = [_unit(topic, clusters) for topic in means]
+    rng = generator(seed, "preferences", first, second)
+    tested = compare_with_half(list(means.values()), rng, level=level, clusters=units)
     return Preferred(
         first=first,
         second=second,
-        value=0.5 + tested.value,
+        value=tested.value,
         interval=tested.interval,
         p=tested.p,
         p_corrected=math.nan,
+        told=False,
         judged=counted["win"] + counted["tie"] + counted["loss"],
         pairs=sum(map(len, by_topic.values())),
         topics=len(means),
+        clusters=len(set(units)),
         wins=counted["win"],
         ties=counted["tie"],
         losses=counted["loss"],
@@ -181,16 +200,9 @@ def _side(who: str, judged: Mapping[int, Mapping[str, str]], level: float, seed:
         decided += len(chosen)
         if chosen:
             each.append(chosen.count("left") / len(chosen))
-    tested = _from_half(each, generator(seed, "side", who), level, unit="pair")
-    return Side(who, 0.5 + tested.value, tested.interval, tested.p, decided)
+    tested = compare_with_half(each, generator(seed, "side", who), level=level, unit="pair")
+    return Side(who, tested.value, tested.interval, tested.p, decided)
 
 
-def _from_half(values: Sequence[float], rng: np.random.Generator, level: float, unit: str = "topic") -> Paired:
-    """The comparison of `values`, one of each topic or pair, with 1/2; the interval is of the share itself."""
-    found = compare_like_these(np.array(values) - 0.5, rng, level=level, reach=0.5)
-    own = found.interval
-    if math.isnan(own.low):
-        none = too_few(len(values), unit) if 0 < len(values) < FEWEST else own.note.replace("topic", unit)
-        return replace(found, interval=no_interval(none.replace("difference", "value")))
-    interval = Interval(own.low + 0.5, own.high + 0.5, own.method.replace("topics", f"{unit}s"), own.resampled)
-    return replace(found, interval=interval)
+def _unit(topic: str, clusters: Mapping[str, str]) -> tuple[str, str]:
+    return ("cluster", clusters[topic]) if topic in clusters else ("topic", topic)

@@ -34,11 +34,15 @@ def preference_tables(found: PreferenceStudy) -> Iterator[RenderableType]:
     yield _figures(found)
     yield Text(
         "preferred: how often the first of the two is preferred over the other (a tie counts half), the mean over "
-        f"topics with a {100 * found.level:g}% interval for topics like these; p: that neither is, by exchanging the "
-        "systems within topics, corrected over all pairs of systems (Holm); W/T/L: judgments",
+        f"topics with a {100 * found.level:g}% interval for topics like these, which allows for one unlike them; p: "
+        "that neither is, by exchanging the systems within topics, corrected over all pairs of systems (Holm); one is "
+        "preferred if p is small and the interval excludes 50%; W/T/L: judgments",
         style="dim",
     )
     for one in found.systems:
+        if one.clusters < one.topics:
+            units = f"{pluralize(one.topics, 'topic')} in {pluralize(one.clusters, 'cluster')}"
+            yield Text(f"{_pair(one)}: {units}, which are the units of interval and p", style="dim")
         if one.interval.note:
             yield Text(f"{_pair(one)}: no interval ({one.interval.note})", style="yellow")
     for side in found.sides:
@@ -68,8 +72,14 @@ def _pair(one: Preferred) -> str:
 def _sentence(one: Preferred, level: float) -> str:
     if not one.judged:
         return f"{_pair(one)}: nobody judged."
-    if math.isnan(one.p_corrected) or one.p_corrected > 1 - level:
-        return f"{_pair(one)}: cannot tell which is preferred."
+    if not one.told:
+        why = ""
+        if one.p_corrected <= 1 - level and one.interval.printed:
+            why = (
+                ": p is small, but the interval holds 50%, since a topic unlike these could turn it; more topics would "
+                "narrow it"
+            )
+        return f"{_pair(one)}: cannot tell which is preferred{why}."
     better = one.first if one.value > 0.5 else one.second
     share = max(one.value, 1 - one.value)
     return f"{_pair(one)}: {printable(better, line=True)} is preferred ({100 * share:.1f}%)."
@@ -112,7 +122,9 @@ def _agreement(found: PreferenceStudy) -> str:
     one = found.agreement
     if not one.things:
         return "agreement: no pair was judged by two people"
-    alpha = "n/a" if math.isnan(one.alpha) else decimal(one.alpha, 2)
+    own = one.interval
+    ends = f" [{decimal(own.low, 2)}, {decimal(own.high, 2)}]" if own.printed else ""
+    alpha = "n/a" if math.isnan(one.alpha) else f"{decimal(one.alpha, 2)}{ends}"
     return (
         f"agreement: {100 * one.equal:.0f}% of judgments of one pair are the same (n={one.things} pairs); "
         f"Krippendorff's alpha {alpha} (n={one.scored})"
@@ -141,6 +153,8 @@ def preference_document(found: PreferenceStudy) -> dict[str, Any]:
                 "ties": one.ties,
                 "against": one.losses,
                 "unsure": one.unsure,
+                "preferred": (one.first if one.value > 0.5 else one.second) if one.told else None,
+                "clusters": one.clusters,
             }
             for one in found.systems
         ],
@@ -148,6 +162,9 @@ def preference_document(found: PreferenceStudy) -> dict[str, Any]:
             "pairs": found.agreement.things,
             "equal": _plain(found.agreement.equal),
             "alpha": _plain(found.agreement.alpha),
+            "low": _plain(found.agreement.interval.low),
+            "high": _plain(found.agreement.interval.high),
+            "note": found.agreement.interval.note or None,
         },
         "sources": [dict(run) for run in found.key.runs],
         "software": software(),

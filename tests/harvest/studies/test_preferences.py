@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
 from harvest.cli.annotate import command as annotate
 from harvest.cli.preferences import command as prefer
 from harvest.studies.blind_pairs import KeptPair, PairKey, draw_pairs
 from harvest.studies.conversation_pairs import all_sides
-from harvest.studies.preferences import Said, preferences, read_key
+from harvest.studies.preferences import PreferenceStudy, Said, preferences, read_key
+from harvest.tables.preference_figures import preference_tables
 from recordings.header import make_header
 from recordings.imports import record
 from recordings.run_folder import read
+from tests.support.rare_worlds import PREFERRED, preferred_system
 from tests.support.scoring_examples import conversation
 from topics.errors import InputError
 
@@ -205,6 +210,81 @@ def test_intervals_hold_the_truth_and_alarms_are_rare(draws: int, fewest: int, m
     assert sided <= most
     found = sum(preferences(key, told(rng, 20, 4, 0.5, 0.0, 0.6)).sides[0].p <= 0.05 for _ in range(led))
     assert found >= led - 1
+
+
+def said_of(values: npt.NDArray[np.float64]) -> list[Said]:
+    """Judgments of one person that are these values; (topics, trials), of the first system."""
+    found = []
+    for number, value in enumerate(values.ravel().tolist(), 1):
+        choice = "tie" if value == 0.5 else "left" if (value == 1) == (number % 2 == 0) else "right"
+        found.append((number, "anna", choice))
+    return found
+
+
+CELLS = [(world, size) for world in PREFERRED for size in ((4, 2), (8, 2), (15, 2), (15, 8), (60, 1), (60, 4))]
+QUICK = {
+    ("wins, loses 1 in 20", (15, 2)),
+    ("neither, mostly ties", (8, 2)),
+    ("a little better, loses 1 in 20", (15, 8)),
+}
+
+
+@pytest.mark.parametrize(
+    "case", [pytest.param(one, marks=[] if one in QUICK else pytest.mark.soak, id=str(one)) for one in CELLS]
+)
+@pytest.mark.parametrize("cluster", [1, pytest.param(5, marks=pytest.mark.soak)])
+def test_preferences_that_few_topics_turn_hold_the_truth_and_name_no_wrong_one(
+    case: tuple[str, tuple[int, int]], cluster: int
+) -> None:
+    (world, (topics, trials)), rng = case, np.random.default_rng(5)
+    topics *= cluster
+    key, studies, printed, held, wrong = key_of(topics, trials), 60 if case in QUICK else 500, 0, 0, 0
+    for _ in range(studies):
+        values, clusters, truth = preferred_system(rng, topics, trials, world=world, cluster=cluster)
+        named = {f"T{topic}": str(one) for topic, one in enumerate(clusters)}
+        (one,) = preferences(key, said_of(values), clusters=named).systems
+        printed += one.interval.printed
+        held += one.interval.holds(truth)
+        wrong += one.told and (truth == 0.5 or (one.value > 0.5) != (truth > 0.5))
+    assert printed == studies
+    noise = math.sqrt(0.05 * 0.95 / studies)
+    assert held / studies >= 0.93 - (3 if case in QUICK else 1) * noise
+    assert wrong / studies <= 0.06 + (3 if case in QUICK else 0) * noise
+
+
+def test_a_small_p_is_no_verdict_where_a_topic_unlike_the_others_could_turn_it() -> None:
+    """Each of 12 topics prefers A by a hair: p is 1/2048, and one topic that prefers B wholly would turn it."""
+    values = np.full((12, 40), 0.5)
+    values[:, :2] = 1.0
+    (one,) = preferences(key_of(12, 40), said_of(values)).systems
+    assert one.p_corrected == pytest.approx(2 / 2**12)
+    assert one.interval.holds(0.5)
+    assert not one.told
+    shown = words(preferences(key_of(12, 40), said_of(values)))
+    assert "A and B: cannot tell which is preferred: p is small, but the interval holds 50%" in shown
+    decided = preferences(key_of(12, 40), said_of(np.ones((12, 40))))
+    assert decided.systems[0].told
+    assert "A and B: A is preferred (100.0%)" in words(decided)
+
+
+def test_topics_of_one_cluster_are_one_unit() -> None:
+    values = np.ones((12, 2))
+    clusters = {f"T{topic}": f"c{topic // 4}" for topic in range(12)}
+    (alone,) = preferences(key_of(12, 2), said_of(values)).systems
+    (one,) = preferences(key_of(12, 2), said_of(values), clusters=clusters).systems
+    assert (alone.told, alone.clusters, one.told, one.clusters) == (True, 12, False, 3)
+    assert (one.value, one.p) == (alone.value, 2 / 2**3)
+    assert one.interval.note == "3 clusters: too few to resample"
+    key = key_of(12, 2).model_copy(update={"clusters": clusters})
+    assert preferences(key, said_of(values)).systems[0] == one, "the key names them"
+    assert "12 topics in 3 clusters, which are the units of interval and p" in words(preferences(key, said_of(values)))
+
+
+def words(study: PreferenceStudy) -> str:
+    console = Console(width=400, record=True, file=io.StringIO())
+    for part in preference_tables(study):
+        console.print(part)
+    return console.export_text()
 
 
 def test_without_judgments_nothing_is_claimed() -> None:
