@@ -154,10 +154,9 @@ def _nugget_scores(
 def _rows(
     name: str, names: Sequence[str], values: Mapping[str, Floats], resampler: Resampler, level: float, note: str
 ) -> Iterator[ScoreRow]:
-    # What divergences from gold reach lies far below 1, so they have no top.
-    intervals = resampler.means(
-        names, np.stack(list(values.values()), axis=-1)[:, None, :], top=[math.inf] * len(values)
-    )
+    # Divergences are at most 1, which is their top, though most lie far below: with a top taken from the worst dialogue
+    # seen, intervals of 8 dialogues cover .76 if one in ten is foretold quite wrongly.
+    intervals = resampler.means(names, np.stack(list(values.values()), axis=-1)[:, None, :], top=1.0)
     extras: list[ScoreRow] = []
     for (measure, column), interval in zip(values.items(), intervals, strict=True):
         present = column[~np.isnan(column)].tolist()
