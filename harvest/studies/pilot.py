@@ -13,7 +13,7 @@ from harvest.studies.plan_costs import observed_costs
 from harvest.studies.scorecard import Material, gather_material
 from harvest.studies.trial_values import SHARES, Key, Values, measure_values, share_values
 from recordings.run_folder import Run
-from scoring.inference.components import across_systems, within_system
+from scoring.inference.components import across_systems, upper_interaction, within_system
 from scoring.inference.ratio_power import smoothed_shares
 from scoring.measure import Declaration, Measure
 from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
@@ -88,7 +88,7 @@ def read_pilot(run: Run, measure: Measure, key: Key, settings: Settings) -> Pilo
         split = across_systems(cells, level=_UPPER)
         _refuse_unsplit(split.trial.value, split.trial.interval.note, where, measure.declaration)
         topic, both, trial = (max(0.0, one.value) for one in (split.topic, split.both, split.trial))
-        return Pilot(mean, topic, both, trial, split.both.interval.high, *common, coming)
+        return Pilot(mean, topic, both, trial, upper_interaction(cells, level=_UPPER), *common, coming)
     nested = within_system(tables[0], level=_UPPER)
     _refuse_unsplit(nested.trial.value, nested.trial.interval.note, where, measure.declaration)
     return Pilot(mean, max(0.0, nested.topic.value), math.nan, nested.trial.value, math.nan, *common, coming)

@@ -28,6 +28,7 @@ from scoring.catalogue import understand
 from scoring.inference.components import Component, across_systems
 from scoring.inference.interval import Interval, no_interval
 from scoring.inference.matched import Difference, compare, difference
+from scoring.inference.spreads import Range
 from scoring.inference.together import level_together
 from scoring.library import list_forms, single
 from scoring.measure import Measure
@@ -71,7 +72,8 @@ class MeasureOverArms:
     """One measure. figures: by arm, the mean over the topics that all arms have a value of; NaN without one. n: topics.
     differences: by arm except the control, corrected over all arms and measures (Holm).
 
-    spread: variance component of the arms, over topics like these, chance taken off. worst: the arm with the lowest
+    spread: variance component of the arms, over topics like these, chance taken off; its interval starts at 0 unless an
+    arm is found to differ, so that the two say one thing. worst: the arm with the lowest
     figure (the highest, where low is good) of those played, "" where all are equal or undefined. apart: how far it is
     from the control, over the same topics, with an interval that holds although the arm was chosen for being worst; NaN
     where the control is worst, and where sessions go on from topic to topic.
@@ -282,12 +284,14 @@ def _measure(
     worst = ""
     if there.any() and float(np.ptp(figures)) > 0:
         worst = (max if low_is_good else min)(by_arm, key=lambda arm: by_arm[arm])
-    spread = across_systems(table, level=settings.level).system
+    within = Range(*measure.range, has_top=measure.declaration.has_top)
+    spread = across_systems(table, level=settings.level, within=within).system
+    told = spread.from_0_unless(any(one.beyond for one in differences.values()))
     apart, interval = math.nan, no_interval()
     if worst not in ("", system.control) and not system.continued:
         level = level_together((sums[1:, there] - sums[0, there]).T, rng, level=settings.level)
         apart, interval = differences[worst].value, interval_of(worst, level)
-    return MeasureOverArms(key, measure, by_arm, int(there.sum()), differences, spread, worst, apart, interval)
+    return MeasureOverArms(key, measure, by_arm, int(there.sum()), differences, told, worst, apart, interval)
 
 
 def _ratio(cells: Mapping[tuple[str, int], tuple[float, float]], topic: str) -> float:

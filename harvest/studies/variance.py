@@ -30,6 +30,7 @@ from scoring.inference.components import Crossed, Nested, across_systems, within
 from scoring.inference.instability import Instability, between_trials
 from scoring.inference.interval import Interval, no_interval
 from scoring.inference.passes import all_pass, disagree, pairs_that_differ
+from scoring.inference.spreads import Range
 from scoring.library import list_forms, single
 from scoring.measure import Measure
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
@@ -137,17 +138,21 @@ def study_variance(
     last = max((key[1] or 1 for own in values.values() for key in own), default=1)
     for term, measure in asked:
         refuse_turn(term, measure.turn, last)
-    keys = list(dict.fromkeys(key for _, one in asked for key in _keys(one, values, scored)))
+    ranges = {
+        key: Range(*one.range, has_top=one.declaration.has_top)
+        for _, one in asked
+        for key in _keys(one, values, scored)
+    }
     resampler = Resampler(
         generator(seed, "variance"), replications=settings.replications, level=settings.level, resample="topics"
     )
     beside = list(groups({name: kinds[name] for name in chosen}))
-    study = _Study(material, settings, resampler, values, twins, tuple(ks), seed)
+    study = _Study(material, settings, resampler, values, ranges, twins, tuple(ks), seed)
     return VarianceStudy(
         systems=chosen,
         topics=len(material.topics.topics),
-        each={key: [study.system(name, key) for name in chosen] for key in keys},
-        between={key: [(group, study.between(group.names, key)) for group in beside] for key in keys},
+        each={key: [study.system(name, key) for name in chosen] for key in ranges},
+        between={key: [(group, study.between(group.names, key)) for group in beside] for key in ranges},
         settings=settings,
         contrasts=apart.contrasts,
         notes=(*(() if systems or len(runs) > 1 else material.silent), *notes),
@@ -207,13 +212,14 @@ class _Study:
     settings: Settings
     resampler: Resampler
     values: Mapping[str, Values]
+    ranges: Mapping[Key, Range]
     twins: Mapping[str, str]
     ks: tuple[int, ...]
     seed: int
 
     def system(self, name: str, key: Key) -> SystemVariance:
         cells = self._cells(name, key)
-        split = within_system(cells, level=self.settings.level)
+        split = within_system(cells, level=self.settings.level, within=self.ranges[key])
         passes = self._passes(cells, key) if np.isin(cells[~np.isnan(cells)], (0.0, 1.0)).all() else None
         apart, pairs = disagree(cells), pairs_that_differ(cells)
         carried = self._carried(name, key, cells) if is_percentage(key[0]) else None
@@ -233,7 +239,7 @@ class _Study:
         tables = [self._cells(name, key) for name in systems]
         widest = max(table.shape[1] for table in tables)
         filled = [np.pad(table, ((0, 0), (0, widest - table.shape[1])), constant_values=np.nan) for table in tables]
-        return across_systems(np.stack(filled), level=self.settings.level)
+        return across_systems(np.stack(filled), level=self.settings.level, within=self.ranges[key])
 
     def _cells(self, system: str, key: Key) -> Floats:
         """(topics, trials) values; at least one column."""

@@ -33,7 +33,8 @@ _LEGEND = (
     "{level:g}% for topics like these, {interval}, each by itself",
     "p: {test}, corrected over all differences shown (Holm); found: p at most {alpha:g}, and the interval leaves out 0 "
     "with the same correction; ?: too few {units} for any p that small",
-    "spread over arms: standard deviation of what arms do to a mean over topics like these, chance taken off",
+    "spread over arms: standard deviation of what arms do to a mean over topics like these, chance taken off; its "
+    "[low, high] starts at 0 where no arm is found to differ",
     "worst arm: of those played, and not the worst there could be; its [low, high] is wider than that of its row: "
     "it must hold whichever arm turns out to be worst",
     "turned round: topics of which most first answers are useful on one side and useless on the other; by chance: how "
@@ -76,7 +77,8 @@ def _sentence(measure: MeasureOverArms) -> str:
     if not math.isnan(spread.value):
         sd = math.sqrt(max(0.0, spread.value))
         low, high = (math.sqrt(max(0.0, end)) if not math.isnan(end) else end for end in _ends(measure))
-        parts.append(f"spread over arms {_size(sd, share=share)}{_between(low, high, share=share)}{unit}")
+        why = f" (no interval: {spread.interval.note})" if math.isnan(low) else ""
+        parts.append(f"spread over arms {_size(sd, share=share)}{_between(low, high, share=share)}{unit}{why}")
     if measure.worst:
         apart, low, high = measure.apart, measure.interval.low, measure.interval.high
         named = f"worst arm: {measure.worst} ({_figure(measure.figures[measure.worst], share=share)}"
@@ -185,7 +187,8 @@ def robustness_rows(found: Robustness) -> Iterator[dict[str, Any]]:
         for arm, one in measure.differences.items():
             yield {**base, "arm": arm, "figure": "difference from control", **_of_difference(one, level, found.family)}
         low, high = _ends(measure)
-        spread = {"value": _json(measure.spread.value), "low": _json(low), "high": _json(high), "level": level}
+        spread = {"value": _json(measure.spread.value), "low": _json(low), "high": _json(high)}
+        spread |= {"level": level if measure.spread.interval.printed else None}
         note = {"of": "topics like these", "note": measure.spread.interval.note}
         yield {**base, "arm": None, "figure": "variance between arms", **spread, **note}
         yield {**base, "arm": measure.worst or None, "figure": "worst arm", "value": _json(_worst(measure))}

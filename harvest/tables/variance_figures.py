@@ -17,12 +17,12 @@ from harvest.studies.variance import Figure, SystemVariance, VarianceStudy
 from harvest.tables.comparison_words import p_text
 from harvest.terminal import printable
 from scoring.inference.carry_over import CarryOver
-from scoring.inference.components import Component, Crossed
+from scoring.inference.components import Component, Crossed, share_of_spread
 from scoring.inference.interval import Interval
 from scoring.table import is_percentage
 from topics.counting import pluralize
 
-__all__ = ["named", "variance_legend", "variance_tables"]
+__all__ = ["named", "sentences", "variance_legend", "variance_tables"]
 
 _TIMES = 4
 _EXCHANGED = {
@@ -38,8 +38,8 @@ _LEGEND = (
     "differ: share of pairs of a topic's trials, which does not",
     "pass^k: chance that k trials of a topic are all useful, C(c, k)/C(n, k), mean over topics",
     "spread of whole trials: of the means of first, second, … trials; by chance: that of independent trials",
-    "[low, high]: {level:g}% interval for topics like these, by leaving out one topic at a time (spreads, shares of "
-    "variance), resampling topics (disagreement, pass^k), or t clustered by session and topic (slopes)",
+    "[low, high]: {level:g}% interval for topics like these: topics get random weights, and a topic that was not asked "
+    "joins them; of slopes, t clustered by session and topic",
     "p: of permutation tests, not corrected for the number of measures and systems",
 )
 _OF_SYSTEMS = (
@@ -64,7 +64,7 @@ def variance_tables(study: VarianceStudy) -> Iterator[RenderableType]:
     for key, systems in study.each.items():
         for one in systems:
             yield Text(printable(f"{one.system}, {named(key)}", line=True), style="bold")
-            for sentence in _sentences(one, study.settings.level):
+            for sentence in sentences(one, study.settings.level):
                 yield Padding(Text(sentence), (0, 0, 0, 2))
             yield _table(list(_rows(one)))
         for group, crossed in study.between[key]:
@@ -100,7 +100,9 @@ def _table(rows: list[_Row]) -> Table:
     return table
 
 
-def _sentences(one: SystemVariance, level: float) -> Iterator[str]:
+def sentences(one: SystemVariance, level: float) -> Iterator[str]:
+    """What stands above the table of a system: where the spread is and what more trials would bring, as far as the
+    intervals tell; then how often trials disagree, and whether whole trials or places in a session matter."""
     split = one.split
     if not split.topics:
         yield "No trial has a value."
@@ -135,7 +137,10 @@ def _most(icc: Component) -> str:
     """Where most of the spread is, if the interval leaves no doubt of it."""
     low, high, share = icc.interval.low, icc.interval.high, max(0.0, icc.value)
     if math.isnan(low):
-        return f"Of the variance of single trials {_percent(share)} is between topics."
+        return (
+            f"Of the variance of single trials {_percent(share)} is between these topics; whether topics or trials "
+            f"bring most of it cannot be told ({icc.interval.note})."
+        )
     if low > 0.5:
         return f"Most of the spread is between topics: {_range(share, low, high)} of the variance of single trials."
     if high < 0.5:
@@ -153,12 +158,14 @@ def _range(value: float, low: float, high: float) -> str:
 
 def _advice(one: SystemVariance) -> str:
     like, these = one.split.narrowing(_TIMES)
+    least, most = one.split.narrowing_ends(_TIMES)
     if math.isnan(like):
-        return " Trials of a topic all agree, so more of them would narrow nothing: only more topics would."
+        said = " Trials of a topic all agree here, so more topics would narrow the interval for topics like these"
+        return f"{said}, and {_TIMES} times the trials by at most {_percent(most)}." if most == most else f"{said}."
     half = "half" if math.isclose(these, 0.5) else _percent(these)
+    by = f"by {_range(like, least, most)}" if most == most else "by what cannot be told"
     return (
-        f" {_TIMES} times the trials would narrow the interval for topics like these by {_percent(like)}, for these "
-        f"topics by {half}."
+        f" {_TIMES} times the trials would narrow the interval for topics like these {by}, for these topics by {half}."
     )
 
 
@@ -221,14 +228,21 @@ def _carried_rows(found: CarryOver, key: Key) -> Iterator[_Row]:
 def _between_sentence(found: Crossed, group: Group) -> str:
     if math.isnan(found.trial.value):
         return f"The spread cannot be split: {found.trial.interval.note}."
-    parts = {name: max(0.0, one.value) for name, one in _components(found, group.several).items()}
+    components = _components(found, group.several)
+    parts = {name: max(0.0, one.value) for name, one in components.items()}
     whole = math.fsum(parts.values())
     if not whole > 0:
         return f"Nothing varies: every trial of every topic and {group.facet} has the same value."
     largest = max(parts, key=lambda name: parts[name])
-    said = f"Most of the spread is {largest}" if parts[largest] > whole / 2 else f"The largest part is {largest}"
     others = ", ".join(f"{_percent(value / whole)} {name}" for name, value in parts.items() if name != largest)
-    return f"{said}: {_percent(parts[largest] / whole)} of the variance of single trials; {others}."
+    low, high = share_of_spread(components[largest], [one for name, one in components.items() if name != largest])
+    if not low > 0.5:
+        return (
+            "Which part of the spread is the largest cannot be told. Of the variance of single trials "
+            f"{_percent(parts[largest] / whole)} is {largest}, {others}."
+        )
+    said = _range(parts[largest] / whole, low, high)
+    return f"Most of the spread is {largest}: {said} of the variance of single trials; {others}."
 
 
 def _components(found: Crossed, several: str) -> dict[str, Component]:

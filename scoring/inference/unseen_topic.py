@@ -53,6 +53,7 @@ __all__ = [
     "drawn_weights",
     "ends",
     "farthest",
+    "fixed_weights",
     "share_ends",
     "share_weights",
     "weighted_means",
@@ -193,7 +194,7 @@ def share_ends(above: Floats, below: Floats, level: float, *, pooled: bool = Fal
     """
     units, columns = below.shape
     low, high = np.empty(columns), np.empty(columns)
-    weights = _weights(units, _UNSEEN_OF_RATIOS if pooled else UNSEEN)
+    weights = fixed_weights(units, _UNSEEN_OF_RATIOS if pooled else UNSEEN)
     for start in range(0, columns, _COLUMNS):
         part = slice(start, start + _COLUMNS)
         order = np.lexsort((above[:, part], below[:, part]), axis=0)
@@ -206,7 +207,7 @@ def share_ends(above: Floats, below: Floats, level: float, *, pooled: bool = Fal
 
 def share_weights(units: int) -> Floats:
     """(units + 1, B) the weights with which `share_ends` finds the interval of a ratio of sums."""
-    return _weights(units, _UNSEEN_OF_RATIOS)
+    return fixed_weights(units, _UNSEEN_OF_RATIOS)
 
 
 def drawn_ratios(
@@ -220,12 +221,17 @@ def drawn_ratios(
     order = np.lexsort((above, below))
     sides = with_unseen(above[order][:, None], below[order][:, None], bottom, top)
     sides[-1] *= unseen
-    lows, highs = ends(*weighted_means(weighted_sums(sides, _weights(len(above), UNSEEN)), 1), level)
+    lows, highs = ends(*weighted_means(weighted_sums(sides, fixed_weights(len(above), UNSEEN)), 1), level)
     return float(lows[0]), float(highs[0])
 
 
 @lru_cache(maxsize=16)
-def _weights(units: int, unseen: float) -> Floats:
+def fixed_weights(units: int, unseen: float) -> Floats:
+    """(units + 1, draws) weights up to their sum that depend on the number of topics alone, the unseen topic's last.
+
+    unseen: topics' worth of what was not asked; 0 for none, whose weight is then 0. From 1,000 to 5,000 draws, fewer
+    with more topics.
+    """
     size = max(1000, min(_DRAWS, _AT_ONCE // units)) // 2
     half = drawn_weights(generator(0, "unseen topic", str(units)), units, size, unseen)
     # Each draw also with the topics in the other order: then it does not matter which answer is called useful.

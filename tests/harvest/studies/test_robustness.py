@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -49,6 +50,24 @@ def test_the_arm_that_breaks_the_system_is_found_and_the_worst(found: Robustness
     assert same.n == broken.n == 30
     assert measure.spread.value > 0.1
     assert found.family == 4
+
+
+def test_a_spread_over_arms_leaves_out_0_only_where_an_arm_is_found(found: Robustness, tmp_path: Path) -> None:
+    """One sentence must not say that no arm can be told from the control and that arms lie apart."""
+    for measure in found.measures:
+        assert any(one.beyond for one in measure.differences.values())
+    assert found.measures[0].spread.interval.low > 0
+    # Six topics cannot give a p that is small enough for four comparisons, however far the arms lie apart.
+    one = [{"name": "A", "driver": "parrot"}]
+    played = play(load_audit(audit_file(tmp_path, arms=ARMS, only=TOPICS[:6], systems=one)), tmp_path / "run")
+    (few,) = robustness(played, measures=[parse("ave%useful"), parse("%useful S1")])
+    for measure in few.measures:
+        assert not any(one.beyond for one in measure.differences.values())
+        assert measure.spread.value > 0.1
+        assert measure.spread.interval.low == 0
+    shown = " ".join(harvest("robustness", played.path).stdout.split())
+    assert "cannot tell whether any arm differs from the control; spread over arms" in shown
+    assert re.search(r"spread over arms [\d.]+ \[0\.0, ", shown)
 
 
 def test_what_was_really_changed_and_turned_round_is_told(found: Robustness) -> None:

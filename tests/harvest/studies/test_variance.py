@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from harvest.cli.main import main
-from harvest.studies.variance import study_variance
+from harvest.studies.variance import Figure, SystemVariance, study_variance
+from harvest.tables.variance_figures import sentences
 from harvest.tables.variance_rows import variance_rows
 from recordings.run_folder import read
+from scoring.inference.components import within_system
+from scoring.inference.instability import between_trials
+from scoring.inference.interval import no_interval
+from scoring.inference.spreads import Range
 from scoring.notation import parse_all
 from topics.errors import InputError
 
@@ -103,7 +111,10 @@ def test_the_command_says_so_first_and_in_words(run: Path, capsys: pytest.Captur
     said = " ".join(capsys.readouterr().out.split())
     assert "It tires: the loss against fresh sessions changes by -19.05 points from one place in the session" in said
     assert "-50.0 points against fresh sessions on average" in said
-    assert "Trials of a topic all agree, so more of them would narrow nothing: only more topics would." in said
+    assert (
+        "Trials of a topic all agree here, so more topics would narrow the interval for topics like these, "
+        "and 4 times the trials by at most "
+    ) in said
     assert "exchanging whole sessions with fresh trials" in said
     assert "together" not in said, "one system has nothing beside it"
 
@@ -167,6 +178,31 @@ def test_measures_are_those_of_single_trials_and_systems_those_of_the_run(run: P
         study_variance([recorded], systems=["tire"])
 
 
+def test_sentences_about_the_share_of_topics_rest_on_its_interval() -> None:
+    """By hand: shares that leave no doubt, one that does, and one without an interval."""
+
+    def said(cells: NDArray[np.float64], within: Range, measure: str) -> str:
+        split = within_system(cells, level=0.95, within=within)
+        none = Figure(math.nan, 0, 0, no_interval())
+        trials = between_trials(cells, np.random.default_rng(0))
+        one = SystemVariance("A", (measure, None), split, None, none, none, trials, None, None)
+        return next(sentences(one, 0.95))
+
+    rng, shares = np.random.default_rng(5), Range(0.0, 1.0)
+    tossed = (rng.random((60, 8)) < 0.5).astype(np.float64)
+    assert said(tossed, shares, "ave%useful").startswith("Most of the spread is between trials of one topic: ")
+    settled = np.repeat((np.arange(60) % 2).astype(np.float64)[:, None], 8, axis=1)
+    settled[0, 0] = 1 - settled[0, 0]
+    assert said(settled, shares, "ave%useful").startswith("Most of the spread is between topics: ")
+    # Mean .975 with one useless answer: all of the variance is between trials, and nobody knows what others would do.
+    rare = np.ones((8, 5))
+    rare[0, 0] = 0
+    assert said(rare, shares, "ave%useful").startswith("Topics and trials of one topic both count, and which counts")
+    seconds = said(rng.gamma(2, size=(8, 5)), Range(0.0, math.inf, has_top=False), "latency")
+    assert "whether topics or trials bring most of it cannot be told (8 topics: where a measure has no top" in seconds
+    assert "narrow the interval for topics like these by what cannot be told" in seconds
+
+
 def test_more_trials_than_anybody_plays_are_refused_at_once(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as done:
         main(["variance", str(run), "-k", "1000000000000000000000"])
@@ -213,7 +249,9 @@ def test_one_system_in_several_wordings_and_runs_has_its_spread_between_them(
     with pytest.raises(SystemExit):
         main(["variance", str(tmp_path / "one"), "-m", "%useful S1"])
     said = " ".join(capsys.readouterr().out.split())
-    assert "Most of the spread is between arms: 100% of the variance of single trials" in said
+    # Eight topics do not exclude others that turn the arms round.
+    assert "Which part of the spread is the largest cannot be told. Of the variance of single trials 100% is" in said
+    assert re.search(r"spread between arms 70\.7 points \[[1-9][\d.]+, 70\.7\]", said)
     assert "arm × topic: arms that suit some topics more than others" in said
 
 

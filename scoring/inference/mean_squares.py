@@ -1,0 +1,117 @@
+"""Sums of squares of systems and topics in tables with holes, over topics that carry weights.
+
+Henderson's method III (fitting constants): each effect is adjusted for the other one, so a system that missed hard
+topics is not the better for it. In a balanced table this is the analysis of variance. Weights say how often each topic
+counts; weights of 1 give the sums of the topics as they are, and random ones show how far these sums can be trusted.
+
+Source: C. R. Henderson, Biometrics 9 (1953), 226-252, method III.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["MeanSquares", "mean_squares"]
+
+Floats = npt.NDArray[np.float64]
+
+_SAME = 1e-12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeanSquares:
+    """(W,) each, for W sets of weights. system, topic, both: a mean square over its coefficient, and the component that
+    is left of it once the other components and the trials are taken off, which chance can make negative. trial: the
+    variance of trials. error: the variance of a system's mean that is not the system's own. effects: (W, systems) what
+    lies between systems, adjusted for topics, with the sum 0. degrees: of freedom of systems × topics.
+
+    form: (systems, systems), so that the first mean square
+    of systems is e'·form·e with the first effects e.
+    """
+
+    system: tuple[Floats, Floats]
+    topic: tuple[Floats, Floats]
+    both: tuple[Floats, Floats]
+    trial: Floats
+    error: Floats
+    effects: Floats
+    form: Floats
+    degrees: Floats
+
+
+def mean_squares(
+    mean: Floats,
+    own: Floats,
+    counts: npt.NDArray[np.int64] | Floats,
+    weights: Floats,
+    *,
+    degrees: float | None = None,
+) -> MeanSquares | None:
+    """The mean squares of each set of weights; None where systems share too few topics to be told from them.
+
+    mean, own, counts: (systems, topics) of the cells: their mean, the variance of their trials, and how many trials
+    there are (infinite for a cell whose mean is known). weights: (W, topics), at least 0. degrees: of freedom of
+    systems × topics for all weights; None: those of each, which are next to none where random weights fall on topics
+    with holes.
+
+    Topics with their weights w are absorbed: with d in {0, 1} for the cells there are, B their number in a topic,
+    v = d(e - d/B) what a cell of a system adds to its adjusted sum r, and e the variance of a cell's mean that is not
+    of its system and topic,
+
+        C = Σ w (diag d - dd'/B),  R(s|t) = r'C⁻r,  E R(s|t) = σ²_s tr C + σ²_st (S - 1) + Σ w e v'C⁻v
+    """
+    there = (counts > 0).astype(np.float64)
+    systems = len(there)
+    error = np.divide(own, counts, out=np.zeros_like(own), where=counts > 0)
+    shifted = (mean - mean[counts > 0].mean()) * there  # sums of squares of large numbers lose digits
+    in_topic = there.sum(axis=0)
+    # (system of the cell, systems, topics)
+    adjusted = (np.eye(systems)[:, :, None] - there / in_topic) * there[:, None]
+    sums = weights @ np.einsum("ist,it->ts", adjusted, shifted)
+    crossing = _weighted(weights, np.einsum("irt,ist->trs", adjusted, adjusted))
+    noisy = _weighted(weights, np.einsum("it,irt,ist->trs", error, adjusted, adjusted))
+    cells, drawn = weights @ in_topic, weights.sum(axis=1)
+    free = cells - drawn - systems + 1 if degrees is None else np.full(len(weights), degrees)
+    if (free < 1).any():
+        return None
+    if there.all():  # each set of weights gives a multiple of one projection, which is its own inverse
+        inverse = (np.eye(systems) - 1 / systems) / drawn[:, None, None]
+    elif (np.linalg.matrix_rank(crossing, hermitian=True) < systems - 1).any():
+        return None
+    else:
+        inverse = np.linalg.pinv(crossing, hermitian=True)
+    by_system = np.einsum("br,brs,bs->b", sums, inverse, sums)
+    of_system = np.einsum("brs,bsr->b", inverse, noisy)
+    size = np.einsum("brr->b", crossing)
+    within = weights @ (shifted**2 - shifted.sum(axis=0) * shifted / in_topic).sum(axis=0)
+    of_within = weights @ (error.sum(axis=0) - error.sum(axis=0) / in_topic)
+    each = weights @ there.T
+    topical = weights @ (shifted**2).sum(axis=0) - ((weights @ shifted.T) ** 2 / each).sum(axis=1)
+    of_topical = weights @ error.sum(axis=0) - ((weights @ error.T) / each).sum(axis=1)
+    rest, of_rest = _positive(within - by_system), of_within - of_system
+    both = (rest - of_rest) / free
+    system = (by_system - (systems - 1) * both - of_system) / size
+    others = cells - systems
+    topical, of_topical = _positive(topical - rest), of_topical - of_rest
+    topic = (topical - (others - free) * both - of_topical) / others
+    return MeanSquares(
+        system=(_positive(by_system) / size, system),
+        topic=(topical / others, topic),
+        both=(rest / free, both),
+        trial=weights @ own.sum(axis=0) / cells,
+        error=rest / free * (systems - 1) / size,
+        effects=np.einsum("brs,bs->br", inverse, sums),
+        form=crossing[0] / size[0],
+        degrees=free,
+    )
+
+
+def _weighted(weights: Floats, each: Floats) -> Floats:
+    """(W, …) weighted sums over topics. each: (topics, …)."""
+    return np.asarray((weights @ each.reshape(len(each), -1)).reshape(len(weights), *each.shape[1:]))
+
+
+def _positive(squares: Floats) -> Floats:
+    """Sums of squares without what rounding leaves of nothing."""
+    return np.where(squares < _SAME, 0.0, squares)

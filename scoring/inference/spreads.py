@@ -1,0 +1,464 @@
+"""Intervals of spreads: of what lies between topics, between trials of a topic, and between systems.
+
+A variance is decided by the topics that lie far out, and a few topics need not have one of them. So topics get random
+weights, as in the intervals of means (`scoring.inference.unseen_topic`), and a topic that was not asked joins them:
+
+    low     the lower quantile of the variance of the topics that were asked, under weights (W_1, …, W_K)
+    high    the upper quantile of the same with an unseen topic, (W_1, …, W_K, W_0), times K/(K - 1)
+
+(W_1, …, W_K, W_0) ~ Dirichlet(1, …, 1, 3/4). The unseen topic lies at the end of the measure's range that makes the
+variance larger. Where a measure has no top, as R and seconds have none, nobody knows how far out a topic can be. There
+it lies c times as far from the median as the farthest topic does, and
+
+    c = 30^ξ, at least 2 and at most 8,      ξ: Hill's tail index of the fifth of the topics that lie farthest out
+
+which is where a topic of a Pareto tail lies that comes once in 30·K topics. It is 2 to 3 for normal topics, and 8 for
+most with a heavier tail than the exponential distribution. Fewer than 45 topics do not show a tail: no interval.
+
+What trials add to the means of topics is taken off inside of each draw. A share of the variance (the ICC) follows from
+the ends of its two parts: low / (low + high of the other), high / (high + low of the other). Where the range has two
+ends, the high one is a quantile of the shares of draws, which is narrower and enough. Without a top, c is 2 in both
+parts: where topics lie far out their trials do, too, which leaves the share as it is.
+
+Systems are those that were compared, so only the errors of their means count. Effects e of systems have a length, the
+root of the variance between them, and errors make it longer more often than shorter. The interval has the lengths in
+the direction of e that would show what was seen, errors and an unseen topic included, in neither of their two tails. It
+starts at 0 unless systems without any difference would hardly lie so far apart.
+
+docs/variance.md has what all of this covers, and how wide it is.
+
+Sources: B. M. Hill, Annals of Statistics 3 (1975), 1163-1174, for the tail index; the factors 30, 2 and 8 are our own.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.inference.interval import FEWEST, Interval, no_interval, too_few
+from scoring.inference.mean_squares import MeanSquares, mean_squares
+from scoring.inference.unseen_topic import UNSEEN, fixed_weights
+
+__all__ = ["FEWEST_WITHOUT_TOP", "UNKNOWN", "Range", "crossed_ends", "nested_ends", "share_ends"]
+
+Floats = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+
+FEWEST_WITHOUT_TOP = 45
+"""Topics that a spread asks for where the measure has no top. With 15, intervals of lognormal and Pareto topics hold
+the truth in .46 to .92 however far out the unseen topic lies within reason."""
+
+METHOD = "weights with an unseen topic"
+
+_SAME = 1e-12
+_TINY = 1e-300
+_CRUMB = 1e-9  # what rounding leaves beyond a range
+_RARER, _NEAREST, _FARTHEST = 30.0, 2.0, 8.0
+_TAIL = 0.2  # the share of topics that a tail index is taken over
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The least and the largest value that there can be, and whether values come near the largest one."""
+
+    bottom: float = -math.inf
+    top: float = math.inf
+    has_top: bool = True
+
+    @property
+    def ends(self) -> bool:
+        """Whether the spread of a measure is bounded by its range."""
+        return self.has_top and math.isfinite(self.bottom) and math.isfinite(self.top)
+
+    def clip(self, values: Floats | float) -> Floats:
+        """The values, cut to the range."""
+        return np.clip(values, self.bottom, self.top)
+
+    def refuse(self, values: Floats) -> None:
+        """Raises ValueError for values beyond a range that has two ends."""
+        if self.ends and values.size and (values.min() < self.bottom - _CRUMB or values.max() > self.top + _CRUMB):
+            raise ValueError(f"values from {values.min():g} to {values.max():g}, out of their range")
+
+    @property
+    def most(self) -> float:
+        """The largest variance that values in the range can have."""
+        return (self.top - self.bottom) ** 2 / 4
+
+    def why_not(self, topics: int) -> str:
+        """Why there is no interval with so many topics; "" if there is one."""
+        if topics < FEWEST:
+            return too_few(topics)
+        if not self.ends and topics < FEWEST_WITHOUT_TOP:
+            return (
+                f"{topics} topics: where a measure has no top, a spread asks for {FEWEST_WITHOUT_TOP}, since a few "
+                "topics far out decide it"
+            )
+        return ""
+
+    @property
+    def assumes(self) -> str:
+        """What has to hold for an interval of a spread."""
+        independent = "topics are independent draws"
+        return independent if self.ends else f"{independent}, and none is both rare and far beyond those asked"
+
+
+UNKNOWN = Range()
+"""The range of values of which nothing is known."""
+
+
+def nested_ends(
+    mean: Floats, own: Floats, counts: Counts, within: Range, *, level: float
+) -> tuple[Interval, Interval, Interval]:
+    """Of one system, the intervals of the variance between topics, of that between trials, and of the ICC.
+
+    mean, own, counts: (topics,) of each topic, its mean, the variance of its trials and how many there are; `own` of a
+    topic with one trial is that of the others. within: the range of the values. level: in (0, 1).
+    """
+    several = counts > 1
+    why = within.why_not(int(several.sum())) or within.why_not(len(mean))
+    if why:
+        what = "" if several.all() else ", counting those with two trials"
+        return (no_interval(why + what),) * 3
+    order = np.lexsort((own, mean))  # the interval does not depend on the order of the topics
+    mean, own, counts, several = mean[order], own[order], counts[order], several[order]
+    each = float(several.sum() / (1 / counts[several]).sum())
+    tail, far = (1 - level) / 2, _outside(mean, within)
+    largest = _largest_own(mean, own, each, within)
+    if far is None or not largest > 0:
+        why = "every topic has the same value" if far is None else "trials of a topic all agree"
+        of_trial = _interval(_trial_ends(own[several], largest, tail), within) if largest > 0 else no_interval(why)
+        of_topic = (
+            no_interval(why) if far is None else _interval(_topic_ends(mean, own / counts, far, within, tail), within)
+        )
+        return of_topic, of_trial, no_interval(why)
+    topic = _topic_ends(mean, own / counts, far, within, tail)
+    trial = _trial_ends(own[several], largest, tail)
+    if within.ends:
+        # At the high end both parts come from one draw; at the low one that covers .92 where two topics bring it all.
+        trials = own @ _weights(len(own), UNSEEN)[:-1]
+        drawn = [np.maximum(one, 0.0) for one in _topic_draws(mean, own / counts, far)[1:]]
+        high = max(_end(one / np.maximum(one + trials, _TINY), 1 - tail) for one in drawn)
+        icc = share_ends(topic, trial)[0], high
+    else:
+        # Where a topic lies far out its trials do, too, so the share needs no tail: twice as far is enough.
+        near = _outside(mean, within, _NEAREST)
+        assert near is not None, "there is one that lies farther out"
+        one = _topic_ends(mean, own / counts, near, within, tail)
+        icc = share_ends(one, _trial_ends(own[several], _largest_own(mean, own, each, within, _NEAREST), tail))
+    return _interval(topic, within), _interval(trial, within), _interval(icc, within)
+
+
+def _topic_ends(
+    mean: Floats, noise: Floats, far: tuple[float, float], within: Range, tail: float
+) -> tuple[float, float]:
+    """The ends of the variance between topics. noise: of each topic's mean. far: where an unseen topic lies."""
+    low, *highs = _topic_draws(mean, noise, far)
+    return _end(low, tail), min(max(_end(high, 1 - tail) for high in highs), within.most)
+
+
+def _topic_draws(mean: Floats, noise: Floats, far: tuple[float, float]) -> list[Floats]:
+    """(draws,) of the variance between topics: of the topics that were asked, then with an unseen one at either place.
+
+    mean: (topics,). noise: of each mean. far: the two places.
+    """
+    topics = len(mean)
+    shifted = mean - mean.mean()
+    asked, unseen = _weights(topics, 0.0)[:-1], _weights(topics, UNSEEN)
+    found = [_variance(shifted, asked) - noise @ asked]
+    for place in far:
+        with_it = np.append(shifted, place - mean.mean())
+        found.append(_variance(with_it, unseen) * topics / (topics - 1) - noise @ unseen[:-1])
+    return found
+
+
+def _end(draws: Floats, share: float) -> float:
+    return max(0.0, float(np.quantile(draws, share)))
+
+
+def _trial_ends(own: Floats, largest: float, tail: float) -> tuple[float, float]:
+    """The ends of the variance between trials, a mean over topics. largest: that of an unseen topic."""
+    weights = _weights(len(own), UNSEEN)
+    drawn = own @ weights[:-1]
+    return _end(drawn, tail), _end(drawn + weights[-1] * largest, 1 - tail)
+
+
+def share_ends(one: tuple[float, float], rest: tuple[float, float]) -> tuple[float, float]:
+    """(low, high) of one / (one + rest), from the (low, high) of both; NaN where these are."""
+    low, high = one[0] + rest[1], one[1] + rest[0]
+    return (0.0 if low <= 0 else one[0] / low), (1.0 if high <= 0 else one[1] / high)
+
+
+def _outside(mean: Floats, within: Range, times: float | None = None) -> tuple[float, float] | None:
+    """Where an unseen topic lies at the low and at the high side; None where nothing tells how far out.
+
+    times: how many times as far from the median as the farthest, where there is no top; None: as the tail says.
+    """
+    if within.ends:
+        return within.bottom, within.top
+    middle = float(np.median(mean))
+    away = np.abs(mean - middle)
+    far = (times or farther(away)) * float(away.max())
+    if not far > _SAME:
+        return None
+    low, high = within.clip(np.array([middle - far, middle + far]))
+    return float(low), float(high)
+
+
+def _largest_own(mean: Floats, own: Floats, each: float, within: Range, times: float | None = None) -> float:
+    """The variance of the trials of an unseen topic. Trials often spread as far as their topic lies out, so their tail
+    is taken to be at least as heavy as that of the topics. times: as of `_outside`."""
+    # A variance of n values in the range is at most n/(n - 1) times the one that a distribution in it can have.
+    most = within.most * each / (each - 1)
+    if within.ends:
+        return most
+    c = times or max(farther(np.sqrt(own)), farther(np.abs(mean - np.median(mean))))
+    return float(min(most, c * c * float(own.max())))
+
+
+def farther(away: Floats) -> float:
+    """How many times as far out as the farthest one an unseen topic lies, in [2, 8]: 30^ξ.
+
+    away: (topics,) how far out each lies, at least 0. ξ is the mean of the logarithms of the farthest fifth over the
+    next one: 0.3 for normal topics, 0.6 for exponential ones, 0.5 to 0.9 where one in ten lies far out.
+    """
+    falling = -np.sort(-away)
+    some = math.ceil(_TAIL * len(away))
+    next_one = max(float(falling[some]), 1e-3 * float(falling[0]))
+    if not next_one > 0:
+        return _NEAREST
+    index = float(np.log(np.maximum(falling[:some], next_one) / next_one).mean())
+    return float(min(_FARTHEST, max(_NEAREST, _RARER**index)))
+
+
+def _variance(values: Floats, weights: Floats) -> Floats:
+    """(draws,) weighted variances of (topics,) values. weights: (topics, draws), with the sum 1 in each draw."""
+    first: Floats = values @ weights
+    return np.asarray((values * values) @ weights - first * first)
+
+
+@lru_cache(maxsize=8)
+def _weights(topics: int, unseen: float) -> Floats:
+    """(topics + 1, draws), with the sum 1 in each draw; the last row is that of the unseen topic."""
+    weights = fixed_weights(topics, unseen)
+    return np.asarray(weights / weights.sum(axis=0))
+
+
+def _interval(ends: tuple[float, float], within: Range) -> Interval:
+    return Interval(*ends, METHOD, "topics", assumes=within.assumes)
+
+
+@dataclass(frozen=True, slots=True)
+class CrossedEnds:
+    """Of several systems, the intervals of the components and of the reliabilities."""
+
+    system: Interval
+    topic: Interval
+    both: Interval
+    trial: Interval
+    relative: Interval
+    absolute: Interval
+
+
+def crossed_ends(
+    mean: Floats, own: Floats, counts: Counts, found: MeanSquares, within: Range, *, level: float
+) -> CrossedEnds:
+    """Of several systems, the intervals of what lies between systems, topics, both and trials, of Eρ² and of Φ.
+
+    mean, own, counts: (systems, topics) of the cells, 0 where there are none. found: their mean squares, with weights
+    of 1. within: the range of the values. level: in (0, 1).
+    """
+    topics = mean.shape[1]
+    why = within.why_not(topics)
+    if why:
+        return CrossedEnds(*(no_interval(why),) * 6)
+    order = np.lexsort((*mean, mean.sum(axis=0) / np.maximum(1, (counts > 0).sum(axis=0))))
+    table = _Table(mean[:, order], own[:, order], counts[:, order], found, within, level)
+    topic, both, trial, system = table.topic(), table.both(), table.trial(), table.system()
+    named = {
+        "topic": (topic, "every topic has the same value"),
+        "both": (both, "systems differ alike on every topic"),
+        "trial": (trial, "trials of a topic all agree"),
+        "system": (system, "every topic has the same value"),
+    }
+    made = {name: _interval(ends, within) if ends else no_interval(why) for name, (ends, why) in named.items()}
+    relative = absolute = no_interval("too little varies")
+    if system and both and topic:
+        error = table.error()
+        relative = _interval(share_ends(system, error), within)
+        far = error[0] + topic[0] / topics, error[1] + topic[1] / topics
+        absolute = _interval(share_ends(system, far), within)
+    return CrossedEnds(**made, relative=relative, absolute=absolute)
+
+
+_EVERY = 3  # of the draws, of which mean squares take longer
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Table:
+    """A table of cells, sorted by topic."""
+
+    mean: Floats
+    own: Floats
+    counts: Counts
+    found: MeanSquares
+    within: Range
+    level: float
+
+    @property
+    def _tail(self) -> float:
+        return (1 - self.level) / 2
+
+    @property
+    def _there(self) -> npt.NDArray[np.bool_]:
+        return np.asarray(self.counts > 0)
+
+    def _by_topic(self) -> Floats:
+        """(topics,) means over the systems that a topic has."""
+        return np.asarray(self.mean.sum(axis=0) / self._there.sum(axis=0))
+
+    def _by_both(self) -> Floats:
+        """(systems, topics) what a cell has beyond its topic's mean and its system's effect; 0 where there is none."""
+        beyond = self.mean - self._by_topic() - self.found.effects[0][:, None]
+        return np.where(self._there, beyond, 0.0)
+
+    def _drawn(self, unseen: Floats | None) -> MeanSquares:
+        """Mean squares under weights. unseen: (systems,) the means of a topic that was not asked; None without one."""
+        topics = self.mean.shape[1]
+        weights = topics * _weights(topics, 0.0 if unseen is None else UNSEEN)[:, ::_EVERY].T
+        columns, counts = (self.mean, self.own), self.counts.astype(np.float64)
+        if unseen is None:
+            weights = weights[:, :-1]
+        else:
+            columns = np.column_stack([self.mean, unseen]), np.column_stack([self.own, np.zeros_like(unseen)])
+            counts = np.column_stack([counts, np.full(len(unseen), math.inf)])
+        return self._squares(*columns, counts, weights)
+
+    def _squares(self, mean: Floats, own: Floats, counts: Floats, weights: Floats) -> MeanSquares:
+        drawn = mean_squares(mean, own, counts, weights, degrees=float(self.found.degrees[0]))
+        assert drawn is not None, "weights that are all above 0 take no cell away"
+        return drawn
+
+    def _low(self, square: Floats, part: Floats) -> float:
+        """The low end of a component: of the topics that were asked, not blown up to that of a population."""
+        topics = self.mean.shape[1]
+        return max(0.0, float(np.quantile(part - square / topics, self._tail)))
+
+    def topic(self) -> tuple[float, float] | None:
+        far = _outside(self._by_topic(), self.within)
+        if far is None:
+            return None
+        systems = len(self.mean)
+        highs = [self._drawn(np.full(systems, end)).topic[1] for end in far]
+        high = max(float(np.quantile(each, 1 - self._tail)) for each in highs)
+        return self._low(*self._drawn(None).topic), max(0.0, min(high, self.within.most))
+
+    def both(self) -> tuple[float, float] | None:
+        unseen = self._against()
+        if unseen is None:
+            return None
+        high = float(np.quantile(self._drawn(unseen).both[1], 1 - self._tail))
+        return self._low(*self._drawn(None).both), max(0.0, high)
+
+    def error(self) -> tuple[float, float]:
+        """The ends of the variance of a system's mean that is not the system's own; both sides differ, or `both`."""
+        unseen, topics = self._against(), self.mean.shape[1]
+        low = self._drawn(None).error * (1 - 1 / topics)
+        high = self._drawn(unseen).error if unseen is not None else low
+        return float(np.quantile(low, self._tail)), float(np.quantile(high, 1 - self._tail))
+
+    def trial(self) -> tuple[float, float] | None:
+        there = self._there
+        several = self.counts > 1
+        each = float(several.sum() / (1 / self.counts[several]).sum())
+        cells = there.sum(axis=0)
+        # Topics weigh as many cells as they have; an unseen one as many as a topic has on average.
+        own = np.where(there, self.own, 0.0).sum(axis=0)
+        largest = _largest_own(self._by_topic(), own / cells, each, self.within)
+        if not largest > _SAME:
+            return None
+        weights = _weights(self.mean.shape[1], UNSEEN)
+        above, below = own @ weights[:-1], cells @ weights[:-1]
+        more = cells.mean() * weights[-1]
+        low = float(np.quantile(above / (below + more), self._tail))
+        return low, float(np.quantile((above + more * largest) / (below + more), 1 - self._tail))
+
+    def system(self) -> tuple[float, float] | None:
+        """(low, high) of the variance between systems: those that would show what was seen in their tails."""
+        away = self._beyond()
+        if away is None:
+            return None
+        effects, form, topics = self.found.effects[0], self.found.form, self.mean.shape[1]
+        weights = topics * _weights(topics, UNSEEN)[:, ::_EVERY].T
+        drawn = self._squares(self.mean, self.own, self.counts.astype(np.float64), weights[:, :-1])
+        share = weights[:, -1] / topics
+        errors = (drawn.effects - effects) * (1 - share)[:, None]
+        seen = math.sqrt(float(self.found.system[0][0]))
+        square = np.einsum("br,rs,bs->b", errors, form, errors)
+        along = errors @ form @ effects / seen if seen > _SAME else -np.sqrt(square)  # else the worst direction
+        low, high = _lengths_that_show(seen, along, square, share * away, self._tail)
+        # Two halves of the systems at both ends of the range: no variance of systems is larger.
+        systems = len(effects)
+        most = self.within.most * systems / (systems - 1) * (1 - (systems % 2) / systems**2)
+        return low**2, min(high**2, most)
+
+    def _against(self) -> Floats | None:
+        """(systems,) the means of an unseen topic on which systems lie as they do not on those that were asked: one
+        half at one end of the range and one half at the other; None where nothing tells how far out."""
+        effects = self.found.effects[0]
+        up = np.argsort(np.argsort(effects, kind="stable")) < len(effects) / 2
+        if self.within.ends:
+            return np.where(up, self.within.top, self.within.bottom)
+        far = self._far()
+        if far is None:
+            return None
+        return np.asarray(float(np.median(self._by_topic())) + effects + np.where(up, far, -far))
+
+    def _far(self) -> float | None:
+        """How far from what its topic and its system bring a cell of an unseen topic lies."""
+        beyond = np.abs(self._by_both())
+        far = farther(beyond.max(axis=0)) * float(beyond.max())
+        return far if far > _SAME else None
+
+    def _beyond(self) -> float | None:
+        """How far, as the root of a variance of systems, the effects of one unseen topic can lie from those seen."""
+        effects = self.found.effects[0]
+        systems = len(effects)
+        if not self.within.ends:
+            beyond = self._by_both()
+            far = math.sqrt(float(np.square(beyond).sum(axis=0).max()) / (systems - 1))
+            return _NEAREST * far if far > _SAME else None
+        falling, wide = -np.sort(-effects), self.within.top - self.within.bottom
+        lengths = []
+        for low in range(1, systems):  # so many of the best systems at the bottom, the others at the top
+            profile = np.where(np.arange(systems) < low, 0.0, wide)
+            lengths.append(math.sqrt(float(np.square(profile - profile.mean() - falling).sum()) / (systems - 1)))
+        return max(lengths)
+
+
+def _lengths_that_show(seen: float, along: Floats, square: Floats, more: Floats, tail: float) -> tuple[float, float]:
+    """The least and the largest length of a vector that, with errors, is as long as what was seen.
+
+    along, square: (draws,) of each error, its part in the direction of the vector and its squared length. more:
+    (draws,) by how much an unseen topic can lengthen or shorten it. tail: on each side.
+    """
+
+    def longest(length: float) -> float:
+        return float(np.quantile(np.sqrt(np.maximum(0.0, length * (length + 2 * along) + square)) + more, 1 - tail))
+
+    def shortest(length: float) -> float:
+        return float(np.quantile(np.sqrt(np.maximum(0.0, length * (length + 2 * along) + square)) - more, tail))
+
+    low = 0.0 if longest(0.0) >= seen else _root(lambda length: longest(length) - seen, 0.0, seen)
+    far = 2 * (seen + float((np.sqrt(square) + more).max()))
+    return low, _root(lambda length: shortest(length) - seen, seen, far)
+
+
+def _root(rises: Callable[[float], float], low: float, high: float) -> float:
+    """Where a function that rises crosses 0, by halving."""
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (low, middle) if rises(middle) > 0 else (middle, high)
+    return (low + high) / 2
