@@ -10,9 +10,9 @@ weights, as in the intervals of means (`scoring.inference.unseen_topic`), and a 
 variance larger. Where a measure has no top, as R and seconds have none, nobody knows how far out a topic can be. There
 it lies c times as far from the median as the farthest topic does, and
 
-    c = 30^ξ, at least 2 and at most 8,      ξ: Hill's tail index of the fifth of the topics that lie farthest out
+    c = 40^ξ, at least 2 and at most 8,      ξ: Hill's tail index of the fifth of the topics that lie farthest out
 
-which is where a topic of a Pareto tail lies that comes once in 30·K topics. It is 2 to 3 for normal topics, and 8 for
+which is where a topic of a Pareto tail lies that comes once in 40·K topics. It is about 3 for normal topics and 8 for
 most with a heavier tail than the exponential distribution. Fewer than 45 topics do not show a tail: no interval.
 
 What trials add to the means of topics is taken off inside of each draw. A share of the variance (the ICC) follows from
@@ -27,7 +27,7 @@ starts at 0 unless systems without any difference would hardly lie so far apart.
 
 docs/variance.md has what all of this covers, and how wide it is.
 
-Sources: B. M. Hill, Annals of Statistics 3 (1975), 1163-1174, for the tail index; the factors 30, 2 and 8 are our own.
+Sources: B. M. Hill, Annals of Statistics 3 (1975), 1163-1174, for the tail index; the factors 40, 2 and 8 are our own.
 """
 
 import math
@@ -56,7 +56,7 @@ METHOD = "weights with an unseen topic"
 _SAME = 1e-12
 _TINY = 1e-300
 _CRUMB = 1e-9  # what rounding leaves beyond a range
-_RARER, _NEAREST, _FARTHEST = 30.0, 2.0, 8.0
+_RARER, _NEAREST, _FARTHEST = 40.0, 2.0, 8.0
 _TAIL = 0.2  # the share of topics that a tail index is taken over
 
 
@@ -219,7 +219,7 @@ def _largest_own(mean: Floats, own: Floats, each: float, within: Range, times: f
 
 
 def farther(away: Floats) -> float:
-    """How many times as far out as the farthest one an unseen topic lies, in [2, 8]: 30^ξ.
+    """How many times as far out as the farthest one an unseen topic lies, in [2, 8]: 40^ξ.
 
     away: (topics,) how far out each lies, at least 0. ξ is the mean of the logarithms of the farthest fifth over the
     next one: 0.3 for normal topics, 0.6 for exponential ones, 0.5 to 0.9 where one in ten lies far out.

@@ -1,6 +1,7 @@
-"""How often intervals of variance components hold the truth, in worlds where it is known.
+"""How often intervals of variance components hold the truth, and how wide they are, in worlds where it is known.
 
-`python -m tests.support.variance_coverage --write` counts it and writes the table into docs/variance.md.
+`python -m tests.support.variance_coverage --write` counts it and writes the tables into docs/variance.md. Worlds where
+few topics decide a spread are in `tests.support.spread_worlds`; those here also have holes.
 """
 
 from __future__ import annotations
@@ -8,18 +9,24 @@ from __future__ import annotations
 import argparse
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
-from scoring.inference.components import FEWEST_SYSTEMS, Component, across_systems, within_system
+from scoring.inference.components import Component, across_systems, within_system
+from scoring.inference.spreads import Range
 from tests.support.checkout import DOCS
+from tests.support.spread_worlds import CROSSED_WORLDS, SPREAD_WORLDS, CrossedWorld, SpreadWorld
 
 Floats = npt.NDArray[np.float64]
 World = tuple[Floats, dict[str, float]]
 
 NESTED = ("topic", "trial", "icc")
+CROSSED_NAMES = ("systems", "topics", "system × topic", "trials", "Eρ²", "Φ")
+SHARES = ("icc", "relative", "absolute")
 CROSSED = ("system", "topic", "both", "trial", "relative", "absolute")
 PLACE = re.compile(r"(<!-- coverage -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -59,83 +66,93 @@ def crossed_world(
     return cells, truth | {"relative": 0.1 / (0.1 + noise), "absolute": 0.1 / (0.1 + noise + 1 / topics)}
 
 
+@dataclass(slots=True)
+class Counted:
+    """Of one figure: whether each interval holds the truth, and how wide it is, in units of the truth; of a spread the
+    standard deviation, of a share itself."""
+
+    held: list[bool] = field(default_factory=list)
+    wide: list[float] = field(default_factory=list)
+
+    def add(self, one: Component, truth: float, *, share: bool) -> None:
+        low, high = one.interval.low, one.interval.high
+        if not one.interval.printed:
+            return
+        self.held.append(low - 1e-12 <= truth <= high + 1e-12)
+        if truth > 1e-12:
+            self.wide.append((high - low) / truth if share else (math.sqrt(high) - math.sqrt(low)) / math.sqrt(truth))
+
+    @property
+    def said(self) -> str:
+        if not self.held:
+            return "–"
+        covered = f"{sum(self.held) / len(self.held):.3f}".replace("0.", ".", 1)
+        return covered + (f" {float(np.median(self.wide)):.1f}" if self.wide else "")
+
+
 def covered(
     draw: Callable[[], World], split: Callable[[Floats], Mapping[str, Component]], times: int
-) -> dict[str, tuple[float, int]]:
-    """By component: the share of intervals that hold the truth, of those there are, and how many there are."""
-    held: dict[str, list[bool]] = {}
+) -> dict[str, Counted]:
+    """By component, what was counted in so many studies."""
+    found: dict[str, Counted] = {}
     for _ in range(times):
         cells, truth = draw()
         for name, one in split(cells).items():
-            own = held.setdefault(name, [])
-            if not math.isnan(one.interval.low):
-                own.append(one.interval.low - 1e-12 <= truth[name] <= one.interval.high + 1e-12)
-    return {name: (sum(own) / max(1, len(own)), len(own)) for name, own in held.items()}
+            found.setdefault(name, Counted()).add(one, truth[name], share=name in SHARES)
+    return found
 
 
-def split_nested(cells: Floats) -> dict[str, Component]:
-    found = within_system(cells, level=0.95)
+def range_of(world: SpreadWorld | CrossedWorld) -> Range:
+    return Range(world.bottom, world.top, has_top=math.isfinite(world.top))
+
+
+def split_nested(cells: Floats, within: Range) -> dict[str, Component]:
+    found = within_system(cells, level=0.95, within=within)
     return {name: getattr(found, name) for name in NESTED}
 
 
-def split_crossed(cells: Floats) -> dict[str, Component]:
-    found = across_systems(cells, level=0.95)
+def split_crossed(cells: Floats, within: Range) -> dict[str, Component]:
+    found = across_systems(cells, level=0.95, within=within)
     return {name: getattr(found, name) for name in CROSSED}
 
 
+def nested_table(sizes: Sequence[tuple[int, int]], times: int) -> list[str]:
+    """A row for each world, a column for each size that any of its worlds has intervals in."""
+    lines = [_row("", *(f"{topics} × {trials}" for topics, trials in sizes)), _row(*["---"] * (len(sizes) + 1))]
+    for world in SPREAD_WORLDS:
+        cells = []
+        for size in sizes:
+            draw = partial(world.draw, np.random.default_rng([11, *size]), *size)
+            found = covered(draw, partial(split_nested, within=range_of(world)), times)
+            cells.append(" · ".join(found[name].said for name in NESTED))
+        lines.append(_row(world.name, *("withheld" if set(cell) == set("– ·") else cell for cell in cells)))
+    return lines
+
+
+def crossed_table(sizes: Sequence[tuple[int, int, int]], times: int) -> list[str]:
+    lines = [_row("", "systems × topics × trials", *CROSSED_NAMES), _row(*["---"] * (len(CROSSED) + 2))]
+    for world in CROSSED_WORLDS:
+        for size in (one for one in sizes if not range_of(world).why_not(one[1])):
+            draw = partial(world.draw, np.random.default_rng([12, *size]), *size)
+            found = covered(draw, partial(split_crossed, within=range_of(world)), times)
+            named = (" × ".join(map(str, size)), *(found[name].said for name in CROSSED))
+            lines.append(_row(world.name, *named))
+    return lines
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
 def table(times: int) -> str:
-    lines = [
-        "| one system: topics × trials, values, missing | ICC | topics | trials | ICC(1) |",
-        "|---|---|---|---|---|",
-    ]
-    for shape in ((45, 5), (45, 20), (15, 10), (8, 10)):
-        for yes_or_no in (True, False):
-            for holes in (False, True):
-                for icc in (0.0, 0.45, 0.8):
-                    rng = np.random.default_rng([11, *shape, yes_or_no, holes, round(100 * icc)])
-
-                    def draw(
-                        rng: np.random.Generator = rng,
-                        shape: tuple[int, int] = shape,
-                        icc: float = icc,
-                        yes_or_no: bool = yes_or_no,
-                        holes: bool = holes,
-                    ) -> World:
-                        return nested_world(rng, shape, icc, yes_or_no=yes_or_no, holes=holes)
-
-                    found = covered(draw, split_nested, times)
-                    kind = f"{'yes or no' if yes_or_no else 'normal'}, {'a quarter' if holes else 'none'}"
-                    cells = " | ".join(_cell(*found[name], times) for name in NESTED)
-                    lines.append(f"| {shape[0]} × {shape[1]}, {kind} | {icc:.2g} | {cells} |")
-    lines += [
-        "",
-        "| several systems (or arms, runs), missing | systems | topics | system × topic | trials | Eρ² | Φ |",
-        "|" + "---|" * 7,
-    ]
-    for size in ((2, 45, 5), (3, 15, 5), (4, 45, 5), (8, 45, 10), (4, 15, 10)):
-        for holes in (False, True):
-            rng = np.random.default_rng([12, *size, holes])
-
-            def cross(rng: np.random.Generator = rng, size: tuple[int, int, int] = size, holes: bool = holes) -> World:
-                return crossed_world(rng, size, holes=holes)
-
-            found = covered(cross, split_crossed, times)
-            # With holes, how well means over "as many" tell systems apart is not one number.
-            names = CROSSED if not holes and size[0] >= FEWEST_SYSTEMS else CROSSED[:4]
-            cells = " | ".join(_cell(*found[name], times) for name in names) + " | " * (len(CROSSED) - len(names))
-            lines.append(f"| {' × '.join(map(str, size))}, {'a quarter and more' if holes else 'none'} | {cells} |")
-    return "\n".join(lines) + "\n"
-
-
-def _cell(share: float, intervals: int, times: int) -> str:
-    said = f"{share:.3f}".replace("0.", ".", 1)
-    printed = f"{100 * intervals / times:.0f}%"
-    return said if printed == "100%" else f"{said} ({printed})"
+    nested = nested_table(((8, 5), (15, 5), (45, 5)), times)
+    crossed = crossed_table(((2, 15, 5), (4, 45, 5)), max(1, times // 2))
+    return "\n".join([*nested, "", *crossed]) + "\n"
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--times", type=int, default=1000)
+    parser.add_argument("--times", type=int, default=300)
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
     counted = table(given.times)

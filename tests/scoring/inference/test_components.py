@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import binom
+from scipy.stats import t as student
 from statsmodels.formula.api import ols
 from statsmodels.regression.mixed_linear_model import MixedLM
 from statsmodels.stats.anova import anova_lm
 
-from scoring.inference.components import Component, across_systems, within_system
+from scoring.inference.components import Component, across_systems, upper_interaction, within_system
 from scoring.inference.spreads import UNKNOWN, Range
 from tests.support.variance_coverage import crossed_world, nested_world
 
@@ -205,6 +206,19 @@ def test_trials_that_agree_leave_all_to_topics_and_few_topics_have_no_interval()
     same = within_system(np.ones((5, 3)), level=0.95)
     assert (same.topic.value, same.trial.value) == (0, 0)
     assert same.icc.interval.note == "every trial has the same value"
+
+
+def test_the_upper_limit_of_an_interaction_leaves_out_one_topic_at_a_time() -> None:
+    """By hand: the logarithm of the mean square of systems × topics, with Student's t, less what trials add."""
+    cells, _ = crossed_world(np.random.default_rng(11), (3, 9, 4), holes=False)
+    whole = across_systems(cells, level=0.95)
+    parts = [across_systems(np.delete(cells, topic, axis=1), level=0.95).both.value for topic in range(9)]
+    square = whole.both.value + whole.trial.value / 4
+    reach = float(student.ppf(0.8, 8)) * math.sqrt(8 * float(np.var(parts))) / square
+    wanted = whole.both.value + square * (math.exp(reach) - 1)
+    assert upper_interaction(cells, level=0.6) == pytest.approx(wanted)
+    assert math.isnan(upper_interaction(cells[:, :3], level=0.6))
+    assert math.isnan(upper_interaction(np.ones((2, 5, 3)), level=0.6))
 
 
 def test_a_reliability_asks_for_four_systems() -> None:

@@ -157,7 +157,8 @@ def test_topics_that_are_alike_may_hide_one_at_the_end_of_the_range(topics: int,
     weight = float(beta.ppf(0.975, 0.75, topics))
     wanted = weight * (1 - weight) * mean**2 * topics / (topics - 1)
     assert found.value == pytest.approx(0)
-    assert (found.interval.low, found.interval.high) == (0, pytest.approx(min(0.25, wanted), rel=0.08))
+    assert found.interval.low == 0
+    assert found.interval.high == pytest.approx(min(0.25, wanted), rel=0.08)
 
 
 def test_neither_the_order_of_topics_nor_which_answer_is_called_useful_changes_an_interval() -> None:
@@ -174,11 +175,11 @@ def test_neither_the_order_of_topics_nor_which_answer_is_called_useful_changes_a
     assert (one.interval.low, one.interval.high) == pytest.approx((wanted.interval.low, wanted.interval.high))
 
 
-def test_an_unseen_topic_lies_where_a_pareto_tail_has_one_in_thirty_times_as_many() -> None:
+def test_an_unseen_topic_lies_where_a_pareto_tail_has_one_in_forty_times_as_many() -> None:
     """Exact quantiles of a Pareto tail with the index ξ: the mean logarithm of those above a threshold is ξ."""
     for index in (0.3, 0.5):
         ranks = (np.arange(1, 1001) - 0.5) / 1000
-        assert farther(ranks**-index) == pytest.approx(30**index, rel=0.05)
+        assert farther(ranks**-index) == pytest.approx(40**index, rel=0.05)
     assert farther(np.arange(100.0)) == 2
     assert farther(np.geomspace(1.0, 1e6, 100)) == 8
     assert farther(np.zeros(50)) == 2
