@@ -99,7 +99,6 @@ def score(
     wanted = {one.name: one for term in measures for one in understand(term, settings, topics, by().schema)}
     asked = Asked(tuple(wanted.values()), by)
     seed = int(rng.integers(2**63))
-    clusters = {topic.id: topic.cluster for topic in topics.topics if topic.cluster}
     by_trial = resampler if trial_intervals else None
 
     each: list[Columns] = []
@@ -116,7 +115,7 @@ def score(
             sorted({key.trial for key in (*keys, *gone)}),
             _turns(turns, {key: found[key] for key in keys}, system, topics),
             settings,
-            Design(clusters, system in continued, settings.estimand),
+            Design(topics.clusters, system in continued, settings.estimand),
         )
         grounds = [
             Material(found[key], topics.topics[known[key.topic]], gold, topics.attributes, settings, by, settings)

@@ -182,8 +182,7 @@ def goes_on(definition: Json) -> bool:
 def recorded_design(run: Run, systems: Collection[str]) -> Design:
     """What hangs together in the trials of these systems of a run, as it was recorded."""
     topics = run.header.topic_set()
-    clusters = {topic.id: topic.cluster for topic in (topics.topics if topics else ()) if topic.cluster}
-    return Design(clusters, any(goes_on(run.header.systems.get(name)) for name in systems))
+    return Design(topics.clusters if topics else {}, any(goes_on(run.header.systems.get(name)) for name in systems))
 
 
 def _own_trial(trial: str, run: Run, runs: Sequence[Run]) -> str:

@@ -219,7 +219,11 @@ _OF = {
     "topics": "topics like these",
     "topics+trials": "topics like these",
     "clusters": "topics like these",
+    "topics+sessions": "topics like these",
+    "clusters+sessions": "topics like these",
     "trials": "this topic",
+    "trials of topics": "these topics",
+    "sessions": "these topics",
     "dialogues": "dialogues like these",
 }
 """By what was resampled, of what an interval speaks, for the head of its column."""
@@ -243,7 +247,6 @@ def interval_notes(rows: Sequence[ScoreRow]) -> Iterator[Text]:
     full = _full_names(made.values())
     for (method, resampled, level), found in made.items():
         what = f", resampled: {resampled}" if resampled != "nothing" else ""
-        what += " of these topics" if resampled in ("trials", "sessions") and found[0].topic is None else ""
         named = dict.fromkeys(_short(row) if shorts[_short(row)] == 1 else full(row) for row in found)
         yield Text(f"[low, high]: {100 * level:g}% {method}{what} ({', '.join(named)})", style="dim")
 

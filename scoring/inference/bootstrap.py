@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -207,7 +208,8 @@ class Resampler:
         if self._design.these and not self._design.continued:
             there = ~np.isnan(lower).any(axis=2)
             names = [f"trial {number}" for number in range(int(there.sum()))]
-            return self._weighted_ratios(names, upper[there][:, None], lower[there][:, None], weights, "trial")
+            found = self._weighted_ratios(names, upper[there][:, None], lower[there][:, None], weights, "trial")
+            return replace(found, resampled="trials of topics") if found.printed else found
         of_topics = no_interval()
         if not self._design.these:
             names, (tall, flat) = self._design.gathered(topics, upper, lower)

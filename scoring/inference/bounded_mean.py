@@ -15,8 +15,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from scoring.inference.bootstrap import METHOD
-from scoring.inference.interval import FEWEST, Interval, no_interval, too_few
+from scoring.inference.interval import FEWEST, METHOD, Interval, no_interval, too_few
 from scoring.inference.paired import Paired
 from scoring.inference.unseen_topic import share_ends
 from scoring.statistics.exchange import exchange_p

@@ -31,8 +31,8 @@ Floats = npt.NDArray[np.float64]
 
 _DECAY = 0.8
 _LAGS = 10
-_FIRST, _DRAWS = 199, 999  # draws that settle most cases, and those that p is taken from where they do not
-_UNSETTLED = 0.15
+_DRAWS = ((199, 0.15), (999, 0.005), (4999, 0.0))  # so many draws, and more only where p is at most so small
+_TOLD = 0.002
 _SAME = 1e-12
 
 
@@ -53,15 +53,16 @@ class InTime:
 
     @property
     def note(self) -> str:
-        """A sentence about it; "" where p is above .05."""
+        """A sentence about it; "" where p is above .002. A run has several systems and measures, each asked: at
+        .05, one run in ten of independent trials would be said to drift."""
         said = []
-        if self.p <= 0.05:
+        if self.p <= _TOLD:
             of = " of the run, whatever their topic," if self.across else ""
             said.append(
                 f"trials{of} near each other in time are alike: lag 1 {_plain(self.lag)}, {_shown(self.p)}; intervals "
                 f"of trials are {math.sqrt(self.inflation):.1f} times as wide for it"
             )
-        if self.drift_p <= 0.01:
+        if self.drift_p <= _TOLD:
             way = "rise" if self.drift > 0 else "fall"
             said.append(f"values {way} in the course of the run: r {_plain(self.drift)}, {_shown(self.drift_p)}")
         return "; ".join(said)
@@ -144,12 +145,15 @@ def _across(rows: Sequence[Floats], when: Floats, rng: np.random.Generator) -> I
 
 def _p(seen: float, draw: Callable[[int], Floats]) -> float:
     """The share of draws at least as far as `seen`, which counts as one; more draws where few do not settle it."""
-    found = draw(_FIRST)
-    p = (1 + int((found >= seen - _SAME).sum())) / (1 + len(found))
-    if p > _UNSETTLED:
-        return p
-    found = np.concatenate([found, draw(_DRAWS - _FIRST)])
-    return (1 + int((found >= seen - _SAME).sum())) / (1 + len(found))
+    p, drawn, beyond = 1.0, 0, 0
+    for draws, unsettled in _DRAWS:
+        while drawn < draws:
+            some = draw(min(1000, draws - drawn))
+            drawn, beyond = drawn + len(some), beyond + int((some >= seen - _SAME).sum())
+        p = (1 + beyond) / (1 + drawn)
+        if p > unsettled:
+            break
+    return p
 
 
 def _permuted(row: Floats, draws: int, rng: np.random.Generator) -> Floats:

@@ -21,9 +21,10 @@ class Interval:
     """An interval of one figure, or a refusal.
 
     low, high: the ends; NaN if there is no interval, and `note` then gives the reason. method: how the interval was
-    made, "" without one. resampled: `topics`, `clusters`, `topics+trials`, `trials` within one topic, or `nothing` if a
-    formula took the place of resampling. assumes: in one phrase, what has to hold for it to cover the truth as often as
-    its level says, for example "topics are independent draws".
+    made, "" without one. resampled: `topics`, `clusters`, `topics+trials`, `topics+sessions`, `sessions`, `trials`
+    within one topic, `trials of topics` for these topics, or `nothing` if a formula took the place of resampling.
+    assumes: in one phrase, what has to hold for it to cover the truth as often as its level says, for example "topics
+    are independent draws".
     """
 
     low: float

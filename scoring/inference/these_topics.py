@@ -62,7 +62,13 @@ def these_interval(
     low, high = max(least, min(low, value - down)), min(most, max(high, value + up))
     if low == high:
         return no_interval("every trial has the same value")
-    return Interval(low, high, f"{METHOD} trial", "trials", "", "trials of a topic are independent draws")
+    drawn = "trials of topics" if len(flat) > 1 else "trials"
+    wider = (
+        f"{math.sqrt(inflation):.1f} times as wide, as trials near each other in time are alike"
+        if inflation > 1
+        else ""
+    )
+    return Interval(low, high, f"{METHOD} trial", drawn, wider, "trials of a topic are independent draws")
 
 
 def _trial_units(above: Floats, below: Floats, *, stratified: bool, inflation: float = 1.0) -> tuple[Floats, Floats]:

@@ -148,7 +148,7 @@ def test_within_one_topic_nothing_changes_for_sessions(tmp_path: Path) -> None:
 def test_these_topics_have_intervals_of_their_trials(tmp_path: Path, session: str) -> None:
     run = played(tmp_path / "run", drawn(6, 12, 6), session=session)
     table = scored(run, estimand="these")
-    unit = "trials" if session == "fresh" else "sessions"
+    unit = "trials of topics" if session == "fresh" else "sessions"
     printed = [row for row in whole(table) if row.low == row.low]
     known = {row.measure for row in printed}
     assert {"%useful", "ave%useful", "%recovery", "SWAN", "P(breakdown)", "transition(x, o)", "pooled(SWAN)"} <= known

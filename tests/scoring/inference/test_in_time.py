@@ -25,11 +25,11 @@ def test_independent_trials_are_said_to_hang_together_in_one_case_of_twenty(topi
     assert np.mean([one.drift_p <= 0.05 for one in found]) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 200)
 
 
-@pytest.mark.parametrize(("topics", "trials", "least"), [(15, 20, 0.84), (1, 60, 0.78)])
+@pytest.mark.parametrize(("topics", "trials", "least"), [(15, 12, 0.75), (1, 60, 0.75)])
 def test_intervals_of_trials_that_drift_are_widened(topics: int, trials: int, least: float) -> None:
     """What is not seen is not widened: the state lies behind answers of 0 and 1."""
-    here = in_time(np.random.default_rng([topics, trials]), (80, topics, trials), phi=0.8)
-    held = np.zeros((2, 80))
+    here = in_time(np.random.default_rng([topics, trials]), (60, topics, trials), phi=0.8)
+    held = np.zeros((2, 60))
     for study, (values, true) in enumerate(zip(here.values, here.these, strict=True)):
         found = trials_in_time(values)
         sides = values / trials, np.full(values.shape, 1 / trials)
@@ -54,7 +54,7 @@ def test_the_order_is_that_of_the_times() -> None:
     mixed = np.take_along_axis(values, order, axis=1)
     times = order.astype(float) + np.arange(8)[:, None] / 100
     known, unknown = trials_in_time(mixed, times), trials_in_time(mixed)
-    assert known.p <= 0.004
+    assert known.p <= 0.002
     assert unknown.p > 0.01
     assert known.drift > 0.5
     assert known.drift_p <= 0.002
@@ -71,7 +71,7 @@ def test_neighbours_of_different_topics_share_the_load_of_a_run() -> None:
     values = state[times.astype(int)] + 0.3 * rng.normal(size=times.shape)
     found = trials_in_time(values, times)
     assert found.across
-    assert found.p <= 0.01
+    assert found.p <= 0.002
     assert "whatever their topic" in found.note
 
 
@@ -104,7 +104,7 @@ def test_lag_and_share_are_those_of_an_ar_process_written_out() -> None:
     found = trials_in_time(state[None])
     assert found.lag == pytest.approx(0.8, abs=0.04)
     assert found.inflation == pytest.approx((1 + 0.8) / (1 - 0.8), rel=0.15)
-    assert found.p <= 0.001
+    assert found.p <= 0.002
 
 
 def test_times_of_another_shape_are_refused() -> None:

@@ -95,7 +95,7 @@ def test_a_trial_that_is_missing_leaves_the_mean_over_topics() -> None:
     found = share(list("abcd"), values, below, lost, level=0.95, pooled=False, design=Design(estimand="these"))
     assert found.value == pytest.approx((0.5 + 2 / 3 + 1 + 2 / 3) / 4)
     assert found.interval.holds(found.value)
-    assert (found.units, found.interval.resampled) == (9, "trials")
+    assert (found.units, found.interval.resampled) == (9, "trials of topics")
 
 
 def test_shares_and_means_of_these_topics_agree() -> None:
