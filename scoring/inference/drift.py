@@ -37,17 +37,24 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from scoring.statistics.beta import normal_cdf, normal_quantile, student_quantile, student_tails
+from scoring.inference.interval import Interval, no_interval
+from scoring.inference.run_effects import FEWEST_RUNS, RunEffects, run_effects
+from scoring.statistics.beta import normal_cdf, normal_quantile
 
 __all__ = [
     "Baseline",
     "Difference",
+    "Limits",
     "Side",
+    "added",
+    "around",
     "confirms",
     "difference",
     "evidence",
     "levels",
     "limits",
+    "no_evidence",
+    "reached",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -89,10 +96,15 @@ class Baseline:
     def within(self) -> Floats:
         """(T,) variances of single trials. A topic whose trials were all alike has a small one all the same: that of
         its mean drawn to 1/2 by half a trial on each side (Jeffreys)."""
-        drawn = (self.means * self.counts + 0.5) / (self.counts + 1)
-        floor = np.minimum(drawn * (1 - drawn), 0.25) * 0.5 ** (self.counts > 1)
-        known = np.where(np.isnan(self.variances), 0.0, self.variances)
-        return np.asarray(np.where(known > 0, known, floor))
+        return trial_variances(self.means, self.variances, self.counts)
+
+    def slope(self) -> float:
+        """By how much the mean over topics moves where the log odds of all topics move alike by a little."""
+        return float((self.means * (1 - self.means) + self.within() / self.counts).mean())
+
+    def run_effects(self) -> RunEffects:
+        """What its runs show of how much audits differ."""
+        return run_effects(self.runs, self.sampling_variance() * len(self.runs), self.slope())
 
     def sampling_variance(self) -> float:
         """Of the mean, from trials within topics alone."""
@@ -104,6 +116,15 @@ class Baseline:
         if len(self.runs) < 2:
             return math.nan
         return max(0.0, float(self.runs.var(ddof=1)) - self.sampling_variance() * len(self.runs))
+
+
+def trial_variances(means: Floats, variances: Floats, counts: Floats) -> Floats:
+    """(T,) variances of single trials: those known, and a small one where all trials of a topic were alike, which is
+    that of its mean drawn to 1/2 by half a trial on each side (Jeffreys). NaN is not known."""
+    drawn = (means * counts + 0.5) / (counts + 1)
+    floor = np.minimum(drawn * (1 - drawn), 0.25) * 0.5 ** (counts > 1)
+    known = np.where(np.isnan(variances), 0.0, variances)
+    return np.asarray(np.where(known > 0, known, floor))
 
 
 def limits(baseline: Baseline, *, matters: float, outside: float = OUTSIDE) -> tuple[float, float]:
@@ -119,11 +140,18 @@ def limits(baseline: Baseline, *, matters: float, outside: float = OUTSIDE) -> t
     return baseline.mean - half, baseline.mean + half
 
 
-def evidence(baseline: Baseline, values: Sequence[npt.ArrayLike], *, matters: float) -> Floats:
+Limits = tuple[float, float]
+"""Below and above which a mean over these topics counts as changed."""
+
+
+def evidence(
+    baseline: Baseline, values: Sequence[npt.ArrayLike], *, matters: float, against: Limits | None = None
+) -> Floats:
     """(2, λ) logarithms of what one audit says against "no drop" and "no rise".
 
-    values: for each of the baseline's topics, the values of its trials in [0, 1]; at least one each. Raises ValueError
-    for a topic without a value: topics that were lost must leave the baseline first.
+    against: other limits than those of the baseline. values: for each of the baseline's topics, the values of its
+    trials in [0, 1]; at least one each. Raises ValueError for a topic without a value: topics that were lost must leave
+    the baseline first.
     """
     cells = [np.asarray(one, dtype=np.float64) for one in values]
     counts = np.array([len(one) for one in cells], dtype=np.float64)
@@ -132,7 +160,7 @@ def evidence(baseline: Baseline, values: Sequence[npt.ArrayLike], *, matters: fl
     shifts = np.repeat(_control(baseline), counts.astype(int))
     weights = np.repeat(counts.sum() / (len(cells) * counts), counts.astype(int))
     flat = np.concatenate(cells)
-    low, high = limits(baseline, matters=matters)
+    low, high = against or limits(baseline, matters=matters)
     found = np.zeros((2, len(_GRID)))
     for side, bound, seen in ((0, low, flat - shifts), (1, 1 - high, (1 - flat) + shifts)):
         if not 0 < bound < 1:
@@ -156,35 +184,75 @@ def levels(audits: Sequence[Floats], *, looks: int, share: float = 1.0) -> Float
     audits: what `evidence` gave, in order of time. looks: audits over which the budget must last. share: of the budget
     for this figure, where several are watched.
     """
-    bounds = np.log(looks / (share * np.array([BUDGET - OUTSIDE - RISE, RISE])))
-    state = np.full((2, len(_GRID)), -np.inf)
-    found = np.zeros((len(audits), 2))
+    found, kept = np.zeros((len(audits), 2)), no_evidence()
     for at, one in enumerate(audits):
-        state = one + np.logaddexp(state, 0)
-        top = state.max(axis=1)
-        mean = top + np.log(np.exp(state - top[:, None]).mean(axis=1))
-        found[at] = np.maximum(mean, 0) / bounds
+        kept = added(kept, one)
+        found[at] = reached(kept, looks=looks, share=share)
     return found
 
 
-def confirms(baseline: Baseline, values: Sequence[npt.ArrayLike], side: Side, *, matters: float) -> bool:
-    """Whether an audit by itself lies beyond the limit that an alarm was raised against: one-sided p ≤ `CONFIRMED`."""
-    means = np.array([np.mean(np.asarray(one, dtype=np.float64)) for one in values])
-    counts = np.array([len(np.atleast_1d(np.asarray(one))) for one in values], dtype=np.float64)
-    low, high = limits(baseline, matters=matters)
+def no_evidence() -> Floats:
+    """(2, λ) logarithms: what there is before the first audit."""
+    return np.full((2, len(_GRID)), -np.inf)
+
+
+def added(kept: Floats, one: Floats) -> Floats:
+    """(2, λ): W ← e·(W + 1), in logarithms."""
+    return np.asarray(one + np.logaddexp(kept, 0))
+
+
+def reached(kept: Floats, *, looks: int, share: float = 1.0) -> Floats:
+    """(2,): what is kept, as a share of what raises the alarm (see `levels`)."""
+    bounds = np.log(looks / (share * np.array([BUDGET - OUTSIDE - RISE, RISE])))
+    top = kept.max(axis=1)
+    if not np.isfinite(top).all():
+        return np.zeros(2)
+    mean = top + np.log(np.exp(kept - top[:, None]).mean(axis=1))
+    return np.asarray(np.maximum(mean, 0) / bounds)
+
+
+def confirms(
+    baseline: Baseline,
+    values: Sequence[npt.ArrayLike],
+    side: Side,
+    *,
+    matters: float,
+    against: Limits | None = None,
+) -> bool:
+    """Whether an audit by itself lies beyond the limit that an alarm was raised against: one-sided p ≤ `CONFIRMED`.
+    against: other limits than those of the baseline."""
+    means, _, counts = _moments([np.asarray(one, dtype=np.float64) for one in values])
+    low, high = against or limits(baseline, matters=matters)
     beyond = low - means.mean() if side == 0 else means.mean() - high
     error = math.sqrt(float((baseline.within() / counts).sum())) / len(means)
     return bool(1 - normal_cdf(beyond / error) <= CONFIRMED)
+
+
+SAME_BUDGET = 0.05
+"""The chance of a wrong *same* over all looks at one run, however often it is extended by more trials. At 5% each they
+were wrong in 10% together (45 × 5, extended seven times by five trials, at the very edge of what matters)."""
+
+SAME_SHARE = 0.7
+"""The share of what is left of this budget that a look may take. It spends less, or nothing, where its interval is so
+wide that it would seldom, or never, lie inside what matters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
     """An audit minus the baseline, for these topics.
 
-    value: in [-1, 1]. low, high: interval at the level asked, cut to what is possible. inner_low, inner_high: the
-    interval at 1 - 2·(1 - level), which lies inside ±`matters` where the two are the same. error: standard error. runs:
-    standard deviation between audits that is part of it, NaN where it is not known. same: whether they are the same
-    within `matters`. p: two-sided, of no difference at all, by itself and for one look.
+    value: in [-1, 1]. low, high: interval at the level asked, cut to what is possible; NaN, with `note`, where the
+    baseline has too few runs to show how much audits differ. inner_low, inner_high: the interval with `tail` on each
+    side, which lies inside ±`matters` where the two are the same; likewise NaN. error: standard error, from the
+    variances of both sides and of runs. runs: standard deviation between audits that is part of it, NaN where it is not
+    known. same: whether they are the same within `matters`. p: two-sided, of no difference at all, by itself and for
+    one look; likewise NaN.
+
+    these_low, these_high: the interval of another estimand: the difference between these very runs, at their hours. Of
+    it nothing is known but trials, so it holds the difference of the systems only where audits do not differ. own:
+    variance of the audit's mean from its trials. slope: g of it (`scoring.inference.run_effects`). left: of
+    `SAME_BUDGET` before this look; tail: what it may take of it; spent: the chance that it says *same* at the very edge
+    of what matters. note: why there is no interval. assumes: what has to hold for it, in a phrase.
     """
 
     value: float
@@ -196,43 +264,133 @@ class Difference:
     runs: float
     same: bool
     p: float
+    these_low: float = math.nan
+    these_high: float = math.nan
+    own: float = math.nan
+    slope: float = math.nan
+    left: float = SAME_BUDGET
+    tail: float = SAME_BUDGET
+    spent: float = 0.0
+    note: str = ""
+    assumes: str = ""
+
+    @property
+    def interval(self) -> Interval:
+        """What is printed of audits, or why nothing is."""
+        if math.isnan(self.low):
+            return no_interval(self.note)
+        return Interval(self.low, self.high, METHOD, "nothing", assumes=self.assumes)
+
+    @property
+    def shown(self) -> tuple[float, float]:
+        """The interval of audits, else that of these very runs."""
+        return (self.these_low, self.these_high) if math.isnan(self.low) else (self.low, self.high)
+
+    def beyond(self, matters: float) -> bool:
+        """Whether the interval that is shown lies beyond ±`matters`, wholly."""
+        low, high = self.shown
+        return low > matters or high < -matters
+
+
+METHOD = "normal, mixed over what audits differ by"
+"""How the interval of a difference is made."""
+
+_ASSUMES = "trials are independent given their audit, and audits differ by independent effects of a normal law"
 
 
 def difference(
-    baseline: Baseline, values: Sequence[npt.ArrayLike], *, matters: float, level: float, audits: int = 1
+    baseline: Baseline,
+    values: Sequence[npt.ArrayLike],
+    *,
+    matters: float,
+    level: float,
+    audits: int = 1,
+    left: float = SAME_BUDGET,
 ) -> Difference:
     """How far an audit lies from the baseline, and whether they are the same (two one-sided tests: D. J. Schuirmann,
     Journal of Pharmacokinetics and Biopharmaceutics 15 (1987), 657-680).
 
-    values: as for `evidence`, of one audit or of `audits` of them together. What audits differ by is added as far as
-    the baseline's runs show it, with their degrees of freedom; one run shows nothing of it.
+    values: as for `evidence`, of one audit or of `audits` of them together. left: what earlier looks at this run, with
+    fewer trials, left of `SAME_BUDGET`. Each side has the variance of its own trials, at its own level: with that of
+    the baseline for both, the interval after a fall from .95 to .55 held the truth in 71%. What audits differ by comes
+    from the baseline's runs (`scoring.inference.run_effects`); fewer than four show too little of it.
     """
     cells = [np.asarray(one, dtype=np.float64) for one in values]
-    means = np.array([one.mean() for one in cells])
-    counts = np.array([len(one) for one in cells], dtype=np.float64)
-    within = baseline.within()
+    means, variances, counts = _moments(cells)
+    own_each = _own_variances(baseline, means, variances, counts) / counts
+    own = float(own_each.sum()) / len(cells) ** 2
+    slope = float((means * (1 - means) + own_each).mean())
+    sampling = own + baseline.sampling_variance()
+    effects = baseline.run_effects()
     runs = baseline.run_variance()
-    own = float((within / counts).sum()) / len(cells) ** 2 + baseline.sampling_variance()
-    between = 0.0 if math.isnan(runs) else runs * (1 / audits + 1 / len(baseline.runs))
-    error = math.sqrt(own + between)
-    freedom = math.inf if between <= 0 else (own + between) ** 2 / (between**2 / (len(baseline.runs) - 1))
     value = float(means.mean()) - baseline.mean
-
-    def reach(tail: float) -> float:
-        return error * (
-            normal_quantile(1 - tail) if freedom > 1e6 else student_quantile(1 - tail, max(1, math.floor(freedom)))
-        )
-
-    outer, inner = reach((1 - level) / 2), reach(1 - level)
-    tails = student_tails(value / error, min(freedom, 1e6)) if error > 0 else math.nan
+    known = len(baseline.runs) >= FEWEST_RUNS
+    between = 0.0
+    if runs > 0 and baseline.slope() > 0:
+        between = runs * ((slope / baseline.slope()) ** 2 / audits + 1 / len(baseline.runs))
+    apart = effects.apart(sampling, slope, audits=audits)
+    tail = SAME_SHARE * left
+    outer, inner = apart.reach((1 - level) / 2), apart.reach(tail)
+    low, high = max(value - outer, -baseline.mean), min(value + outer, 1 - baseline.mean)
+    nothing = math.nan
     return Difference(
         value=value,
-        low=max(value - outer, -baseline.mean),
-        high=min(value + outer, 1 - baseline.mean),
-        inner_low=value - inner,
-        inner_high=value + inner,
-        error=error,
-        runs=math.sqrt(runs) if runs >= 0 else math.nan,
-        same=bool(-matters < value - inner and value + inner < matters),
-        p=tails,
+        low=low if known else nothing,
+        high=high if known else nothing,
+        inner_low=value - inner if known else nothing,
+        inner_high=value + inner if known else nothing,
+        error=math.sqrt(sampling + between),
+        runs=math.sqrt(runs) if runs >= 0 else nothing,
+        same=bool(known and -matters < value - inner and value + inner < matters),
+        p=2 * apart.beyond(abs(value)) if known else nothing,
+        these_low=nothing if known else low,
+        these_high=nothing if known else high,
+        own=own,
+        slope=slope,
+        left=left,
+        tail=tail,
+        spent=tail - apart.beyond(2 * matters - inner) if known and inner < matters else 0.0,
+        note="" if known else too_few_runs(len(baseline.runs)),
+        assumes=_ASSUMES if known else "",
     )
+
+
+def too_few_runs(runs: int) -> str:
+    """Why there is no interval against a baseline of so few runs."""
+    had = "one blessed run does" if runs == 1 else f"{runs} blessed runs do"
+    return f"{had} not show how much audits differ by themselves"
+
+
+def around(baseline: Baseline, value: float, own: float, *, level: float, audits: int) -> tuple[float, float]:
+    """The interval of a difference that is a mean over `audits` audits; of these very runs, where the baseline has too
+    few. own: variance of that mean from trials."""
+    level_now = min(max(baseline.mean + value, 0.0), 1.0)
+    slope = max(level_now * (1 - level_now), baseline.slope())
+    apart = baseline.run_effects().apart(own + baseline.sampling_variance(), slope, audits=audits)
+    reach = apart.reach((1 - level) / 2)
+    return value - reach, value + reach
+
+
+def _moments(cells: Sequence[Floats]) -> tuple[Floats, Floats, Floats]:
+    """(T,) each: means, unbiased variances (NaN of one trial) and counts of the trials of topics."""
+    counts = np.array([len(one) for one in cells], dtype=np.float64)
+    if counts.min() == counts.max() > 1:  # at once: simulations of years ask this a million times
+        each = np.stack(cells)
+        return each.mean(axis=1), each.var(axis=1, ddof=1), counts
+    variances = [one.var(ddof=1) if len(one) > 1 else math.nan for one in cells]
+    return np.array([one.mean() for one in cells]), np.array(variances), counts
+
+
+def _own_variances(baseline: Baseline, means: Floats, variances: Floats, counts: Floats) -> Floats:
+    """(T,) variances of an audit's single trials. Topics of one trial show none: they share what they lie apart from
+    the baseline by, which is no less."""
+    within = trial_variances(means, variances, counts)
+    alone = counts == 1
+    if alone.sum() > 1:
+        left = (means - baseline.means)[alone]
+        apart = float(left.var(ddof=1))
+        drawn = (float(means[alone].sum()) + 0.5) / (float(alone.sum()) + 1)
+        within[alone] = max(apart, drawn * (1 - drawn) / 2)
+    elif alone.any():
+        within[alone] = 0.25
+    return within

@@ -8,7 +8,8 @@ will then lie is not known either, so it is not taken to be as it was seen:
     n more trials          normal around that mean, with another such difference, for they are played at another hour
 
 What audits differ by is known from the few runs of the baseline only, so it is taken as larger than they show; fewer
-than four runs show nothing, and nothing is promised then.
+than four runs show nothing, and nothing is promised then. Further trials are another look at the same run, which has
+what the looks before it left of the chance of a wrong *same*: the interval that counts is that of the next look.
 
 The chance that they settle it is the smaller one under two priors of the difference: flat, and normal around no
 difference with a standard deviation of 3 × `matters`, as most audits differ little. Under the first alone, promises
@@ -24,8 +25,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from scoring.inference.drift import Baseline, Difference
-from scoring.statistics.beta import normal_cdf
+from scoring.inference.drift import SAME_SHARE, Baseline, Difference
+from scoring.inference.run_effects import FEWEST_RUNS
+from scoring.statistics.beta import normal_cdf, normal_quantile
 
 __all__ = ["MOST_TIMES", "Hindrance", "Settling", "is_settled", "trials_to_settle"]
 
@@ -37,11 +39,12 @@ SURE = 0.82
 MOST_TIMES = 32
 """Up to so many times as many trials as there are is looked for a number."""
 
-FEWEST_RUNS = 4
-"""Fewer runs of a baseline say too little of how much audits differ."""
+OUTER = 0.025
+"""On each side, outside the printed interval of 95%."""
 
 _SCEPTICAL = 3.0  # × matters: standard deviation of the differences that most audits have
 _NUMBERS = 60
+_NODES = 13  # at which halves of intervals are computed; between them they are off by less than a hundredth
 
 Hindrance = Literal["", "settled", "runs", "edge", "baseline"]
 """Why no number of trials is promised. settled: the interval lies beyond what matters already. runs: the baseline has
@@ -63,7 +66,7 @@ class Settling:
 
 def is_settled(found: Difference, matters: float) -> bool:
     """Whether the interval lies inside ±`matters`, or outside."""
-    return found.same or found.inner_low > matters or found.inner_high < -matters
+    return found.same or found.beyond(matters)
 
 
 def trials_to_settle(baseline: Baseline, found: Difference, *, each: float, matters: float) -> Settling:
@@ -88,11 +91,11 @@ def _chances(
     baseline: Baseline, found: Difference, each: float, matters: float, more: Floats, *, known: bool
 ) -> Floats:
     """Of each number of further trials. known: as if the baseline were known exactly, and audits did not differ."""
-    within = float(baseline.within().sum()) / len(baseline.means) ** 2
-    reach = (found.inner_high - found.inner_low) / (2 * found.error)
-    fixed = 0.0 if known else max(0.0, found.error**2 - within / each)
+    within = found.own * each
     runs = 0.0 if known else _between_audits(baseline)
-    half = reach * np.sqrt(fixed + within / (each + more))
+    own = within / (each + more)
+    inside = _halves(baseline, found, own, SAME_SHARE * (found.left - found.spent), known=known)
+    outside = _halves(baseline, found, own, OUTER, known=known)
     part, seen = more / (each + more), within / each + runs
     prior = (_SCEPTICAL * matters) ** 2 + (0.0 if known else baseline.sampling_variance())
     drawn = prior / (prior + seen)  # towards no difference, under the second prior
@@ -100,12 +103,23 @@ def _chances(
         _settled(
             found.value * (1 - part * (1 - kept)),
             np.sqrt(part**2 * (kept * seen + runs + within / more)),
-            half,
+            inside,
+            outside,
             matters,
         )
         for kept in (1.0, drawn)
     )
     return np.asarray(np.minimum(flat, sceptical))
+
+
+def _halves(baseline: Baseline, found: Difference, own: Floats, tail: float, *, known: bool) -> Floats:
+    """Of the interval with `tail` on each side, by the variance that the audit's mean will have of trials."""
+    if known:
+        return np.asarray(normal_quantile(1 - tail) * np.sqrt(own))
+    effects, fixed = baseline.run_effects(), baseline.sampling_variance()
+    nodes = np.geomspace(own.min(), own.max(), _NODES)
+    halves = [effects.apart(one + fixed, found.slope).reach(tail) for one in nodes.tolist()]
+    return np.asarray(np.interp(np.log(own), np.log(nodes), halves))
 
 
 def _between_audits(baseline: Baseline) -> float:
@@ -116,11 +130,11 @@ def _between_audits(baseline: Baseline) -> float:
     return max(0.0, seen - baseline.sampling_variance() * runs)
 
 
-def _settled(centre: Floats, spread: Floats, half: Floats, matters: float) -> Floats:
-    """The chance that a normal value ± half lies inside ±matters, or outside."""
+def _settled(centre: Floats, spread: Floats, inside: Floats, outside: Floats, matters: float) -> Floats:
+    """The chance that a normal value ± `inside` lies inside ±matters, or ± `outside` beyond it."""
 
     def below(end: Floats) -> Floats:
         return np.array([normal_cdf(float(one)) for one in (end - centre) / spread])
 
-    outside, inside = matters + half, np.maximum(0.0, matters - half)
-    return np.asarray(below(-outside) + 1 - below(outside) + below(inside) - below(-inside))
+    far, near = matters + outside, np.maximum(0.0, matters - inside)
+    return np.asarray(below(-far) + 1 - below(far) + below(near) - below(-near))
