@@ -1,12 +1,13 @@
-"""Years of weekly audits of a system that changes or does not: how often and when `scoring.inference.drift` alarms.
+"""Years of weekly audits of a system that changes or does not: when the watch of `scoring.inference` alarms, whether it
+says that a repair is one, and how often its intervals and *same* are right.
 
-    python -m tests.support.watched_years [--years 1000] [--further | --settling] [--write]
+    python -m tests.support.watched_years [--years 1000] [--further | --settling | --repaired | --single] [--write]
 
 prints the tables; --write puts them into docs/reaudit.md.
 
 The worlds: topics with a mean of .60 and an intraclass correlation of .45 (Beta), a baseline of 8 audits, and an effect
 of each audit on all its trials, normal on the scale of log odds with standard deviation τ (τ = .3 moves a mean of .60
-by about four points).
+by about four points). A `World` has other means, fewer blessed runs, and other ways in which trials hang together.
 """
 
 from __future__ import annotations
@@ -14,14 +15,16 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from scoring.inference.drift import Baseline, confirms, difference, evidence, levels
+from scoring.inference.drift import SAME_BUDGET, Baseline, difference
 from scoring.inference.settling import is_settled, trials_to_settle
+from scoring.inference.watch_state import WatchState
+from scoring.inference.watched_audit import Judged, JudgingRules, judge
 from scoring.statistics.beta import beta_quantile
 from scoring.statistics.exchange import holm
 from scoring.statistics.stratified import compare_within
@@ -40,17 +43,20 @@ PAGE = ROOT / "docs" / "reaudit.md"
 BEGIN, END = "<!-- years -->\n", "<!-- end of years -->\n"
 FURTHER = "<!-- further years -->\n"
 SETTLING = "<!-- settling -->\n"
+REPAIRED = "<!-- repaired -->\n"
+SINGLE = "<!-- single -->\n"
+RULES = JudgingRules(MATTERS, looks=LOOKS)
 
 APART = (-3.0, -2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
 """True differences that more trials are asked to settle, in what matters."""
 
-BLESSED = ((4, 0.05), (8, 0.03), (8, 0.05), (8, 0.1), (16, 0.05))
+BLESSED = ((4, 0.05), (8, 0.05), (8, 0.1), (16, 0.05), (40, 0.05))
 """Runs of a baseline, and what matters."""
 
 SETTLED_SPREADS = (0.0, 0.15)
 
 
-def moved(chances: Floats, by: float) -> Floats:
+def moved(chances: Floats, by: float | Floats) -> Floats:
     """Chances moved on the scale of log odds."""
     return np.asarray(1 / (1 + np.exp(-(np.log(chances / (1 - chances)) + by))))
 
@@ -64,10 +70,10 @@ def with_mean(chances: Floats, mean: float) -> Floats:
     return moved(chances, low)
 
 
-def topics(size: int, rng: np.random.Generator) -> Floats:
+def topics(size: int, rng: np.random.Generator, mean: float = MEAN) -> Floats:
     weight = 1 / ICC - 1
-    drawn = rng.beta(MEAN * weight, (1 - MEAN) * weight, size)
-    return with_mean(np.clip(drawn, 1e-4, 1 - 1e-4), MEAN)
+    drawn = rng.beta(mean * weight, (1 - mean) * weight, size)
+    return with_mean(np.clip(drawn, 1e-4, 1 - 1e-4), mean)
 
 
 def audit(chances: Floats, trials: int, spread: float, rng: np.random.Generator) -> Floats:
@@ -90,21 +96,206 @@ Change = Callable[[Floats, int], Floats]
 """What becomes of the chances of topics at a look (from 0)."""
 
 
+@dataclass(frozen=True, slots=True)
+class World:
+    """spread: τ. runs: of the baseline. weekly: correlation of the effects of one audit and the next. mixed: standard
+    deviation of an effect that each audit has on each topic. sticky: chance that a trial repeats the one before it.
+    buckets: effects have two values, the rarer one in a quarter of the audits, and not a normal law."""
+
+    size: int
+    trials: int
+    spread: float = 0.15
+    runs: int = 8
+    mean: float = MEAN
+    weekly: float = 0.0
+    mixed: float = 0.0
+    sticky: float = 0.0
+    buckets: bool = False
+
+    def __str__(self) -> str:
+        parts = [f"{self.size} × {self.trials}", f"τ {self.spread:g}", f"{self.runs} blessed"]
+        parts += [f"{name} {value:g}" for name, value in (("weekly", self.weekly), ("mixed", self.mixed)) if value]
+        return ", ".join([*parts, *([f"sticky {self.sticky:g}"] if self.sticky else [])])
+
+
+class Played:
+    """Audits of a world, one after the other. chances: of its topics. known: the baseline."""
+
+    def __init__(self, world: World, rng: np.random.Generator) -> None:
+        self.world, self.rng = world, rng
+        self.chances = topics(world.size, rng, world.mean)
+        self._effect = self._drawn()
+        self.known = baseline([self.audit() for _ in range(world.runs)])
+
+    def _drawn(self) -> float:
+        if self.world.buckets:
+            return self.world.spread * (-math.sqrt(3) if self.rng.random() < 0.25 else 1 / math.sqrt(3))
+        return float(self.rng.normal(0, self.world.spread))
+
+    def hour(self, mean: float | None = None) -> Floats:
+        """The chances of topics at the hour of another audit, of a system with this mean; None for no change."""
+        kept = self.world.weekly
+        self._effect = kept * self._effect + math.sqrt(1 - kept**2) * self._drawn()
+        now = self.chances if mean is None else with_mean(self.chances, mean)
+        return moved(now, self._effect + self.rng.normal(0, self.world.mixed, len(now)))
+
+    def trials(self, here: Floats, count: int) -> Floats:
+        """(topics, count) of 0 and 1, played within one hour."""
+        found = audit(here, count, 0.0, self.rng)
+        for at in range(1, count if self.world.sticky else 0):
+            again = self.rng.random(len(here)) < self.world.sticky
+            found[again, at] = found[again, at - 1]
+        return found
+
+    def audit(self, mean: float | None = None) -> Floats:
+        return self.trials(self.hour(mean), self.world.trials)
+
+
+def watched(played: Played, means: Iterator[float | None]) -> Iterator[Judged]:
+    """The looks at audits of a system that has these means, one a week."""
+    state = WatchState()
+    for week, mean in enumerate(means):
+        one = judge(state, played.known, list(played.audit(mean)), RULES, at=float(week))
+        state = one.state
+        yield one
+
+
+def is_denied(one: Judged) -> bool:
+    """Whether the audit's word claims what the interval that is printed with it denies."""
+    low, high = one.seen.low, one.seen.high
+    word, side = one.word(MATTERS), one.state.side
+    if word == "changed":
+        low, high = one.together[1:3] if one.rests_on_several else (low, high)
+        return not (high < 0 if side == 0 else low > 0)
+    if word in ("perhaps back", "back"):
+        return high < 0 if one.before.side == 0 else low > 0
+    if word == "same":
+        return high < -MATTERS or low > MATTERS
+    return word in ("fell", "rose") and low <= 0 <= high
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """Of a year: found: looks until the change was confirmed. said: words after the repair. denied: whether any word of
+    the year was denied by its interval."""
+
+    found: int
+    said: tuple[str, ...]
+    denied: bool
+
+    @property
+    def back(self) -> float:
+        """Looks until it was back; inf for never."""
+        return self.said.index("back") + 1 if "back" in self.said else math.inf
+
+
+def repaired(
+    world: World, low: float, rng: np.random.Generator, *, stays: int = 2, looks: int = LOOKS
+) -> Repair | None:
+    """A year of three quiet audits, a fall to the mean `low`, its confirmation, `stays` more, and a repair; None where
+    the fall was not confirmed within the year."""
+    played, found = Played(world, rng), list[Judged]()
+    confirmed = 0
+
+    def means() -> Iterator[float | None]:
+        for week in range(looks):
+            gone = confirmed and week >= confirmed + stays
+            yield None if week < 3 or gone else low
+
+    for one in watched(played, means()):
+        found.append(one)
+        if not confirmed and len(found) > 3 and one.state.is_changed:
+            confirmed = len(found)
+    if not confirmed or confirmed + stays >= looks:
+        return None
+    said = tuple(one.word(MATTERS) for one in found[confirmed + stays :])
+    return Repair(confirmed - 3, said, any(map(is_denied, found)))
+
+
+def second_change(world: World, first: float, then: float, rng: np.random.Generator, looks: int = LOOKS) -> int | None:
+    """Looks until a further fall, two audits after the first one was confirmed, is confirmed too; None for never."""
+    confirmed = 0
+
+    def means() -> Iterator[float | None]:
+        for week in range(looks):
+            yield then if confirmed and week >= confirmed + 2 else first
+
+    for week, one in enumerate(watched(Played(world, rng), means())):
+        if not confirmed and one.state.is_changed:
+            confirmed = week + 1
+        if one.state.times == 2:
+            return week + 1 - confirmed - 2
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Of audits. printed: share with an interval. held: share of these whose interval holds the true difference. half:
+    the median half of them. these: share whose interval of these very runs holds the difference between them."""
+
+    printed: float
+    held: float
+    half: float
+    these: float
+
+
+def coverage(world: World, now: float, count: int) -> Coverage:
+    """Of the difference of a system with the mean `now` from the baseline."""
+    held, these, halves = list[bool](), list[bool](), list[float]()
+    for number in range(count):
+        played = Played(world, generator(number, "coverage", str(world), round(1000 * world.mean), round(1000 * now)))
+        here = played.hour(now)
+        found = difference(played.known, list(played.trials(here, world.trials)), matters=MATTERS, level=0.95)
+        if found.interval.printed:
+            held.append(found.interval.holds(now - world.mean))
+            halves.append((found.high - found.low) / 2)
+        elif not world.spread:
+            these.append(found.these_low <= float(here.mean()) - world.mean <= found.these_high)
+    return Coverage(
+        len(held) / count,
+        float(np.mean(held)) if held else math.nan,
+        float(np.median(halves)) if halves else math.nan,
+        float(np.mean(these)) if these else math.nan,
+    )
+
+
+def same(world: World, apart: float, matters: float, count: int, extensions: Sequence[int] = ()) -> float:
+    """How often *same* is said of a system that is `apart` from the baseline, at one look at a run or, until it is
+    said, after each of the extensions by so many trials."""
+    said = 0
+    for number in range(count):
+        played = Played(world, generator(number, "same", str(world), round(1000 * apart), round(1000 * matters)))
+        here = played.hour(world.mean + apart)
+        cells, left = played.trials(here, world.trials), SAME_BUDGET
+        for more in (0, *extensions):
+            cells = np.concatenate([cells, played.trials(here, more)], axis=1) if more else cells
+            found = difference(played.known, list(cells), matters=matters, level=0.95, left=left)
+            left -= found.spent
+            if found.same:
+                said += 1
+                break
+    return said / count
+
+
 def year(
     size: int, trials: int, spread: float, rng: np.random.Generator, change: Change | None = None, looks: int = LOOKS
 ) -> int | None:
-    """The look (from 1) at which a change was reported: an alarm that a later audit confirmed; None for never."""
+    """The look (from 1) at which a change was confirmed; None for never."""
     chances = topics(size, rng)
     known = baseline([audit(chances, trials, spread, rng) for _ in range(RUNS)])
-    seen = [audit(change(chances, look) if change else chances, trials, spread, rng) for look in range(looks)]
-    found = levels([evidence(known, list(one), matters=MATTERS) for one in seen], looks=LOOKS)
-    for side in (0, 1):
-        raised = np.flatnonzero(found[:, side] >= 1)
-        if raised.size:
-            for look in range(int(raised[0]) + 1, looks):
-                if confirms(known, list(seen[look]), side, matters=MATTERS):
-                    return look + 1
+    state = WatchState()
+    for look in range(looks):
+        seen = audit(change(chances, look) if change else chances, trials, spread, rng)
+        state = judge(state, known, list(seen), RULES, at=float(look)).state
+        if state.is_changed:
+            return look + 1
     return None
+
+
+def false_alarm(world: World, rng: np.random.Generator, looks: int = LOOKS) -> bool:
+    """Whether a year without a change has one confirmed."""
+    quiet: Iterator[float | None] = iter([None] * looks)
+    return any(one.state.is_changed for one in watched(Played(world, rng), quiet))
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +389,8 @@ def settling(size: int, trials: int, runs: int, matters: float, spread: float, c
         if said.trials:
             more = (audit(here, said.trials, 0.0, rng), audit(now, said.trials, spread, rng))
             whole = [np.concatenate([cells, one], axis=1) for one in more]
-            after = [difference(known, list(one), matters=matters, level=0.95) for one in whole]
+            left = found.left - found.spent
+            after = [difference(known, list(one), matters=matters, level=0.95, left=left) for one in whole]
             promises.append(Promised(apart, said.chance, *(is_settled(one, matters) for one in after)))
     return Settling(untold, tuple(promises))
 
@@ -278,6 +470,68 @@ def settling_tables(count: int) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
+STORIES = (
+    (World(8, 5, 0.0, 4, 0.9), 0.6),
+    (World(8, 5, 0.15, 4, 0.9), 0.6),
+    (World(15, 5, 0.15, 8), 0.45),
+    (World(45, 5, 0.15, 4), 0.45),
+    (World(45, 5, 0.15, 8), 0.5),
+    (World(45, 5, 0.0, 4, 0.95), 0.55),
+    (World(15, 20, 0.15, 4), 0.45),
+)
+"""Worlds of a change and its repair, and the mean between the two."""
+
+
+def repaired_table(count: int) -> str:
+    lines = [
+        "| topics × trials, τ, blessed runs | fall | *changed* after the repair (upper limit) | at the first audit "
+        "| back: median audit | nine in ten |",
+        "|---|---|---|---|---|---|",
+    ]
+    for world, low in STORIES:
+        name = ("repair", str(world), round(100 * low))
+        found = [one for number in range(count) if (one := repaired(world, low, generator(number, *name))) is not None]
+        assert not any(one.denied for one in found)
+        late = sum("changed" in one.said for one in found) / len(found)
+        first = sum(one.said[0] == "changed" for one in found) / len(found)
+        middle, ninety = np.quantile([one.back for one in found], [0.5, 0.9], method="higher")
+        looks = [f"{value:.0f}" if math.isfinite(value) else "not within the year" for value in (middle, ninety)]
+        lines.append(
+            f"| {world} | {world.mean:g} → {low:g} | {late:.3f} ({upper(late, len(found)):.3f}) | {first:.3f} "
+            f"| {looks[0]} | {looks[1]} |"
+        )
+        print(lines[-1], file=sys.stderr, flush=True)
+    return "".join(f"{line}\n" for line in lines)
+
+
+SINGLES = (
+    (World(8, 5, 0.0, 4, 0.95), 0.95),
+    (World(8, 5, 0.0, 4, 0.95), 0.55),
+    (World(8, 5, 0.15, 4, 0.95), 0.55),
+    (World(15, 5, 0.15, 4, 0.95), 0.55),
+    (World(45, 5, 0.15, 4, 0.95), 0.55),
+    (World(45, 5, 0.15, 4), 0.6),
+    (World(45, 5, 0.3, 4), 0.45),
+    (World(45, 20, 0.15, 4), 0.6),
+    (World(45, 20, 0.3, 4), 0.6),
+    (World(45, 20, 0.15, 8), 0.6),
+    (World(45, 20, 0.3, 8), 0.75),
+    (World(15, 20, 0.15, 4, mixed=0.5), 0.6),
+    (World(45, 5, 0.15, 4, sticky=0.5), 0.45),
+)
+"""Worlds of one audit, and the mean that it has."""
+
+
+def single_table(count: int) -> str:
+    lines = ["| topics × trials, τ, blessed runs | from → to | interval covers the true value | its half, in points |"]
+    lines += ["|---|---|---|---|"]
+    for world, now in SINGLES:
+        one = coverage(world, now, count)
+        lines.append(f"| {world} | {world.mean:g} → {now:g} | {one.held:.3f} | {100 * one.half:.1f} |")
+        print(lines[-1], file=sys.stderr, flush=True)
+    return "".join(f"{line}\n" for line in lines)
+
+
 def _share(number: int, of: int) -> str:
     return f"{100 * number / of:.0f}%"
 
@@ -298,8 +552,16 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--further", action="store_true", help="the second table, not the first")
     parser.add_argument("--settling", action="store_true", help="what settles what cannot be told, with so many audits")
+    parser.add_argument("--repaired", action="store_true", help="years with a change and its repair")
+    parser.add_argument(
+        "--single", action="store_true", help="how often the interval of one audit covers the true value"
+    )
     chosen = parser.parse_args()
-    if chosen.settling:
+    if chosen.repaired:
+        begin, made, what = REPAIRED, repaired_table(chosen.years), "years"
+    elif chosen.single:
+        begin, made, what = SINGLE, single_table(chosen.years), "audits"
+    elif chosen.settling:
         begin, made, what = SETTLING, settling_tables(chosen.years), "audits"
     elif chosen.further:
         begin, made, what = FURTHER, further_tables(chosen.years), "years"

@@ -10,8 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.inference.drift import BUDGET, Baseline, confirms, difference, evidence, levels, limits
-from tests.support.watched_years import SIZES, SPREADS, upper, year, years
+from scoring.inference.drift import BUDGET, SAME_BUDGET, Baseline, confirms, difference, evidence, levels, limits
+from tests.support.watched_years import (
+    SINGLES,
+    SIZES,
+    SPREADS,
+    World,
+    coverage,
+    false_alarm,
+    same,
+    upper,
+    year,
+    years,
+)
 from topics.identity import generator
 
 CHANCES = st.floats(0.02, 0.98)
@@ -105,9 +116,135 @@ def test_the_same_is_wrong_in_at_most_one_of_twenty_at_the_very_edge() -> None:
     assert wrong <= 14, "of 150 at 5%, 99 of 100 times"
 
 
-def test_one_run_says_nothing_of_how_audits_differ() -> None:
-    found = difference(known([0.5, 0.6], 10, [0.55]), [[1.0, 0.0], [1.0, 0.0]], matters=0.1, level=0.95)
-    assert math.isnan(found.runs)
+@pytest.mark.parametrize("runs", [1, 2, 3])
+def test_few_runs_have_no_interval_and_no_same_but_those_of_these_very_runs(runs: int) -> None:
+    cells = [[1.0] * 55 + [0.0] * 45] * 20
+    found = difference(known([0.55] * 20, 200, [0.55] * runs), cells, matters=0.1, level=0.95)
+    assert (found.same, found.interval.printed) == (False, False)
+    assert "not show how much audits differ by themselves" in found.interval.note
+    assert np.isnan([found.low, found.high, found.inner_low, found.p]).all()
+    assert found.these_low < 0 < found.these_high
+    assert found.shown == (found.these_low, found.these_high)
+    more = difference(known([0.55] * 20, 200, [0.55] * 4), cells, matters=0.1, level=0.95)
+    assert more.interval.printed
+    assert (more.same, math.isnan(more.these_low)) == (True, True)
+    assert more.high - more.low > found.these_high - found.these_low
+
+
+def test_each_side_has_the_variance_of_its_own_trials() -> None:
+    """The formula of two independent means: √(Σ v/n + Σ v/N) / T, with the unbiased v of each side's topics."""
+    means, counts = [0.95] * 8, 20
+    baseline = Baseline(np.array(means), np.full(8, 0.05), np.full(8, float(counts)), np.full(4, 0.95))
+    useful = [4, 3, 3, 4, 3, 3, 4, 3]  # of five, 27 of 40 = .675
+    cells = [[1.0] * one + [0.0] * (5 - one) for one in useful]
+    own = sum((k / 5) * (1 - k / 5) * 5 / 4 / 5 for k in useful) / 64
+    found = difference(baseline, cells, matters=0.03, level=0.95)
+    assert found.value == pytest.approx(0.675 - 0.95)
+    assert found.own == pytest.approx(own)
+    assert found.error == pytest.approx(math.sqrt(own + 0.05 / counts / 8))
+    assert (found.high - found.low) / 2 > 1.96 * found.error, "what audits may differ by comes on top"
+
+
+def test_values_of_any_kind_have_their_own_variance() -> None:
+    """Shares of turns vary less than answers of yes and no with the same mean."""
+    baseline = known([0.5, 0.6, 0.4, 0.5], 40, [0.5] * 4)
+    turns, answers = [[0.25, 0.5, 0.75, 0.5]] * 4, [[0.0, 1.0, 1.0, 0.0]] * 4
+    assert difference(baseline, turns, matters=0.05, level=0.95).own == pytest.approx(1 / 24 / 4 / 4)
+    assert difference(baseline, answers, matters=0.05, level=0.95).own == pytest.approx(1 / 3 / 4 / 4)
+
+
+def test_single_trials_have_the_variance_that_topics_lie_apart_by() -> None:
+    rng, held = np.random.default_rng(5), 0
+    chances = np.clip(rng.beta(1, 1, 40), 0.05, 0.95)
+    for _ in range(300):
+        before = (rng.random((40, 4)) < chances[:, None]).astype(float)
+        baseline = Baseline(before.mean(axis=1), before.var(axis=1, ddof=1), np.full(40, 4.0), before.mean(axis=0))
+        now = (rng.random(40) < 0.6 * chances).astype(float)
+        found = difference(baseline, [[one] for one in now], matters=0.03, level=0.95)
+        held += found.interval.holds(-0.4 * float(chances.mean()))
+    assert held >= 0.93 * 300 - 1
+
+
+@pytest.mark.parametrize(("world", "now"), [SINGLES[1], SINGLES[2], SINGLES[4], SINGLES[7]])
+def test_the_interval_holds_the_truth_at_a_change_of_any_size(world: World, now: float) -> None:
+    found = coverage(world, now, 120)
+    print(world, now, found)
+    assert found.printed == 1
+    assert found.held >= 0.93 - 2.33 * math.sqrt(0.93 * 0.07 / 120)
+
+
+@pytest.mark.parametrize("runs", [1, 2])
+@pytest.mark.parametrize(("mean", "now"), [(0.95, 0.55), (0.6, 0.6)])
+def test_the_interval_of_these_runs_holds_where_hours_do_not_differ(runs: int, mean: float, now: float) -> None:
+    found = coverage(World(8, 5, 0.0, runs, mean), now, 120)
+    assert found.printed == 0
+    assert found.these >= 0.93 - 2.33 * math.sqrt(0.93 * 0.07 / 120)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    ("world", "now"),
+    [
+        *SINGLES,
+        (World(8, 5, 0.3, 4, 0.5), 0.9),
+        (World(15, 5, 0.15, 4, 0.8), 0.2),
+        (World(45, 5, 0.15, 6, 0.9), 0.85),
+        (World(15, 20, 0.3, 8, 0.6, buckets=True), 0.6),
+        (World(45, 5, 0.15, 4, 0.6, buckets=True), 0.3),
+    ],
+)
+def test_the_interval_holds_the_truth_in_two_thousand_audits(world: World, now: float) -> None:
+    found = coverage(world, now, 2000)
+    print(world, now, found)
+    assert found.held >= 0.93 - 2.33 * math.sqrt(0.93 * 0.07 / 2000)
+
+
+@pytest.mark.parametrize(
+    ("world", "matters", "extensions"),
+    [
+        (World(45, 20, 0.15, 1), 0.05, ()),
+        (World(45, 20, 0.15, 2), 0.05, ()),
+        (World(45, 20, 0.15, 4), 0.05, ()),
+        (World(45, 5, 0.0, 8), 0.1, (5,) * 7),
+        (World(45, 20, 0.1, 8), 0.05, (10,) * 3),
+    ],
+)
+def test_the_same_is_wrong_in_one_of_twenty_at_most(world: World, matters: float, extensions: tuple[int, ...]) -> None:
+    wrong = same(world, -matters, matters, 60, extensions)
+    assert wrong <= 7 / 60, "of 60 at 5%, 99 of 100 times"
+    if world.runs < 4:
+        assert wrong == 0
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("spread", [0.0, 0.1, 0.15, 0.3])
+@pytest.mark.parametrize("runs", [4, 8])
+@pytest.mark.parametrize(("size", "trials", "more"), [(45, 5, 5), (45, 20, 10)])
+@pytest.mark.parametrize("matters", [0.05, 0.1])
+def test_the_same_is_wrong_in_one_of_twenty_at_most_however_often_it_is_extended(
+    spread: float, runs: int, size: int, trials: int, more: int, matters: float
+) -> None:
+    wrong = same(World(size, trials, spread, runs), matters, matters, 1000, (more,) * 7)
+    print(size, trials, spread, runs, matters, wrong)
+    assert wrong <= 0.05 + 2.33 * math.sqrt(0.05 * 0.95 / 1000)
+
+
+def test_what_is_the_same_is_still_said_so() -> None:
+    assert same(World(45, 20, 0.0, 8), 0.0, 0.05, 30) > 0.7
+    assert same(World(45, 5, 0.15, 8), 0.0, 0.1, 30) > 0.4
+
+
+def test_a_look_that_could_not_say_the_same_spends_nothing() -> None:
+    wide = difference(known([0.6] * 5, 40, [0.6] * 4), [[1.0, 0.0, 1.0]] * 5, matters=0.05, level=0.95)
+    assert wide.spent == 0
+    cells = [[1.0] * 60 + [0.0] * 40] * 20
+    narrow = difference(known([0.6] * 20, 400, [0.6] * 8), cells, matters=0.2, level=0.95)
+    assert narrow.spent == pytest.approx(narrow.tail)
+    again = difference(
+        known([0.6] * 20, 400, [0.6] * 8), cells, matters=0.2, level=0.95, left=narrow.left - narrow.spent
+    )
+    assert again.tail + narrow.tail < SAME_BUDGET
+    assert again.inner_high - again.inner_low > narrow.inner_high - narrow.inner_low
 
 
 def test_confirmation_looks_at_one_audit_alone() -> None:
@@ -118,9 +255,28 @@ def test_confirmation_looks_at_one_audit_alone() -> None:
     assert not confirms(baseline, low, 1, matters=0.03)
 
 
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    "world",
+    [
+        World(45, 5, 0.15, 4),
+        World(15, 20, 0.15, 4),
+        World(45, 5, 0.15, 4, weekly=0.8),
+        World(15, 20, 0.15, 4, mixed=0.5),
+        World(15, 20, 0.15, 4, sticky=0.5),
+        World(15, 20, 0.15, 4, buckets=True),
+    ],
+    ids=str,
+)
+def test_a_year_without_a_change_has_no_alarm_in_worlds_where_trials_hang_together(world: World) -> None:
+    wrong = sum(false_alarm(world, generator(number, "hostile year", str(world))) for number in range(300))
+    print(world, wrong)
+    assert wrong <= 24, "of 300 at 5%, 99 of 100 times"
+
+
 def test_null_years_seldom_alarm_and_a_drop_is_reported_soon() -> None:
-    null = [year(15, 5, 0.15, generator(number, "small null years")) for number in range(40)]
-    assert sum(one is not None for one in null) <= 6, "of 40 at 5%, 99 of 100 times"
+    null = [year(15, 5, 0.15, generator(number, "small null years")) for number in range(20)]
+    assert sum(one is not None for one in null) <= 4, "of 20 at 5%, 99 of 100 times"
     from tests.support.watched_years import drop
 
     found = [year(45, 5, 0.0, generator(number, "small drops"), drop, looks=10) for number in range(20)]

@@ -1,0 +1,226 @@
+"""Where a watched figure is: what happened to it, look after look, and not only how much evidence has added up.
+
+    watching → alarm → changed → perhaps back → watching, with evidence at zero
+
+Evidence that goes on adding up speaks of the past: after a repair it stays above its limit for several audits, and said
+*changed* of a system whose own interval denied it. So a confirmed change closes its evidence. From then on each audit
+says by its own interval how far from the baseline it is:
+
+    leaves out 0 on the side of the change     still changed
+    holds 0, or lies beyond it, and leaves
+    out half of the change                     perhaps back; the second one, at another hour: back
+    holds 0 and half of the change             it says neither
+
+Once an audit held 0, one that leaves it out says *changed* only where it does so together with those since.
+
+The size of the change is the mean of the audits since the alarm that left out 0. Where one audit is too small to tell 0
+from half of it, the audits since the last one that left out 0 are taken together.
+
+While it is changed, evidence is collected against another limit: the lower one of the level since the change, for a
+second change further away. It raises an alarm and is confirmed like the first.
+
+Once back, the watch begins again: its evidence is zero, and the chance of a false alarm counts from there.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.inference.drift import OUTSIDE, Baseline, Limits, Side, added, no_evidence, reached
+from scoring.statistics.beta import normal_quantile
+
+__all__ = ["Around", "Seen", "State", "WatchState", "advance", "limits_since"]
+
+Floats = npt.NDArray[np.float64]
+
+State = Literal["watching", "alarm", "changed", "perhaps back"]
+
+Around = Callable[[float, float, int], tuple[float, float]]
+"""The interval of the mean difference of so many audits: of (value, variance of its trials, audits)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What one audit says of a figure.
+
+    at: seconds. value: difference from the baseline. low, high: its interval. own: variance of the audit's mean from
+    its trials. evidence: (2, λ) of it, against the limits that held; None where none was collected. confirms: for a
+    drop and a rise, whether it lies beyond these limits by itself. declared: it was recorded as changed before states
+    were.
+    """
+
+    at: float
+    value: float
+    low: float
+    high: float
+    own: float
+    evidence: Floats | None
+    confirms: tuple[bool, bool] = (False, False)
+    declared: bool = False
+
+    def leaves_out(self, level: float, side: Side) -> bool:
+        """Whether it lies nearer to the baseline than `level`, or beyond the baseline, with its whole interval."""
+        return self.low > level if side == 0 else self.high < level
+
+    def is_apart(self, side: Side) -> bool:
+        """Whether it leaves out 0, on this side of the baseline."""
+        return self.high < 0 if side == 0 else self.low > 0
+
+
+@dataclass(frozen=True, slots=True)
+class WatchState:
+    """name: see the module. side: of the alarm or the change. raised: when the last alarm was raised; NaN without one,
+    and once its evidence is gone. In *changed* it is one for a second change.
+
+    since: when the alarm of the change was raised; confirmed: when another audit confirmed it; times: how many changes
+    were confirmed since the baseline was last reached. near: when the first audit was perhaps back; is_near: whether
+    the last one was. back: since when it was back for the last time; ended: when the alarm of the change before that
+    was raised; NaN for never. levels: evidence for a drop and a rise, as a share of what raises an alarm.
+
+    kept: evidence. (value, variance) of audits: audits, that tell the size of the change; stretch, since the last one
+    that left out 0; later, since a second alarm was raised; gathered, since there has been evidence on this side.
+    """
+
+    name: State = "watching"
+    side: Side = 0
+    raised: float = math.nan
+    since: float = math.nan
+    confirmed: float = math.nan
+    times: int = 0
+    near: float = math.nan
+    is_near: bool = False
+    back: float = math.nan
+    ended: float = math.nan
+    levels: tuple[float, float] = (0.0, 0.0)
+    kept: Floats = field(default_factory=no_evidence)
+    audits: tuple[tuple[float, float], ...] = ()
+    stretch: tuple[tuple[float, float], ...] = ()
+    later: tuple[tuple[float, float], ...] = ()
+    gathered: tuple[tuple[float, float], ...] = ()
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether a change was confirmed that is not over."""
+        return self.name in ("changed", "perhaps back")
+
+    @property
+    def waits(self) -> bool:
+        """Whether an alarm is to be confirmed."""
+        return self.name == "alarm" or (self.name == "changed" and not math.isnan(self.raised))
+
+    def with_one_more(self, value: float, own: float) -> tuple[float, float, int]:
+        """The mean of the audits from which the evidence is and of one more, its variance, and how many they are."""
+        values, variances = zip(*self.gathered, (value, own), strict=True)
+        return sum(values) / len(values), sum(variances) / len(values) ** 2, len(values)
+
+    @property
+    def change(self) -> float:
+        """The mean difference from the baseline since the change; NaN without one."""
+        return float(np.mean([value for value, _ in self.audits])) if self.is_changed and self.audits else math.nan
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether it is changed, and the last audit said so."""
+        return self.name == "changed" and not self.stretch
+
+
+def limits_since(state: WatchState, baseline: Baseline, *, matters: float) -> Limits | None:
+    """What evidence is collected against: None is the baseline. After a change, the limit beyond which a level lies
+    further away than that since the change; the other side is closed."""
+    if not state.is_changed:
+        return None
+    own = sum(variance for _, variance in state.audits) / len(state.audits) ** 2
+    if len(state.audits) > 1:
+        own = max(own, float(np.var([value for value, _ in state.audits], ddof=1)) / len(state.audits))
+    half = normal_quantile(1 - OUTSIDE) * math.sqrt(own) + matters
+    level = baseline.mean + state.change
+    return (level - half, math.inf) if state.side == 0 else (-math.inf, level + half)
+
+
+def advance(
+    state: WatchState, seen: Seen, around: Around, *, looks: int, share: float = 1.0, apart: float = 0.0
+) -> WatchState:
+    """The state after one more audit. looks, share: as for `scoring.inference.drift.levels`. apart: seconds after an
+    alarm, or after an audit that is perhaps back, before another audit can confirm it."""
+    kept = state.kept if seen.evidence is None else added(state.kept, seen.evidence)
+    drop, rise = reached(kept, looks=looks, share=share).tolist()
+    after = replace(state, kept=kept, levels=(drop, rise))
+    if state.is_changed:
+        return _since_the_change(state, after, seen, around, apart)
+    return _before_a_change(state, after, seen, apart)
+
+
+def _before_a_change(state: WatchState, after: WatchState, seen: Seen, apart: float) -> WatchState:
+    own, raised = (seen.value, seen.own), not math.isnan(state.raised)
+    if seen.declared or (raised and seen.at - state.raised >= apart and seen.confirms[state.side]):
+        side = state.side if raised else int(seen.value > 0)
+        return _changed(replace(after, side=side), state.raised if raised else seen.at, seen, times=1)
+    top = max(after.levels)
+    side = after.levels.index(top)
+    raised = raised and after.levels[state.side] > 0  # an alarm is forgotten with its evidence
+    if raised and (top < 1 or side == state.side):
+        name: State = "alarm" if top >= 1 else "watching"
+        return replace(after, name=name, audits=(*state.audits, own), gathered=(*state.gathered, own))
+    gathered = (*(state.gathered if side == state.side else ()), own) if top > 0 else ()
+    if top < 1:
+        return replace(after, name="watching", side=side, raised=math.nan, audits=(), gathered=gathered)
+    return replace(after, name="alarm", side=side, raised=seen.at, audits=(own,), gathered=gathered)
+
+
+def _changed(after: WatchState, raised: float, seen: Seen, *, times: int) -> WatchState:
+    """Confirmed by this audit: its evidence is closed."""
+    return replace(
+        after,
+        name="changed",
+        raised=math.nan,
+        since=raised,
+        confirmed=seen.at,
+        times=times,
+        near=math.nan,
+        is_near=False,
+        levels=(0.0, 0.0),
+        kept=no_evidence(),
+        audits=(*after.audits, (seen.value, seen.own)),
+        stretch=(),
+        later=(),
+        gathered=(),
+    )
+
+
+def _since_the_change(state: WatchState, after: WatchState, seen: Seen, around: Around, apart: float) -> WatchState:
+    stretch = (*state.stretch, (seen.value, seen.own))
+    values, variances = zip(*stretch, strict=True)
+    count = len(stretch)
+    low, high = around(sum(values) / count, sum(variances) / count**2, count)
+    together = replace(seen, low=low, high=high)
+    # Of ten audits after a repair one leaves out 0 by chance: it takes those before it along.
+    if seen.is_apart(state.side) and (count == 1 or together.is_apart(state.side)):
+        return _still_changed(
+            state, replace(after, name="changed", near=math.nan, is_near=False, stretch=()), seen, apart
+        )
+    half = state.change / 2
+    holds = not (seen.is_apart(state.side) or together.is_apart(state.side))
+    if not (holds and (seen.leaves_out(half, state.side) or together.leaves_out(half, state.side))):
+        return replace(after, stretch=stretch, is_near=False)
+    if state.name == "perhaps back" and seen.at - state.near >= apart:
+        return WatchState(back=state.near, ended=state.since)
+    near = seen.at if math.isnan(state.near) else state.near
+    return replace(after, name="perhaps back", near=near, is_near=True, stretch=stretch, raised=math.nan)
+
+
+def _still_changed(state: WatchState, after: WatchState, seen: Seen, apart: float) -> WatchState:
+    """Left out 0 on the side of the change: as far as before, or further away."""
+    own, level = (seen.value, seen.own), after.levels[state.side]
+    after = replace(after, gathered=(*state.gathered, own) if level > 0 else ())
+    further = seen.high < state.change if state.side == 0 else seen.low > state.change
+    raised = not math.isnan(state.raised)
+    if raised and seen.at - state.raised >= apart and seen.confirms[state.side] and further:
+        return _changed(replace(after, audits=state.later), state.raised, seen, times=state.times + 1)
+    if level < 1:
+        return replace(after, raised=math.nan, audits=(*state.audits, own), later=())
+    # Audits that raise or keep a second alarm may be of another level: they do not count for the one since the first.
+    return replace(after, raised=state.raised if raised else seen.at, later=(*state.later, own))

@@ -1,0 +1,113 @@
+"""One audit of a watched figure, judged: how far it lies from the baseline, where the watch is after it, and the word.
+
+Every word is made from the state and from this audit's own interval, so that none claims what the interval denies.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy.typing as npt
+
+from scoring.inference.drift import SAME_BUDGET, Baseline, Difference, around, confirms, difference, evidence
+from scoring.inference.watch_state import Around, Seen, WatchState, advance, limits_since
+
+__all__ = ["Judged", "JudgingRules", "Verdict", "Word", "judge", "pooled", "word_of"]
+
+Verdict = Literal["changed", "same", "cannot tell"]
+
+Word = Literal["changed", "same", "cannot tell", "alarm", "fell", "rose", "perhaps back", "back"]
+"""`fell`, `rose`: its interval lies beyond what matters, and one audit is not enough for an alarm. `back`: from now on.
+`cannot tell`, after a change: whether it is back. The others as verdicts and states."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgingRules:
+    """matters: the smallest difference that matters. level: of printed intervals. looks, share: for the evidence (see
+    `scoring.inference.drift.levels`). apart: seconds before an audit confirms what another one said."""
+
+    matters: float
+    level: float = 0.95
+    looks: int = 52
+    share: float = 1.0
+    apart: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """seen: of the audit, for the history. before, state: of the watch. together: the mean difference of this audit and
+    those that the evidence was from, its interval, and how many they are: what confirmed a change, where this audit
+    holds 0. verdict: `changed` only where a confirmed change is not over and the interval leaves out 0."""
+
+    difference: Difference
+    seen: Seen
+    before: WatchState
+    state: WatchState
+    together: tuple[float, float, float, int]
+
+    @property
+    def rests_on_several(self) -> bool:
+        """Whether the change was confirmed now, and this audit leaves out 0 only together with those before it."""
+        return self.state.is_shown and not self.seen.is_apart(self.state.side)
+
+    @property
+    def verdict(self) -> Verdict:
+        if self.state.is_changed:
+            return "changed" if self.state.is_shown else "cannot tell"
+        return "same" if self.difference.same and self.state.name == "watching" else "cannot tell"
+
+    def word(self, matters: float) -> Word:
+        """What the audit is called. matters: the smallest difference that matters."""
+        return word_of(self.verdict, self.before, self.state, self.difference, matters, alarm=self.state.waits)
+
+
+def word_of(
+    verdict: Verdict, before: WatchState, state: WatchState, found: Difference, matters: float, *, alarm: bool
+) -> Word:
+    """What an audit of this verdict is called. before, state: of the watch. alarm: one waits to be confirmed."""
+    if before.is_changed and not state.is_changed:
+        return "back"
+    if verdict != "cannot tell":
+        return verdict
+    if state.is_changed:
+        return "perhaps back" if state.is_near else "cannot tell"
+    if alarm:
+        return "alarm"
+    if found.beyond(matters):
+        return "fell" if found.value < 0 else "rose"
+    return "cannot tell"
+
+
+def judge(
+    state: WatchState,
+    baseline: Baseline,
+    values: Sequence[npt.ArrayLike],
+    rules: JudgingRules,
+    *,
+    at: float,
+    left: float = SAME_BUDGET,
+) -> Judged:
+    """The audit of these values (see `scoring.inference.drift.evidence`). state: before it. at: seconds. left: see
+    `scoring.inference.drift.difference`."""
+    found = difference(baseline, values, matters=rules.matters, level=rules.level, left=left)
+    low, high = found.shown
+    against = limits_since(state, baseline, matters=rules.matters)
+    own = evidence(baseline, values, matters=rules.matters, against=against)
+    # What confirms also leaves out 0, by itself or with the audits that the evidence is from: otherwise the sentence
+    # would claim what its interval denies.
+    both = pooled(baseline, rules.level)
+    together, drop, rise = (found.value, low, high, 1), False, False
+    side = int(found.value > 0)
+    if confirms(baseline, values, side, matters=rules.matters, against=against):
+        if not (low > 0 if side else high < 0):
+            mean, variance, audits = state.with_one_more(found.value, found.own)
+            together = (mean, *both(mean, variance, audits), audits)
+        drop, rise = not side and together[2] < 0, bool(side) and together[1] > 0
+    seen = Seen(at, found.value, low, high, found.own, own, (drop, rise))
+    after = advance(state, seen, both, looks=rules.looks, share=rules.share, apart=rules.apart)
+    return Judged(found, seen, state, after, together)
+
+
+def pooled(baseline: Baseline, level: float) -> Around:
+    """The interval of the mean difference of several audits."""
+    return lambda value, own, audits: around(baseline, value, own, level=level, audits=audits)

@@ -1,0 +1,101 @@
+"""Words of an audit: none is denied by its interval, over simulated years with a change, its repair and another."""
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from scoring.inference.drift import Baseline
+from scoring.inference.watch_state import WatchState
+from scoring.inference.watched_audit import JudgingRules, judge
+from tests.support.watched_years import (
+    LOOKS,
+    MATTERS,
+    STORIES,
+    Played,
+    World,
+    repaired,
+    second_change,
+    watched,
+)
+from topics.identity import generator
+
+RULES = JudgingRules(MATTERS)
+FLAT = Baseline(np.full(20, 0.8), np.full(20, 0.16), np.full(20, 80.0), np.array([0.8, 0.79, 0.81, 0.8]))
+
+
+def trials(useful: int, of: int = 20) -> list[list[float]]:
+    return [[1.0] * useful + [0.0] * (of - useful)] * 20
+
+
+def test_a_fall_beyond_what_matters_is_called_so_before_it_is_an_alarm() -> None:
+    found = judge(WatchState(), FLAT, trials(14), RULES, at=0.0)
+    assert found.difference.high < -MATTERS
+    assert max(found.state.levels) < 1
+    assert (found.word(MATTERS), found.verdict) == ("fell", "cannot tell")
+    risen = judge(WatchState(), FLAT, trials(18), RULES, at=0.0)
+    assert risen.word(MATTERS) in ("rose", "cannot tell")
+
+
+def test_what_is_near_is_the_same_or_cannot_be_told() -> None:
+    assert judge(WatchState(), FLAT, trials(16), RULES, at=0.0).word(MATTERS) == "cannot tell"
+    assert judge(WatchState(), FLAT, trials(16), JudgingRules(0.1), at=0.0).word(0.1) == "same"
+
+
+def test_with_few_blessed_runs_a_fall_is_one_of_these_runs() -> None:
+    few = Baseline(FLAT.means, FLAT.variances, FLAT.counts, FLAT.runs[:1])
+    found = judge(WatchState(), few, trials(10), RULES, at=0.0)
+    assert not found.difference.interval.printed
+    assert found.seen.high < -MATTERS
+    assert found.verdict == "cannot tell"
+
+
+@pytest.mark.parametrize(("world", "low"), [STORIES[1], STORIES[5]], ids=str)
+def test_after_a_repair_no_word_says_changed_and_none_is_denied_by_its_interval(world: World, low: float) -> None:
+    found = [one for number in range(8) if (one := repaired(world, low, generator(number, "small story"), looks=20))]
+    assert len(found) >= 6
+    assert not any(one.denied for one in found)
+    assert sum("changed" in one.said for one in found) <= 2, "of 8 at 5%, 99 of 100 times"
+    first = Counter(one.said[0] for one in found)
+    assert first["perhaps back"] + first["cannot tell"] >= len(found) - 2
+    assert first["alarm"] == 0
+    assert float(np.median([one.back for one in found])) <= 4
+
+
+def test_a_second_change_is_found() -> None:
+    looks = [second_change(World(45, 5, 0.0, 4), 0.45, 0.2, generator(number, "second"), 25) for number in range(6)]
+    assert sum(one is not None and one <= 6 for one in looks) >= 5
+
+
+def test_a_system_that_stays_changed_is_not_called_back() -> None:
+    called = []
+    for number in range(6):
+        played = Played(World(8, 5, 0.15, 4, 0.9), generator(number, "stays"))
+        called.append([one.word(MATTERS) for one in watched(played, iter([0.6] * 14))])
+    assert sum("back" in words for words in called) <= 1
+    assert sum("changed" in words for words in called) >= 5
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(("world", "low"), [*STORIES, (World(8, 5, 0.15, 2, 0.9), 0.6)], ids=str)
+def test_a_thousand_years_with_a_change_and_its_repair(world: World, low: float) -> None:
+    name = ("repair", str(world), round(100 * low))
+    found = [one for number in range(1000) if (one := repaired(world, low, generator(number, *name))) is not None]
+    late = sum("changed" in one.said for one in found) / len(found)
+    print(world, low, len(found), late, Counter(one.said[0] for one in found).most_common())
+    assert not any(one.denied for one in found)
+    assert late <= 0.05 + 2.33 * math.sqrt(0.05 * 0.95 / len(found))
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    ("world", "low"), [(World(8, 5, 0.15, 4, 0.9), 0.6), (World(15, 5, 0.15, 8), 0.45), (World(45, 5, 0.15, 4), 0.45)]
+)
+def test_a_year_that_stays_changed_is_seldom_called_back(world: World, low: float) -> None:
+    called = 0
+    for number in range(300):
+        played = Played(world, generator(number, "a year that stays", str(world)))
+        called += any(one.word(MATTERS) == "back" for one in watched(played, iter([low] * LOOKS)))
+    print(world, called)
+    assert called <= 24, "of 300 at 5%, 99 of 100 times"
