@@ -147,9 +147,9 @@ def command(
             harness = play_placebo(resolved, folder, console)
     run = read(folder)
     # A run that is judged again, with more trials or other options, is the same look: its evidence counts once.
-    past = tuple(one for one in past if (one.baseline, one.at) != (blessed.identity, run.header.created_at))
     rules = WatchRules(matters=matters, looks=looks, apart=confirm_after, enforce=enforce)
     found = watch(run, blessed, past, rules=rules, name=folder.name)
+    past = tuple(one for one in past if (one.baseline, one.at) != (blessed.identity, run.header.created_at))
     sound = harness is None or harness.sound
     if sound:  # what a faulty harness read is no evidence of the system
         try:

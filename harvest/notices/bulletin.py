@@ -43,7 +43,8 @@ class Notice:
 
     code: the exit code that it alone leads to: 0, 1 or 3. sentence: for people. now: the figure. before: that of the
     baseline. moved: the difference of the two. n: what `now` is made of. decides: it can change an exit code. alarm:
-    one was raised that no other audit has confirmed yet.
+    one was raised that no other audit has confirmed yet. word: what people read as the verdict, "" for the verdict.
+    limit: of a threshold.
     """
 
     figure: str
@@ -56,6 +57,12 @@ class Notice:
     n: int = 0
     decides: bool = True
     alarm: bool = False
+    word: str = ""
+    limit: float = math.nan
+
+    @property
+    def said(self) -> str:
+        return self.word or self.verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +94,7 @@ class Bulletin:
 
     @property
     def sentence(self) -> str:
-        """One line that says all: `weekly: changed. mine: ave%useful changed by -15.2 since the baseline (60.0%)`."""
+        """One line that says all: `weekly: changed. mine: ave%useful changed by -15.2 points [-21.0, -9.0] since …`."""
         return f"{self.audit}: {self.verdict}. " + "; ".join(one.sentence for one in self.accounts)
 
     def counted(self) -> Counter[Verdict]:

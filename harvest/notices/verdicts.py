@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from harvest.notices.bulletin import Account, Bulletin, Estimate, Notice, Verdict
@@ -9,7 +10,8 @@ from harvest.studies.bounds import Checked
 from harvest.studies.harness import Harness
 from harvest.studies.watch import Watched, WatchedFigure, WatchedSystem
 from harvest.tables.bound_lines import bound_words
-from harvest.tables.watch_figures import figure_sentence, system_details, system_sentence
+from harvest.tables.watch_figures import system_details
+from harvest.tables.watch_words import figure_sentence, system_sentence
 from topics.counting import pluralize
 
 __all__ = ["COVERAGE", "bounds_bulletin", "played_notice", "watch_bulletin"]
@@ -41,7 +43,7 @@ def _account(system: WatchedSystem, found: Watched, strict: bool) -> Account:
         said = sentence.removeprefix(f"{system.name}: ")
         names = found.baseline.gated
         notices = [Notice(name, "not measured", 3, said) for name in names]
-    return Account(system.name, sentence, (*notices, _coverage(system, strict)), details)
+    return Account(system.name, sentence, (*notices, _coverage(system, found, strict)), details)
 
 
 def _figure(one: WatchedFigure, found: Watched, strict: bool) -> Notice:
@@ -57,11 +59,12 @@ def _figure(one: WatchedFigure, found: Watched, strict: bool) -> Notice:
         moved=Estimate(moved.value, moved.low, moved.high),
         n=one.n,
         decides=one.gated,
-        alarm=one.gated and one.alarm and one.verdict != "changed",
+        alarm=one.gated and one.alarm and (one.verdict != "changed" or one.state.waits),
+        word=one.word if one.gated else "",
     )
 
 
-def _coverage(system: WatchedSystem, strict: bool) -> Notice:
+def _coverage(system: WatchedSystem, found: Watched, strict: bool) -> Notice:
     """Its own line: fewer valid trials are no change of quality. Without all topics it cannot be told that a system is
     the same, though."""
     worse = system.coverage or system.missing
@@ -70,13 +73,17 @@ def _coverage(system: WatchedSystem, strict: bool) -> Notice:
         said += f"; no valid trial of {pluralize(len(system.lost), 'topic')} of the baseline"
     if system.unasked:
         said += f"; {pluralize(len(system.unasked), 'topic')} of the baseline not asked"
-    share = Estimate(system.valid / system.planned) if system.planned else Estimate()
+    share = system.valid / system.planned if system.planned else math.nan
+    blessed = found.baseline.systems.get(system.name)
+    before = blessed.valid / blessed.planned if blessed is not None and blessed.planned else math.nan
     return Notice(
         COVERAGE,
         "changed" if worse else "same",
         3 if strict and system.missing else 0,
         said,
-        now=share,
+        now=Estimate(share),
+        before=before,
+        moved=Estimate(share - before),
         n=system.planned,
     )
 
@@ -120,6 +127,7 @@ def _bound(one: Checked, strict: bool) -> Notice:
     kind = f" [{bound.topic_type}]" if bound.topic_type else ""
     code = 3 if strict and one.verdict == "cannot tell" else _CODES.get(one.verdict, 0)
     now = Estimate(row.value, row.low, row.high) if row is not None else Estimate()
+    edge = bound.at_least if bound.at_least is not None else bound.at_most
     return Notice(
         f"{one.name}{kind} {limit}",
         one.verdict,
@@ -127,6 +135,7 @@ def _bound(one: Checked, strict: bool) -> Notice:
         f"threshold {one.verdict}: {bound_words(one)}",
         now=now,
         n=row.n if row is not None else 0,
+        limit=math.nan if edge is None else edge,
     )
 
 

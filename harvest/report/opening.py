@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from harvest.report.finding import compared_measure, difference_words, is_turned
-from harvest.report.watch_finding import figure_text, moved, said_of
+from harvest.report.watch_finding import said_of
 from harvest.studies.comparison import Comparison
 from harvest.studies.watch import Watched
 from harvest.tables.figures import shown_with_interval
+from harvest.tables.watch_words import moved_words, value_text
 from scoring.table import ScoreRow, is_percentage
 
 __all__ = ["Bar", "bars_of_comparison", "bars_of_scores", "bars_of_watch"]
@@ -94,7 +95,7 @@ def bars_of_watch(found: Watched) -> Iterator[Bar]:
     if one is None or not system.measured:
         return
     end = _end([one.value, one.before], one.name.partition(" ")[0])
-    yield Bar("baseline", figure_text(one.before, one.name), one.before / end)
-    yield Bar("now", figure_text(one.value, one.name), one.value / end)
+    yield Bar("baseline", value_text(one.before, one.name), one.before / end)
+    yield Bar("now", value_text(one.value, one.name), one.value / end)
     between = one.difference
-    yield _around_zero("change", moved(one), between.value, between.low, between.high, found.matters)
+    yield _around_zero("change", moved_words(one), between.value, *between.shown, found.matters)

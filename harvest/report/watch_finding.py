@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections import Counter
 from collections.abc import Sequence
@@ -15,15 +14,23 @@ from harvest.studies.watch import Watched, WatchedFigure, WatchedSystem
 from harvest.studies.watch_changes import ChangedTopic, ChangedTurn
 from harvest.studies.watch_history import APART, LOOKS, MATTERS, WatchRules
 from harvest.tables.comparison_words import p_text
-from harvest.tables.watch_figures import settling_words
+from harvest.tables.watch_words import (
+    back_words,
+    change_words,
+    changed_by_words,
+    evidence_words,
+    had_changed_words,
+    is_shown_by_itself,
+    settling_words,
+    value_text,
+)
+from harvest.tables.watch_words import moved_words as moved
 from recordings.conversation import INVALID
 from scoring.inference.settling import Settling
 from scoring.measures.usefulness import MEAN_USEFUL
-from scoring.table import is_percentage
 from topics.counting import pluralize
-from topics.decimals import decimal
 
-__all__ = ["figure_text", "moved", "nothing", "said_of", "watched"]
+__all__ = ["nothing", "said_of", "watched"]
 
 _MOST = 3
 _LONGEST = 160
@@ -100,7 +107,11 @@ _WORDS = {
     "changed": "changed",
     "not measured": "could not be measured",
     "alarm": "alarm, not confirmed yet",
+    "fell": "fell, no alarm yet",
+    "rose": "rose, no alarm yet",
+    "perhaps back": "perhaps back near the baseline",
     "cannot tell": "cannot tell",
+    "back": "back near the baseline",
     "same": "the same",
 }
 
@@ -108,9 +119,9 @@ _WORDS = {
 def _kind(system: WatchedSystem) -> str:
     if not system.measured:
         return "cannot tell" if system.incomparable else "not measured"
-    if system.verdict == "changed":
-        return "changed"
-    return "alarm" if any(one.alarm for one in system.figures if one.gated) else system.verdict
+    words = {one.word for one in system.figures if one.gated}
+    worst = next((word for word in _WORDS if word in words), system.verdict)
+    return "cannot tell" if worst == "same" and system.verdict != "same" else worst
 
 
 def _rank(system: WatchedSystem) -> int:
@@ -118,8 +129,7 @@ def _rank(system: WatchedSystem) -> int:
 
 
 def _figure_rank(one: WatchedFigure) -> tuple[int, int]:
-    state = "alarm" if one.alarm and one.verdict != "changed" else one.verdict
-    return list(_WORDS).index(state), 0 if one.name == MEAN_USEFUL.name else 1
+    return list(_WORDS).index(one.word), 0 if one.name == MEAN_USEFUL.name else 1
 
 
 def _sentence(kind: str, system: WatchedSystem, one: WatchedFigure | None, found: Watched) -> str:
@@ -130,45 +140,46 @@ def _sentence(kind: str, system: WatchedSystem, one: WatchedFigure | None, found
         tried = pluralize(system.planned, "trial")
         return f"{name} could not be measured: none of {tried} has a valid attempt."
     did = f"it {_did(one)}, a difference of {moved(one)}"
+    since = f" It had changed by {had_changed_words(one)}." if one.state.is_changed and kind != "changed" else ""
     if kind == "changed":
-        return f"{name} changed since the baseline: {did}."
+        rests = one.judged is not None and one.judged.rests_on_several
+        together = f" Together with the audits before it: {changed_by_words(one)}." if rests else ""
+        return f"{name} changed since the baseline: {did}{change_words(one)}.{together}"
     if kind == "alarm":
+        if is_shown_by_itself(one):
+            return f"{name} has probably changed since the baseline: {did}. Another audit has to confirm it."
         return (
-            f"{name} has probably changed since the baseline: {did}. One audit says so, and another has to confirm it."
+            f"The audits of {name} until now raised an alarm, which this one by itself does not show: {did}. Another "
+            "audit has to confirm it."
         )
+    if kind in ("fell", "rose"):
+        return f"{name} {kind} since the baseline: {did}. One audit is not enough for an alarm ({evidence_words(one)})."
+    if kind == "perhaps back":
+        return f"{name} is perhaps back near the baseline: {did}. Another audit has to confirm it.{since}"
+    if kind == "back":
+        words = back_words(one)
+        return f"{name} is back near the baseline: {did}. {words[0].upper()}{words[1:]}."
     if kind == "same":
         small = f"{100 * found.matters:g} points"
         return f"{name} is the same as at the baseline, within {small}: {did}."
+    if since:
+        return f"Whether {name} is back at the baseline cannot be told: {did}.{since}"
     return f"Whether {name} changed since the baseline cannot be told: {did}."
 
 
 def _did(one: WatchedFigure) -> str:
-    now, before = figure_text(one.value, one.name), figure_text(one.before, one.name)
+    now, before = value_text(one.value, one.name), value_text(one.before, one.name)
+    over = "" if one.over is None else f" (over {pluralize(one.over.topics, 'topic')} with a value on both sides)"
     if one.name == MEAN_USEFUL.name:
-        return f"answered usefully in {now} of turns, at the baseline in {before}"
-    return f"had {one.name} {now}, at the baseline {before}"
-
-
-def figure_text(value: float, name: str) -> str:
-    """A value of the figure `name`: `38.5%`, `0.0123`, `n/a`."""
-    if math.isnan(value):
-        return "n/a"
-    return f"{decimal(100 * value, 1)}%" if is_percentage(name.partition(" ")[0]) else decimal(value, 4)
-
-
-def moved(one: WatchedFigure) -> str:
-    """The difference from the baseline, with its interval: `-53.4 points [-61.0, -45.2]`."""
-    share = is_percentage(one.name.partition(" ")[0])
-    value, low, high = (
-        decimal(100 * each, 1, signed=True) if share else decimal(each, 4, signed=True)
-        for each in (one.difference.value, one.difference.low, one.difference.high)
-    )
-    return f"{value}{' points' if share else ''} [{low}, {high}]"
+        return f"answered usefully in {now} of turns, at the baseline in {before}{over}"
+    return f"had {one.name} {now}, at the baseline {before}{over}"
 
 
 def _scope(found: Watched, system: WatchedSystem, one: WatchedFigure | None, material: Material) -> str:
     runs = pluralize(len(found.baseline.runs), "run")
     interval = f"{100 * found.level:g}% interval for these topics; " if one is not None else ""
+    few = one is not None and not one.difference.interval.printed
+    interval = f"{100 * found.level:g}% interval for these topics, between these very runs; " if few else interval
     shadow = (
         "; shadow: a baseline of fewer than 4 runs says little of how much audits differ by themselves"
         if found.shadow
@@ -247,7 +258,19 @@ def _next(
             _again(rules),
             link,
         )
-    if kind == "same":
+    if kind in ("fell", "rose"):
+        return (
+            "Play the audit again at another hour: an alarm takes the evidence of more than one.",
+            _again(rules),
+            link,
+        )
+    if kind == "perhaps back" or (kind == "cannot tell" and one is not None and one.state.is_changed):
+        return (
+            "Play the audit again at another hour: a second one near the baseline says that it is back.",
+            _again(rules),
+            "",
+        )
+    if kind in ("same", "back"):
         return "Nothing needs to be done: the next audit of the schedule looks again.", "", ""
     if kind == "not measured":
         return (

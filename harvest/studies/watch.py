@@ -8,10 +8,9 @@ protocol, other topics, another scoring, another definition of the system).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -20,19 +19,23 @@ from harvest.studies.baseline import BaselineFile, SystemBaseline, identities, m
 from harvest.studies.scorecard import Material, gather_material
 from harvest.studies.trial_figures import Figure, figure_values, figures_of
 from harvest.studies.watch_changes import ChangedTopic, ChangedTurn, changed_topics, changed_turns
-from harvest.studies.watch_history import Look, LookFigure, LookSystem, WatchRules, looks_before
+from harvest.studies.watch_history import (
+    MATTERS,
+    Look,
+    LookFigure,
+    LookSystem,
+    WatchRules,
+    looks_before,
+    own_look,
+    state_after,
+)
 from recordings.run_folder import Run
 from recordings.times import moment
-from scoring.inference.drift import (
-    Baseline,
-    Difference,
-    Side,
-    confirms,
-    difference,
-    evidence,
-    levels,
-)
+from scoring.inference.drift import SAME_BUDGET, Baseline, Difference, difference
+from scoring.inference.run_effects import FEWEST_RUNS
 from scoring.inference.settling import Settling, trials_to_settle
+from scoring.inference.watch_state import WatchState
+from scoring.inference.watched_audit import Judged, JudgingRules, Verdict, Word, judge, word_of
 from scoring.notation import parse_all
 from scoring.settings import Settings, scoring_settings
 from scoring.statistics.exchange import false_discovery
@@ -43,21 +46,36 @@ __all__ = ["Verdict", "Watched", "WatchedFigure", "WatchedSystem", "watch"]
 
 Floats = npt.NDArray[np.float64]
 
-Verdict = Literal["changed", "same", "cannot tell"]
-
-SHADOW = 4
+SHADOW = FEWEST_RUNS
 """Runs that a baseline needs before its alarms count: fewer say too little of how much audits differ by themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """What a figure is made of where some topics have no value on both sides: topics compared; `now`, those with a
+    value in this audit, with `value` and `n` over all of them; `blessed`, those of the baseline, with `before` over
+    them."""
+
+    topics: int
+    now: int
+    value: float
+    n: int
+    blessed: int
+    before: float
 
 
 @dataclass(frozen=True, slots=True)
 class WatchedFigure:
     """value, before: now and of the baseline, for these topics. n: trials now. levels: evidence for a drop and for a
-    rise over all looks, as a share of what raises an alarm; NaN where it is not gated.
+    rise over all looks since it was last zero, as a share of what raises an alarm; NaN where it is not gated.
 
-    verdict: `changed` only after an alarm that another audit confirmed. alarm: one was raised, at this look or before,
-    and not confirmed yet. settles: how many more trials would settle what cannot be told. evidence: of this audit. q:
-    of a figure that is only shown, the false discovery rate at which its difference counts as found; NaN for a gated
-    one.
+    verdict: `changed` only after an alarm that another audit confirmed, and where this audit's interval says so. alarm:
+    one was raised, and not confirmed yet. settles: how many more trials would settle what cannot be told. evidence: of
+    this audit. q: of a figure that is only shown, the false discovery rate at which its difference counts as found; NaN
+    for a gated one.
+
+    judged: of a gated figure, the audit and the state of the watch before and after it. over: None where all topics
+    that have a value now have one at the baseline, and the other way round.
     """
 
     name: str
@@ -72,13 +90,41 @@ class WatchedFigure:
     settles: Settling
     q: float
     evidence: Floats | None
+    judged: Judged | None = None
+    matters: float = MATTERS
+    over: Over | None = None
+
+    @property
+    def word(self) -> Word:
+        """What this audit is called."""
+        before = WatchState() if self.judged is None else self.judged.before
+        return word_of(self.verdict, before, self.state, self.difference, self.matters, alarm=self.alarm)
+
+    @property
+    def state(self) -> WatchState:
+        """Of the watch, after this audit."""
+        return WatchState() if self.judged is None else self.judged.state
 
     def noted(self) -> LookFigure:
         """Its part of the history."""
         kept = None if self.evidence is None else (tuple(self.evidence[0].tolist()), tuple(self.evidence[1].tolist()))
-        low, high = self.difference.low, self.difference.high
+        found, known = self.difference, self.difference.interval.printed
         return LookFigure(
-            value=self.value, n=self.n, low=low, high=high, evidence=kept, verdict=self.verdict, alarm=self.alarm
+            value=self.value,
+            n=self.n,
+            low=found.low if known else None,
+            high=found.high if known else None,
+            evidence=kept,
+            verdict=self.verdict,
+            alarm=self.alarm,
+            word=self.word,
+            these=None if known else (found.these_low, found.these_high),
+            difference=found.value,
+            own=found.own,
+            confirms=None if self.judged is None else self.judged.seen.confirms,
+            waits=self.state.waits,
+            left=found.left,
+            spent=found.spent,
         )
 
 
@@ -177,8 +223,9 @@ def watch(
 ) -> Watched:
     """Hold `run` against the baseline.
 
-    history: of looks; those at this baseline before this run count. rules: None takes those that hold unless told
-    otherwise. name: of the run, for the history. Raises InputError for a run of another audit.
+    history: of looks; those at this baseline before this run count, and that at this run with fewer trials. rules: None
+    takes those that hold unless told otherwise. name: of the run, for the history. Raises InputError for a run of
+    another audit.
     """
     rules = rules or WatchRules()
     refuse_other_audit(run.header, baseline, Place(str(run.path)))
@@ -186,7 +233,7 @@ def watch(
     settings = scoring_settings(material.scoring, material.topics, material.gold)
     at = run.header.created_at
     past = looks_before(history, baseline.identity, at)
-    audit = _Audit(run, baseline, material, settings, past, rules, seed)
+    audit = _Audit(run, baseline, material, settings, past, own_look(history, baseline.identity, at), rules, seed)
     found = {system: audit.system(system, before) for system, before in baseline.systems.items()}
     noted = {system: look for system, (_, look) in found.items()}
     line = Look(at=at, run=name or run.path.name, baseline=baseline.identity, systems=noted, rules=rules)
@@ -204,6 +251,7 @@ class _Audit:
     material: Material
     settings: Settings
     past: tuple[Look, ...]
+    own: Look | None
     rules: WatchRules
     seed: int
 
@@ -249,9 +297,13 @@ class _Audit:
         watched: list[WatchedFigure] = []
         for figure, gated in self.figures:
             known = before.figures.get(figure.name)
-            cells = {topic: own for topic, own in values[figure.name].items() if known and topic in known.topics}
+            every = values[figure.name]
+            cells = {topic: own for topic, own in every.items() if known and topic in known.topics}
             if known is not None and cells:
-                watched.append(self._figure(name, figure, known.of(list(cells)), list(cells.values()), gated=gated))
+                one = self._figure(name, figure, known.of(list(cells)), list(cells.values()), gated=gated)
+                if len(cells) < max(len(every), len(known.topics)):
+                    one = replace(one, over=_over(cells, every, known.of(list(known.topics))))
+                watched.append(one)
         watched = _with_discoveries(watched)
         now = ways(own)
         told = (
@@ -283,23 +335,25 @@ class _Audit:
     def _figure(
         self, system: str, figure: Figure, known: Baseline, cells: Sequence[Sequence[float]], *, gated: bool
     ) -> WatchedFigure:
-        level = self.settings.level
-        found = difference(known, cells, matters=self.rules.matters, level=level)
-        mine = evidence(known, cells, matters=self.rules.matters) if gated else None
-        reached, changed = (math.nan, math.nan), False
-        if mine is not None:
-            earlier = list(self._evidence(system, figure.name))
-            share = 1 / sum(gated for _, gated in self.figures)
-            each = levels([*(one for _, one in earlier), mine], looks=self.rules.looks, share=share)
-            reached = (float(each[-1, 0]), float(each[-1, 1]))
-            changed = any(
-                self._confirmed(known, cells, side, [at for at, _ in earlier], each[:, side]) for side in (0, 1)
-            )
-        alarm = max(reached) >= 1
-        verdict: Verdict = "changed" if changed else "same" if found.same and not alarm else "cannot tell"
         n = sum(map(len, cells))
+        left = self._left(system, figure.name, n)
+        rules = JudgingRules(
+            matters=self.rules.matters,
+            level=self.settings.level,
+            looks=self.rules.looks,
+            share=1 / sum(gated for _, gated in self.figures),
+            apart=self.rules.apart,
+        )
+        judged = None
+        if gated:
+            state = state_after(self.past, system, figure.name, known, rules)
+            judged = judge(state, known, cells, rules, at=moment(self.run.header.created_at), left=left)
+            found = judged.difference
+        else:
+            found = difference(known, cells, matters=rules.matters, level=rules.level, left=left)
+        verdict: Verdict = judged.verdict if judged is not None else "same" if found.same else "cannot tell"
         settles = (
-            trials_to_settle(known, found, each=n / len(cells), matters=self.rules.matters)
+            trials_to_settle(known, found, each=n / len(cells), matters=rules.matters)
             if verdict == "cannot tell"
             else Settling()
         )
@@ -310,39 +364,33 @@ class _Audit:
             before=known.mean,
             n=n,
             difference=found,
-            levels=reached,
+            levels=(math.nan, math.nan) if judged is None else judged.state.levels,
             verdict=verdict,
-            alarm=alarm,
+            alarm=judged is not None and judged.state.waits,
             settles=settles,
             q=math.nan,
-            evidence=mine,
+            evidence=None if judged is None else judged.seen.evidence,
+            judged=judged,
+            matters=rules.matters,
         )
 
-    def _evidence(self, system: str, figure: str) -> Iterator[tuple[str, Floats]]:
-        """Of earlier looks, with their times."""
-        for look in self.past:
-            one = look.systems[system].figures.get(figure) if system in look.systems else None
-            if one is not None and one.evidence is not None:
-                yield look.at, np.array(one.evidence)
-
-    def _confirmed(
-        self, known: Baseline, cells: Sequence[Sequence[float]], side: Side, times: Sequence[str], each: Floats
-    ) -> bool:
-        """Whether an earlier audit raised an alarm, long enough ago, and this one says so by itself."""
-        raised = [at for at, one in zip(times, each, strict=False) if one >= 1]
-        if not raised or _seconds(raised[0], self.run.header.created_at) < self.rules.apart:
-            return False
-        return confirms(known, cells, side, matters=self.rules.matters)
+    def _left(self, system: str, figure: str, n: int) -> float:
+        """Of the chance of a wrong *same*: all, but for looks at this very run with fewer trials."""
+        one = self.own.systems.get(system) if self.own is not None else None
+        before = one.figures.get(figure) if one is not None else None
+        return SAME_BUDGET if before is None else before.left_for(n)
 
 
-def _seconds(earlier: str, later: str) -> float:
-    return moment(later) - moment(earlier)
+def _over(cells: Mapping[str, Sequence[float]], every: Mapping[str, Sequence[float]], blessed: Baseline) -> Over:
+    value = float(np.mean([np.mean(one) for one in every.values()]))
+    return Over(len(cells), len(every), value, sum(map(len, every.values())), len(blessed.means), blessed.mean)
 
 
 def _with_discoveries(watched: Sequence[WatchedFigure]) -> list[WatchedFigure]:
     """With q over all figures that are only shown."""
-    shown = iter(false_discovery([one.difference.p for one in watched if not one.gated]))
-    return [one if one.gated else replace(one, q=next(shown)) for one in watched]
+    tested = [not one.gated and not math.isnan(one.difference.p) for one in watched]
+    found = iter(false_discovery([one.difference.p for one, has in zip(watched, tested, strict=True) if has]))
+    return [replace(one, q=next(found)) if has else one for one, has in zip(watched, tested, strict=True)]
 
 
 def _fell(before: tuple[int, int], now: tuple[int, int]) -> bool:

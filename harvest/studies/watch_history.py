@@ -1,8 +1,11 @@
 """The history of a watched audit: one line for each look, without any text of a conversation.
 
 It stands beside the baseline and belongs to it: evidence against one baseline says nothing against another. A line
-holds what the alarm needs (the evidence of each gated figure) and what a picture of the series needs (its value, n and
-interval), so an old run may be deleted.
+holds what the state of the watch needs (the evidence of each gated figure, and what its audit says by itself) and what
+a picture of the series needs (its value, n and interval), so an old run may be deleted.
+
+The state is not in the file: it is what comes of its lines, one after the other. A line from before states were has
+fewer fields; what it said then counts as it was said.
 """
 
 from __future__ import annotations
@@ -14,10 +17,14 @@ from os import PathLike
 from pathlib import Path
 from typing import Annotated, Literal
 
+import numpy as np
 from pydantic import Field
 
 from recordings.evidence import write_safely
 from recordings.times import moment
+from scoring.inference.drift import SAME_BUDGET, SAME_SHARE, Baseline
+from scoring.inference.watch_state import Seen, WatchState, advance
+from scoring.inference.watched_audit import JudgingRules, pooled
 from scoring.statistics.change_points import ChangePoint, change_points
 from topics.document import StrictModel, validated_json
 from topics.errors import InputError
@@ -36,8 +43,10 @@ __all__ = [
     "alarm_waits",
     "looks_before",
     "moves",
+    "own_look",
     "read_history",
     "rules_of",
+    "state_after",
     "write_history",
 ]
 
@@ -58,16 +67,47 @@ _Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 class LookFigure(StrictModel):
     """A figure of one audit. value: for these topics. n: trials. low, high: interval of its difference from the
-    baseline. evidence: (2, λ) logarithms against no drop and no rise; null where it is not gated. alarm: the evidence
-    so far raised one, or had."""
+    baseline; null where the baseline has too few runs, and `these` then is that of these very runs. evidence: (2, λ)
+    logarithms against no drop and no rise, or after a change against none further; null where it is not gated. alarm:
+    the evidence so far raised one, or had.
+
+    word: what the audit was called. difference: from the baseline. own: variance of the value from its trials.
+    confirms: whether it lies beyond the limits of a drop, or rise, by itself. waits: an alarm was left to be confirmed.
+    left, spent: of the chance of a wrong *same* at this run, before this look and by it. All are null in lines from
+    before states were.
+    """
 
     value: _Finite
     n: Annotated[int, Field(ge=0)]
-    low: _Finite
-    high: _Finite
+    low: _Finite | None
+    high: _Finite | None
     evidence: tuple[tuple[_Finite, ...], tuple[_Finite, ...]] | None = None
     verdict: Literal["changed", "same", "cannot tell"]
     alarm: bool = False
+    word: str | None = None
+    these: tuple[_Finite, _Finite] | None = None
+    difference: _Finite | None = None
+    own: Annotated[_Finite, Field(ge=0)] | None = None
+    confirms: tuple[bool, bool] | None = None
+    waits: bool | None = None
+    left: Annotated[_Finite, Field(ge=0, le=1)] | None = None
+    spent: Annotated[_Finite, Field(ge=0, le=1)] | None = None
+
+    @property
+    def shown(self) -> tuple[float, float] | None:
+        """The interval of audits, else that of these very runs; None without one."""
+        return self.these if self.low is None or self.high is None else (self.low, self.high)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it left an alarm to be confirmed."""
+        return self.alarm and self.verdict != "changed" if self.waits is None else self.waits
+
+    def left_for(self, n: int) -> float:
+        """What is left of the chance of a wrong *same* for a look at the same run with n trials."""
+        if self.left is None or self.spent is None:  # the looks of that time took all they could
+            return SAME_BUDGET if n == self.n else (1 - SAME_SHARE) * SAME_BUDGET
+        return self.left if n == self.n else max(0.0, self.left - self.spent)
 
 
 class LookSystem(StrictModel):
@@ -109,7 +149,7 @@ class Look(StrictModel):
 def alarm_waits(looks: Sequence[Look]) -> bool:
     """Whether the last look that measured anything, of these against one baseline, left an alarm to be confirmed."""
     last = next((one.figures for one in reversed(looks) if one.figures), ())
-    return any(one.alarm and one.verdict != "changed" for one in last)
+    return any(one.is_waiting for one in last)
 
 
 def read_history(path: str | PathLike[str], baseline: str = "") -> tuple[Look, ...]:
@@ -139,11 +179,46 @@ def looks_before(looks: Sequence[Look], baseline: str, at: str) -> tuple[Look, .
     return tuple(sorted(before, key=lambda one: moment(one.at)))
 
 
+def own_look(looks: Sequence[Look], baseline: str, at: str) -> Look | None:
+    """The look at the run that was begun at `at`: it may have been judged before, with fewer trials or other rules."""
+    return next((one for one in looks if (one.baseline, one.at) == (baseline, at)), None)
+
+
+def state_after(looks: Sequence[Look], system: str, figure: str, baseline: Baseline, rules: JudgingRules) -> WatchState:
+    """Where the watch of a gated figure is after these looks, in order of time."""
+    state, together = WatchState(), pooled(baseline, rules.level)
+    for look in looks:
+        one = look.systems[system].figures.get(figure) if system in look.systems else None
+        if one is None or one.evidence is None or one.shown is None:
+            continue
+        seen = _seen(one, moment(look.at), baseline, state)
+        state = advance(state, seen, together, looks=rules.looks, share=rules.share, apart=rules.apart)
+    return state
+
+
+def _seen(one: LookFigure, at: float, baseline: Baseline, state: WatchState) -> Seen:
+    """What a line says. One from before states were has its evidence against the baseline, which a change closes, and
+    was confirmed where it was called changed."""
+    before_states = one.confirms is None
+    low, high = one.shown or (math.nan, math.nan)
+    changed = before_states and one.verdict == "changed"
+    return Seen(
+        at=at,
+        value=one.value - baseline.mean if one.difference is None else one.difference,
+        low=low,
+        high=high,
+        own=one.value * (1 - one.value) / max(1, one.n) if one.own is None else one.own,
+        evidence=None if before_states and state.is_changed else np.array(one.evidence),
+        confirms=(changed, changed) if one.confirms is None else one.confirms,
+        declared=changed and math.isnan(state.back),
+    )
+
+
 def rules_of(looks: Sequence[Look], baseline: str, at: str) -> WatchRules:
     """By which rules the audit that was begun at `at` was judged; of one that is not among the looks, those of the last
     audit before it."""
-    own = [one for one in looks if (one.baseline, one.at) == (baseline, at)]
-    known = (one.rules for one in (*own, *reversed(looks_before(looks, baseline, at))))
+    own = own_look(looks, baseline, at)
+    known = (one.rules for one in (*([] if own is None else [own]), *reversed(looks_before(looks, baseline, at))))
     return next((one for one in known if one is not None), WatchRules())
 
 

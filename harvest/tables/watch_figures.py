@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from rich import box
@@ -13,41 +14,50 @@ from rich.text import Text
 
 from harvest.studies.watch import Watched, WatchedFigure, WatchedSystem
 from harvest.studies.watch_changes import ChangedTopic, ChangedTurn
-from harvest.studies.watch_history import Look, moves
+from harvest.studies.watch_history import Look, LookFigure, moves
 from harvest.tables.comparison_words import p_text
+from harvest.tables.watch_words import (
+    over_words,
+    signed_value,
+    system_sentence,
+    value_text,
+)
 from harvest.terminal import printable
-from scoring.inference.drift import BUDGET
-from scoring.inference.settling import Settling
+from recordings.times import stamp
+from scoring.inference.drift import BUDGET, SAME_BUDGET
+from scoring.inference.run_effects import FEWEST_RUNS
 from scoring.statistics.change_points import FEWEST, ChangePoint
-from scoring.table import is_percentage
 from topics.counting import pluralize
-from topics.decimals import change, decimal
 
-__all__ = [
-    "FORMAT",
-    "figure_sentence",
-    "history_tables",
-    "settling_words",
-    "system_details",
-    "system_sentence",
-    "watch_document",
-    "watch_tables",
-]
+__all__ = ["FORMAT", "history_tables", "system_details", "watch_document", "watch_tables"]
 
 FORMAT = "harvest-watch/1"
 
 _DIGITS = 12
 _DISCOVERY = 0.1
-_STYLES = {"changed": "red", "same": "green", "cannot tell": "yellow"}
+_THESE = "°"
+"""Marks the interval of another estimand: of these very runs."""
+
+_STYLES = {
+    "changed": "red",
+    "alarm": "red",
+    "fell": "red",
+    "rose": "red",
+    "same": "green",
+    "back": "green",
+    "perhaps back": "yellow",
+    "cannot tell": "yellow",
+}
 
 
 def watch_tables(found: Watched) -> Iterator[RenderableType]:
     """First one sentence for each system, then figures, then what changed."""
     for system in found.systems:
-        yield Text(printable(system_sentence(system, found), line=True), style=f"bold {_STYLES[system.verdict]}")
+        yield Text(printable(system_sentence(system, found), line=True), style=f"bold {_STYLES[_worst(system)]}")
     for system in found.systems:
         if system.figures:
             yield _figures(system)
+        yield from (Text(printable(over_words(one), line=True), style="dim") for one in system.figures if one.over)
         yield from system_details(system)
     runs = pluralize(len(found.baseline.runs), "run")
     yield Text(
@@ -61,15 +71,29 @@ def watch_tables(found: Watched) -> Iterator[RenderableType]:
             "verdicts change no exit code until it has, or with --enforce",
             style="yellow",
         )
-    yield Text(
+    yield Text(_legend(found), style="dim")
+
+
+def _legend(found: Watched) -> str:
+    level = f"{100 * found.level:g}% interval of the difference"
+    if len(found.baseline.runs) < FEWEST_RUNS:
+        interval = (
+            f"[low, high]{_THESE}: the {level} between these very runs, at their hours; that of the systems takes "
+            f"{FEWEST_RUNS} blessed runs, which show how much audits differ by themselves, and so does same"
+        )
+    else:
+        interval = (
+            f"[low, high]: the {level}, by the trials of both sides and what audits differ by; same: within "
+            f"±{100 * found.matters:g} points, wrong in at most {100 * SAME_BUDGET:g}% of runs, however often they are "
+            "extended"
+        )
+    return (
         f"changed: an alarm over all looks (the chance of a false one in {pluralize(found.rules.looks, 'audit')} is at "
-        f"most {100 * BUDGET:g}%) that another audit confirmed{_later(found.rules.apart)}; "
-        f"[low, high]: the {100 * found.level:g}% interval of the difference; "
-        f"same: the {100 * (2 * found.level - 1):g}% "
-        f"interval lies within ±{100 * found.matters:g} points; alarm: evidence as a share of what raises one; "
-        "*: shown only, raises no alarm; q: among all figures that are only shown and have a q as small, the expected "
-        f"share that did not differ (none is printed above {_DISCOVERY:g})",
-        style="dim",
+        f"most {100 * BUDGET:g}%) that another audit confirmed{_later(found.rules.apart)}; it lasts until two audits "
+        "are back near the baseline; fell, rose: its interval lies beyond what matters, and one audit is not enough "
+        f"for an alarm; {interval}; alarm: evidence as a share of what raises one; *: shown only, raises no alarm; q: "
+        "among all figures that are only shown and have a q as small, the expected share that did not differ (none is "
+        f"printed above {_DISCOVERY:g})"
     )
 
 
@@ -79,53 +103,10 @@ def _later(seconds: float) -> str:
     return f", at least {seconds / 3600:.3g} h later" if seconds >= 3600 else f", at least {seconds / 60:.0f} min later"
 
 
-def system_sentence(system: WatchedSystem, found: Watched) -> str:
-    """What came out for a system: why nothing is said of it, or its gated figures."""
-    if system.incomparable:
-        return f"{system.name}: cannot tell: {system.incomparable}"
-    if not system.valid:
-        return f"{system.name}: could not be measured: none of {pluralize(system.planned, 'trial')} has a valid attempt"
-    shown = {one.name for one in system.figures}
-    said = [figure_sentence(one, found) for one in system.figures if one.gated]
-    said += [f"{name} has no value, so nothing is said of it" for name in found.baseline.gated if name not in shown]
-    return f"{system.name}: " + "; ".join(said)
-
-
-def figure_sentence(one: WatchedFigure, found: Watched) -> str:
-    """What came out for a gated figure."""
-    moved = _signed(one.difference.value, one.name)
-    if one.verdict == "changed":
-        return f"{one.name} changed by {moved} since the baseline ({_value(one.before, one.name)})"
-    if one.verdict == "same":
-        return f"{one.name} is the same within {100 * found.matters:g} points"
-    if one.alarm:
-        return f"{one.name}: alarm ({moved}), to be confirmed by an audit at another hour"
-    return f"{one.name}: cannot tell whether it changed ({moved}; {settling_words(one.settles)})"
-
-
-def settling_words(one: Settling) -> str:
-    """What more trials would bring, and what else would help where they promise nothing."""
-    if one.trials:
-        return f"{_trials(one.trials)} would settle it with a chance of {100 * one.chance:.0f}%"
-    if one.hindrance == "settled":
-        return "its interval lies beyond what matters already, and an alarm takes the evidence of further audits"
-    if one.hindrance == "runs":
-        return (
-            "how many more trials would settle it cannot be told, since a baseline of so few runs hardly shows how "
-            "much audits differ: bless more runs"
-        )
-    near = one.hindrance == "edge"
-    why = "it may well lie at the edge of what matters" if near else "the baseline is not known well enough"
-    instead = "another" if near else "a larger"
-    other = "further audits add evidence" if near else "bless more runs"
-    return (
-        f"{why}: even {_trials(one.most)} would settle it with a chance of {100 * one.chance:.0f}%; "
-        f"{other}, or let {instead} difference matter (--matters)"
-    )
-
-
-def _trials(number: int) -> str:
-    return f"{number:,} more {'trial' if number == 1 else 'trials'} of each topic"
+def _worst(system: WatchedSystem) -> str:
+    """The word of its gated figures that needs a person most."""
+    words = [one.word for one in system.figures if one.gated]
+    return min([*words, system.verdict], key=list(_STYLES).index) if words else system.verdict
 
 
 def _figures(system: WatchedSystem) -> Table:
@@ -142,18 +123,23 @@ def _figures(system: WatchedSystem) -> Table:
     for heading in ("baseline", "now", "difference [low, high]", "n", "alarm", "verdict"):
         table.add_column(Text(heading), justify="right", no_wrap=True)  # a text: brackets are no markup
     for one in system.figures:
-        between = f"[{_signed(one.difference.low, one.name)}, {_signed(one.difference.high, one.name)}]"
         reached = max(one.levels) if one.gated else math.nan
         table.add_row(
             one.name if one.gated else f"{one.name}*",
-            _value(one.before, one.name),
-            _value(one.value, one.name),
-            f"{_signed(one.difference.value, one.name)} {between}",
-            str(one.n),
+            value_text(one.before, one.name),
+            value_text(one.value, one.name),
+            f"{signed_value(one.difference.value, one.name)}{_ends(one)}",
+            str(one.n) if one.over is None else f"{one.n} of {one.over.n}",
             "" if math.isnan(reached) else f"{100 * reached:.0f}%",
-            Text(one.verdict, style=_STYLES[one.verdict]) if one.gated else _found(one.q),
+            Text(one.word, style=_STYLES[one.word]) if one.gated else _found(one.q),
         )
     return table
+
+
+def _ends(one: WatchedFigure) -> str:
+    low, high = one.difference.shown
+    mark = "" if one.difference.interval.printed else _THESE
+    return f" [{signed_value(low, one.name)}, {signed_value(high, one.name)}]{mark}"
 
 
 def _found(q: float) -> str:
@@ -219,9 +205,9 @@ def history_tables(looks: Sequence[Look], system: str, figure: str) -> Iterator[
             ("could not be measured", "", "")
             if own is None
             else (
-                _value(own.value, figure),
-                f"[{_signed(own.low, figure)}, {_signed(own.high, figure)}]",
-                Text(own.verdict, style=_STYLES[own.verdict]),
+                value_text(own.value, figure),
+                _interval(own, figure),
+                Text(own.word or own.verdict, style=_STYLES.get(own.word or own.verdict, "")),
             )
         )
         if place in found:
@@ -230,6 +216,8 @@ def history_tables(looks: Sequence[Look], system: str, figure: str) -> Iterator[
     yield table
     for place, moved in found.items():
         yield Text(_moved(looks[place], moved, figure))
+    if any(_THESE in str(cell) for cell in table.columns[3].cells):
+        yield Text(f"{_THESE}: of these runs, since the baseline has fewer than {FEWEST_RUNS}", style="dim")
     known = sum(figure in look.systems[system].figures for look in looks if system in look.systems)
     if known < FEWEST:
         yield Text(f"change points are looked for among {FEWEST} audits or more, and here are {known}", style="dim")
@@ -238,9 +226,16 @@ def history_tables(looks: Sequence[Look], system: str, figure: str) -> Iterator[
         yield Text(why if found else f"no change point is {why}", style="dim")
 
 
+def _interval(one: LookFigure, figure: str) -> str:
+    if one.shown is None:
+        return ""
+    low, high = one.shown
+    return f"[{signed_value(low, figure)}, {signed_value(high, figure)}]{_THESE if one.low is None else ''}"
+
+
 def _moved(look: Look, one: ChangePoint, figure: str) -> str:
     moment = look.at[:16].replace("T", " ")
-    before, after = _value(one.before, figure), _value(one.after, figure)
+    before, after = value_text(one.before, figure), value_text(one.after, figure)
     return f"moved from {before} to {after} with the audit of {moment} (p {p_text(one.p)})"
 
 
@@ -295,7 +290,14 @@ def _figure(one: WatchedFigure) -> dict[str, Any]:
         "figure": one.name,
         "gated": one.gated,
         "verdict": one.verdict,
+        "word": one.word,
+        "state": one.state.name if one.gated else None,
         "alarm": one.alarm,
+        "changed_since": _time(one.state.since),
+        "confirmed_at": _time(one.state.confirmed),
+        "change": _json(one.state.change),
+        "changes": one.state.times,
+        "back_since": _time(one.state.back),
         "evidence_drop": _json(one.levels[0]),
         "evidence_rise": _json(one.levels[1]),
         "baseline": _json(one.before),
@@ -304,10 +306,19 @@ def _figure(one: WatchedFigure) -> dict[str, Any]:
         "difference": _json(one.difference.value),
         "low": _json(one.difference.low),
         "high": _json(one.difference.high),
+        "no_interval_because": one.difference.note or None,
+        "low_of_these_runs": _json(one.difference.these_low),
+        "high_of_these_runs": _json(one.difference.these_high),
+        "assumes": one.difference.assumes or None,
         "standard_error": _json(one.difference.error),
         "run_sd": _json(one.difference.runs),
         "p": _json(one.difference.p),
         "q": _json(one.q),
+        "same_error_left": _json(one.difference.left - one.difference.spent),
+        "topics_compared": one.over.topics if one.over else None,
+        "value_of_all_topics": _json(one.over.value) if one.over else None,
+        "n_of_all_topics": one.over.n if one.over else None,
+        "baseline_of_all_topics": _json(one.over.before) if one.over else None,
         "trials_that_settle": one.settles.trials or None,
         "chance_that_they_settle": _json(one.settles.chance),
         "most_trials_tried": one.settles.most or None,
@@ -315,14 +326,8 @@ def _figure(one: WatchedFigure) -> dict[str, Any]:
     }
 
 
-def _value(value: float, name: str) -> str:
-    if math.isnan(value):
-        return "n/a"
-    return f"{decimal(100 * value, 1)}%" if is_percentage(name.partition(" ")[0]) else decimal(value, 4)
-
-
-def _signed(value: float, name: str) -> str:
-    return change(value, share=is_percentage(name.partition(" ")[0]))
+def _time(seconds: float) -> str | None:
+    return stamp(datetime.fromtimestamp(seconds, UTC)) if math.isfinite(seconds) else None
 
 
 def _json(value: float) -> float | None:

@@ -97,12 +97,22 @@ def test_the_story_of_a_watched_assistant(blessed: Path, monkeypatch: pytest.Mon
     assert reports[1:] == [*states, "nothing", verdict_of(found)]
     assert reports[4] == "changed", "without the history's own rules, no audit within the hour confirms"
 
+    assert verdict_of(found) in ("perhaps back", "cannot tell"), "no alarm that its interval denies"
+    words = [verdict_of(found)]
+    while words[-1] != "back":
+        assert len(words) < 4
+        code, found, said = reaudit(blessed)
+        assert code == 0, said
+        words.append(verdict_of(found))
+    assert "is back near the baseline" in said
+    assert reported(blessed, read_history(blessed / "audit.history.jsonl")[-1].run) == "back"
+
 
 def verdict_of(found: dict[str, Any]) -> str:
     """What `harvest reaudit` printed of its one system, as a report calls it."""
     (system,) = found["systems"]
     (gated,) = [one for one in system["figures"] if one["gated"]]
-    return "alarm" if gated["alarm"] and gated["verdict"] != "changed" else str(gated["verdict"])
+    return str(gated["word"])
 
 
 def reported(folder: Path, run: str) -> str:
@@ -147,6 +157,35 @@ def test_an_alarm_is_confirmed_at_another_hour_and_nothing_is_played_where_there
     assert if_alarm()[0] == 0
     wrong = harvest("reaudit", "audit.yaml", "--if-alarm", "--extend", "2", cwd=blessed)
     assert (wrong.returncode, "--if-alarm plays a new run or none" in wrong.stderr) == (2, True)
+
+
+def test_looks_at_one_run_share_the_error_of_what_is_called_the_same(blessed: Path) -> None:
+    def left(*options: str) -> tuple[str, float]:
+        _, found, _ = reaudit(blessed, "--matters", "0.3", *options)
+        (gated,) = [one for one in found["systems"][0]["figures"] if one["gated"]]
+        return gated["verdict"], gated["same_error_left"]
+
+    verdict, first = left()
+    assert verdict == "same"
+    assert first == pytest.approx(0.015, abs=1e-4)
+    (run,) = (blessed / "runs" / "watched").iterdir()
+    assert left("--run", str(run.relative_to(blessed)))[1] == pytest.approx(0.015, abs=1e-4), "the same look"
+    verdict, once = left("--extend", "1")
+    assert (verdict, once < 0.006) == ("same", True)
+    assert left("--extend", "1")[1] < once
+    assert len(read_history(blessed / "audit.history.jsonl")) == 1
+
+
+def test_a_baseline_of_one_run_has_no_interval_and_no_same(blessed_once: Path) -> None:
+    code, found, said = reaudit(blessed_once, "--matters", "0.5")
+    (gated,) = [one for one in found["systems"][0]["figures"] if one["gated"]]
+    assert (code, gated["verdict"], gated["low"], gated["high"]) == (0, "cannot tell", None, None)
+    assert gated["no_interval_because"] == "one blessed run does not show how much audits differ by themselves"
+    assert gated["low_of_these_runs"] <= gated["difference"] <= gated["high_of_these_runs"]
+    assert "between these runs" in " ".join(said.split())
+    shown = harvest("history", "audit.history.jsonl", cwd=blessed_once).stdout
+    assert "]°" in shown
+    assert "°: of these runs, since the baseline has fewer than 4" in shown
 
 
 def test_a_run_that_is_judged_twice_is_one_look(blessed_once: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from harvest.audits.threshold import Threshold
 from harvest.notices.bulletin import Bulletin
 from harvest.notices.verdicts import bounds_bulletin, played_notice, watch_bulletin
-from harvest.studies.baseline import BaselineFile
+from harvest.studies.baseline import BaselineFile, SystemBaseline
 from harvest.studies.bounds import Checked
 from harvest.studies.bounds import Verdict as BoundVerdict
 from harvest.studies.harness import Harness
@@ -101,9 +101,39 @@ def test_a_figure_comes_with_all_its_numbers() -> None:
     gated, shown, coverage = account.notices
     assert (gated.now.value, gated.before, gated.n) == (0.5, 0.6, 90)
     assert (gated.moved.value, gated.moved.low, gated.moved.high) == (-0.1, -0.15, -0.05)
-    assert gated.sentence == "ave%useful changed by -10.0 since the baseline (60.0%)"
+    assert gated.sentence == "ave%useful changed by -10.0 points [-15.0, -5.0] since the baseline (60.0%)"
     assert (shown.decides, gated.decides, coverage.decides) == (False, True, True)
     assert (coverage.verdict, coverage.now.value, coverage.n) == ("same", 1.0, 90)
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "word", "said"),
+    [
+        (-0.134, -0.186, -0.082, "fell", "fell by 13.4 points [-18.6, -8.2]"),
+        (0.134, 0.082, 0.186, "rose", "rose by 13.4 points [+8.2, +18.6]"),
+        (-0.053, -0.074, -0.032, "fell", "fell by 5.3 points [-7.4, -3.2]"),
+    ],
+)
+def test_a_fall_beyond_what_matters_is_said_and_changes_no_exit_code(
+    value: float, low: float, high: float, word: str, said: str
+) -> None:
+    moved = Difference(value, low, high, low, high, 0.02, 0.01, False, 0.01)
+    found = watched(system(replace(figure("cannot tell"), difference=moved, levels=(0.62, 0.0))))
+    (account,) = told(found, found.code(strict=False)).accounts
+    notice = account.notices[0]
+    assert (found.code(strict=False), notice.code, notice.verdict, notice.said) == (0, 0, "cannot tell", word)
+    assert notice.sentence == f"ave%useful {said}; one audit is not enough for an alarm (evidence 62%)"
+    assert "cannot tell" not in account.sentence
+
+
+def test_coverage_is_held_against_that_of_the_baseline() -> None:
+    blessed = SystemBaseline(identity="", planned=360, valid=342, figures={}, ways={})
+    known = BASELINE.model_copy(update={"systems": {"mine": blessed}})
+    with_systems = replace(watched(system(figure("same"), valid=45)), baseline=known)
+    (account,) = told(with_systems, 0).accounts
+    coverage = account.notices[-1]
+    assert coverage.before == pytest.approx(0.95)
+    assert coverage.moved.value == pytest.approx(-0.45)
 
 
 def test_an_alarm_waits_until_it_is_confirmed() -> None:

@@ -17,7 +17,9 @@ from harvest.studies.scorecard import Material, gather_material
 from harvest.studies.watch import Watched, WatchedSystem, watch
 from harvest.studies.watch_changes import ChangedTopic, ChangedTurn
 from recordings.run_folder import read
+from scoring.inference.drift import Difference
 from scoring.inference.settling import Settling
+from scoring.inference.watch_state import WatchState
 from tests.support.command_line import harvest
 from tests.support.reported import small_run
 
@@ -65,10 +67,55 @@ def test_a_change_is_said_with_the_figures_the_difference_and_what_to_read(story
 
 
 def test_an_alarm_asks_for_another_audit(story: Story) -> None:
-    found, _ = said(story, gated(verdict="cannot tell", alarm=True))
+    alarm = {"verdict": "cannot tell", "alarm": True}
+    found, _ = said(story, gated(**alarm, difference=Difference(-0.2, -0.3, -0.1, -0.3, -0.1, 0.05, 0.0, False, 0.001)))
     assert found.verdict == "alarm"
     assert "has probably changed" in found.found
+    held, _ = said(story, gated(**alarm, difference=Difference(-0.02, -0.1, 0.06, -0.1, 0.06, 0.04, 0.0, False, 0.6)))
+    assert held.verdict == "alarm"
+    assert "which this one by itself does not show" in held.found
+    assert "probably" not in held.found
     assert found.command == "harvest reaudit AUDIT"
+
+
+def test_a_fall_beyond_what_matters_is_said_as_one(story: Story) -> None:
+    fell = Difference(-0.134, -0.186, -0.082, -0.18, -0.09, 0.03, 0.0, False, 0.001)
+    found, _ = said(story, gated(verdict="cannot tell", alarm=False, difference=fell, levels=(0.62, 0.0)))
+    assert found.verdict == "fell"
+    assert found.found.startswith("A fell since the baseline: it answered usefully in ")
+    assert "-13.4 points [-18.6, -8.2]. One audit is not enough for an alarm (evidence 62%)." in found.found
+
+
+@pytest.mark.parametrize(
+    ("state", "before", "word", "said_so"),
+    [
+        ({"name": "perhaps back", "is_near": True}, True, "perhaps back", "A is perhaps back near the baseline: it "),
+        ({"name": "changed"}, True, "cannot tell", "Whether A is back at the baseline cannot be told: it "),
+        ({"name": "watching", "back": 1.8e9, "ended": 1.79e9}, True, "back", "A is back near the baseline: it "),
+    ],
+)
+def test_after_a_change_the_headline_is_of_this_audit_and_the_change_is_past(
+    story: Story, state: dict[str, Any], before: bool, word: str, said_so: str
+) -> None:
+    changed = WatchState(name="changed", since=1.79e9, confirmed=1.791e9, times=1, audits=((-0.3, 0.01),))
+    now = replace(changed if state["name"] != "watching" else WatchState(), **state)
+
+    def back(system: WatchedSystem) -> WatchedSystem:
+        figures = []
+        for one in system.figures:
+            if one.gated and one.judged is not None:
+                judged = replace(one.judged, before=changed if before else WatchState(), state=now)
+                moved = Difference(-0.02, -0.072, 0.032, -0.07, 0.03, 0.03, 0.0, False, 0.5)
+                one = replace(one, judged=judged, verdict="cannot tell", alarm=False, difference=moved)
+            figures.append(one)
+        return replace(system, figures=tuple(figures))
+
+    found, _ = said(story, back)
+    assert (found.verdict, found.found.startswith(said_so)) == (word, True), found.found
+    assert "-2.0 points [-7.2, +3.2]" in found.found
+    assert "probably changed" not in found.found
+    assert "had changed" in found.found
+    assert "2026-09-2" in found.found
 
 
 def test_the_same_asks_for_nothing_and_what_cannot_be_told_for_trials(story: Story) -> None:

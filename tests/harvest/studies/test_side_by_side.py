@@ -270,8 +270,7 @@ def test_a_baseline_knows_the_models_that_answered_and_a_watch_says_where_they_a
     console.print(*watch_tables(watch(march, baseline)))
     told = " ".join(console.export_text().split())
     assert "difference [low, high]" in told, "brackets are no markup"
-    assert "same: the 90% interval lies within" in told
-    assert "[low, high]: the 95% interval of the difference" in told
+    assert "[low, high]°: the 95% interval of the difference between these very runs, at their hours" in told
     assert '"models"' not in bless([old], measures=(), by="me", at="2026-01-31").text(), "as baselines always were"
 
 
