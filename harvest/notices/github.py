@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
-from harvest.notices.bulletin import Account, Bulletin, Notice, plain
+from harvest.notices.bulletin import Account, Bulletin, Estimate, Notice, plain
 
 __all__ = ["LARGEST_SUMMARY", "annotation_lines", "summary"]
 
@@ -32,7 +32,7 @@ def annotation_lines(bulletin: Bulletin) -> Iterator[str]:
         for one in account.notices:
             kind: _Kind = "error" if one.code else "notice" if one.verdict in ("same", "kept") else "warning"
             if one.decides and kind != "notice":
-                found[kind].append((f"{bulletin.audit}, {account.system}: {one.verdict}", one.sentence))
+                found[kind].append((f"{bulletin.audit}, {account.system}: {one.said}", one.sentence))
     if not (found["error"] or found["warning"]):
         found["notice"].append((f"{bulletin.audit}: {bulletin.verdict}", bulletin.sentence))
     for kind, each in found.items():
@@ -70,37 +70,60 @@ def summary(bulletin: Bulletin, room: int = LARGEST_SUMMARY) -> str:
 
 
 def _account(account: Account) -> Iterator[str]:
+    bound = any(not math.isnan(one.limit) for one in account.notices)
+    held = bound or any(not math.isnan(one.before) for one in account.notices)
+    heads = ["figure", *(["threshold" if bound else "baseline"] if held else []), "now"]
+    heads += [*(["difference"] if held else []), "n", "verdict"]
     yield f"**{_text(account.sentence)}**"
     yield ""
-    yield "| figure | baseline | now | difference | n | verdict |"
-    yield "|---|--:|--:|--:|--:|---|"
+    yield f"| {' | '.join(heads)} |"
+    yield f"|---|{'--:|' * (len(heads) - 2)}---|"
     for one in account.notices:
-        yield "| " + " | ".join(_cells(one)) + " |"
+        yield "| " + " | ".join(_cells(one, bound=bound, held=held)) + " |"
     yield ""
     for line in account.details:
         yield f"- {_text(line.strip())}"
 
 
-def _cells(one: Notice) -> Iterator[str]:
+def _cells(one: Notice, *, bound: bool, held: bool) -> Iterator[str]:
+    """held: against a baseline or, where it is bound, a threshold; the difference is from there."""
     from scoring.table import is_percentage  # late: it imports every measure, and most commands tell nobody
 
     share = is_percentage(one.figure.partition(" ")[0]) or one.figure == "coverage"
+    before, moved = (one.limit, _less(one.now, one.limit)) if bound else (one.before, one.moved)
     yield _text(one.figure)
-    yield _shown(one.before, share)
-    yield _shown(one.now.value, share) + _between(one.now.low, one.now.high, share)
-    yield _shown(one.moved.value, share, sign="+") + _between(one.moved.low, one.moved.high, share, sign="+")
+    if held:
+        yield _shown(before, share)
+    yield _shown(one.now.value, share) + _between(one.now, share)
+    if held:
+        yield _apart(moved.value, share, " points") + _between(moved, share, apart=True)
     yield str(one.n)
-    yield one.verdict if one.decides else "shown only"
+    yield one.said if one.decides else "shown only"
 
 
-def _between(low: float, high: float, share: bool, *, sign: str = "") -> str:
-    return "" if math.isnan(low) else f" [{_shown(low, share, sign=sign)}, {_shown(high, share, sign=sign)}]"
+def _less(one: Estimate, limit: float) -> Estimate:
+    return Estimate(one.value - limit, one.low - limit, one.high - limit)
 
 
-def _shown(value: float, share: bool, *, sign: str = "") -> str:
-    if math.isnan(value):
+def _between(one: Estimate, share: bool, *, apart: bool = False) -> str:
+    if math.isnan(one.low) or math.isnan(one.high):
         return ""
-    return f"{100 * value:{sign}.1f}%" if share else f"{value:{sign}.4f}"
+    low, high = (_apart(end, share) if apart else _shown(end, share) for end in (one.low, one.high))
+    return f" [{low}, {high}]"
+
+
+def _shown(value: float, share: bool) -> str:
+    if math.isnan(value):
+        return "n/a"
+    return f"{100 * value:.1f}%" if share else f"{value:.4f}"
+
+
+def _apart(value: float, share: bool, unit: str = "") -> str:
+    """A difference: of percentages it is in points, and no percentage of anything."""
+    if math.isnan(value):
+        return "n/a"
+    text = f"{100 * value:+.1f}" if share else f"{value:+.4f}"
+    return ("+" + text[1:] if not float(text) else text) + (unit if share else "")
 
 
 def _text(text: str) -> str:
