@@ -12,7 +12,7 @@ three quarters of a unit that was not judged are added, as in `scoring.inference
     high    its judgments agree, on the value that raises alpha most
 
 Scores differ most at the ends of their scale; values without an order, if half of the judges give the most frequent
-value and half the next. In simulated studies it covers .94 to 1.0 with 3% to 50% of things of the rare value, two to
+value and half the next. In simulated studies it covers .93 to 1.0 with 3% to 50% of things of the rare value, two to
 five judges, missing judgments, scores with two to five levels or none, values without an order, and 6 to 150 things
 (tests/support/rare_worlds.py). Of rare values it is narrower than the jackknife (1.0 against 1.9 at 20 things, 5%
 rare); of scores on a fine scale that lie close together it is wider (1.3 to 4 times).
