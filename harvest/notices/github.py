@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from harvest.notices.bulletin import Account, Bulletin, Estimate, Notice, plain
+from topics.decimals import decimal
 
 __all__ = ["LARGEST_SUMMARY", "annotation_lines", "summary"]
 
@@ -122,8 +123,8 @@ def _apart(value: float, share: bool, unit: str = "") -> str:
     """A difference: of percentages it is in points, and no percentage of anything."""
     if math.isnan(value):
         return "n/a"
-    text = f"{100 * value:+.1f}" if share else f"{value:+.4f}"
-    return ("+" + text[1:] if not float(text) else text) + (unit if share else "")
+    text = decimal(100 * value, 1, signed=True) if share else decimal(value, 4, signed=True)
+    return text + (unit if share else "")
 
 
 def _text(text: str) -> str:

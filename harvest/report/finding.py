@@ -124,10 +124,12 @@ def _did(
     each = between.join(values)
     if measure != MEAN_USEFUL.name:
         return f"had {label} {each}"
-    return f"answered usefully in {each} of {'turns' if of_turns(material, systems) else _ON_AVERAGE}"
+    return f"answered usefully in {each} of {turns_words(material, systems)}"
 
 
-_ON_AVERAGE = "a conversation's turns on average"
+def turns_words(material: Material, systems: Collection[str]) -> str:
+    """What ave%useful of the systems is a share of, in words."""
+    return "turns" if of_turns(material, systems) else "a conversation's turns on average"
 
 
 def of_turns(material: Material, systems: Collection[str]) -> bool:

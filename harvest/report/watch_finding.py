@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from harvest.report.finding import Finding, counted, listed, plain
+from harvest.report.finding import Finding, counted, listed, plain, turns_words
 from harvest.report.grid import address
 from harvest.studies.scorecard import Material
 from harvest.studies.watch import Watched, WatchedFigure, WatchedSystem
@@ -88,7 +88,7 @@ def watched(found: Watched, material: Material, run: Path) -> Finding:
     following, command, link = _next(verdict, first, figure, run, found.rules)
     return Finding(
         "nothing" if verdict == "not measured" else verdict,
-        _sentence(verdict, first, figure, found),
+        _sentence(verdict, first, figure, found, turns_words(material, [first.name])),
         _scope(found, first, figure, material),
         " ".join(drives),
         following,
@@ -132,14 +132,15 @@ def _figure_rank(one: WatchedFigure) -> tuple[int, int]:
     return list(_WORDS).index(one.word), 0 if one.name == MEAN_USEFUL.name else 1
 
 
-def _sentence(kind: str, system: WatchedSystem, one: WatchedFigure | None, found: Watched) -> str:
+def _sentence(kind: str, system: WatchedSystem, one: WatchedFigure | None, found: Watched, turns: str) -> str:
+    """turns: what ave%useful is a share of, in words."""
     name = plain(system.name)
     if system.incomparable:
         return f"Whether {name} changed since the baseline cannot be told: {system.incomparable}."
     if one is None or not system.valid:
         tried = pluralize(system.planned, "trial")
         return f"{name} could not be measured: none of {tried} has a valid attempt."
-    did = f"it {_did(one)}, a difference of {moved(one)}"
+    did = f"it {_did(one, turns)}, a difference of {moved(one)}"
     since = f" It had changed by {had_changed_words(one)}." if one.state.is_changed and kind != "changed" else ""
     if kind == "changed":
         rests = one.judged is not None and one.judged.rests_on_several
@@ -167,11 +168,11 @@ def _sentence(kind: str, system: WatchedSystem, one: WatchedFigure | None, found
     return f"Whether {name} changed since the baseline cannot be told: {did}."
 
 
-def _did(one: WatchedFigure) -> str:
+def _did(one: WatchedFigure, turns: str) -> str:
     now, before = value_text(one.value, one.name), value_text(one.before, one.name)
     over = "" if one.over is None else f" (over {pluralize(one.over.topics, 'topic')} with a value on both sides)"
     if one.name == MEAN_USEFUL.name:
-        return f"answered usefully in {now} of turns, at the baseline in {before}{over}"
+        return f"answered usefully in {now} of {turns}, at the baseline in {before}{over}"
     return f"had {one.name} {now}, at the baseline {before}{over}"
 
 

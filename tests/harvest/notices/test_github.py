@@ -67,8 +67,8 @@ def test_a_summary_has_the_sentence_the_figures_and_what_changed() -> None:
     ("figure", "moved", "shown"),
     [
         ("ave%useful", Estimate(-0.167, -0.219, -0.116), "-16.7 points [-21.9, -11.6]"),
-        ("%recovery", Estimate(0.0004, -0.02, 0.021), "+0.0 points [-2.0, +2.1]"),
-        ("%useful S2", Estimate(-0.0002, -0.01, 0.01), "+0.0 points [-1.0, +1.0]"),
+        ("%recovery", Estimate(0.0004, -0.02, 0.021), "0.0 points [-2.0, +2.1]"),
+        ("%useful S2", Estimate(-0.0002, -0.01, 0.01), "0.0 points [-1.0, +1.0]"),
         ("R", Estimate(-0.0123, -0.02, -0.001), "-0.0123 [-0.0200, -0.0010]"),
         ("coverage", Estimate(-0.5), "-50.0 points"),
     ],
