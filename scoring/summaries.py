@@ -226,8 +226,10 @@ class SystemScores:
         yield self.share_row(MEAN_USEFUL.name, found, part, int(invalid.sum()))
         lost = invalid & np.array([[self.turns[self.topics[row].id] > 1] for row in part.topics])
         found = self._share(part, self.recovered[grid], self.failed[grid], lost, resampler, pooled=True)
-        if 0 < found.units < FEWEST_FAILED and (part.one or not self.design.continued):
+        goes_on = self.design.continued and not part.one
+        if 0 < found.units < FEWEST_FAILED and (found.interval.printed or not goes_on):
             unit = part.unit if part.one else self.design.unit([self.topics[row].id for row in part.topics])
+            unit = "session" if goes_on and found.units < found.topics else unit
             few = f"{pluralize(found.units, unit)} with a first turn that failed, too few for an interval"
             found = replace(found, interval=no_interval(few))
         yield self.share_row(RECOVERY.name, found, part, int(lost.sum()))

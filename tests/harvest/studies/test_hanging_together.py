@@ -133,6 +133,18 @@ def test_every_figure_of_sessions_that_go_on_takes_them_whole(tmp_path: Path) ->
         assert other.low <= one.low + 0.02 <= one.high <= other.high + 0.02, other.measure
 
 
+@pytest.mark.parametrize(("failing", "unit"), [(range(3), "topic"), (range(20), "session")])
+def test_recovery_needs_four_topics_and_sessions_with_a_failure(
+    tmp_path: Path, failing: Sequence[int], unit: str
+) -> None:
+    few = range(8) if unit == "topic" else range(3)
+    labels = [["xo" if row in failing and trial in few else "oo" for trial in range(8)] for row in range(20)]
+    table = scored(played(tmp_path / "run", labels, session="continued"))
+    row = next(row for row in whole(table) if row.measure == "%recovery")
+    assert math.isnan(row.low)
+    assert f"3 {unit}s with a first turn that failed" in row.note
+
+
 def test_within_one_topic_nothing_changes_for_sessions(tmp_path: Path) -> None:
     labels = drawn(5, 6, 5)
     fresh, on = (
