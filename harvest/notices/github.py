@@ -116,15 +116,14 @@ def _between(one: Estimate, share: bool, *, apart: bool = False) -> str:
 def _shown(value: float, share: bool) -> str:
     if math.isnan(value):
         return "n/a"
-    return f"{100 * value:.1f}%" if share else f"{value:.4f}"
+    return f"{decimal(100 * value, 1)}%" if share else decimal(value, 4)
 
 
 def _apart(value: float, share: bool, unit: str = "") -> str:
     """A difference: of percentages it is in points, and no percentage of anything."""
     if math.isnan(value):
         return "n/a"
-    text = decimal(100 * value, 1, signed=True) if share else decimal(value, 4, signed=True)
-    return text + (unit if share else "")
+    return decimal(100 * value, 1, signed=True) + unit if share else decimal(value, 4, signed=True)
 
 
 def _text(text: str) -> str:

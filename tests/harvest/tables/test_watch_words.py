@@ -114,7 +114,7 @@ def test_that_it_is_back_since_a_date_is_said_later_too() -> None:
 
 def test_a_difference_that_rounds_to_nothing_has_no_minus() -> None:
     said = sentence(moved(-0.0004, -0.05, 0.05), WatchState(), settles=Settling(4, 0.8, 96))
-    assert "(+0.0 points [-5.0, +5.0]; 4 more trials of each topic" in said
+    assert "(0.0 points [-5.0, +5.0]; 4 more trials of each topic" in said
 
 
 def compared(folder: Path, before: dict[str, str], now: dict[str, str]) -> tuple[Watched, dict[str, WatchedFigure]]:
