@@ -1,4 +1,7 @@
-"""docs/dialogues.md: its examples are what the program prints, and it names every measure and baseline."""
+"""docs/dialogues.md: its examples are what the program prints, and it names every measure and baseline.
+
+Run as a program, it writes its tables again: `python -m tests.docs.test_breakdown`.
+"""
 
 from __future__ import annotations
 
@@ -29,15 +32,22 @@ def test_every_example_prints_what_the_page_shows() -> None:
     assert result.failed == 0
 
 
+TABLE = re.compile(r"(```console\n\$ harvest (breakdown|helpdesk) (.*?)\n)(.*?)```", re.DOTALL)
+
+
+def printed(group: str, arguments: str) -> str:
+    command = {"breakdown": breakdown_command, "helpdesk": helpdesk_command}[group].command
+    done = CliRunner().invoke(command, arguments.split(), env={"COLUMNS": "80"})
+    assert done.exit_code == 0, done.output
+    return "".join(f"{line.rstrip()}\n" for line in done.output.splitlines())
+
+
 def test_every_table_on_the_page_is_what_the_command_above_it_prints(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(PAGE.parent.parent)
-    shown = re.findall(r"```console\n\$ harvest (breakdown|helpdesk) (.*?)\n(.*?)```", TEXT, re.DOTALL)
-    assert [group for group, _, _ in shown] == ["breakdown", "helpdesk"]
-    for group, arguments, printed in shown:
-        command = {"breakdown": breakdown_command, "helpdesk": helpdesk_command}[group].command
-        done = CliRunner().invoke(command, arguments.split(), env={"COLUMNS": "80"})
-        assert done.exit_code == 0, done.output
-        assert [line.rstrip() for line in done.output.splitlines()] == printed.splitlines()
+    shown = TABLE.findall(TEXT)
+    assert [group for _, group, _, _ in shown] == ["breakdown", "helpdesk"]
+    for _, group, arguments, table in shown:
+        assert printed(group, arguments) == table
 
 
 def test_no_table_of_figures_stands_on_the_page_without_its_command() -> None:
@@ -90,3 +100,7 @@ def test_the_helpdesk_estimate_on_the_page_is_one(tmp_path: Path) -> None:
     done = CliRunner().invoke(helpdesk_command.command, ["eval", *map(str, sorted(tmp_path.iterdir())), "--all"])
     assert done.exit_code == 0, done.output
     assert "mine" in done.output
+
+
+if __name__ == "__main__":
+    PAGE.write_text(TABLE.sub(lambda found: f"{found[1]}{printed(found[2], found[3])}```", TEXT), encoding="utf-8")
