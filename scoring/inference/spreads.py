@@ -17,8 +17,8 @@ most with a heavier tail than the exponential distribution. Fewer than 45 topics
 
 What trials add to the means of topics is taken off inside of each draw. A share of the variance (the ICC) follows from
 the ends of its two parts: low / (low + high of the other), high / (high + low of the other). Where the range has two
-ends, the high one is a quantile of the shares of draws, which is narrower and enough. Without a top, c is 2 in both
-parts: where topics lie far out their trials do, too, which leaves the share as it is.
+ends, the high one is a quantile of the shares of draws, which is narrower and enough. Without a top each part has its
+own c: trials may have a heavy tail that topics have not (with a c of 2 in both, the share covered .75 of such worlds).
 
 Systems are those that were compared, so only the errors of their means count. Effects e of systems have a length, the
 root of the variance between them, and errors make it longer more often than shorter. The interval has the lengths in
@@ -143,11 +143,7 @@ def nested_ends(
         high = max(_end(one / np.maximum(one + trials, _TINY), 1 - tail) for one in drawn)
         icc = share_ends(topic, trial)[0], high
     else:
-        # Where a topic lies far out its trials do, too, so the share needs no tail: twice as far is enough.
-        near = _outside(mean, within, _NEAREST)
-        assert near is not None, "there is one that lies farther out"
-        one = _topic_ends(mean, own / counts, near, within, tail)
-        icc = share_ends(one, _trial_ends(own[several], _largest_own(mean, own, each, within, _NEAREST), tail))
+        icc = share_ends(topic, trial)
     return _interval(topic, within), _interval(trial, within), _interval(icc, within)
 
 
@@ -191,30 +187,27 @@ def share_ends(one: tuple[float, float], rest: tuple[float, float]) -> tuple[flo
     return (0.0 if low <= 0 else one[0] / low), (1.0 if high <= 0 else one[1] / high)
 
 
-def _outside(mean: Floats, within: Range, times: float | None = None) -> tuple[float, float] | None:
-    """Where an unseen topic lies at the low and at the high side; None where nothing tells how far out.
-
-    times: how many times as far from the median as the farthest, where there is no top; None: as the tail says.
-    """
+def _outside(mean: Floats, within: Range) -> tuple[float, float] | None:
+    """Where an unseen topic lies at the low and at the high side; None where nothing tells how far out."""
     if within.ends:
         return within.bottom, within.top
     middle = float(np.median(mean))
     away = np.abs(mean - middle)
-    far = (times or farther(away)) * float(away.max())
+    far = farther(away) * float(away.max())
     if not far > _SAME:
         return None
     low, high = within.clip(np.array([middle - far, middle + far]))
     return float(low), float(high)
 
 
-def _largest_own(mean: Floats, own: Floats, each: float, within: Range, times: float | None = None) -> float:
+def _largest_own(mean: Floats, own: Floats, each: float, within: Range) -> float:
     """The variance of the trials of an unseen topic. Trials often spread as far as their topic lies out, so their tail
-    is taken to be at least as heavy as that of the topics. times: as of `_outside`."""
+    is taken to be at least as heavy as that of the topics."""
     # A variance of n values in the range is at most n/(n - 1) times the one that a distribution in it can have.
     most = within.most * each / (each - 1)
     if within.ends:
         return most
-    c = times or max(farther(np.sqrt(own)), farther(np.abs(mean - np.median(mean))))
+    c = max(farther(np.sqrt(own)), farther(np.abs(mean - np.median(mean))))
     return float(min(most, c * c * float(own.max())))
 
 
