@@ -173,6 +173,11 @@ def _legend(found: Comparison) -> Iterator[str]:
         yield f"difference: of percentages, in points; [low, high]: {level} for {ESTIMANDS[found.estimand]}, {made}" + (
             ", each by itself" if several else ""
         )
+    assumed = dict.fromkeys(
+        part for one in found.measures for pair in one.pairs for part in pair.interval.assumes.split("; ") if part
+    )
+    if assumed:
+        yield f"assumed: {'; '.join(assumed)}"
     many = sum(one.topic_type is None for one in found.measures)
     measures = f"; not corrected over the {many} measures" if many > 1 else ""
     also = " and the interval leaves out 0" + (" at the level for all pairs" if several else "")
