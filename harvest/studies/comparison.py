@@ -114,7 +114,7 @@ def compare_runs(
         types = dict.fromkeys(t.type.name for t in material.topics.topics if t.id in played)
         own = {t.id: t.type.name for t in material.topics.topics}
         parts += [(name, [topic for topic in parts[0][1] if own[topic] == name]) for name in types]
-    times = _times(material, chosen) if estimand == "these" else None
+    times = _times(material, chosen)
     with cores() as pool:
         found = [
             pool.submit(
@@ -131,6 +131,7 @@ def compare_runs(
                     continued=continued,
                     clusters=material.topics.clusters,
                     times=times,
+                    in_time=estimand == "these",
                 ),
                 part,
                 settings.level,

@@ -10,6 +10,8 @@ import numpy.typing as npt
 
 from scoring.comparison.result import Driver, MeasureComparison, Pair
 from scoring.inference.aligned import Aligned
+from scoring.inference.in_time import shared_in_time
+from scoring.inference.interval import no_interval
 from scoring.inference.losses import Lost, losses_differ
 from scoring.inference.needed import Needed, needed
 from scoring.inference.paired import Estimand, Guard, Paired, residual_variance
@@ -28,6 +30,8 @@ Extreme = Callable[[str, str], Aligned]
 """The systems aligned with all that one lost at the low end of the measure, and all that the other lost at the high."""
 
 _SAME = 1e-12
+_SHARED = 0.01
+"""p at most which what trials of all topics share in time leaves no comparison."""
 
 
 def compare_pairs(
@@ -75,11 +79,13 @@ def compare_pairs(
     bounds: list[tuple[float, float] | None] = [None] * len(pairs)
     for at, (place, one) in enumerate(zip(pairs, found, strict=True)):
         names = aligned.systems[place[0]], aligned.systems[place[1]]
-        if extreme is None or lost is None or not _lost_unevenly(aligned, place, lost):
-            continue
-        ends = compared(extreme(*names), place), compared(extreme(*names[::-1]), place)
-        found[at], bounds[at] = hull(one, ends), (ends[0].value, ends[1].value)
-        corrected[place] = min(1.0, max(corrected[place], found[at].p * len(pairs)))
+        if extreme is not None and lost is not None and _lost_unevenly(aligned, place, lost):
+            ends = compared(extreme(*names), place), compared(extreme(*names[::-1]), place)
+            found[at], bounds[at] = hull(one, ends), (ends[0].value, ends[1].value)
+            corrected[place] = min(1.0, max(corrected[place], found[at].p * len(pairs)))
+        if why := _alike_in_time(aligned, names):
+            found[at] = replace(found[at], interval=no_interval(why), p=math.nan, outside=math.nan, typical=None)
+            corrected[place] = math.nan
     outside = correct_intervals(found)
     least = least_p(_units(aligned)) if usual else math.nan
     alpha = 1 - level
@@ -142,6 +148,23 @@ def _lost_unevenly(aligned: Aligned, place: tuple[int, int], lost: Mapping[str, 
     gone = [lost[name].among(topics) if (name := aligned.systems[at]) in lost else 0 for at in place]
     kept = [int(aligned.trials[:, at].sum()) for at in place]
     return losses_differ((gone[0], gone[1]), (kept[0], kept[1]))
+
+
+def _alike_in_time(aligned: Aligned, names: tuple[str, str]) -> str:
+    """Why two systems have no interval if their differences are alike in time, whatever the topic; "" if they are not.
+
+    What all topics share, as an undeclared session or a load on one system, does not average over topics: alike systems
+    were told apart in up to 60% of such studies. A load on both, which are played in turn, cancels in the differences.
+    """
+    if not aligned.moments.keys() >= set(names):
+        return ""
+    (one, at), (other, then) = (aligned.moments[name] for name in names)
+    if shared_in_time(one - other, (at + then) / 2) > _SHARED:
+        return ""
+    return (
+        "differences of trials near each other in time are alike whatever the topic, as if sessions went on (then "
+        "declare it, session: continued) or a load was on one system only"
+    )
 
 
 def _effect(value: float, spread: float) -> float:

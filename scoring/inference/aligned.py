@@ -40,7 +40,8 @@ class Aligned:
     other sessions would give to the figure; NaN for such a system, and with a single session. clusters: (T,) numbers,
     the same for topics that the topic set puts into one cluster; None if it names none. in_time: by system, whether
     its trials near each other in time are alike; if they are (p up to .05), `noise` is as many times as large as that
-    makes it. Without those systems whose times are not known.
+    makes it. Without those systems whose times are not known. moments: by system with fresh sessions, (T, trials) what
+    each trial adds to its topic's figure and when it began; NaN where there is none, the same trials for all systems.
     """
 
     topics: tuple[str, ...]
@@ -55,6 +56,7 @@ class Aligned:
     shared: Floats
     clusters: npt.NDArray[np.int64] | None = None
     in_time: Mapping[str, InTime] = field(default_factory=dict)
+    moments: Mapping[str, tuple[Floats, Floats]] = field(default_factory=dict)
 
     @property
     def figures(self) -> Floats:
@@ -94,6 +96,7 @@ def align(
     continued: Collection[str] = (),
     clusters: Mapping[str, str] | None = None,
     times: Mapping[str, Mapping[Trial, float]] | None = None,
+    in_time: bool = False,
 ) -> Aligned:
     """Systems over the topics for which each has a value.
 
@@ -101,8 +104,8 @@ def align(
     the ratio of sums over all conversations, as of %recovery, and topics that give nothing to it are in neither;
     otherwise each topic's mean over trials counts the same. continued: systems whose trials of one number are one
     session through all topics. clusters: by topic, the cluster that it is in; a topic without one is a cluster of its
-    own. times: by system, when each trial began; only systems in it are asked whether their trials hang together in
-    time.
+    own. times: by system, when each trial began. in_time: whether
+    systems in it are asked if their trials hang together in time, and their noise is widened for it.
     """
     by_topic: dict[str, list[list[Cell]]] = {topic: [[] for _ in systems] for topic in topics}
     numbers: dict[str, list[list[int]]] = {topic: [[] for _ in systems] for topic in topics}
@@ -125,7 +128,9 @@ def align(
     if not pooled:
         above, below = above / np.maximum(below, 1), np.ones(shape)
     whole, figures = below.sum(axis=0), _ratio(above, below)
-    in_time: dict[str, InTime] = {}
+    hanging, moments = dict[str, InTime](), dict[str, tuple[Floats, Floats]]()
+    played = sorted({number for own in numbers.values() for side in own for number in side})
+    places = {number: at for at, number in enumerate(played)}
     noise, shared, sessions = np.full(shape, np.nan), np.full(len(systems), np.nan), np.zeros(len(systems), np.int64)
     for column, system in enumerate(systems):
         if not whole[column] > 0:
@@ -143,10 +148,12 @@ def align(
                 continue
             for number, far in zip(numbers[topic][column], rest - rest.mean(), strict=True):
                 moved[number] = moved.get(number, 0.0) + scale * float(far) / (len(each) * len(common))
-        if times is not None and system in times:
-            in_time[system] = _in_time(tuple(common), apart, times[system])
-            if in_time[system].p <= _ALIKE:
-                noise[:, column] *= in_time[system].inflation
+        if times is not None and system in times and system not in continued:
+            moments[system] = _laid_out(tuple(common), places, apart, times[system])
+        if in_time and system in moments:
+            hanging[system] = trials_in_time(*moments[system])
+            if hanging[system].p <= _ALIKE:
+                noise[:, column] *= hanging[system].inflation
         if system in continued:
             sessions[column], shared[column] = len(moved), session_variance([list(moved.values())])
     missing = tuple(topic for topic, own in by_topic.items() if not all(own))
@@ -162,19 +169,21 @@ def align(
         sessions,
         shared,
         cluster_numbers(tuple(common), clusters or {}),
-        in_time,
+        hanging,
+        moments,
     )
 
 
-def _in_time(topics: Sequence[str], values: Mapping[Trial, float], times: Mapping[Trial, float]) -> InTime:
-    """Of one system. values: of each trial, what it adds to its topic's figure."""
+def _laid_out(
+    topics: Sequence[str], places: Mapping[int, int], values: Mapping[Trial, float], times: Mapping[Trial, float]
+) -> tuple[Floats, Floats]:
+    """(topics, trials) of one system. values: of each trial, what it adds to its topic's figure."""
     rows = {topic: row for row, topic in enumerate(topics)}
-    columns = {number: column for column, number in enumerate(sorted({number for _, number in values}))}
-    cells, when = np.full((2, len(rows), len(columns)), np.nan)
+    cells, when = np.full((2, len(rows), len(places)), np.nan)
     for (topic, number), value in values.items():
-        at = rows[topic], columns[number]
+        at = rows[topic], places[number]
         cells[at], when[at] = value, times.get((topic, number), math.nan)
-    return trials_in_time(cells, when)
+    return cells, when
 
 
 def cluster_numbers(topics: Sequence[str], clusters: Mapping[str, str]) -> npt.NDArray[np.int64] | None:

@@ -23,9 +23,10 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from scoring.statistics.beta import normal_cdf
 from topics.identity import generator
 
-__all__ = ["InTime", "trials_in_time"]
+__all__ = ["InTime", "shared_in_time", "trials_in_time"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -33,6 +34,7 @@ _DECAY = 0.8
 _LAGS = 10
 _DRAWS = ((199, 0.15), (999, 0.005), (4999, 0.0))  # so many draws, and more only where p is at most so small
 _TOLD = 0.002
+_FEWEST = 20
 _SAME = 1e-12
 
 
@@ -100,6 +102,25 @@ def trials_in_time(values: npt.ArrayLike, times: npt.ArrayLike | None = None) ->
     first = min((within, whole), key=lambda one: one.p)
     inflation = max(one.inflation for one in (within, whole) if one.p <= max(0.05, first.p))
     return InTime(first.lag, min(1.0, 2 * first.p), inflation, whole.drift, whole.drift_p, first.across)
+
+
+def shared_in_time(values: npt.ArrayLike, times: npt.ArrayLike) -> float:
+    """One-sided p of trials next to each other being alike whatever their topic, in (0, 1].
+
+    values, times: (topics, trials), NaN where there is none. The same statistic over the whole run, with its normal
+    approximation, which is enough for a p that is only asked to be small; 1 with fewer than 20 trials.
+    """
+    cells, when = np.asarray(values, dtype=np.float64), np.asarray(times, dtype=np.float64)
+    seen = ~(np.isnan(cells) | np.isnan(when))
+    counts = seen.sum(axis=1, keepdims=True)
+    means = np.where(seen, cells, 0.0).sum(axis=1, keepdims=True) / np.maximum(counts, 1)
+    line = (cells - means)[seen][np.argsort(when[seen], kind="stable")]
+    square = float(np.square(line).mean()) if len(line) else 0.0
+    if len(line) < _FEWEST or square <= _SAME:
+        return 1.0
+    lags = np.arange(1, _LAGS + 1)
+    spread = square * math.sqrt(float((_DECAY ** (2 * lags) * (len(line) - lags)).sum()))
+    return 1 - normal_cdf(float(_lagged(line[None])[0]) / spread)
 
 
 def _within(rows: Sequence[Floats], rng: np.random.Generator) -> InTime:
