@@ -8,19 +8,23 @@ import itertools
 import multiprocessing
 import sys
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
-from tests.support.torture import classical, table
+from tests.support.torture import classical, compared, judging, saved, scored, table, tailed, varying, watching
 from tests.support.torture.catalogue import chosen
 from tests.support.torture.cells import Cell, Engine, Size, counted
 from tests.support.torture.world import WORLDS
 
-ENGINES: dict[str, Engine] = {engine.name: engine for engine in classical.ENGINES}
+MODULES = (classical, compared, scored, varying, tailed, judging, watching)
+ENGINES: dict[str, Engine] = {engine.name: engine for module in MODULES for engine in module.ENGINES}
 """All engines by name."""
 
-Task = tuple[str, str, Size, int, int]
+Task = tuple[str, str, Size, int, int, bool]
 
 
-def tasks(worlds: list[str], estimands: list[str], sizes: list[str], replications: int, seed: int) -> Iterator[Task]:
+def tasks(
+    worlds: list[str], estimands: list[str], sizes: list[str], replications: int, seed: int, whole: bool = True
+) -> Iterator[Task]:
     """The cells that are chosen by words in their names; sizes as `15x5` or `15x5x2`."""
     for engine, world in itertools.product(ENGINES.values(), chosen(worlds)):
         if estimands and not any(word.lower() in engine.name.lower() for word in estimands):
@@ -28,13 +32,13 @@ def tasks(worlds: list[str], estimands: list[str], sizes: list[str], replication
         for size in engine.sizes:
             shown = "x".join(str(number) for number in size)
             if engine.tries(world, size) and (not sizes or shown in sizes or shown.rpartition("x")[0] in sizes):
-                yield engine.name, world.name, size, replications, seed
+                yield engine.name, world.name, size, replications, seed, whole
 
 
 def play(task: Task) -> Cell:
     """The cell of one task."""
-    engine, world, size, replications, seed = task
-    return counted(ENGINES[engine], WORLDS[world], size, replications, seed)
+    engine, world, size, replications, seed, whole = task
+    return counted(ENGINES[engine], WORLDS[world], size, replications, seed, whole=whole)
 
 
 def played(given: Iterable[Task], processes: int) -> Iterator[Cell]:
@@ -58,12 +62,19 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=31)
     parser.add_argument("--processes", type=int, choices=(1, 2), default=2)
     parser.add_argument("--flagged", action="store_true", help="print only cells that are flagged, and the summary")
+    parser.add_argument(
+        "--looks", action="store_true", help="count a cell that is far from being flagged after 60 or 150 no further"
+    )
+    parser.add_argument("--save", type=Path, help="add the cells to this file, for `tests.support.torture.page`")
     given = parser.parse_args(arguments)
     cells = []
     for cell in played(
-        tasks(given.worlds, given.estimands, given.sizes, given.replications, given.seed), given.processes
+        tasks(given.worlds, given.estimands, given.sizes, given.replications, given.seed, not given.looks),
+        given.processes,
     ):
         cells.append(cell)
+        if given.save:
+            saved.add(given.save, cell)
         if not given.flagged or cell.too_low or cell.too_wrong:
             print(table.line(cell), flush=True)
     print("\n".join(["", *table.summary(cells), "", *table.refusals(cells)]))

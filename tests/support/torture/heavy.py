@@ -45,6 +45,10 @@ def levelled(rng: np.random.Generator, levels: Floats, trials: int, noise: Law, 
     return Study(values, means, variances, exact=exact)
 
 
+RARE = {
+    law.name: share for law, share in ((slow(0.03, 10), 0.03), (slow(0.05, 10), 0.05), (exponentials(0.05, 20), 0.05))
+}
+"""Laws under which few topics decide the mean, and which share they are."""
 LIGHT = [gamma(4), gamma(1), lognormal(0.5)]
 HEAVY = [
     lognormal(1),
@@ -62,7 +66,11 @@ HEAVY = [
 
 
 def _over(laws: list[Law], *noises: Law) -> list[dict[str, object]]:
-    return [{"law": law, "noise": noise} for law in laws for noise in noises or (QUIET,)]
+    return [
+        {"law": law, "noise": noise} | ({"rare": RARE[law.name]} if law.name in RARE else {})
+        for law in laws
+        for noise in noises or (QUIET,)
+    ]
 
 
 @world("R, {law}", "Levels of topics: {law}.", Kind.UNBOUNDED, "light tails", _over(LIGHT))

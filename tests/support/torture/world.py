@@ -30,6 +30,8 @@ class World:
     """(rng, topics, trials, systems) to a study."""
     hidden: str | None = None
     """What the data cannot show (clusters that nobody named); such cells are reported, and apart from the others."""
+    rare: float = 0.0
+    """The share of topics that decide the figure, of a measure without an end: a study may have none of them."""
     least: tuple[int, int] = (2, 1)
     """The fewest topics and trials for which the world is itself."""
     systems: tuple[int, int] = (1, 8)
@@ -44,6 +46,12 @@ class World:
         if drawn.times is None:
             drawn = replace(drawn, times=interleaved(rng, systems, topics, trials))
         return drawn
+
+    def unseen(self, topics: int) -> str | None:
+        """What studies of this size cannot show; None if they can: one in 50 may lack the topics that decide."""
+        if self.rare and (1 - self.rare) ** topics > 0.02:
+            return f"one topic in {1 / self.rare:.0f} decides, and {topics} topics may have none"
+        return self.hidden
 
     def allows(self, topics: int, trials: int, systems: int) -> bool:
         """Whether a study of this size is one of this world."""
@@ -126,7 +134,7 @@ def world(
 
     def register(draw: Draw) -> Draw:
         for arguments in over:
-            own = {key: arguments[key] for key in ("hidden", "kind", "alike", "systems") if key in arguments}
+            own = {key: arguments[key] for key in ("hidden", "kind", "alike", "systems", "rare") if key in arguments}
             further = {key: value for key, value in arguments.items() if key not in own}
             called = name.format(**arguments)
             if called in WORLDS:
