@@ -64,8 +64,15 @@ schedulers:
 bench: $(DEV_READY) ## speed, as ratios made in one run
 	@for name in $$(ls tests/benchmarks | sed -n "s/^\([a-z][a-z_]*\)\.py$$/\1/p"); do echo "== $$name"; $(BIN)/python -m tests.benchmarks.$$name || exit 1; done
 
-calibration: $(DEV_READY) ## how often the intervals hold the truth, written into docs/calibration.md (about half an hour)
+CELLS ?= .cache/torture.jsonl
+
+# The worlds are counted in parts that are kept: what was interrupted goes on. A cell that is flagged is no error here, it
+# is told on the page.
+calibration: $(DEV_READY) ## how often the intervals hold the truth, written into docs/calibration.md (about two hours)
 	$(BIN)/python -m tests.support.calibration_page --replications 500 --write
+	mkdir -p $(dir $(CELLS))
+	-$(BIN)/python -m tests.support.torture --replications 300 --looks --flagged --own --sizes 8x3 8x5 15x5 45x1 45x5 200x1 --save $(CELLS)
+	$(BIN)/python -m tests.support.torture.page $(CELLS) --write
 
 soak: $(DEV_READY) schedulers ## the long tests: 300 kills of a run; on each of 3 chat pages 10 kills of the browser, 500 conversations, 45 topics twice; calibration of all intervals; 500 examples of what holds for all values
 	$(BIN)/python -m pytest -m soak -n 2 --timeout 7200

@@ -9,6 +9,10 @@ import pytest
 from tests.support.calibration import Cell, shares, table
 from tests.support.calibration_page import LEAST, PAGE
 from tests.support.calibration_worlds import WORLDS
+from tests.support.torture import __main__ as torture
+from tests.support.torture import classical
+from tests.support.torture.page import FAMILIES, HEAD
+from tests.support.torture.table import line
 
 
 def test_no_cell_of_the_page_covers_less_than_it_is_to() -> None:
@@ -16,6 +20,14 @@ def test_no_cell_of_the_page_covers_less_than_it_is_to() -> None:
     covers = [float(cell) for cell in re.findall(r"\| (1\.000|\.\d{3})(?= )", page[page.index("## All cells") :])]
     assert len(covers) > 200
     assert min(covers) >= LEAST
+
+
+def test_the_page_tells_of_every_interval_and_verdict_in_hostile_worlds() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    part = page[page.index(HEAD) : page.index("## All cells")]
+    textbook = {engine.name for engine in classical.ENGINES}
+    told = {name.removesuffix(FAMILIES) for name in torture.ENGINES if name not in textbook}
+    assert {name for name in told if f"### {name[0].upper()}{name[1:]}\n" not in part} == set()
 
 
 @pytest.mark.parametrize("name", ["bimodal", "rare"])
@@ -32,3 +44,11 @@ def test_every_printed_interval_holds_the_truth_in_every_world_and_size() -> Non
         return bool(cell.printed) and cell.coverage < LEAST
 
     assert [cell for cell in table(500) if short(cell)] == []
+
+
+@pytest.mark.soak
+def test_every_interval_and_verdict_holds_in_hostile_worlds() -> None:
+    asked = torture.tasks([], [], ["8x3", "15x5", "45x5", "200x1"], 300, 31, whole=False)
+    textbook = {engine.name for engine in classical.ENGINES}
+    cells = torture.played((task for task in asked if task[0] not in textbook), 2)
+    assert [line(cell) for cell in cells if not cell.hidden and (cell.too_low or cell.too_wrong)] == []

@@ -15,6 +15,7 @@ import numpy as np
 from tests.support.calibration import PROCESSES, Cell, table
 from tests.support.calibration_worlds import SIZES, WORLDS
 from tests.support.checkout import DOCS
+from tests.support.torture.page import with_part_of
 
 PAGE = DOCS / "calibration.md"
 LEAST = 0.93
@@ -61,6 +62,10 @@ make calibration
 ({replications} replications per cell, so a coverage of .95 is known to within a standard error of {error:.3f}, one of
 {LEAST:.2f} to within {at_least:.3f}; two processes). The intervals are the program's own, of a nominal 95%;
 [measures.md](measures.md#intervals) describes them.
+
+There are two parts. The first takes five worlds, and every kind of figure at six sizes: [the result](#result) and, at
+the end, [all cells](#all-cells). The second looks for trouble: [hostile worlds](#hostile-worlds), in which the
+intervals and verdicts of every study of Harvest are tried.
 
 **Worlds.** They differ in how topics differ. Each topic has a quality (how often its first answer is useful) and a
 level (its mean R); trials of a topic are independent given these. A conversation takes two turns, breaks
@@ -142,7 +147,8 @@ def main() -> None:
         [size for size in SIZES if f"{size[0]}x{size[1]}" in asked.sizes],
     )
     if asked.write:
-        PAGE.write_text(page(found, asked.replications), encoding="utf-8")
+        there = PAGE.read_text(encoding="utf-8")
+        PAGE.write_text(with_part_of(there, page(found, asked.replications)), encoding="utf-8")
     else:
         print("\n".join(written(found)))
     for cell in (one for one in found if one.printed and one.coverage < LEAST):

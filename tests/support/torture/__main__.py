@@ -65,13 +65,19 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--looks", action="store_true", help="count a cell that is far from being flagged after 60 or 150 no further"
     )
-    parser.add_argument("--save", type=Path, help="add the cells to this file, for `tests.support.torture.page`")
+    parser.add_argument("--own", action="store_true", help="without the intervals of textbooks")
+    parser.add_argument(
+        "--save", type=Path, help="add those cells to this file that are not in it, for `tests.support.torture.page`"
+    )
     given = parser.parse_args(arguments)
-    cells = []
-    for cell in played(
-        tasks(given.worlds, given.estimands, given.sizes, given.replications, given.seed, not given.looks),
-        given.processes,
-    ):
+    cells, textbook = [], {engine.name for engine in classical.ENGINES} if given.own else set()
+    done = {(one.engine, one.world, one.size) for one in saved.kept(given.save)} if given.save else set()
+    left = (
+        task
+        for task in tasks(given.worlds, given.estimands, given.sizes, given.replications, given.seed, not given.looks)
+        if task[0] not in textbook and task[:3] not in done
+    )
+    for cell in played(left, given.processes):
         cells.append(cell)
         if given.save:
             saved.add(given.save, cell)

@@ -29,7 +29,7 @@ PAIRS: tuple[Size, ...] = (
     (200, 1, 2),
 )
 """The sizes for a pair."""
-FAMILIES: tuple[Size, ...] = ((8, 3, 3), (15, 5, 4), (15, 5, 8), (45, 5, 3), (45, 5, 5))
+FAMILIES: tuple[Size, ...] = ((8, 3, 3), (15, 5, 4), (15, 5, 8), (45, 5, 3))
 """The sizes for more."""
 ALPHA = 0.05
 EXCHANGEABLE = frozenset({"light tails", "heavy tails", "zero-inflated", "rare bad topics", "heavy trials"})

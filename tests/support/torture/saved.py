@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 from tests.support.torture.cells import Cell
+from tests.support.torture.world import WORLDS
 
 
 def add(path: Path, cell: Cell) -> None:
@@ -19,12 +20,14 @@ def add(path: Path, cell: Cell) -> None:
 
 
 def kept(path: Path) -> list[Cell]:
-    """The cells of a file; of one that is there more than once, the last."""
+    """The cells of a file, none if it is not there; of one that is there more than once, the last. What is hidden is
+    asked of the world again."""
     found: dict[tuple[str, str, tuple[int, ...]], Cell] = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
+    for line in [] if not path.exists() else path.read_text(encoding="utf-8").splitlines():
         own = json.loads(line)
         own["size"] = tuple(own["size"])
         own["reasons"] = Counter(own["reasons"])
+        own["hidden"] = WORLDS[own["world"]].unseen(own["size"][0])
         cell = Cell(**own)
         found[cell.engine, cell.world, cell.size] = cell
     return list(found.values())
