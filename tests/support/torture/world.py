@@ -73,7 +73,10 @@ class World:
             return np.asarray((failing * study.recoveries).sum(axis=1) / failing.sum(axis=1))
         if estimand == "ICC":
             between, within = self.truth("between", study), self.truth("within", study)
-            return None if between is None or within is None else between / (between + within)
+            if between is None or within is None:
+                return None
+            whole = between + within
+            return np.divide(between, whole, out=np.full(whole.shape, np.nan), where=whole > 0)
         if estimand in study.exact:
             given = np.asarray(study.exact[estimand], dtype=float)
             return given if np.isfinite(given).all() else None
