@@ -7,12 +7,14 @@ import numpy as np
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.design import Design, Estimand
 from scoring.inference.in_time import trials_in_time
-from scoring.inference.interval import Interval
+from scoring.inference.interval import Interval, no_interval
 from scoring.measures.usefulness import share
+from scoring.summaries import FEWEST_FAILED
 from tests.support.torture.cells import Engine, Said
 from tests.support.torture.classical import ONE, student, topic_means
 from tests.support.torture.study import Kind, Study
 from tests.support.torture.world import World
+from topics.counting import pluralize
 from topics.identity import generator
 
 LEVEL, ALIKE = 0.95, 0.05
@@ -56,7 +58,10 @@ def interval_of(study: Study, system: int, kind: Kind, design: Design) -> Interv
     if study.second is not None:
         failed = np.where(lost, np.nan, values == 0)
         recovered = np.where(failed == 1, study.second[system], np.where(lost, np.nan, 0.0))
-        return share(topics, recovered, failed, lost, level=LEVEL, pooled=True, design=design).interval
+        found = share(topics, recovered, failed, lost, level=LEVEL, pooled=True, design=design)
+        if 0 < found.units < FEWEST_FAILED and found.interval.printed:
+            return no_interval(f"{pluralize(found.units, 'topic')} with a first turn that failed, too few")
+        return found.interval
     if kind is Kind.SHARE:
         below = np.where(lost, np.nan, 1.0)
         return share(topics, values, below, lost, level=LEVEL, pooled=False, design=design).interval

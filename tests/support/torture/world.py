@@ -76,7 +76,7 @@ class World:
             if between is None or within is None:
                 return None
             whole = between + within
-            return np.divide(between, whole, out=np.full(whole.shape, np.nan), where=whole > 0)
+            return np.asarray(np.divide(between, whole, out=np.full(whole.shape, np.nan), where=whole > 0))
         if estimand in study.exact:
             given = np.asarray(study.exact[estimand], dtype=float)
             return given if np.isfinite(given).all() else None
