@@ -55,7 +55,7 @@ def test_a_share_of_intervals_and_the_reasons_of_the_others_are_told() -> None:
 def test_hidden_worlds_are_told_apart_and_are_in_no_other_table() -> None:
     written = page.part([cell(196), cell(100, world=HIDDEN, hidden="nobody named the clusters")])
     told, _, apart = written.partition("### Worlds that cannot be told")
-    assert f"| {HIDDEN} | nobody named the clusters | compare, topics like these | 15×5 | .500 |" in apart
+    assert f"| {HIDDEN} | nobody named the clusters | compare, topics like these | 15×5: .500 |" in apart
     assert HIDDEN not in told.partition("In the tables")[2]
 
 

@@ -182,7 +182,7 @@ def _withheld(cells: Sequence[Cell]) -> Iterator[str]:
     where: dict[str, set[str]] = {}
     for cell in cells:
         for reason, times in cell.reasons.items():
-            general = re.sub(r"\d+(\.\d+)?", "…", reason)
+            general = re.sub(r"… (topic|cluster|session|trial)\b", r"… \1s", re.sub(r"\d+(\.\d+)?", "…", reason))
             counts[general] += times
             where.setdefault(general, set()).add(shown(cell))
     if not counts:
@@ -206,17 +206,19 @@ def _hidden(cells: Sequence[Cell]) -> Iterator[str]:
         " interval, or with such a sentence beside it."
     )
     yield ""
-    yield "| world | what cannot be seen | figure | size | coverage | wrong | refused or warned |"
-    yield "|---|---|---|---|---|---|---|"
-    for cell in cells:
-        withheld = 1 - cell.share_printed
-        warned = cell.warned / cell.printed if cell.printed else 0.0
-        coverage = figure(cell.coverage) if cell.printed else "none"
-        wrong = figure(cell.error) if cell.judged else ""
-        yield (
-            f"| {cell.world} | {cell.hidden} | {cell.engine} | {shown(cell)} | {coverage} | {wrong} |"
-            f" {withheld + (1 - withheld) * warned:.0%} |"
-        )
+    yield "| world | what cannot be seen | figure | coverage | wrong | refused or warned |"
+    yield "|---|---|---|---|---|---|"
+    rows: dict[tuple[str, str], list[Cell]] = {}
+    for cell in sorted(cells, key=lambda one: (one.hidden or "", one.world, one.engine, one.size)):
+        rows.setdefault((cell.world, cell.engine), []).append(cell)
+    for (world, engine), own in rows.items():
+        there = [cell for cell in own if cell.printed]
+        if not there:
+            continue
+        coverage = ", ".join(f"{shown(cell)}: {figure(cell.coverage)}" for cell in there)
+        wrong = ", ".join(figure(cell.error) for cell in there if cell.judged)
+        silent = ", ".join(f"{1 - cell.share_printed * (1 - cell.warned / cell.printed):.0%}" for cell in there)
+        yield f"| {world} | {there[-1].hidden} | {engine} | {coverage} | {wrong} | {silent} |"
 
 
 def placed(page: str, new: str) -> str:

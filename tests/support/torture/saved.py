@@ -5,7 +5,7 @@ import math
 from collections import Counter
 from pathlib import Path
 
-from tests.support.torture.cells import Cell
+from tests.support.torture.cells import Cell, hidden_from
 from tests.support.torture.world import WORLDS
 
 
@@ -27,7 +27,7 @@ def kept(path: Path) -> list[Cell]:
         own = json.loads(line)
         own["size"] = tuple(own["size"])
         own["reasons"] = Counter(own["reasons"])
-        own["hidden"] = WORLDS[own["world"]].unseen(own["size"][0])
+        own["hidden"] = hidden_from(own["engine"], WORLDS[own["world"]], own["size"][0])
         cell = Cell(**own)
         found[cell.engine, cell.world, cell.size] = cell
     return list(found.values())

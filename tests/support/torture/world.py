@@ -70,13 +70,10 @@ class World:
             if study.recoveries is None:
                 return None
             failing = 1 - study.means
-            return np.asarray((failing * study.recoveries).sum(axis=1) / failing.sum(axis=1))
+            return _shares((failing * study.recoveries).sum(axis=1), failing.sum(axis=1))
         if estimand == "ICC":
             between, within = self.truth("between", study), self.truth("within", study)
-            if between is None or within is None:
-                return None
-            whole = between + within
-            return np.asarray(np.divide(between, whole, out=np.full(whole.shape, np.nan), where=whole > 0))
+            return None if between is None or within is None else _shares(between, between + within)
         if estimand in study.exact:
             given = np.asarray(study.exact[estimand], dtype=float)
             return given if np.isfinite(given).all() else None
@@ -118,6 +115,11 @@ class World:
             self.draw(generator(SEED, "population", self.name, systems, number), TOPICS, TRIALS, systems)
             for number in range(STUDIES)
         ]
+
+
+def _shares(parts: Floats, wholes: Floats) -> Floats:
+    """(systems,) NaN where the whole is nothing."""
+    return np.asarray(np.divide(parts, wholes, out=np.full(wholes.shape, np.nan), where=wholes > 0))
 
 
 WORLDS: dict[str, World] = {}
