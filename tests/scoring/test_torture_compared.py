@@ -59,14 +59,14 @@ def test_named_clusters_and_declared_sessions_are_handed_over_and_others_are_not
     ],
 )
 def test_alike_systems_are_not_told_apart_in_hostile_worlds(world: str, size: tuple[int, int, int]) -> None:
-    cell = counted(LIKE_THESE, WORLDS[world], size, 40)
+    cell = counted(LIKE_THESE, WORLDS[world], size, 30)
     assert not cell.too_low
     assert not cell.too_wrong
 
 
 def test_a_difference_that_is_there_is_found() -> None:
-    cell = counted(LIKE_THESE, WORLDS["one system far off: useful or not, Beta(4, 1)"], (45, 5, 2), 25)
-    assert cell.decided >= 20
+    cell = counted(LIKE_THESE, WORLDS["one system far off: useful or not, Beta(4, 1)"], (45, 5, 2), 15)
+    assert cell.decided >= 12
     assert cell.wrong == 0
 
 

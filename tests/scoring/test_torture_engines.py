@@ -29,7 +29,7 @@ assert catalogue.MODULES
     ],
 )
 def test_intervals_hold_in_hostile_worlds(engine: str, world: str, size: tuple[int, int, int]) -> None:
-    cell = counted(ENGINES[engine], WORLDS[world], size, 40)
+    cell = counted(ENGINES[engine], WORLDS[world], size, 30)
     assert cell.printed
     assert not cell.too_low
     assert not cell.too_wrong

@@ -49,8 +49,9 @@ def part(cells: Sequence[Cell]) -> str:
         HEAD,
         "",
         *paragraph(
-            f"Here intervals and verdicts are tried where they should fail: {len(cells)} cells of {worlds} worlds of"
-            f" {kinds} kinds, with {least} simulated studies each; one that is far from being flagged after 60 or 150"
+            f"Here intervals and verdicts are tried where they should fail: {len(cells)} cells of {worlds} of"
+            f" {len(WORLDS)} worlds, {kinds} kinds, with {least} simulated studies each; one that is far from being"
+            " flagged after 60 or 150"
             " studies is counted no further. Each interval should cover at least"
             f" {figure(COVERAGE, 2)}, and of studies in which systems are alike at most {ERROR:.0%} may name a winner,"
             " with one chance of error for all pairs of a study together. *Flagged* is what misses this by more than"
