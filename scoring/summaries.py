@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 import numpy as np
 import numpy.typing as npt
 
 from recordings.conversation import Conversation
+from recordings.times import moment
 from scoring.bare_rows import bare_rows
 from scoring.columns import Columns
 from scoring.inference.bootstrap import Resampler
@@ -126,7 +126,8 @@ class SystemScores:
         self.not_asked += NOT_ASKED in row and "-" not in row
         self.useful[at][: len(row)] = useful_cells(row)
         self.recovered[at], self.failed[at] = recovery_cells(row)
-        self.times[at] = moment(conversation.started_at)
+        began = moment(conversation.started_at)
+        self.times[at] = began if math.isfinite(began) else math.nan
 
     def fill(self, found: Columns) -> None:
         """Take the figures of the conversations that were added, in the order in which they are to have rows."""
@@ -382,14 +383,6 @@ class SystemScores:
     def having(self, measure: str, topics: Sequence[int]) -> npt.NDArray[np.bool_]:
         """(topics,) which of them, given by their rows, can have the measure."""
         return np.array([(row, measure) in self._measured for row in topics], dtype=bool)
-
-
-def moment(written: str) -> float:
-    """Seconds of a UTC time as recordings write it; NaN where none is known."""
-    try:
-        return datetime.fromisoformat(written).timestamp() if written else math.nan
-    except ValueError:
-        return math.nan
 
 
 def _over_topics(values: Floats) -> Floats:

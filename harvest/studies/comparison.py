@@ -24,6 +24,7 @@ from harvest.studies.sources import sources
 from harvest.studies.trial_values import SHARES, Key, Values, measure_values, refuse_turn, row_values, share_values
 from recordings.json_text import Json
 from recordings.run_folder import Run
+from recordings.times import moment
 from scoring.catalogue import understand
 from scoring.comparison.pairs import compare_pairs
 from scoring.comparison.result import MeasureComparison
@@ -35,7 +36,6 @@ from scoring.measure import Measure
 from scoring.measures.usefulness import RECOVERY, USEFUL
 from scoring.notation import Term
 from scoring.settings import SETTINGS, Settings, scoring_settings
-from scoring.summaries import moment
 from scoring.table import ScoreTable
 from topics.counting import pluralize
 from topics.errors import InputError
@@ -262,7 +262,7 @@ def _times(material: Material, chosen: Sequence[str]) -> dict[str, dict[Trial, f
     """When each trial of each system began, in seconds; without those that no time is recorded of."""
     found: dict[str, dict[Trial, float]] = {name: {} for name in chosen}
     for one in material.finished:
-        if one.key.system in found and not math.isnan(began := moment(one.started_at)):
+        if one.key.system in found and math.isfinite(began := moment(one.started_at)):
             found[one.key.system][one.key.topic, one.key.trial] = began
     return {name: own for name, own in found.items() if own}
 

@@ -68,7 +68,8 @@ def _table(names: Sequence[str], rows: dict[str, ScoreRow]) -> Table:
     table.add_column("finding", overflow="fold", min_width=26)
     level = next((row.level for row in rows.values() if row.level), 0.95)
     of = estimand_of(row.resampled for name in names if (row := rows[name]).low == row.low)
-    for heading in ("value", f"{100 * level:g}% interval\n{of}".strip(), "n", "eff. n", "topics", "undec."):
+    interval = "\n".join((f"{100 * level:g}% interval", *of.split(" ", 1))).strip()
+    for heading in ("value", interval, "n", "eff. n", "topics", "undec."):
         table.add_column(heading, justify="right", no_wrap=True)
     for name in names:
         row = rows[name]

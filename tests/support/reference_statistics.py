@@ -209,15 +209,13 @@ def with_an_unseen_topic(
     above: Sequence[float], below: Sequence[float], end: float, at: float, unseen: float = 0.75
 ) -> float:
     """P(the weighted ratio <= at), with weights Dirichlet(1, …, 1, unseen), the last of a topic whose ratio is `end`
-    and whose denominator is the quadratic mean of the others.
+    and whose denominator is the largest of the others.
 
     By Imhof's inversion: the ratio is at most `at` where a sum of gamma variables, each times above - at·below, is at
     most 0, and P(sum <= 0) = 1/2 - 1/pi ∫ sin(Σ k·atan(u·d)) / (u·Π(1 + u²d²)^(k/2)) du.
     """
     shapes = [1.0] * len(above) + [unseen]
-    scales = [a - at * b for a, b in zip(above, below, strict=True)] + [
-        (end - at) * math.sqrt(sum(b * b for b in below) / len(below))
-    ]
+    scales = [a - at * b for a, b in zip(above, below, strict=True)] + [(end - at) * max(below)]
     most = max(map(abs, scales))
 
     def integrand(u: float) -> float:

@@ -207,7 +207,7 @@ def _interval_of(row: dict[str, object], talks: Sequence[Talk], above: Sequence[
     else:
         tails = [
             reference_statistics.with_an_unseen_topic(
-                [above for above, _ in sums], [below for _, below in sums], end, float(str(row[name]))
+                [above for above, _ in sums], [below for _, below in sums], end, float(str(row[name])), 1.0
             )
             for name, end in (("low", 0.0), ("high", 1.0))
         ]

@@ -79,7 +79,7 @@ def test_the_figure_of_a_system_is_the_corrected_one_however_the_judges_are_rank
     table = scored([MODEL, given("human", "anna", people)], judges)
     (row,) = table.select(topic=None, topic_type=None, trial=None)
     assert (row.value, row.low, row.high) == pytest.approx(expected(people))
-    assert row.interval == "Bayesian bootstrap with an unseen topic, prediction-powered"
+    assert row.interval == "Gaffke-type interval with an unseen topic, prediction-powered"
     assert "corrected" in (row.scorers or "")
     assert row.label.endswith("models, corrected)")
     (sentence,) = (one for one in table.coverage if "is corrected by people" in one)

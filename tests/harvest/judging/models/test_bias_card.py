@@ -15,7 +15,7 @@ def test_a_judge_of_length_is_seen_beside_people_who_are_not() -> None:
     assert told[0] == "Fluency: repeat: 50% of two samples of one thing say the same"
     assert told[1] == "Fluency: length: its scores go with the number of words by +0.74 (n=12); people's -0.12 (n=12)"
     assert [line.partition(" topics")[0] for line in told[2:]] == [f"Fluency: {half_of('M002')}"]
-    assert told[2].endswith("+0.00 from people, 50% equal (n=12)")
+    assert told[2].endswith(": 0.00 from people, 50% equal (n=12)")
 
 
 def test_halves_hold_for_every_run_and_are_near_halves() -> None:
