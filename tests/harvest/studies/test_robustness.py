@@ -13,6 +13,7 @@ import pytest
 
 from harvest.audits.audit import load_audit
 from harvest.playing.play import play
+from harvest.studies.comparison import compare_runs
 from harvest.studies.robustness import Robustness, armed_systems, robustness
 from recordings.run_folder import Run
 from scoring.notation import parse
@@ -68,6 +69,16 @@ def test_a_spread_over_arms_leaves_out_0_only_where_an_arm_is_found(found: Robus
     shown = " ".join(harvest("robustness", played.path).stdout.split())
     assert "cannot tell whether any arm differs from the control; spread over arms" in shown
     assert re.search(r"spread over arms [\d.]+ \[0\.0, ", shown)
+
+
+def test_one_difference_has_one_interval_and_one_sign_in_compare_and_here(run: Run, found: Robustness) -> None:
+    compared = compare_runs([run], measures=[parse("ave%useful")])
+    (measure,) = compared.measures
+    assert compared.systems[-1] == "A [as written]", "the control comes last"
+    for arm in ("keywords", "same"):
+        own = found.measures[0].differences[arm]
+        (pair,) = [one for one in measure.pairs if (one.first, one.second) == (f"A [{arm}]", "A [as written]")]
+        assert (pair.value, pair.interval) == (own.value, own.interval)
 
 
 def test_what_was_really_changed_and_turned_round_is_told(found: Robustness) -> None:
