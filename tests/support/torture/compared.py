@@ -106,11 +106,18 @@ def compared(study: Study, *, estimand: Estimand, guard: Guard = "unseen", tople
         None if study.clusters is None else {name: str(one) for name, one in zip(ids, study.clusters, strict=True)}
     )
     continued = systems if study.continued else ()
-    times = times_of(study) if estimand == "these" else None
+    times = times_of(study)
 
     def aligned(of: dict[str, dict[Trial, Cell]]) -> Aligned:
         return align(
-            ids, systems, of, pooled=study.second is not None, continued=continued, clusters=clusters, times=times
+            ids,
+            systems,
+            of,
+            pooled=study.second is not None,
+            continued=continued,
+            clusters=clusters,
+            times=times,
+            in_time=estimand == "these",
         )
 
     def extreme(low: str, high: str) -> Aligned:
