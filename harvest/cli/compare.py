@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import click
 from rich.text import Text
 
 from harvest.cli.garbage import uncollected
+from harvest.cli.guard_option import guard_option
 from harvest.cli.judges_options import check_judges, judges_options
 from harvest.cli.number import WholeNumberRange
 from harvest.cli.path import GivenPath
@@ -44,13 +45,7 @@ __all__ = ["command"]
     show_default=True,
     help="Whether other topics like these would show it, too, or more trials of these.",
 )
-@click.option(
-    "--guard",
-    type=click.Choice(list(get_args(Guard))),
-    default="unseen",
-    show_default=True,
-    help="Intervals for topics like these: with an unseen kind of topic, or (none) t, for nearly normal differences.",
-)
+@guard_option
 @click.option("--by-type", is_flag=True, help="Each type of topics by itself, too.")
 @click.option("--across", type=click.Choice(["scoring"]), help="Score all runs as the first one's audit says.")
 @setting_options("level", level="Confidence level of the intervals; a p of at most 1 - level tells systems apart")

@@ -6,12 +6,13 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar, get_args
+from typing import Any, Generic, Protocol, TypeVar
 
 import click
 from rich.console import RenderableType
 
 from harvest.audits.audit import load_audit
+from harvest.cli.guard_option import guard_option
 from harvest.cli.number import NumberRange, WholeNumberRange
 from harvest.cli.path import GivenPath
 from harvest.cli.setting_options import setting_options
@@ -80,13 +81,7 @@ __all__ = ["command"]
 @click.option("--topics", metavar="N,...", help="Numbers of topics to try [½, 1, 2 and 4 times the audit's].")
 @click.option("--trials", metavar="N,...", help="Numbers of trials to try [½, 1, 2 and 4 times the audit's].")
 @setting_options("level", level="Confidence level of the intervals; the test finds what has a p of at most 1 - level")
-@click.option(
-    "--guard",
-    type=click.Choice(list(get_args(Guard))),
-    default="unseen",
-    show_default=True,
-    help="Intervals for topics like these: with an unseen kind of topic, or (none) t, for nearly normal differences.",
-)
+@guard_option
 @click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Of the simulation.")
 @study_output
 def command(
