@@ -351,6 +351,7 @@ def _systems(document: Document, file: AuditFile) -> tuple[System, ...]:
             retry_wait=entry.retry_wait,
             attempts=entry.attempts,
             give_up_after=entry.give_up_after,
+            busy_timeout=entry.busy_timeout,
         )
         vantage = entry.vantage or ""
         systems.append(System(entry.name, entry.driver, entry.options, entry.session, limits, loc, vantage=vantage))

@@ -8,6 +8,7 @@ from pydantic import Field, create_model
 
 from harvest.audits.arms import ArmEntry
 from harvest.audits.threshold import Threshold
+from harvest.systems.limits import BUSY_TIMEOUT
 from scoring.setting import ByGrade, ByName, Choice, Kind, Number
 from scoring.settings import SETTINGS
 from topics.document import StrictModel
@@ -58,6 +59,7 @@ class SystemEntry(StrictModel):
     retry_wait: Seconds = 1
     attempts: Annotated[int, Field(ge=1, le=20)] = 2
     give_up_after: Positive = 10
+    busy_timeout: Annotated[float, Field(gt=0, le=86400)] = BUSY_TIMEOUT
 
 
 def _as_type(kind: Kind) -> Any:

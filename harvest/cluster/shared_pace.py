@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Protocol, TypeAlias
 
-from harvest.systems.limits import Gate, Pace
+from harvest.systems.limits import Busy, Gate, Pace
 from harvest.systems.load import Load
 from harvest.systems.timing import SENDING, Clock
 
@@ -56,9 +56,15 @@ class SharedGate(Gate):
     of them after the system complained to one."""
 
     def __init__(
-        self, spacing: float, clock: Clock, semaphore: Semaphore, board: Board, load: Load | None = None
+        self,
+        spacing: float,
+        clock: Clock,
+        semaphore: Semaphore,
+        board: Board,
+        load: Load | None = None,
+        busy: Busy | None = None,
     ) -> None:
-        super().__init__(spacing, clock, load)
+        super().__init__(spacing, clock, load, busy)
         self._semaphore, self._board = semaphore, board
         self._holding: asyncio.Task[None] | None = None
         self._sent_at = 0.0
@@ -67,12 +73,14 @@ class SharedGate(Gate):
 
     async def passed(self) -> int:
         await self._look()
+        self.busy.check(self.clock.monotonic())
         if not self._slowed:
             return self._pace.complaints
         async with self._turnstile:
             await self.free()
+            self.busy.check(self.clock.monotonic())
             while not await self._acquired():
-                pass
+                self.busy.check(self.clock.monotonic())
             try:
                 gap = await self._heed()
             except BaseException:
@@ -107,9 +115,10 @@ class SharedGate(Gate):
         pace, heeded = before
         while told := _unheeded(found, heeded):
             if any(complaints == pace.complaints for _, complaints, _ in told.values()):
-                pace = pace.slower()
+                pace = pace.slower(self.busy.longest_gap)
             heeded = heeded | {name: number for name, (number, _, _) in told.items()}
-            await self.clock.sleep(max(wait for _, _, wait in told.values()))
+            until = self.clock.monotonic() + max(wait for _, _, wait in told.values())
+            await self._rest(lambda at=until: at)  # type: ignore[misc]
             found = await asyncio.to_thread(self._board.read)
         self._pace = pace.eased(self._spacing)
         self._slowed = self._pace.gap > 0
@@ -166,8 +175,8 @@ class SharedGates:
         self._shared, self._named = shared, named
         self._gates: list[SharedGate] = []
 
-    def __call__(self, system: str, spacing: float, load: Load) -> Gate:
-        self._gates.append(SharedGate(spacing, load.clock, *self._shared(self._named[system]), load))
+    def __call__(self, system: str, spacing: float, load: Load, busy: Busy) -> Gate:
+        self._gates.append(SharedGate(spacing, load.clock, *self._shared(self._named[system]), load, busy))
         return self._gates[-1]
 
     async def close(self) -> None:

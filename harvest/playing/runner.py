@@ -22,7 +22,7 @@ from harvest.playing.attempt import Lease, Played, Player
 from harvest.playing.plan import Plan, Sitting, Work, queue_sittings
 from harvest.playing.steps import Steps
 from harvest.systems.driver import Driver, Opening
-from harvest.systems.limits import Gate, Gates, Openings, own_gate
+from harvest.systems.limits import Busy, Gate, Gates, Openings, own_gate
 from harvest.systems.load import Load
 from protocols.answer import Exchange
 from recordings.conversation import Outcome, TrialKey
@@ -94,7 +94,9 @@ class Runner:
                 stack.push_async_callback(_closed, driver)
                 queue = queues[asked] = deque(queue_sittings(plan, systems, self.player.seed))
                 load = Load(limits.concurrency, self.player.clock, partial(self._eased, asked))
-                gate = self.gates(asked, limits.spacing, load)
+                told = partial(self.watcher.asked_less, asked)
+                busy = Busy(limits.busy_timeout, self.player.clock, told, limits.spacing)
+                gate = self.gates(asked, limits.spacing, load, busy)
                 openings = Openings(limits.retry_wait, limits.retries, self.player.clock)
                 desk = _Desk(systems[0], driver, gate, openings, queue, steps)
                 for _ in range(min(limits.concurrency, len(desk.queue))):
@@ -161,6 +163,8 @@ class Runner:
         desk.tries[work.key] = desk.tries.get(work.key, 0) + 1
         if played.denied:
             desk.left = f"it refuses every request ({played.outcome.reason}: {played.outcome.detail})"
+        elif desk.gate.busy.over:
+            desk.left = desk.gate.busy.over
         elif desk.invalid_in_a_row >= desk.system.limits.give_up_after:
             failed = pluralize(desk.invalid_in_a_row, "invalid attempt")
             desk.left = f"{failed} in a row (the last: {played.outcome.reason})"

@@ -4,7 +4,8 @@ A turn is sent again when the system never took it (`NotSent`), or when it went 
 state, so that asking again changes nothing. What the system said plays no part here.
 
 A system that is asked too much (429, or any `Retry-After`) is left alone by all its sessions for as long as this turn
-waits, and asked more slowly afterwards (`Gate.slow`). No more turns are under way than help (`Load`).
+waits, asked more slowly afterwards (`Gate.slow`), and given up where it says nothing else (`Busy`). No more turns are
+under way than help (`Load`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from harvest.systems.driver import Denied, DriverError, Exhibit, NotSent, Reply, Session, Unanswered
-from harvest.systems.limits import LONGEST_WAIT, Gate, Limits
+from harvest.systems.limits import LONGEST_WAIT, TOO_MUCH, Gate, Limits
 from topics.identity import generator
 
 __all__ = ["catch_unforeseen", "deliver"]
@@ -30,16 +31,21 @@ async def deliver(
     The wait before the turn is sent again doubles, and is up to half a `retry_wait` longer by chance: sessions that
     failed together then do not ask again together. seed: of the random stream that this chance is drawn from.
     """
-    chances = None
+    chances, complaint = None, None
     sends = 0
     while True:
-        complaints = 0
+        complaints, sent_at = 0, 0.0
         sends += 1
         try:
             async with gate.load.place(turn) as place:
                 complaints = await gate.passed()
                 place.sent()
-                reply = await _within(limits.turn_timeout, session, text)
+                answered, sent_at = False, gate.busy.sent()
+                try:
+                    reply = await _within(limits.turn_timeout, session, text)
+                    answered = True
+                finally:
+                    gate.busy.back(answered=answered)
             return reply if reply.turn.sends == sends else replace(reply, turn=replace(reply.turn, sends=sends))
         except DriverError as fault:
             again, wait = sends <= limits.retries and _again(fault, stateful), fault.retry_after
@@ -50,8 +56,13 @@ async def deliver(
             if much:
                 # One that asks for hours is not waited for: this attempt is invalid, and others only come more slowly.
                 hours = fault.retry_after is not None and fault.retry_after > LONGEST_WAIT
-                await gate.slow(complaints, 0.0 if hours else min(LONGEST_WAIT, wait))
-            if not again:
+                pause = 0.0 if hours else min(LONGEST_WAIT, wait)
+                await gate.slow(complaints, pause)
+                gate.busy.complained(sent_at, pause)
+                complaint = fault
+            if not again or gate.busy.over:
+                if fault.reason == TOO_MUCH and complaint is not None:  # what the system said of this turn says more
+                    raise complaint from None
                 raise
         if not much:
             await gate.clock.sleep(min(LONGEST_WAIT, wait))

@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import TypeAlias
 
-from harvest.systems.driver import Denied
+from harvest.systems.driver import Denied, NotSent
 from harvest.systems.load import Load
 from harvest.systems.timing import REAL_CLOCK, Clock
 
-__all__ = ["LONGEST_WAIT", "Gate", "Gates", "Limits", "Openings", "Pace", "own_gate"]
+__all__ = [
+    "BUSY_TIMEOUT",
+    "LONGEST_WAIT",
+    "TOO_MUCH",
+    "Busy",
+    "Gate",
+    "Gates",
+    "Limits",
+    "Openings",
+    "Pace",
+    "own_gate",
+]
 
 LONGEST_WAIT = 120.0
 """Seconds: no wait before another try is longer. A Retry-After beyond it is not waited for; the attempt is invalid
 and can be resumed later."""
+
+BUSY_TIMEOUT = 240.0
+"""Seconds for which a system is waited for that says nothing but that it is asked too much: with what it takes to
+begin and to end, less than five minutes, after which a scheduled job still has time to report it."""
+
+TOO_MUCH = "asked-too-much"
+"""The reason of a turn that is not sent any more, to a system that only complains."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +47,8 @@ class Limits:
     bursts). turn_timeout: seconds to wait for a whole reply. retries: how often a turn is sent again where that is
     safe. retry_wait: seconds before the first retry, doubling for each further one; also between tries to open a
     session. attempts: how often an invalid trial is tried in one command. give_up_after: invalid attempts in a row
-    after which this command no longer asks the system.
+    after which this command no longer asks the system. busy_timeout: seconds for which the system may say nothing but
+    that it is asked too much (429, Retry-After), with the same consequence.
     """
 
     concurrency: int = 1
@@ -37,6 +58,7 @@ class Limits:
     retry_wait: float = 1.0
     attempts: int = 2
     give_up_after: int = 10
+    busy_timeout: float = BUSY_TIMEOUT
 
     def shared_by(self, machines: int) -> Limits:
         """The share of each of several machines. Together they keep the pace, and the sessions at a time where these
@@ -46,6 +68,9 @@ class Limits:
 
 _FIRST_GAP = 0.1  # seconds, after the first complaint of a system without a pace
 _LEAST_GAP = 0.005  # seconds; a shorter gap of a system without a pace is none
+_FEWEST_TRIES = 4  # before a system that only complains is given up
+_MOMENT = 1.0  # seconds
+_LONG = 5.0  # seconds of a wait that somebody notices
 _EASE = 0.95  # of the gap, turn after turn: it halves again in 14 turns
 
 
@@ -53,19 +78,103 @@ _EASE = 0.95  # of the gap, turn after turn: it halves again in 14 turns
 class Pace:
     """How far apart the turns of a system are now, in seconds, and how often it complained that this is too fast.
 
-    A complaint doubles the gap, up to `LONGEST_WAIT`; each turn that passes takes a twentieth off, down to the spacing
+    A complaint doubles the gap, up to a bound; each turn that passes takes a twentieth off, down to the spacing
     of the audit. So it finds the pace of systems that allow a turn a minute and of those that allow 1,000 a second.
     """
 
     gap: float
     complaints: int = 0
 
-    def slower(self) -> Pace:
-        return Pace(max(self.gap, min(LONGEST_WAIT, max(2 * self.gap, _FIRST_GAP))), self.complaints + 1)
+    def slower(self, most: float = LONGEST_WAIT) -> Pace:
+        return Pace(max(self.gap, min(most, max(2 * self.gap, _FIRST_GAP))), self.complaints + 1)
 
     def eased(self, spacing: float) -> Pace:
         gap = max(spacing, _EASE * self.gap)
         return Pace(gap if gap > _LEAST_GAP else spacing, self.complaints)
+
+
+def _nobody(told: str) -> None: ...
+
+
+class Busy:
+    """How long a system has said nothing but that it is asked too much, and when it is no longer waited for.
+
+    Every wait before a turn is sent again is bounded, and so are the tries of one turn; but all of them together are
+    not, if each trial only fails slowly. This bounds the whole. An answer to any turn ends the count. Nothing is given
+    up while another turn is under way, since that one may be answered.
+
+    longest: seconds. spacing: between turns as the audit has it, of which there must be several in that time. tell: is
+    told once, after the system's name, until when it is waited for. over: why it is not waited for any more, or "".
+    """
+
+    def __init__(
+        self,
+        longest: float = BUSY_TIMEOUT,
+        clock: Clock = REAL_CLOCK,
+        tell: Callable[[str], object] = _nobody,
+        spacing: float = 0.0,
+    ) -> None:
+        self._longest, self._clock, self._tell = max(longest, _FEWEST_TRIES * spacing), clock, tell
+        self._idle = LONGEST_WAIT + spacing
+        self._since: float | None = None
+        self._expected = 0.0  # when the system is asked again at the latest, if there is anything to ask
+        self._told = False
+        self._under_way = 0
+        self.over = ""
+
+    @property
+    def longest_gap(self) -> float:
+        """Seconds between turns that leave time for several tries before it is over."""
+        return min(LONGEST_WAIT, self._longest / _FEWEST_TRIES)
+
+    def sent(self) -> float:
+        """A turn goes out. Returns the time."""
+        self._under_way += 1
+        return self._clock.monotonic()
+
+    def back(self, *, answered: bool) -> None:
+        """A turn that went out is answered, or has failed."""
+        self._under_way -= 1
+        if answered:
+            self._since, self._told = None, False
+
+    def complained(self, sent_at: float, wait: float) -> None:
+        """The system said of a turn, which went out at `sent_at`, that it is asked too much. wait: seconds until it is
+        asked again."""
+        now = self._clock.monotonic()
+        if self._since is not None and now > self._expected + self._idle:
+            self._since = None  # it was not asked for a while, and nobody knows what it would have said
+        again = self._since is not None and sent_at >= self._since
+        if self._since is None:
+            self._since, self._told = now, False
+        self._expected = max(self._expected, now + wait)
+        self._give_up_before(now + wait)
+        # A single complaint is what a pace is found by; two in a row, or a long wait, is what somebody wonders about.
+        if not self.over and not self._told and (again or wait > _LONG):
+            self._told = True
+            end = self._clock.now() + timedelta(seconds=self._since + self._longest - now)
+            until = end.astimezone().strftime("%H:%M:%S")
+            self._tell(f"says that it is asked too much: unless it answers, it is waited for until {until}")
+
+    @property
+    def look_again(self) -> float:
+        """Seconds after which a wait may be over before its end: a turn that was under way when it began has failed."""
+        if self._since is None:
+            return math.inf
+        left = self._since + self._longest - self._clock.monotonic()
+        return left if left > 0 else _MOMENT
+
+    def check(self, until: float) -> None:
+        """Raises NotSent (`TOO_MUCH`) for a turn that may go out only at `until`, if that is too late."""
+        self._give_up_before(until)
+        if self.over:
+            raise NotSent(TOO_MUCH, self.over)
+
+    def _give_up_before(self, until: float) -> None:
+        if self._since is not None and not self._under_way and until > self._since + self._longest:
+            seconds = self._clock.monotonic() - self._since
+            said = f"it has said for {seconds:.0f} s only that it is asked too much"
+            self.over = self.over or f"{said}, and it is waited for {self._longest:g} s at most (busy_timeout)"
 
 
 class Gate:
@@ -73,13 +182,16 @@ class Gate:
     further apart for a while after the system complained.
 
     clock: times these gaps and the waits before a turn is sent again. load: how many turns may be under way; where none
-    is given, any number.
+    is given, any number. busy: when it is over with a system that only complains.
     """
 
-    def __init__(self, spacing: float, clock: Clock = REAL_CLOCK, load: Load | None = None) -> None:
+    def __init__(
+        self, spacing: float, clock: Clock = REAL_CLOCK, load: Load | None = None, busy: Busy | None = None
+    ) -> None:
         import asyncio  # late: an audit that is only checked waits for nothing
 
         self._spacing, self.clock, self.load = spacing, clock, load or Load(clock=clock)
+        self.busy = busy or Busy(clock=clock)
         self._pace = Pace(spacing)
         self._turnstile = asyncio.Lock()
         self._free_at = 0.0
@@ -90,15 +202,22 @@ class Gate:
         return self._pace.gap
 
     async def passed(self) -> int:
-        """Wait until the next turn may be sent. Returns how often the system had complained by then."""
+        """Wait until the next turn may be sent. Returns how often the system had complained by then. Raises NotSent
+        where that is waited for no longer."""
         if self._pace.gap or self._free_at > self.clock.monotonic():
             async with self._turnstile:
-                while (wait := self._free_at - self.clock.monotonic()) > 0:
-                    await self.clock.sleep(wait)
+                await self._rest(lambda: self._free_at)
                 # Counted from the passing itself: a late wake-up must not let two turns out together.
                 self._free_at = self.clock.monotonic() + self._pace.gap
                 self._pace = self._pace.eased(self._spacing)
+        self.busy.check(self.clock.monotonic())
         return self._pace.complaints
+
+    async def _rest(self, until: Callable[[], float]) -> None:
+        """Wait until then. Raises NotSent where that is waited for no longer."""
+        while (wait := until() - self.clock.monotonic()) > 0:
+            self.busy.check(until())
+            await self.clock.sleep(min(wait, self.busy.look_again))
 
     async def slow(self, complaints: int, wait: float) -> None:
         """The system complained of a turn: none is sent for `wait` seconds, and those that follow are further apart.
@@ -106,17 +225,18 @@ class Gate:
         complaints: what `passed` returned for the turn. Complaints of turns that were under way together count as one.
         """
         if complaints == self._pace.complaints:
-            self._pace = self._pace.slower()
+            self._pace = self._pace.slower(self.busy.longest_gap)
         self._free_at = max(self._free_at, self.clock.monotonic() + wait)
 
 
-Gates: TypeAlias = Callable[[str, float, Load], Gate]
-"""Gives the gate of a system by its name, the seconds between turns, and its load, with the clock that times them."""
+Gates: TypeAlias = Callable[[str, float, Load, Busy], Gate]
+"""Gives the gate of a system by its name, the seconds between turns, its load, with the clock that times them, and how
+long its complaints are listened to."""
 
 
-def own_gate(system: str, spacing: float, load: Load) -> Gate:
+def own_gate(system: str, spacing: float, load: Load, busy: Busy) -> Gate:
     """A gate of this process alone."""
-    return Gate(spacing, load.clock, load)
+    return Gate(spacing, load.clock, load, busy)
 
 
 class Openings:

@@ -23,7 +23,7 @@ from harvest.drivers.options import Url, VariableName, WireOptions
 from harvest.drivers.received import error_code
 from harvest.systems.delivery import deliver
 from harvest.systems.driver import DriverError, Exhibit, Reply, Surroundings, Unanswered
-from harvest.systems.limits import Gate, Limits
+from harvest.systems.limits import BUSY_TIMEOUT, Busy, Gate, Limits
 from harvest.systems.load import Load
 from recordings.redaction import Redactor
 from simulators.llm.acceptance import OTHER_ROLE, SECRET, UNFINISHED
@@ -69,6 +69,10 @@ class EndpointOptions(WireOptions):
     retry_wait: Annotated[float, Field(ge=0, le=3600)] = Field(
         1.0, description="seconds before the first of them, doubling"
     )
+    busy_timeout: Annotated[float, Field(gt=0, le=86400)] = Field(
+        BUSY_TIMEOUT,
+        description="seconds for which it may say only that it is asked too much (429); then it is not asked again",
+    )
     concurrency: int = Field(8, ge=1, le=1000, description="requests at the same time")
 
 
@@ -95,7 +99,8 @@ class Endpoint:
             raise InputError(what, place=fault.place, allowed=fault.allowed, advice=fault.advice) from None
         self._secrets, self._redactor = surroundings.secrets, Redactor()
         self._limits = Limits(turn_timeout=options.timeout + 1, retries=options.retries, retry_wait=options.retry_wait)
-        self._gate = Gate(0, surroundings.clock, Load(options.concurrency, surroundings.clock))
+        clock = surroundings.clock
+        self._gate = Gate(0, clock, Load(options.concurrency, clock), Busy(options.busy_timeout, clock))
 
     @property
     def concurrency(self) -> int:

@@ -16,8 +16,9 @@ Answerer = Callable[[list[str]], tuple[str, str]]
 
 
 @contextmanager
-def chat_api(answer: Answerer, port: int = 0) -> Iterator[int]:
-    """Yields the port it listens on, for as long as the context lasts; base_url is http://127.0.0.1:PORT/v1."""
+def chat_api(answer: Answerer, port: int = 0, status: Callable[[], int] = lambda: 200) -> Iterator[int]:
+    """Yields the port it listens on, for as long as the context lasts; base_url is http://127.0.0.1:PORT/v1. status: of
+    the reply to a request."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -27,7 +28,7 @@ def chat_api(answer: Answerer, port: int = 0) -> Iterator[int]:
             text, model = answer([one["content"] for one in asked["messages"] if one["role"] == "user"])
             choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
             body = json.dumps({"model": model, "choices": [choice]}).encode()
-            self.send_response(200)
+            self.send_response(status())
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()

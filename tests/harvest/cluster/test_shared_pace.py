@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from harvest.cluster.shared_pace import SharedGate, SharedGates
+from harvest.systems.driver import NotSent
+from harvest.systems.limits import Busy
 from harvest.systems.load import Load
 from harvest.systems.timing import REAL_CLOCK, Clock, Stopwatch
 
@@ -78,7 +80,7 @@ async def test_the_gap_begins_when_the_turn_goes_out() -> None:
 async def test_a_system_without_a_pace_needs_no_semaphore_until_it_complains() -> None:
     semaphore, board = OneLease(), Memory()
     gates = SharedGates(lambda name: (semaphore, board), {"A": "harvest A"})
-    one, other = (gates("A", 0.0, Load()) for _ in range(2))
+    one, other = (gates("A", 0.0, Load(), Busy()) for _ in range(2))
     complaints = await one.passed()
     for _ in range(100):
         await other.passed()
@@ -151,7 +153,7 @@ async def test_a_worker_that_is_stopped_while_it_waits_keeps_the_pace_for_the_ot
     async def sleep(_: float) -> None:
         await over.wait()
 
-    one = gates("A", 60.0, Load(clock=Clock(lambda: 120.0 * over.is_set(), sleep)))
+    one = gates("A", 60.0, Load(clock=Clock(lambda: 120.0 * over.is_set(), sleep)), Busy())
     await one.passed()
     waiting = asyncio.create_task(one.passed())
     await asyncio.sleep(0)
@@ -161,3 +163,34 @@ async def test_a_worker_that_is_stopped_while_it_waits_keeps_the_pace_for_the_ot
     over.set()
     await gates.close()
     assert semaphore.acquire(timeout=1)
+
+
+async def test_a_worker_stops_waiting_for_a_system_that_only_complains_and_lets_the_others_go_on() -> None:
+    semaphore, board, time = OneLease(), Memory(), 0.0
+
+    async def sleep(seconds: float) -> None:
+        nonlocal time
+        time += seconds
+        await asyncio.sleep(0)
+
+    clock = Clock(lambda: time, sleep)
+    one, other = (SharedGate(0.0, clock, semaphore, board, busy=Busy(240.0, clock)) for _ in range(2))
+    sent = 0
+
+    async def complain() -> None:
+        nonlocal sent
+        while True:
+            complaints = await one.passed()
+            sent_at = one.busy.sent()
+            one.busy.back(answered=False)
+            await one.slow(complaints, 1.0)
+            one.busy.complained(sent_at, 1.0)
+            sent += 1
+            await one.free()
+
+    with pytest.raises(NotSent, match="asked-too-much: it has said for"):
+        await complain()
+    assert sent >= 4
+    assert time <= 300
+    await other.passed()  # the semaphore is free, and this one has heard no complaint itself
+    await other.free()

@@ -111,6 +111,7 @@ def play(
     trials: int = 1,
     topics: TopicSet = TOPICS,
     stepped: Stepped | None = None,
+    watcher: Quiet | None = None,
     **limits: float,
 ) -> tuple[Run, Quiet]:
     bounds = Limits(**{"retry_wait": 0.0, "turn_timeout": 5.0, **limits})  # type: ignore[arg-type]
@@ -127,7 +128,7 @@ def play(
         sittings = tuple(Sitting((work,)) for row in works for work in row)
     else:
         sittings = tuple(Sitting(tuple(row)) for row in works)
-    watcher, time = Quiet(), stepped or Stepped()
+    watcher, time = watcher or Quiet(), stepped or Stepped()
 
     async def run() -> None:
         async with RunWriter.open(folder, header) as writer:
@@ -479,9 +480,81 @@ def test_that_a_system_is_asked_more_slowly_after_complaints_is_told_each_time_t
     _, watcher = play(tmp_path / "run", Scripted(behave), trials=20, retries=1, attempts=9)
     told = re.compile(r"S gets a turn every (\d+\.\d) s: it says that it is asked too much")
     gaps = [float(one[1]) for said in watcher.less if (one := told.fullmatch(" ".join(said)))]
-    assert len(gaps) == len(watcher.less)
+    waited = [why for _, why in watcher.less if "it is waited for until" in why]
+    assert len(gaps) + len(waited) == len(watcher.less)
+    assert len(waited) == 1, "eight complaints in a row"
     assert gaps
     assert gaps[0] >= 1
     assert all(later >= 1.9 * earlier for earlier, later in pairwise(gaps)), "rounded"
     _, quiet = play(tmp_path / "paced", Scripted(lambda opening, n, text: USEFUL), spacing=3.0)
     assert quiet.less == []
+
+
+@pytest.mark.parametrize("retry_after", [None, 0.0, 20.0, 120.0, 3600.0])
+@pytest.mark.parametrize("concurrency", [1, 20])
+def test_a_system_that_only_says_that_it_is_asked_too_much_is_left_within_five_minutes(
+    tmp_path: Path, concurrency: int, retry_after: float | None
+) -> None:
+    def behave(opening: Opening, n: int, text: str) -> str:
+        raise NotSent("http-429", "slow down", retry_after=retry_after)
+
+    class Late(Scripted.Session):
+        async def say(self, text: str) -> Reply:
+            await asyncio.sleep(0.3)  # in which others begin to wait for their turn
+            return await super().say(text)
+
+    class Complaining(Scripted):
+        async def open(self, opening: Opening) -> Scripted.Session:
+            await super().open(opening)
+            return Late(self, opening)
+
+    time, driver = Stepped(), Complaining(behave)
+    run, watcher = play(
+        tmp_path / "run",
+        driver,
+        stepped=time,
+        trials=15,
+        concurrency=concurrency,
+        retry_wait=1.0,
+        give_up_after=1000,
+        attempts=9,
+    )
+    assert time.seconds <= 245
+    ((_, reason, unplayed),) = watcher.left
+    assert re.fullmatch(
+        r"it has said for \d+ s only that it is asked too much, .* 240 s at most \(busy_timeout\)", reason
+    )
+    assert unplayed > 0
+    assert time.seconds >= (120 if retry_after == 120.0 else 180), "a last try when most of the time is over"
+    until = [why for _, why in watcher.less if "it is waited for until 03:06:" in why]
+    assert len(until) == 1, "once"
+    assert not run.finished
+    assert {c.outcome.reason for c in run.conversations if c.outcome} <= {"http-429", "asked-too-much"}
+
+
+def test_it_is_told_at_once_until_when_a_system_is_waited_for_that_only_complains(tmp_path: Path) -> None:
+    class Told(Quiet):
+        def asked_less(self, system: str, why: str) -> None:
+            self.less.append((f"{time.seconds:.0f}", why))
+
+    def behave(opening: Opening, n: int, text: str) -> str:
+        raise NotSent("http-429", "slow down")
+
+    time = Stepped()
+    _, watcher = play(tmp_path / "run", Scripted(behave), stepped=time, watcher=Told(), retry_wait=1.0)
+    second, why = watcher.less[0]
+    assert int(second) <= 2
+    assert why == "says that it is asked too much: unless it answers, it is waited for until 03:06:01"
+
+
+def test_a_system_that_answers_again_within_the_bound_is_played_to_its_end(tmp_path: Path) -> None:
+    def behave(opening: Opening, n: int, text: str) -> str:
+        if 3 <= n <= 12:
+            raise NotSent("http-429", "slow down", retry_after=20.0)
+        return USEFUL
+
+    time = Stepped()
+    run, watcher = play(tmp_path / "run", Scripted(behave), stepped=time, trials=5, retries=20)
+    assert time.seconds >= 180
+    assert watcher.left == []
+    assert len(run.finished) == 15

@@ -10,7 +10,7 @@ import pytest
 
 from harvest.systems.delivery import deliver
 from harvest.systems.driver import Denied, DriverError, NotSent, Reply, Unanswered
-from harvest.systems.limits import LONGEST_WAIT, Gate, Limits
+from harvest.systems.limits import LONGEST_WAIT, Busy, Gate, Limits
 from protocols.answer import Answer
 from recordings.conversation import SystemTurn
 from tests.support.stepping import Stepped
@@ -37,7 +37,8 @@ class Failing:
 
 
 def delivered(session: Failing, limits: Limits, *, stateful: bool = True, seed: int = 1) -> Reply:
-    gate = Gate(limits.spacing, session.time.clock)
+    clock = session.time.clock
+    gate = Gate(limits.spacing, clock, busy=Busy(limits.busy_timeout, clock))
     return session.time.run(deliver(session, "Hello?", stateful=stateful, limits=limits, gate=gate, seed=seed))
 
 
@@ -65,7 +66,7 @@ def test_the_chance_in_a_wait_is_drawn_from_its_seed() -> None:
 
 def test_no_wait_is_longer_than_the_longest() -> None:
     session = Failing(Stepped(), [NotSent("http-429") for _ in range(30)])
-    delivered(session, Limits(retries=30, retry_wait=1.0))
+    delivered(session, Limits(retries=30, retry_wait=1.0, busy_timeout=86_400))
     assert waits(session)[7:] == pytest.approx([LONGEST_WAIT] * 23)
     assert max(waits(session)[:7]) < LONGEST_WAIT
 
@@ -174,3 +175,85 @@ def test_a_pace_that_was_slowed_comes_back_and_counts_what_was_under_way_togethe
     assert gaps[0] == pytest.approx(0.1)
     assert gaps == sorted(gaps, reverse=True)
     assert gaps[-1] == 0
+
+
+@pytest.mark.parametrize("longest", [10.0, 30.0, 240.0, 3600.0])
+@pytest.mark.parametrize("retry_after", [None, 0.0, 7.0, LONGEST_WAIT])
+def test_a_system_that_says_only_that_it_is_asked_too_much_is_not_asked_after_its_bound(
+    longest: float, retry_after: float | None
+) -> None:
+    session = Failing(Stepped(), [NotSent("http-429", retry_after=retry_after) for _ in range(100_000)])
+    with pytest.raises(NotSent, match="http-429"):
+        delivered(session, Limits(retries=100_000, busy_timeout=longest))
+    assert session.said[-1] <= longest, "counted from the first complaint"
+    assert session.time.seconds == session.said[-1], "what would come too late is not waited for"
+    assert longest - session.said[-1] <= max(
+        retry_after or 0.0, longest / 4 if retry_after is not None else longest / 2
+    )
+
+
+@pytest.mark.parametrize("spacing", [60.0, 300.0])
+def test_a_system_that_is_asked_rarely_is_asked_several_times_before_it_is_given_up(spacing: float) -> None:
+    time = Stepped()
+    session = Failing(time, [NotSent("http-429", retry_after=1.0) for _ in range(100)])
+    gate = Gate(spacing, time.clock, busy=Busy(240.0, time.clock, spacing=spacing))
+    limits = Limits(retries=100, spacing=spacing)
+    with pytest.raises(NotSent):
+        time.run(deliver(session, "Hello?", stateful=True, limits=limits, gate=gate, seed=1))
+    assert 3 <= len(session.said) <= 6
+
+
+@pytest.mark.parametrize("answers_after", [100.0, 170.0])
+def test_an_answer_begins_the_count_of_complaints_anew(answers_after: float) -> None:
+    time, told = Stepped(), list[str]()
+    busy = Busy(240.0, time.clock, told.append)
+    gate = Gate(0.0, time.clock, busy=busy)
+
+    def complaining(until: float) -> Failing:
+        """Complains until that second, and then answers."""
+        session = Failing(time, [])
+
+        async def say(text: str) -> Reply:
+            if time.seconds < until:
+                raise NotSent("http-429", retry_after=10.0)
+            return Reply(SystemTurn(Answer(text)))
+
+        session.say = say  # type: ignore[method-assign]
+        return session
+
+    async def play() -> None:
+        for until in (answers_after, answers_after + 200, answers_after + 400):
+            await deliver(complaining(until), "?", stateful=True, limits=Limits(retries=99), gate=gate, seed=1)
+
+    time.run(play())
+    assert time.seconds > 240
+    assert busy.over == ""
+    assert len(told) == 3, "each time anew"
+
+
+def test_nothing_is_given_up_while_a_turn_that_was_sent_may_still_be_answered() -> None:
+    time = Stepped()
+    slow, other = Failing(time, [], 290.0), Failing(time, [NotSent("http-429", retry_after=50.0) for _ in range(6)])
+    gate = Gate(0.0, time.clock)
+
+    async def play() -> None:
+        async with asyncio.TaskGroup() as group:
+            for session in (slow, other):
+                limits = Limits(retries=20)
+                group.create_task(deliver(session, "Hello?", stateful=True, limits=limits, gate=gate, seed=1))
+
+    time.run(play())
+    assert len(other.said) == 7
+    assert gate.busy.over == ""
+
+
+def test_complaints_with_a_long_silence_of_ours_between_them_are_not_added_up() -> None:
+    time = Stepped()
+    busy = Busy(240.0, time.clock)
+    busy.complained(busy.sent(), 1.0)
+    busy.back(answered=False)
+    time.seconds = 4000.0
+    sent = busy.sent()
+    busy.back(answered=False)
+    busy.complained(sent, 1.0)
+    assert busy.over == ""
