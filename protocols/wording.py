@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache, wraps
+from itertools import islice
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,8 @@ _LARGEST_NUMBER = 1_000_000
 _DEEPEST = 40
 _MOST_JOINED = 100
 _MOST_WORK = 10_000_000
+_LOOP_WORDS = ("first", "index", "index0", "last", "length", "nextitem", "previtem", "revindex", "revindex0")
+_OF_LOOPS = ", ".join(f"loop.{word}" for word in _LOOP_WORDS)
 _STATEMENTS = "{{ variable }}, {% if %}, {% for %}, {% set %}"
 
 
@@ -205,11 +208,18 @@ def _walk(node: nodes.Node, names: frozenset[str], allowed: str) -> Iterator[Fau
             if fault:
                 yield fault
             return
+        if fault := _part_fault(node, chain):
+            yield fault
+            return
+        if chain[:1] == ["loop"]:
+            return
     if isinstance(node, nodes.Name) and node.ctx == "load":
         if node.name not in names:
             yield Fault(f"unknown variable {node.name!r}", allowed, node.lineno, node.name)
         elif node.name == "topic":
             yield Fault("'topic' is not text by itself", allowed, node.lineno, "topic")
+        elif node.name == "loop":
+            yield Fault("'loop' is not text by itself", _OF_LOOPS, node.lineno, "loop")
     for child in node.iter_child_nodes():
         yield from _walk(child, names, allowed)
 
@@ -231,6 +241,27 @@ def _chain_fault(chain: list[str | int | None], names: frozenset[str], allowed: 
     if len(chain) > (3 if chain[:2] == ["topic", "fields"] else 2 if chain[0] == "topic" else 1):
         return Fault(f"unknown variable '{text}': it has no parts", allowed, node.lineno, text)
     return None
+
+
+def _part_fault(node: nodes.Getattr | nodes.Getitem, chain: list[str | int | None]) -> Fault | None:
+    """What is wrong with a part of what a filter made, of a loop, of a value that was set, or of a literal.
+
+    Jinja finds Python's attributes as well as what stands in a value. These are methods, which say their address in
+    memory: other words in every process.
+    """
+    from jinja2 import nodes
+
+    if chain[:1] == ["loop"]:
+        if len(chain) == 2 and chain[1] in _LOOP_WORDS:
+            return None
+        return Fault(f"unknown variable '{_chain_text(node)}'", _OF_LOOPS, node.lineno, _chain_text(node))
+    if isinstance(node, nodes.Getitem):
+        number = node.arg.node if isinstance(node.arg, nodes.Neg) else node.arg
+        if isinstance(number, nodes.Slice) or (isinstance(number, nodes.Const) and isinstance(number.value, int)):
+            return None
+        return Fault("a part of a value that is not given by a number", "a whole number, as in [0]", node.lineno, "[")
+    allowed = f"filters: {', '.join(sorted(FILTERS))}"
+    return Fault(f"a value has no part {node.attr!r}", allowed, node.lineno, node.attr)
 
 
 def _chain(node: nodes.Node) -> list[str | int | None]:
@@ -292,7 +323,7 @@ def _environment() -> Environment:
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
     environment = ImmutableSandboxedEnvironment(
-        undefined=StrictUndefined, autoescape=False, trim_blocks=True, lstrip_blocks=True
+        undefined=StrictUndefined, autoescape=False, trim_blocks=True, lstrip_blocks=True, finalize=_plain
     )
     environment.globals.clear()
     environment.filters = {name: environment.filters[name] for name in FILTERS}
@@ -301,12 +332,28 @@ def _environment() -> Environment:
     return environment
 
 
+def _plain(value: object) -> object:
+    """A value that is said. Raises TypeError for what is not text by itself: a list would come out as Python writes it,
+    and an object with its address in memory."""
+    from jinja2 import Undefined
+
+    if value is None or isinstance(value, (str, int, float, Undefined)):  # one that is undefined says so itself
+        return value
+    raise TypeError(f"{_kind(value)} is not text: use `join`, `first` or `last`")
+
+
+def _kind(value: object) -> str:
+    return "a list" if isinstance(value, (list, tuple)) else f"a value of the type {type(value).__name__}"
+
+
 def _within(name: str, filter_: Callable[..., Any]) -> Callable[..., Any]:
     """The filter, which neither works without end nor makes what is too long."""
 
     @wraps(filter_)  # with Jinja's mark of what it is given besides
     def bounded(*arguments: Any, **options: Any) -> Any:
         made = filter_(*arguments, **options)
+        if isinstance(made, Iterator):  # which would be said with its address in memory
+            made = list(islice(made, LONGEST + 1))
         if isinstance(made, (str, list)) and len(made) > LONGEST:
             raise ValueError(f"{name} makes more than {LONGEST:,} characters")
         _WORK.set(_WORK.get() + sum(len(one) for one in (*arguments, made) if isinstance(one, (str, list))))

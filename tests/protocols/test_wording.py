@@ -62,3 +62,78 @@ def test_an_ordinary_template_is_filled_in() -> None:
     assert not list(faults(Wording(words)))
     for _ in range(3):
         assert render(Wording(words), TOPIC, turn=1) == "b, aaA B"
+
+
+PARTS = {
+    "{{ (topic.request|upper).encode }}": "encode",
+    "{{ (topic.request|upper)['encode'] }}": "[",
+    "{{ (topic.request|upper)[topic.subject] }}": "[",
+    "{{ 'abc'.upper }}": "upper",
+    "{{ (1).real }}": "real",
+    "{{ [turn].append }}": "append",
+    "{{ {'a': 1}.items }}": "items",
+    "{{ (topic.request ~ 'x').encode }}": "encode",
+    "{{ (topic.request if turn else 'x').encode }}": "encode",
+    "{% set a = topic.request %}{{ a.encode }}": "encode",
+    "{% set a = topic.request %}{{ a['encode'] }}": "[",
+    "{% for t in topic.turns %}{{ t.encode }}{% endfor %}": "encode",
+    "{% for t in topic.turns %}{{ loop.cycle }}{% endfor %}": "loop.cycle",
+    "{% for t in topic.turns %}{{ loop.index.real }}{% endfor %}": "loop.index.real",
+    "{% for t in topic.turns %}{{ loop['changed'] }}{% endfor %}": "loop.changed",
+    "{% for t in topic.turns %}{{ loop }}{% endfor %}": "loop",
+    "{% for t in topic.turns %}{% set l = loop %}{{ l }}{% endfor %}": "loop",
+    "a\nb {% if (topic.request|first).encode %}x{% endif %}": "encode",
+}
+
+
+@pytest.mark.parametrize("template", PARTS)
+def test_a_part_of_any_value_that_could_be_a_method_is_refused_when_it_is_read(template: str) -> None:
+    found = list(faults(Wording(template)))
+    assert [one.words for one in found] == [PARTS[template]]
+    assert found[0].line == 1 + template.count("\n")
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ topic.turns|reverse }}",
+        "{{ topic.turns|unique }}",
+        "{{ topic.turns|sort }}",
+        "{{ topic.turns }}",
+        "{{ [turn, turn] }}",
+        "{{ {'a': turn} }}",
+        "{% set a = topic.turns|reverse %}{{ a }}",
+    ],
+)
+def test_a_value_that_is_not_text_by_itself_is_not_said(template: str) -> None:
+    with pytest.raises(InputError, match="is not text: use `join`"):
+        render(Wording(template), TOPIC, turn=1)
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        *(f"{{{{ topic.turns|{name}|string }}}}" for name in ("reverse", "unique", "sort")),
+        "{{ '' ~ (topic.turns|reverse) }}",
+        "{{ [topic.turns|reverse]|join }}",
+        "{{ topic.turns|reverse|upper }}",
+        "{{ topic.turns|unique|replace('a', 'b') }}",
+    ],
+)
+def test_no_filter_says_an_address_of_memory(template: str) -> None:
+    assert " at 0x" not in render(Wording(template), TOPIC, turn=1).lower()
+
+
+@pytest.mark.parametrize(
+    ("template", "said"),
+    [
+        ("{{ turn }} {{ true }} {{ none }} {{ 1.5 }}", "1 True None 1.5"),
+        ("{% for t in topic.turns %}{{ loop.index }}{{ t }}{% if not loop.last %}, {% endif %}{% endfor %}", "1a, 2b"),
+        ("{% set t = topic.turns %}{{ t[0] }}{{ t[-1] }}", "ab"),
+        ("{{ (topic.request|upper)[:4] }}", "TELL"),
+        ("{{ topic.turns|reverse|join }}", "ba"),
+    ],
+)
+def test_text_numbers_truth_and_parts_by_number_are_said_as_before(template: str, said: str) -> None:
+    assert not list(faults(Wording(template)))
+    assert render(Wording(template), TOPIC, turn=1) == said
