@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib import resources
@@ -17,11 +17,13 @@ from typing import Any, Literal
 
 from harvest.audits.arms import Arm, read_arms
 from harvest.audits.audit_file import AuditFile, Order, SystemEntry
+from harvest.audits.exposures import read_exposures, refuse_keys_in_clear
 from harvest.audits.fingerprints import fingerprints
 from harvest.audits.groups import check_groups, grouped_name
 from harvest.audits.threshold import Threshold
 from harvest.drivers.registry import build_driver, driver_module
 from harvest.systems.driver import Driver, Surroundings
+from harvest.systems.exposure import Exposure
 from harvest.systems.limits import Limits
 from harvest.voices.endpoints import Endpoints, read_endpoints
 from protocols.library import check_topics, load_protocol
@@ -96,7 +98,8 @@ class Audit:
     opened. users: the simulated users of the protocol, by name. endpoints: the models that word their turns. groups: of
     users, each of which meets every system. order: of the topics of a trial. arms: in which every system is played, the
     control first. placebo: whether `harvest reaudit` also plays a system of which every word is known.
-    shard: the only part of its trials to be played; its limits are the share of one machine. None: all of it.
+    exposures: what each system and each endpoint makes this machine do. imports: whether the code that it names was
+    imported. shard: the only part of its trials to be played; its limits are the share of one machine. None: all of it.
     """
 
     document: Document
@@ -123,6 +126,8 @@ class Audit:
     trials_of: Mapping[str, int] = field(default_factory=dict)
     placebo: bool = False
     shard: Shard | None = None
+    exposures: tuple[Exposure, ...] = ()
+    imports: bool = True
 
     def trials_with(self, topic: Topic) -> int:
         """How often `topic` is played with each system."""
@@ -171,6 +176,7 @@ class Audit:
             topics=self.topics,
             secrets=self.secrets,
             recorded_as=tuple(one.name for one in self.played if one.of == system.name),
+            imports=self.imports,
         )
         with place_errors(self.document, (*system.loc, "driver")):
             driver_module(system.driver)
@@ -234,14 +240,24 @@ def load_audit(
     seed: int | None = None,
     only: tuple[str, ...] | None = None,
     shard: Shard | None = None,
+    keys_in_clear: bool = False,
+    imports: bool = True,
+    show: Callable[[tuple[Exposure, ...]], object] | None = None,
 ) -> Audit:
     """Read an audit and resolve every name in it; the arguments replace what the file says.
 
     name_or_path: an audit file, or one that comes with Harvest (`demo`). trials: of every topic with each system,
     from 1. seed: of every random draw. only: ids of the topics to play. shard: the only
-    part to be played. Raises InputError, with file, line and column.
+    part to be played. keys_in_clear: allow that keys are sent over http to other machines. imports: import the code
+    that the audit names; false where nothing is going to be played. show: is called with what the audit makes this
+    machine do, before any of it is done. Raises InputError, with file, line and column.
     """
     document, file = read_audit(name_or_path)
+    exposures = read_exposures(document, file)
+    if show is not None:
+        show(exposures)
+    if not keys_in_clear:
+        refuse_keys_in_clear(exposures, document)
     folder = Path(document.path).resolve().parent
     topics = _resolved(document, "topics", folder, load_topics)
     topics = _chosen(document, topics, only or file.only, given_by_option=only is not None)
@@ -276,6 +292,8 @@ def load_audit(
         placebo=file.placebo,
         arms=arms,
         trials_of=_trials_of(document, file, topics) if trials is None else {},
+        exposures=exposures,
+        imports=imports,
     )
     surroundings = Surroundings("", audit.folder, topics=topics, secrets=audit.secrets)
     audit = replace(audit, endpoints=read_endpoints(document, file.endpoints, surroundings))

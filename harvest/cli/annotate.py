@@ -11,9 +11,11 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
+from harvest.audits.exposures import KEYS_IN_CLEAR, refuse_keys_in_clear
 from harvest.cli.asked_criteria import asked_criteria
 from harvest.cli.author_name import check_author
 from harvest.cli.blind_pairs import serve_blind_pairs, write_blind_pairs
+from harvest.cli.exposures import keys_in_clear_option, show_exposures
 from harvest.cli.interruption import run_until_stopped
 from harvest.cli.number import WholeNumberRange
 from harvest.cli.output_file import check_output_file
@@ -35,6 +37,7 @@ from recordings.times import stamp, utc_now
 from scoring.swan.judged import NUGGET
 from scoring.swan.schema import Schema, load_schema
 from topics.counting import pluralize
+from topics.document import read_document
 from topics.errors import InputError
 
 __all__ = ["command"]
@@ -106,6 +109,7 @@ __all__ = ["command"]
     help="With --extract: requests per passage while replies are unreadable [2].",
 )
 @click.option("--nuggets", metavar="NAME", help="With --export, --import, --serve: whose nuggets are scored [rules].")
+@keys_in_clear_option
 def command(
     runs: tuple[Path, ...],
     schema: str,
@@ -132,6 +136,7 @@ def command(
     concurrency: int | None,
     tries: int | None,
     nuggets: str | None,
+    keys_in_clear: bool,
 ) -> int:
     """Extract nuggets, score them by rules, and let people judge them.
 
@@ -164,6 +169,8 @@ def command(
         raise InputError(f"{' and '.join(given)} were given together", advice="do one after the other")
     if model is None and (endpoint or only or concurrency or tries):
         raise InputError("--endpoint, --topic, --concurrency and --tries go with --extract")
+    if model is None and keys_in_clear:
+        raise InputError(f"{KEYS_IN_CLEAR} goes with --extract: nothing else sends a key")
     if nuggets is not None and (not given or triage or model is not None):
         raise InputError("--nuggets goes with --export, --import and --serve")
     if (authors or version) and filled is None and not serve:
@@ -193,7 +200,7 @@ def command(
         _triage(recorded)
         return 0
     if model is not None:
-        return _extract(run, recorded, model, endpoint, only, concurrency, tries or 2)
+        return _extract(run, recorded, model, endpoint, only, concurrency, tries or 2, keys_in_clear)
     if sheet is not None:
         _export(run, recorded, criteria, sheet, names, sample, seed or 0, force, nuggets or "", adjudicate)
     elif filled is not None:
@@ -227,6 +234,7 @@ def _extract(
     only: tuple[str, ...],
     concurrency: int | None,
     tries: int,
+    keys_in_clear: bool,
 ) -> int:
     """Nuggets by a model, as a layer; 3 where a conversation is not whole."""
     from harvest.judging.extraction.endpoint_file import read_extraction_endpoint  # brings httpx
@@ -240,6 +248,9 @@ def _extract(
     chosen = [one for one in recorded.finished if not only or one.key.topic in only]
     secrets: set[str] = set()
     endpoint = read_extraction_endpoint(file, name, secrets, concurrency=concurrency)
+    show_exposures([endpoint.exposure], err=True)
+    if not keys_in_clear:
+        refuse_keys_in_clear([endpoint.exposure], read_document(file))
     with Progress(console=Console(stderr=True), transient=True) as shown:
 
         def watch(total: int) -> Callable[[], None]:

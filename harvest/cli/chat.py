@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from harvest.audits.audit import Audit, System, load_audit
+from harvest.cli.exposures import keys_in_clear_option
 from harvest.cli.interruption import Interrupted, run_until_stopped
 from harvest.cli.number import WholeNumberRange
 from harvest.cli.path import GivenPath
@@ -41,7 +42,10 @@ __all__ = ["command"]
     type=WholeNumberRange(1, 1_000_000),
     help="Number of the trial [default: the first that is not recorded].",
 )
-def command(audit: str, system_name: str | None, topic_id: str, out: Path | None, trial: int | None) -> int:
+@keys_in_clear_option
+def command(
+    audit: str, system_name: str | None, topic_id: str, out: Path | None, trial: int | None, keys_in_clear: bool
+) -> int:
     """Play the user yourself and record the conversation.
 
     AUDIT is a file, or a shipped name such as `demo`. It tells the topics and the systems; its protocol is not played.
@@ -49,7 +53,7 @@ def command(audit: str, system_name: str | None, topic_id: str, out: Path | None
     Type a turn and Enter; what is pasted is one turn. A \\ at the end of a line goes on in the next. /stop, or ctrl-D
     on an empty line, ends the conversation; ctrl-C breaks it off, and what was said by then stays recorded.
     """
-    resolved = load_audit(audit)
+    resolved = load_audit(audit, keys_in_clear=keys_in_clear)
     topic = resolved.topics[topic_id]
     system = _system(resolved, system_name)
     folder = (out or Path("runs") / f"{resolved.name}-chat").absolute()

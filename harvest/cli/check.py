@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import click
 
 from harvest.audits.audit import Audit, System, load_audit, place_errors
 from harvest.audits.groups import noise_pairs
+from harvest.cli.exposures import keys_in_clear_option, show_exposures
 from harvest.cli.path import GivenPath
 from harvest.playing.plan import Plan, make_plan
 from harvest.terminal import printable, prose_width, wrap_lines
@@ -31,12 +33,16 @@ _ADDRESSES = ("url", "base_url", "function", "run")
 @click.argument("audit", type=GivenPath(str))
 @click.option("--out", metavar="RUN", type=GivenPath(), help="Count what is already recorded in this run.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
-def command(audit: str, out: Path | None, as_json: bool) -> None:
+@keys_in_clear_option
+def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) -> None:
     """Validate an audit and print its plan; sends nothing.
 
-    AUDIT is a file, or a shipped name such as `demo`.
+    AUDIT is a file, or a shipped name such as `demo`. First it prints what the audit makes this machine do: the code
+    that is run, the servers that are contacted, the environment variables and who gets them. Only then it imports the
+    functions that the audit names.
     """
-    resolved = load_audit(audit)
+    show = partial(show_exposures, err=as_json)
+    resolved = load_audit(audit, keys_in_clear=keys_in_clear, show=show)
     with place_errors(resolved.document, ("scoring",)):
         scoring_settings(resolved.scoring, resolved.topics, resolved.gold)
     if resolved.thresholds:
@@ -79,6 +85,17 @@ def command(audit: str, out: Path | None, as_json: bool) -> None:
         "turns_at_most": plan.most_turns,
         "requests_at_most": plan.most_requests,
         "endpoint_requests_at_most": resolved.endpoints.requests_at_most(resolved.protocol, _turns(resolved, plan)),
+        "exposures": [
+            {
+                "name": one.who,
+                "runs": list(one.code),
+                "contacts": list(one.origins),
+                "proxies": list(one.proxies),
+                "variables": list(one.variables),
+                "in_clear": list(one.in_clear),
+            }
+            for one in resolved.exposures
+        ],
         "gold": len(resolved.gold) if resolved.gold is not None else 0,
         "nearly_same": [list(group) for group in nearly_same(resolved.topics.topics)],
     }

@@ -10,7 +10,10 @@ from pathlib import Path
 
 import click
 
+from harvest.audits.audit import read_audit
+from harvest.audits.exposures import read_exposures
 from harvest.audits.starter_files import starter_drivers, starter_files
+from harvest.cli.exposures import show_exposures
 from recordings.run_folder import run_around
 from topics.errors import InputError, Place
 
@@ -35,6 +38,7 @@ def command(folder: str, driver: str) -> None:
     begin(_checked(folder), texts)
     click.echo(f"wrote {', '.join(texts)} in {folder}", err=True)
     written = str(Path(folder) / "audit.yaml")
+    show_exposures(read_exposures(*read_audit(written)), err=True)
     audit = shlex.quote(f"./{written}" if written.startswith("-") else written)  # with a dash it would be an option
     click.echo(f"edit them, then: harvest check {audit}", err=True)
 

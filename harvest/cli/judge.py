@@ -10,7 +10,9 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
+from harvest.audits.exposures import refuse_keys_in_clear
 from harvest.cli.blind_pairs import drawn_pairs
+from harvest.cli.exposures import keys_in_clear_option, show_exposures
 from harvest.cli.interruption import run_until_stopped
 from harvest.cli.number import WholeNumberRange
 from harvest.cli.path import GivenPath, NameOrFile
@@ -23,6 +25,7 @@ from recordings.judgments import Judgment, Layer, Target, read_layers
 from recordings.run_folder import read
 from scoring.swan.schema import Schema, load_schema
 from topics.counting import pluralize
+from topics.document import read_document
 from topics.errors import InputError
 
 if TYPE_CHECKING:
@@ -69,7 +72,8 @@ __all__ = ["command"]
     metavar="N",
     help="Requests per question while replies cannot be read.",
 )
-@click.option("--dry-run", is_flag=True, help="Print what it would take, and send nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what it would take, and who gets which key; send nothing.")
+@keys_in_clear_option
 def command(
     runs: tuple[Path, ...],
     file: Path,
@@ -84,6 +88,7 @@ def command(
     concurrency: int | None,
     tries: int,
     dry_run: bool,
+    keys_in_clear: bool,
 ) -> int:
     """Let a model judge nuggets, turns, conversations or blind pairs.
 
@@ -98,6 +103,9 @@ def command(
 
     secrets: set[str] = set()
     judge, endpoint = read_judge(file, secrets, concurrency=concurrency)
+    show_exposures([endpoint.exposure], err=True)
+    if not keys_in_clear:
+        refuse_keys_in_clear([endpoint.exposure], read_document(file))
     if pairs is not None:
         if names or nuggets:
             raise InputError("--criterion and --nuggets do not go with --pairs")

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from harvest.audits.audit import load_audit, read_audit
 from harvest.audits.placebo import check_placebo
+from harvest.cli.exposures import keys_in_clear_option
 from harvest.cli.notifying import Channels, notice_options
 from harvest.cli.number import NumberRange, WholeNumberRange
 from harvest.cli.output_file import check_output_file
@@ -76,6 +77,7 @@ __all__ = ["baseline_beside", "command", "history_beside"]
 @click.option("--if-alarm", is_flag=True, help="Play only where an alarm waits for another audit to confirm it.")
 @click.option("--strict", is_flag=True, help="Exit with 3 also where it cannot be told whether anything changed.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+@keys_in_clear_option
 @notice_options
 def command(
     audit: str,
@@ -91,6 +93,7 @@ def command(
     if_alarm: bool,
     strict: bool,
     as_json: bool,
+    keys_in_clear: bool,
     channels: Channels,
 ) -> int:
     """Play an audit again, and tell whether it changed.
@@ -122,7 +125,7 @@ def command(
         return 0
     folder, harness = recorded, None
     if folder is None:
-        resolved = load_audit(audit)
+        resolved = load_audit(audit, keys_in_clear=keys_in_clear)
         runs = out or Path("runs") / resolved.name
         if around := run_around(runs):
             raise InputError(
@@ -135,7 +138,7 @@ def command(
                 raise InputError("there is no last run to extend", advice="leave out --extend to play one")
             folder = runs / mine[-1].run
             trials = max((one.key.trial for one in read(folder).conversations), default=0) + extend
-            resolved = load_audit(audit, trials=trials)
+            resolved = load_audit(audit, trials=trials, keys_in_clear=keys_in_clear)
         else:
             folder = _dated(runs)
         refuse_other_audit(resolved.header(), blessed, Place(audit))

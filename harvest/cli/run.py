@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from harvest.audits.audit import Audit, load_audit, place_errors
+from harvest.cli.exposures import keys_in_clear_option
 from harvest.cli.interruption import Interrupted
 from harvest.cli.notifying import Channels, notice_options
 from harvest.cli.number import WholeNumberRange
@@ -63,6 +64,7 @@ def _shard(context: click.Context, parameter: click.Parameter, value: str | None
 @click.option("--store", metavar="URL", help="With --shard or --dask: share the run through this object store.")
 @click.option("--strict", is_flag=True, help="End with 3 where a threshold cannot be told.")
 @click.option("--json", "as_json", is_flag=True, help="The scores as one JSON document on standard output.")
+@keys_in_clear_option
 @notice_options
 def command(
     audit: str,
@@ -76,6 +78,7 @@ def command(
     store: str | None,
     strict: bool,
     as_json: bool,
+    keys_in_clear: bool,
     channels: Channels,
 ) -> int:
     """Play an audit (or resume it), then score it.
@@ -95,7 +98,7 @@ def command(
         raise InputError("--store is for what several machines play", advice="add --dask, or --shard 1/1 for one alone")
     shared = open_store(store) if store is not None else None
     try:
-        resolved = load_audit(audit, trials=trials, seed=seed, only=topics, shard=shard)
+        resolved = load_audit(audit, trials=trials, seed=seed, only=topics, shard=shard, keys_in_clear=keys_in_clear)
         with place_errors(resolved.document, ("scoring",)):  # what cannot be scored is refused before it is played
             scoring_settings(resolved.scoring, resolved.topics, resolved.gold)
         if resolved.thresholds:
@@ -114,7 +117,13 @@ def command(
     if dask is not None:
         file = str(Path(audit).absolute()) if Path(audit).is_file() else audit
         where = named if shared else folder  # of each worker alone, or of all of them
-        left = _spread(Assignment(file, trials, seed, topics, store=store or ""), resolved, dask, where, console)
+        left = _spread(
+            Assignment(file, trials, seed, topics, store=store or "", keys_in_clear=keys_in_clear),
+            resolved,
+            dask,
+            where,
+            console,
+        )
     else:
         own = f"shard{shard.index}" if shard else ""
         stored = StoredRun(shared, f"{shard.index}-of-{shard.of}") if shared and shard else None

@@ -12,12 +12,13 @@ from typing import Any
 import click
 
 from harvest.audits.audit import read_audit
+from harvest.audits.exposures import read_exposures
 from harvest.cli.installation import DISTRIBUTION
 from harvest.cli.path import GivenPath
 from harvest.cli.reaudit import baseline_beside, history_beside
 from harvest.cli.reaudit import command as reaudit
 from harvest.schedules.crontab import crontab
-from harvest.schedules.job import EVERY, Every, Job, variables_in
+from harvest.schedules.job import EVERY, Every, Job
 from harvest.schedules.systemd import systemd
 from harvest.schedules.workflow import workflow
 from harvest.terminal import printable
@@ -59,7 +60,8 @@ def command(
         raise InputError("--install is for --github: here, the Harvest of this machine is used")
     options = _checked(audit, further)
     document, file = read_audit(audit)
-    variables = tuple(dict.fromkeys([*variables_in(document.value), *filter(None, [options["webhook_env"]])]))
+    needed = (name for one in read_exposures(document, file) for name in one.needed)
+    variables = tuple(dict.fromkeys([*needed, *filter(None, [options["webhook_env"]])]))
     words, folder, beside = ("reaudit", audit, *further), Path.cwd(), Path(audit).absolute()
     base = options["baseline"] or baseline_beside(audit)
     if not base.exists():

@@ -20,7 +20,7 @@ class Assignment:
     audit: its file, by a path that all workers know. trials, seed, only: as the command was given them; None for those
     of the audit. index, of: of the shard. folder: of all shards, shared by all workers; where there is a store, each
     has its own, and this path begins where the worker was started. store: its address, "" for none. at_once: how many
-    shards are played at a time, all together.
+    shards are played at a time, all together. keys_in_clear: keys may be sent over http to other machines.
     """
 
     audit: str
@@ -32,6 +32,7 @@ class Assignment:
     folder: str = ""
     store: str = ""
     at_once: int = 1
+    keys_in_clear: bool = False
 
     @property
     def name(self) -> str:
@@ -51,7 +52,9 @@ class Assignment:
     def load(self) -> Audit:
         """The audit with its share of sessions at a time, and the whole pace, which workers share by the turn. Raises
         InputError."""
-        audit = load_audit(self.audit, trials=self.trials, seed=self.seed, only=self.only)
+        audit = load_audit(
+            self.audit, trials=self.trials, seed=self.seed, only=self.only, keys_in_clear=self.keys_in_clear
+        )
         systems = tuple(
             replace(
                 system, limits=replace(system.limits, concurrency=max(1, system.limits.concurrency // self.at_once))

@@ -38,6 +38,7 @@ from harvest.systems.driver import (
     Session,
     Surroundings,
 )
+from harvest.systems.exposure import is_this_machine
 from recordings.conversation import SystemTurn
 from topics.document import StrictModel, refusal
 from topics.errors import InputError
@@ -51,7 +52,6 @@ PACE = 2.0
 _PROXIES = ("http", "https", "socks5")
 _A_PROXY = "http://host:port, https://host:port or socks5://host:port"
 _LOCALE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8}){0,3}")
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 Kept = Literal["screenshot", "reply", "page", "watch"]
@@ -197,7 +197,7 @@ class BrowserDriver:
         """A page keeps its conversation, so it is stateful; its pace is the site's, or a polite one."""
         pace = self._site.delay
         if pace is None:
-            pace = 0.0 if urlsplit(self.url).hostname in _LOOPBACK else PACE
+            pace = 0.0 if is_this_machine(urlsplit(self.url).hostname) else PACE
         return Capabilities(stateful=True, pace=pace)
 
     async def open(self, opening: Opening) -> Session:
@@ -274,6 +274,12 @@ def _login(options: Options, surroundings: Surroundings) -> Path | None:
 def build(options: Options, surroundings: Surroundings) -> BrowserDriver:
     """Raises InputError where there is no browser, no site of that name, or no log-in."""
     return BrowserDriver(options, surroundings)
+
+
+def further(options: Options, folder: Path) -> Iterator[Site]:
+    """The site file, which may name the page that is opened. Raises InputError where there is none."""
+    if isinstance(options.site, str):
+        yield load_site(folder / options.site)
 
 
 def files(options: Options, folder: Path) -> Iterator[tuple[str, Path]]:

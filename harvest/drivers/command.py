@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from harvest.drivers.options import Seconds, Text, resolve_text
 from harvest.drivers.payload import json_bytes
@@ -27,6 +27,7 @@ from harvest.systems.driver import (
     Surroundings,
     Unanswered,
 )
+from harvest.systems.exposure import Program as Started
 from harvest.systems.timing import Clock, Stopwatch
 from protocols.answer import Exchange
 from recordings.long_work import aside
@@ -42,7 +43,7 @@ _LAST_MOMENT = 2.0  # seconds between the end of its output and the end of the p
 class Options(StrictModel):
     """A program. Its environment is PATH, HOME, LANG and the like from ours, and what `env` sets; nothing else."""
 
-    argv: Annotated[tuple[str, ...], Field(min_length=1)] = Field(
+    argv: Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(Started)] = Field(
         description="the program and its arguments, as a list; no shell reads them. A path starts at the audit file"
     )
     mode: Literal["lines", "json", "once"] = Field(

@@ -7,7 +7,7 @@ import contextlib
 import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path as FilePath
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 from urllib.parse import urlencode
 
 from pydantic import AfterValidator, Field, model_validator
@@ -18,7 +18,9 @@ from harvest.drivers.received import Received, error_message, excerpt, sound_tex
 from harvest.drivers.reply_path import ReplyPath
 from harvest.drivers.template import (
     PLACEHOLDERS,
+    Fields,
     Known,
+    Template,
     check_template,
     fill,
     fill_url,
@@ -57,7 +59,6 @@ def _session(text: str) -> str:
 
 
 Path = Annotated[str, AfterValidator(_path)]
-Fields = dict[str, Any]
 
 
 class Call(StrictModel):
@@ -66,7 +67,7 @@ class Call(StrictModel):
     url: Url
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = "POST"
     query: Fields = Field({})
-    body: Any = None
+    body: Template = None
     form: Fields | None = None
     headers: Headers = Field({})
 
@@ -83,7 +84,7 @@ class Options(WireOptions):
     url: Url = Field(description="where a user turn is sent")
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = Field("POST", description="how")
     query: Fields = Field({}, description="fields of the query, added to the URL")
-    body: Any = Field(None, description="a JSON value to send; strings in it may hold placeholders")
+    body: Template = Field(None, description="a JSON value to send; strings in it may hold placeholders")
     form: Fields | None = Field(None, description="fields of a form to send instead of `body`")
     reply: Annotated[str, AfterValidator(_text_or_path)] = Field(
         description="where the reply's text is: a path such as `$.reply.text`, or `text` for the whole body"

@@ -1,5 +1,7 @@
 """Options that several drivers share: values from the environment, and how a server is reached.
 
+A value that names a variable or a server says so by its type (`harvest.systems.exposure`).
+
 Secrets are never written in a file. An option of the type `Text` takes either the text itself or `{env: NAME}`; headers
 that are known to carry secrets accept only the latter.
 """
@@ -13,6 +15,8 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from harvest.systems.driver import Surroundings
+from harvest.systems.exposure import Proxy as ProxyAddress
+from harvest.systems.exposure import ProxyVariable, Target, Variable
 from topics.document import StrictModel, refusal
 from topics.errors import InputError
 from topics.target import checked_target
@@ -43,7 +47,7 @@ def _variable(name: str) -> str:
     if not _NAME.fullmatch(name):
         # Not repeated: somebody who mistakes `env` for the value itself writes the secret here.
         raise refusal("this is not the name of an environment variable (letters, digits and _)")
-    return name
+    return Variable(name)
 
 
 VariableName = Annotated[str, AfterValidator(_variable)]
@@ -77,7 +81,7 @@ def _url(url: str) -> str:
         raise refusal("a URL may have placeholders in its path and query, but not in its host")
     if checked_target(_PLACEHOLDER.sub("x", url), secret="use a header with {env: NAME}").fragment:
         raise refusal("a URL with a fragment (#…) cannot be requested: remove it")
-    return url
+    return Target(url)
 
 
 def _proxy(value: Text) -> Text:
@@ -87,7 +91,9 @@ def _proxy(value: Text) -> Text:
             "a proxy's user name and password must not be written in a file or a command: put its URL into an "
             "environment variable, and write {env: NAME} (in a command env:NAME)"
         )
-    return value
+    if isinstance(value, str):
+        return ProxyAddress(value)
+    return value.model_copy(update={"env": ProxyVariable(value.env)})
 
 
 Headers = Annotated[dict[str, Text], AfterValidator(_headers)]

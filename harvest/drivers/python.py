@@ -24,6 +24,7 @@ from harvest.drivers.function_calls import Calls, Function, keep_output_aside
 from harvest.drivers.options import Seconds
 from harvest.drivers.received import sound_text
 from harvest.systems.driver import Capabilities, Exhibit, Opening, Reply, Surroundings, Unanswered
+from harvest.systems.exposure import Function as Code
 from harvest.systems.timing import REAL_CLOCK, Clock, Stopwatch
 from protocols.answer import Answer
 from recordings.conversation import SystemTurn
@@ -42,7 +43,7 @@ def _reference(text: str) -> str:
     module, colon, name = text.rpartition(":")
     if not colon or not module or not all(part.isidentifier() for part in name.split(".")):
         raise refusal(f"{text!r} does not name a function: write package.module:function or file.py:function")
-    return text
+    return Code(text)
 
 
 class Options(StrictModel):
@@ -174,6 +175,8 @@ def _encoded(text: str) -> bytes:
 
 def build(options: Options, surroundings: Surroundings) -> PythonDriver:
     """Import the function. Raises InputError where that fails, or where the object cannot be called as `takes` says."""
+    if not surroundings.imports:
+        return PythonDriver(options, _not_imported, surroundings.clock)
     keep_output_aside()
     place, _, name = options.function.rpartition(":")
     found: Any = _imported(options, place, surroundings.folder)
@@ -187,6 +190,10 @@ def build(options: Options, surroundings: Surroundings) -> PythonDriver:
         raise _unusable(options, f"{options.function} is {type(found).__name__}, not a function")
     _check_parameters(options, found)
     return PythonDriver(options, found, surroundings.clock)
+
+
+def _not_imported(*_: object) -> str:
+    raise RuntimeError("nothing is played, so no function was imported")
 
 
 def _imported(options: Options, place: str, folder: Path) -> ModuleType:

@@ -1,7 +1,8 @@
 """The drivers there are, by the name an audit uses. A driver's module is imported when it is first asked for.
 
 A module has `Options`, a StrictModel, and `build(options, surroundings) -> Driver`; if its options name files that
-belong to the system, it also has `files(options, folder)`. Other distributions add drivers by entry points of the group
+belong to the system, it also has `files(options, folder)`, and if such a file names a server, a variable or code,
+`further(options, folder)`, which reads it. Other distributions add drivers by entry points of the group
 `harvest.drivers`, `name = "module"`.
 """
 
@@ -16,12 +17,13 @@ from types import MappingProxyType, ModuleType
 from typing import Any
 
 from harvest.systems.driver import Driver, Surroundings
+from harvest.systems.exposure import Exposure
 from topics.document import Document, Loc, StrictModel
 from topics.errors import InputError
-from topics.plug_ins import found_in, load_entry
+from topics.plug_ins import found_in, load_entry, source
 from topics.suggestions import did_you_mean
 
-__all__ = ["DRIVERS", "build_driver", "driver_files", "driver_module", "options_model"]
+__all__ = ["DRIVERS", "build_driver", "driver_files", "driver_module", "options_model", "read_exposure"]
 
 DRIVERS: Mapping[str, str] = MappingProxyType(
     {
@@ -72,8 +74,26 @@ def driver_files(name: str, options: StrictModel, folder: Path) -> Iterator[tupl
                 yield called, path
 
 
-def _none(options: StrictModel, folder: Path) -> Iterator[tuple[str, Path]]:
+def _none(options: StrictModel, folder: Path) -> Iterator[Any]:
     yield from ()
+
+
+def read_exposure(
+    name: str, options: Mapping[str, Any], who: str, folder: Path, *, document: Document, loc: Loc
+) -> Exposure:
+    """What a system of the driver `name` makes this machine do, by its options alone: nothing is built, no variable is
+    read. who: the system's name. folder: that of the file; document, loc: the file, and where the options are in it.
+
+    Raises InputError as `build_driver` does for a driver or options.
+    """
+    part = replace(document.part(loc), value=dict(options))
+    return _exposure(name, part.validated(options_model(name)), who, folder)
+
+
+def _exposure(name: str, options: StrictModel, who: str, folder: Path) -> Exposure:
+    plug_in = "" if name in DRIVERS else source(found_in(GROUP, "drivers", DRIVERS)[name])
+    further = getattr(driver_module(name), "further", _none)(options, folder)
+    return Exposure.of(who, options, *further, plug_in=plug_in)
 
 
 def build_driver(
@@ -95,7 +115,8 @@ def build_driver(
     try:
         module = driver_module(name)
         checked = replace(part, value=dict(options)).validated(module.Options)
-        driver: Driver = module.build(checked, surroundings)
+        exposure = _exposure(name, checked, surroundings.system, surroundings.folder)
+        driver: Driver = module.build(checked, replace(surroundings, exposure=exposure))
     except InputError as fault:
         if document is None and fault.place is not None and not fault.place.path:
             what, place = f"options of {surroundings.system!r}: {fault.what}", None

@@ -11,12 +11,26 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import quote
 
+from pydantic import AfterValidator
+
+from harvest.drivers.options import FromEnvironment
 from harvest.systems.driver import Surroundings
 
-__all__ = ["PLACEHOLDERS", "Known", "check_template", "fill", "fill_url", "form_values", "names_in", "with_secrets"]
+__all__ = [
+    "PLACEHOLDERS",
+    "Fields",
+    "Known",
+    "Template",
+    "check_template",
+    "fill",
+    "fill_url",
+    "form_values",
+    "names_in",
+    "with_secrets",
+]
 
 PLACEHOLDERS = ("text", "session", "turn", "history", "messages")
 """text: the user turn. session: the session's id. turn: its number, from 1. history: the exchanges before it, and
@@ -32,6 +46,21 @@ class Known:
     """A value that is used as it is, whatever it contains: a secret with braces in it is not a template."""
 
     text: str
+
+
+def _with_variables(value: Any) -> Any:
+    """The template with every `{env: NAME}` (and `prefix`) as what it is."""
+    if isinstance(value, Mapping):
+        if "env" in value and set(value) <= {"env", "prefix"}:
+            return FromEnvironment.model_validate(dict(value))
+        return {key: _with_variables(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_with_variables(inner) for inner in value]
+    return value
+
+
+Template = Annotated[Any, AfterValidator(_with_variables)]
+Fields = Annotated[dict[str, Any], AfterValidator(_with_variables)]
 
 
 def check_template(value: object, allowed: Iterable[str] = PLACEHOLDERS) -> None:
@@ -56,9 +85,9 @@ def names_in(value: object) -> frozenset[str]:
 
 def with_secrets(value: object, surroundings: Surroundings) -> object:
     """The template with every `{env: NAME}` (and `prefix`) replaced. Raises InputError for one that is not set."""
+    if isinstance(value, FromEnvironment):
+        return Known(value.prefix + surroundings.secret(value.env))
     if isinstance(value, Mapping):
-        if "env" in value and set(value) <= {"env", "prefix"}:
-            return Known(str(value.get("prefix", "")) + surroundings.secret(str(value["env"])))
         return {key: with_secrets(inner, surroundings) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
         return [with_secrets(inner, surroundings) for inner in value]

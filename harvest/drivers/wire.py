@@ -129,6 +129,7 @@ class Wire:
 
     def __init__(self, options: WireOptions, surroundings: Surroundings) -> None:
         self._options, self._clock = options, surroundings.clock
+        self._exposure = surroundings.exposure
         self._headers = {
             # Compressed replies would be held back and unpacked without a bound, and are no raw evidence.
             "Accept": "*/*",
@@ -153,6 +154,7 @@ class Wire:
         chosen = own is not None or not os.environ.keys().isdisjoint(("SSL_CERT_FILE", "SSL_CERT_DIR"))
         self._trusted = _trust(own) if chosen else None
         self._held_open = False
+        self._declared: set[tuple[str, str, int | None]] | None = None
         self._opened: Transport | None = None
 
     def ready(self) -> None:
@@ -204,6 +206,7 @@ class Wire:
         headers = tuple(_over(self._headers, request.headers).items())
         for _ in range(_MOST_REDIRECTS + 1):
             built = prepared(request.method, url, headers, bool(content))
+            self._check_declared(built.url)
             transfer.url = built.url
             cookie = jar.header(built.url) if jar is not None else ""
             response = await self._transport.ask(built, content, cookie, transfer.sending)
@@ -219,6 +222,15 @@ class Wire:
                 response.close()
             url = target
         raise Denied("redirect", f"{request.url.partition('?')[0]} redirects more than {_MOST_REDIRECTS} times")
+
+    def _check_declared(self, url: httpx.URL) -> None:
+        """Raises Denied for a server that the options do not declare: nobody was shown that it would be contacted."""
+        if self._exposure is None:
+            return
+        if self._declared is None:
+            self._declared = {_server(httpx.URL(origin)) for origin in self._exposure.origins}
+        if _server(url) not in self._declared:
+            raise Denied("undeclared", f"{_address(url)} is no server that the options of the driver name")
 
     async def _read(self, response: Response, events: Events | None, transfer: _Transfer) -> None:
         chunks = self._bounded(response, transfer)
@@ -322,6 +334,10 @@ def _over(headers: Mapping[str, str], others: Mapping[str, str]) -> dict[str, st
     """Both; where they have a name in common, in whatever case, that of `others`."""
     named = {name.lower() for name in others}
     return {**{name: value for name, value in headers.items() if name.lower() not in named}, **others}
+
+
+def _server(url: httpx.URL) -> tuple[str, str, int | None]:
+    return url.scheme, url.host, url.port
 
 
 def _address(url: httpx.URL | None) -> str:

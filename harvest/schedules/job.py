@@ -7,15 +7,15 @@ should not meet all its auditors at once.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from topics.errors import InputError
 from topics.identity import derived_seed
 
-__all__ = ["EVERY", "Every", "Job", "Slot", "slot_of", "unit_name", "variables_in"]
+__all__ = ["EVERY", "Every", "Job", "Slot", "slot_of", "unit_name"]
 
 Every = Literal["hour", "day", "week", "month"]
 EVERY: tuple[Every, ...] = ("hour", "day", "week", "month")
@@ -69,8 +69,11 @@ class Job:
 
     def __post_init__(self) -> None:
         for word in (*self.words, *map(str, (self.folder, self.lock, self.log, self.environment))):
-            if not word.isprintable() or "${{" in word:
-                raise InputError(f"{word!r} cannot stand in a schedule", allowed="printable characters, without ${{")
+            # A backslash before a % is one for cron and none for the shell; at the end of a path systemd takes it for
+            # a line that goes on.
+            if not word.isprintable() or "${{" in word or "\\" in word:
+                allowed = "printable characters, without ${{ and without backslashes"
+                raise InputError(f"{word!r} cannot stand in a schedule", allowed=allowed)
         for name in self.variables:
             if not _VARIABLE.fullmatch(name):
                 raise InputError(
@@ -105,18 +108,3 @@ class Job:
 def unit_name(name: str) -> str:
     """The name of an audit as one of files, units and groups: `harvest-weekly`."""
     return "harvest-" + re.sub(r"[^A-Za-z0-9._-]+", "-", name)
-
-
-def variables_in(value: Any) -> Iterator[str]:
-    """Names of the environment variables that the options of an audit ask for: `{env: NAME}`, and keys like
-    `api_key_env`."""
-    if isinstance(value, Mapping):
-        for key, one in value.items():
-            named = isinstance(key, str) and (key == "env" or key.endswith("_env"))
-            if named and isinstance(one, str) and _VARIABLE.fullmatch(one):
-                yield one
-            else:
-                yield from variables_in(one)
-    elif isinstance(value, (list, tuple)):
-        for one in value:
-            yield from variables_in(one)

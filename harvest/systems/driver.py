@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from harvest.systems.exposure import Exposure
 from harvest.systems.timing import REAL_CLOCK, Clock
 from protocols.answer import Exchange
 from recordings.conversation import SystemTurn
@@ -173,7 +174,8 @@ class Surroundings:
     system: its name in the audit. folder: that of the audit file; relative paths start there. topics: the audit's
     topics (an embedded system may know them). environment: the only source of secrets. secrets: every secret that was
     read, for the writer to redact. recorded_as: the names its conversations have in the recording, where it meets
-    groups of users. clock: by which the driver waits.
+    groups of users. clock: by which the driver waits. exposure: what the options declare; None where nobody asked them.
+    imports: whether code that the options name is imported; false where nothing is going to be played.
     """
 
     system: str
@@ -183,12 +185,21 @@ class Surroundings:
     secrets: set[str] = field(default_factory=set)
     recorded_as: tuple[str, ...] = ()
     clock: Clock = REAL_CLOCK
+    exposure: Exposure | None = None
+    imports: bool = True
 
     def secret(self, variable: str) -> str:
         """The value of an environment variable, registered for redaction.
 
-        Raises InputError, naming the system and the variable, where it is not set or empty.
+        Raises InputError, naming the system and the variable, where it is not set or empty, and where the options do
+        not declare that they name one: then nobody could have been shown who gets it.
         """
+        if self.exposure is not None and variable not in self.exposure.needed:
+            raise InputError(
+                f"system {self.system!r}: its driver reads the environment variable {variable}, which its options do "
+                "not declare",
+                advice="in the driver, give the option the type VariableName, or Text",
+            )
         value = self.environment.get(variable, "")
         if not value:
             raise InputError(

@@ -23,6 +23,7 @@ from harvest.drivers.options import Url, VariableName, WireOptions
 from harvest.drivers.received import error_code
 from harvest.systems.delivery import deliver
 from harvest.systems.driver import DriverError, Exhibit, Reply, Surroundings, Unanswered
+from harvest.systems.exposure import Exposure
 from harvest.systems.limits import BUSY_TIMEOUT, Busy, Gate, Limits
 from harvest.systems.load import Load
 from recordings.redaction import Redactor
@@ -81,7 +82,7 @@ class EndpointFailed(DriverError):
 
 
 class Endpoint:
-    """One endpoint. `close` it when all is played."""
+    """One endpoint. `close` it when all is played. exposure: what it makes this machine do."""
 
     def __init__(
         self, name: str, options: EndpointOptions, surroundings: Surroundings, *, does: str = "words the user's turns"
@@ -91,7 +92,8 @@ class Endpoint:
         self.name, self._options, self._does = name, options, does
         wire = {key: getattr(options, key) for key in WireOptions.model_fields}
         asked = ModelOptions(base_url=options.base_url, model=options.model, api_key_env=options.api_key_env, **wire)
-        around = replace(surroundings, system=f"endpoint {name}")
+        self.exposure = Exposure.of(f"endpoint {name}", options)
+        around = replace(surroundings, system=f"endpoint {name}", exposure=self.exposure)
         try:
             self._driver = OpenAIDriver(asked, around)
         except InputError as fault:  # drivers know systems only, and this is none

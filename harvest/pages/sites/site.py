@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from harvest.pages.sites.selector import checked_selector
+from harvest.systems.exposure import Target
 from topics.document import StrictModel, refusal
 from topics.patterns import searchable
 from topics.target import checked_target
@@ -66,7 +67,7 @@ def _wanted(text: str) -> str:
 
 def _url(url: str) -> str:
     checked_target(url, secret="log in by hand with `harvest login`")
-    return url
+    return Target(url)
 
 
 def _name(name: str) -> str:

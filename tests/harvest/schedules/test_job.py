@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harvest.schedules.job import Job, slot_of, unit_name, variables_in
+from harvest.schedules.job import Job, slot_of, unit_name
 from topics.errors import InputError
 
 
@@ -26,19 +26,7 @@ def test_the_time_is_that_of_the_name_and_never_on_the_hour() -> None:
     assert max(Counter(one.minute for one in slots).values()) < 40
 
 
-def test_the_variables_of_an_audit_are_found_wherever_they_stand() -> None:
-    audit = {
-        "systems": [
-            {"options": {"api_key_env": "KEY", "headers": {"X": {"env": "TOKEN", "prefix": "Bearer "}}}},
-            {"options": {"env": {"LANG": "C", "SECRET": {"env": "OTHER"}}}},
-        ],
-        "endpoints": {"judge": {"api_key_env": "JUDGE"}},
-        "about": "env",
-    }
-    assert list(variables_in(audit)) == ["KEY", "TOKEN", "OTHER", "JUDGE"]
-
-
-@pytest.mark.parametrize("word", ["a\nb", "a\x1b[0m", "${{ github.token }}"])
+@pytest.mark.parametrize("word", ["a\nb", "a\x1b[0m", "${{ github.token }}", "a\\%b", "dd\\\\%", "trail\\"])
 def test_what_no_schedule_can_hold_is_refused(word: str) -> None:
     with pytest.raises(InputError, match="cannot stand in a schedule"):
         job("/bin/harvest", word)

@@ -41,7 +41,7 @@ def test_the_script_puts_units_in_place_that_systemd_takes(tmp_path: Path, every
 def test_words_and_paths_mean_what_they_are(tmp_path: Path) -> None:
     folder = tmp_path / "100% 'mine'"
     folder.mkdir()
-    words = ("/bin/true", "a b", '"', "$HOME", "50%", "\\n", "x'y", "")
+    words = ("/bin/true", "a b", '"', "$HOME", "50%", "x'y", "")
     made = job(*words, folder=str(folder), variables=("KEY",))
     (folder / "audit.env").write_text("KEY=x\n")
     path, other = installed(made, tmp_path)

@@ -1,0 +1,70 @@
+"""What an audit file makes this machine do, before anything of it is done: by the options of its systems and endpoints,
+as they are written."""
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from harvest.audits.audit_file import AuditFile
+from harvest.drivers.registry import driver_module, read_exposure
+from harvest.systems.exposure import Exposure
+from topics.document import Document, Loc
+from topics.errors import InputError, Place
+
+__all__ = ["KEYS_IN_CLEAR", "read_exposures", "refuse_keys_in_clear"]
+
+KEYS_IN_CLEAR = "--keys-in-clear"
+"""The option of a command, and of no file, by which keys are sent over http to other machines, too."""
+
+
+def read_exposures(document: Document, file: AuditFile) -> tuple[Exposure, ...]:
+    """Of each system and each endpoint. Raises InputError, with its place, for options that a driver does not take."""
+    folder = Path(document.path).resolve().parent
+    found = []
+    for place, entry in enumerate(file.systems):
+        try:
+            driver_module(entry.driver)
+        except InputError as fault:
+            where = document.place(("systems", place, "driver"))
+            raise InputError(fault.what, place=where, allowed=fault.allowed, advice=fault.advice) from None
+        loc: Loc = ("systems", place, "options")
+        loc = loc if loc in document.marks else loc[:2]
+        found.append(read_exposure(entry.driver, entry.options, entry.name, folder, document=document, loc=loc))
+    return (*found, *_endpoints(document, file.endpoints))
+
+
+def _endpoints(document: Document, entries: Mapping[str, Mapping[str, Any]]) -> Iterable[Exposure]:
+    for name, options in entries.items():
+        from harvest.voices.endpoint import (
+            EndpointOptions,
+        )  # late: brings what an audit without endpoints need not have
+
+        part = replace(document.part(("endpoints", name)), value=dict(options))
+        yield Exposure.of(f"endpoint {name}", part.validated(EndpointOptions))
+
+
+def refuse_keys_in_clear(exposures: Iterable[Exposure], document: Document) -> None:
+    """Raise InputError, with its place, where the value of a variable would go unencrypted to another machine."""
+    for one in exposures:
+        if one.in_clear:
+            raise InputError(
+                f"{one.who}: the value of {' and '.join(one.variables)} would be sent to {' and '.join(one.in_clear)} "
+                "over plain http, where everybody on the way can read it",
+                place=_place(document, one),
+                allowed="https://, or an address of this machine (localhost, 127.0.0.1, [::1])",
+                advice=f"if the way is safe, say so in the command: {KEYS_IN_CLEAR}; a file cannot say it",
+            )
+
+
+def _place(document: Document, exposure: Exposure) -> Place:
+    """Of the first line that names the variable."""
+    for loc, _ in sorted(document.marks.items(), key=lambda one: one[1]):
+        value: Any = document.value
+        with suppress(LookupError, TypeError):
+            for step in loc:
+                value = value[step]
+            if isinstance(value, str) and value in exposure.variables:
+                return document.place(loc)
+    return document.place()

@@ -1,0 +1,149 @@
+"""What options make this machine do: which code it runs, which servers it contacts, which environment variables it
+reads, and who gets them.
+
+A file from elsewhere names all three. So the values that options take say what they are, by the types below, and one
+look through the options finds them (`Exposure.of`). `Surroundings.secret` and the wire refuse whatever was not declared
+in this way: a driver that forgets it does not work, and what is shown before is all there is.
+"""
+
+import ipaddress
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from topics.document import StrictModel
+
+__all__ = ["Exposure", "Function", "Program", "Proxy", "ProxyVariable", "Target", "Variable", "is_this_machine"]
+
+
+class Variable(str):
+    """The name of an environment variable whose value is sent, or given to a program."""
+
+    __slots__ = ()
+
+
+class Target(str):
+    """The URL of a server that is contacted. It may have placeholders, but not in its host."""
+
+    __slots__ = ()
+
+
+class Proxy(str):
+    """The URL of a proxy."""
+
+    __slots__ = ()
+
+
+class ProxyVariable(str):
+    """The name of an environment variable that holds the URL of a proxy."""
+
+    __slots__ = ()
+
+
+class Function(str):
+    """Python code that is imported and called."""
+
+    __slots__ = ()
+
+
+class Program(tuple[str, ...]):
+    """A program that is started, with its arguments."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Exposure:
+    """What one system, or one endpoint of a model, makes this machine do.
+
+    who: its name. variables: whose values go to every one of `targets`, or to `programs`. targets: URLs. proxies: URLs,
+    or names of variables that hold one, as `$NAME`. functions, programs: code that is run. plug_in: the installed
+    package that a driver is from, "" for one of Harvest's own.
+    """
+
+    who: str
+    variables: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    proxies: tuple[str, ...] = ()
+    functions: tuple[str, ...] = ()
+    programs: tuple[tuple[str, ...], ...] = ()
+    plug_in: str = ""
+
+    @classmethod
+    def of(cls, who: str, *options: object, plug_in: str = "") -> "Exposure":
+        """By what all the options declare, in whatever depth."""
+        found = tuple(_declared(options))
+
+        def every(kind: type) -> tuple[str, ...]:
+            return tuple(dict.fromkeys(str(one) for one in found if type(one) is kind))
+
+        return cls(
+            who,
+            variables=every(Variable),
+            targets=every(Target),
+            proxies=every(Proxy) + tuple(f"${name}" for name in every(ProxyVariable)),
+            functions=every(Function),
+            programs=tuple(dict.fromkeys(tuple(one) for one in found if isinstance(one, Program))),
+            plug_in=plug_in,
+        )
+
+    @property
+    def code(self) -> tuple[str, ...]:
+        """What is run, as a person reads it."""
+        functions = (f"the function {name}" for name in self.functions)
+        programs = (f"the program {shlex.join(words)}" for words in self.programs)
+        return (*([f"the driver of {self.plug_in}"] if self.plug_in else []), *functions, *programs)
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """Scheme, host and port of everything that is contacted."""
+        return tuple(dict.fromkeys(map(_origin, self.targets)))
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """All environment variables whose values are used."""
+        return (*self.variables, *(one[1:] for one in self.proxies if one.startswith("$")))
+
+    @property
+    def in_clear(self) -> tuple[str, ...]:
+        """The origins that get the values of variables unencrypted over a network.
+
+        The proxy's own password is not meant: it goes where its variable says, and not where a file says.
+        """
+        if not self.variables:
+            return ()
+        through = [one for one in self.proxies if one.startswith("$") or not is_this_machine(urlsplit(one).hostname)]
+        plain = (one for one in self.origins if one.startswith("http://"))
+        return tuple(one for one in plain if through or not is_this_machine(urlsplit(one).hostname))
+
+
+def _declared(value: object) -> Iterator[object]:
+    if isinstance(value, (Variable, Target, Proxy, ProxyVariable, Function, Program)):
+        yield value
+    elif isinstance(value, StrictModel):
+        for name in type(value).model_fields:
+            yield from _declared(getattr(value, name))
+    elif isinstance(value, Mapping):
+        for one in value.values():
+            yield from _declared(one)
+    elif isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
+        for one in value:
+            yield from _declared(one)
+
+
+def _origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def is_this_machine(host: str | None) -> bool:
+    """Whether nothing that is sent to this host leaves the machine. A name that is looked up may lead anywhere."""
+    if host is None:
+        return False
+    if host.lower().rstrip(".") == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
