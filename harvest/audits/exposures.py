@@ -13,8 +13,6 @@ from harvest.systems.exposure import Exposure
 from topics.document import Document, Loc
 from topics.errors import InputError, Place
 
-__all__ = ["KEYS_IN_CLEAR", "read_exposures", "refuse_keys_in_clear"]
-
 KEYS_IN_CLEAR = "--keys-in-clear"
 """The option of a command, and of no file, by which keys are sent over http to other machines, too."""
 

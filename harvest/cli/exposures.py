@@ -9,8 +9,6 @@ from harvest.audits.exposures import KEYS_IN_CLEAR
 from harvest.systems.exposure import Exposure
 from harvest.terminal import printable, prose_width, wrap_lines
 
-__all__ = ["exposure_lines", "keys_in_clear_option", "show_exposures"]
-
 keys_in_clear_option = click.option(
     KEYS_IN_CLEAR,
     is_flag=True,

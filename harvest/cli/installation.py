@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from importlib.metadata import distributions
 
+from harvest.shadowed import PACKAGES as BESIDE
+
 __all__ = ["DISTRIBUTION", "PACKAGES", "foreign_owners", "owners_by_package"]
 
 DISTRIBUTION = "conversation-harvest"
-PACKAGES = ("harvest", "protocols", "recordings", "scoring", "simulators", "topics")
+PACKAGES = ("harvest", *BESIDE)
 
 
 def owners_by_package() -> dict[str, set[str]]:

@@ -22,6 +22,7 @@ from pydantic import AfterValidator, Field
 
 from harvest.drivers.function_calls import Calls, Function, keep_output_aside
 from harvest.drivers.options import Seconds
+from harvest.drivers.own_modules import OwnModules
 from harvest.drivers.received import sound_text
 from harvest.systems.driver import Capabilities, Exhibit, Opening, Reply, Surroundings, Unanswered
 from harvest.systems.exposure import Function as Code
@@ -242,13 +243,7 @@ def _unusable(options: Options, what: str) -> InputError:
 
 def _from_file(path: Path) -> ModuleType:
     name = f"harvest_system_{content_hash('python-file', str(path.resolve()))}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses and pickle look their module up there
-    spec.loader.exec_module(module)
-    return module
+    return OwnModules(path.parent, f"{name}_").run(name, path)
 
 
 def files(options: Options, folder: Path) -> Iterator[tuple[str, Path]]:

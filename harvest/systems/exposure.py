@@ -14,8 +14,6 @@ from urllib.parse import urlsplit
 
 from topics.document import StrictModel
 
-__all__ = ["Exposure", "Function", "Program", "Proxy", "ProxyVariable", "Target", "Variable", "is_this_machine"]
-
 
 class Variable(str):
     """The name of an environment variable whose value is sent, or given to a program."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -263,3 +264,73 @@ async def test_a_session_that_cannot_be_made_is_unanswered(folder: Path, functio
 def test_what_cannot_be_imported_is_refused_before_anything_runs(folder: Path, function: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         build_driver("python", {"function": function}, Surroundings("bot", folder))
+
+
+async def answer_of(folder: Path, bot: str, **files: str) -> str:
+    """What a system says whose file is `bot`, with other files beside it; `a__b` is called a/b."""
+    (folder / "bot.py").write_text(bot)
+    for name, text in files.items():
+        path = folder.joinpath(*f"{name}.py".split("__in__"))
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    driver = build_driver("python", {"function": "bot.py:answer"}, Surroundings("bot", folder))
+    session = await driver.open(Opening("bot", "T1", 1, 0))
+    try:
+        return (await session.say("Hello?")).turn.answer.text
+    finally:
+        await driver.close()
+
+
+MINE = "NAME = __name__\ndef mark(text): return 'mine: ' + text"
+
+
+@pytest.mark.parametrize(
+    "bot",
+    [
+        "import scoring\ndef answer(text): return scoring.mark(text)",
+        "def answer(text):\n    import scoring\n    return scoring.mark(text)",
+        "def answer(text):\n    from scoring import mark\n    return mark(text)",
+        "from scoring import *\ndef answer(text): return mark(text)",
+        "import scoring as s\ndef answer(text): return s.mark(text)",
+        "import judge_helper_of_mine_1 as j\ndef answer(text): return j.mark(text)",
+        "async def answer(text):\n    import scoring\n    return scoring.mark(text)",
+    ],
+)
+async def test_a_module_beside_the_file_comes_before_a_package_of_ours(
+    bot: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import scoring
+
+    monkeypatch.syspath_prepend(str(tmp_path))  # for what does not have the name of one of ours
+    files = {"scoring": MINE, "judge_helper_of_mine_1": "def mark(text): return 'mine: ' + text"}
+    assert await answer_of(tmp_path, bot, **files) == "mine: Hello?"
+    assert sys.modules["scoring"] is scoring
+    assert not hasattr(scoring, "mark")
+
+
+@pytest.mark.parametrize(
+    "bot",
+    [
+        "import topics.marks\ndef answer(text): return topics.marks.mark(text)",
+        "from topics import marks\ndef answer(text): return marks.mark(text)",
+        "from topics.marks import mark\ndef answer(text): return mark(text)",
+        "import topics\ndef answer(text): return topics.said(text)",
+    ],
+)
+async def test_so_does_a_package_with_all_that_it_imports_itself(bot: str, tmp_path: Path) -> None:
+    files = {
+        "topics__in____init__": "from .marks import mark\ndef said(text):\n    import scoring\n    return mark(text)",
+        "topics__in__marks": "from . import deeper\nfrom scoring import mark as own\ndef mark(text): return own(text)",
+        "topics__in__deeper": "import topics.marks, scoring\nassert scoring.NAME != 'scoring'",
+        "scoring": MINE,
+    }
+    assert await answer_of(tmp_path, bot, **files) == "mine: Hello?"
+
+
+async def test_without_such_a_file_it_gets_ours_and_a_part_that_is_not_there_is_missed(tmp_path: Path) -> None:
+    bot = "import scoring, topics\ndef answer(text): return scoring.__name__ + str(hasattr(topics, 'TopicSet'))"
+    assert await answer_of(tmp_path, bot) == "scoringTrue"
+    bot = "try:\n    import scoring.parts\nexcept ModuleNotFoundError as fault:\n    said = str(fault)\n"
+    assert await answer_of(tmp_path, bot + "def answer(text): return said", scoring=MINE) == (
+        "No module named 'scoring.parts'"
+    )

@@ -1,0 +1,52 @@
+"""Is one of our packages hidden by a file of somebody else?
+
+For `python -m harvest` and in a notebook, Python looks for `scoring` in the folder where it was started before it looks
+among installed packages, and the people who use Harvest have files called `scoring.py` and `topics.py`. Without this,
+what they see is an error about a module of ours that is not there.
+"""
+
+import sys
+from importlib.machinery import PathFinder
+from pathlib import Path
+
+PACKAGES = ("topics", "protocols", "recordings", "simulators", "scoring")
+"""The packages that are installed beside `harvest`."""
+
+
+class HiddenPackageError(ImportError):
+    """A file has the name of one of our packages, and Python finds it first."""
+
+
+def refuse_hidden_packages() -> None:
+    """Raise HiddenPackageError, which names the file in the way and what to do. As a command, print it and exit with 2:
+    nobody is there yet who could do so."""
+    ours = Path(__file__).resolve().parent.parent
+    for name in PACKAGES:
+        found = _found(name)
+        if found is None or found.parent == ours / name:
+            continue
+        what = f"{found} is in the way: Harvest has a package of its own that is called {name!r}"
+        advice = (
+            "rename it (or uninstall the package it is of), or start Python in another folder; in a notebook, then "
+            "restart the kernel"
+        )
+        if _is_command():
+            sys.stderr.write(f"error: {what}\n  do: {advice}\n")
+            raise SystemExit(2)
+        raise HiddenPackageError(f"{what}\n  do: {advice}", name=name, path=str(found))
+
+
+def _found(name: str) -> Path | None:
+    """The file that `import name` reads, or has read; None where only a special finder knows it."""
+    module = sys.modules.get(name)
+    spec = PathFinder.find_spec(name) if module is None else module.__spec__
+    if spec is not None and spec.origin is not None and spec.has_location:
+        return Path(spec.origin).resolve()
+    file = getattr(module, "__file__", None)
+    return Path(file).resolve() if file else None
+
+
+def _is_command() -> bool:
+    """Whether nothing but the command line imports us: the script `harvest`, or `python -m harvest`, whose name Python
+    puts in only when it has found the package."""
+    return sys.argv[:1] == ["-m"] or Path(sys.argv[0] if sys.argv else "").name == "harvest"
