@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.support.checkout import ROOT
+from tests.support.processes import heeding_signals
 
 __all__ = ["Server", "serving"]
 
@@ -36,7 +37,12 @@ class Server:
         people = [word for name in self.people for word in ("--author", name)]
         command = [sys.executable, "-m", "harvest", "annotate", str(self.run), "--serve", "--port", str(self.port)]
         self.process = subprocess.Popen(
-            [*command, *people, *self.words], stderr=subprocess.PIPE, text=True, encoding="utf-8", cwd=ROOT
+            [*command, *people, *self.words],
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            cwd=ROOT,
+            preexec_fn=heeding_signals,
         )
         assert self.process.stderr is not None
         self.links = {}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
-__all__ = ["Process", "below", "browsers_of", "children", "gone", "memory"]
+__all__ = ["Process", "below", "browsers_of", "children", "gone", "heeding_signals", "memory"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,13 @@ def _listed() -> list[Process]:
     every = psutil.process_iter(["pid", "ppid", "name", "status"])
     rows = (one.info for one in every)
     return [Process(row["pid"], row["ppid"], row["name"], row["status"] == psutil.STATUS_ZOMBIE) for row in rows]
+
+
+def heeding_signals() -> None:
+    """For `preexec_fn`: the process heeds the signals that the tests may have been started to ignore, and would hand on
+    to it: SIGHUP under nohup, SIGINT where a shell has put them into the background."""
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def children() -> set[int]:

@@ -28,6 +28,7 @@ from simulators.outside import Message, Prompt, Sample, WordsWanted, respond_wit
 from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams
 from tests.support.command_line import harvest
+from tests.support.processes import heeding_signals
 from topics.topic import Topic, TopicType
 
 AUDIT = """\
@@ -179,6 +180,7 @@ def terminal(folder: Path, columns: int = 0, term: str = "xterm") -> Iterator[tu
         stdout=screen,
         stderr=screen,
         start_new_session=True,
+        preexec_fn=heeding_signals,
         env={**os.environ, "TERM": term},
     )
     os.close(screen)

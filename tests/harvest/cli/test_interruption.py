@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from harvest.cli import main
+from tests.support.processes import heeding_signals
 
 
 def interrupted(*_: object, **__: object) -> None:
@@ -103,5 +104,6 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize(("last", "code"), [("raise SystemExit(5)", 5), ("os.kill(os.getpid(), signal.SIGTERM)", 130)])
 def test_after_the_first_signal_none_raises_anything_and_a_second_one_ends_it(first: str, last: str, code: int) -> None:
     program = ENDING.replace("FIRST", first).replace("LAST", last)
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, preexec_fn=heeding_signals)
     assert (done.returncode, done.stdout, done.stderr) == (code, "still here\n", "")

@@ -17,7 +17,7 @@ import pytest
 
 from recordings.run_folder import read
 from tests.support.interfaces import interface
-from tests.support.processes import below, browsers_of, gone
+from tests.support.processes import below, browsers_of, gone, heeding_signals
 
 PROGRAM = """\
 import os, signal, subprocess, sys, time
@@ -76,7 +76,7 @@ def running(
     """`harvest run`, in a session of its own; terminal: which it has for its own."""
 
     def begin() -> None:
-        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests themselves may run under nohup
+        heeding_signals()
         if before is not None:
             before()
 

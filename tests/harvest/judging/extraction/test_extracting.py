@@ -33,6 +33,7 @@ from tests.servers.local_http import Asked, LocalServer, response, serving
 from tests.support.checkout import ROOT
 from tests.support.command_line import harvest
 from tests.support.nugget_model import Handler, answering, completion, endpoints_file, passage_of, replying, ruled
+from tests.support.processes import heeding_signals
 from tests.support.recorded_run import record
 from topics.errors import InputError
 
@@ -554,7 +555,8 @@ async def test_half_a_line_that_a_killed_command_left_counts_as_not_asked(run: P
 
 async def started(run: Path, file: Path) -> asyncio.subprocess.Process:
     pipe = asyncio.subprocess.PIPE
-    return await asyncio.create_subprocess_exec(*command_of(run, file), stdout=pipe, stderr=pipe)
+    command = command_of(run, file)
+    return await asyncio.create_subprocess_exec(*command, stdout=pipe, stderr=pipe, preexec_fn=heeding_signals)
 
 
 def command_of(run: Path, file: Path, *more: str) -> list[str]:
