@@ -85,7 +85,8 @@ def _quickly_composed(text: str, path: str) -> yaml.Node | None:
     try:
         while (event := loader.get_event()) is not None:
             reader.check(event)
-        node: yaml.Node | None = yaml.CSafeLoader(text).get_single_node()
+        # Without the resolvers of a SafeLoader: what a plain word means is said by `plain_scalar`, not by YAML's tags.
+        node: yaml.Node | None = yaml.CBaseLoader(text).get_single_node()
     except (yaml.YAMLError, InputError, ValueError, OverflowError):
         return None
     return node

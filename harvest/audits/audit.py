@@ -259,8 +259,8 @@ def load_audit(
     if not keys_in_clear:
         refuse_keys_in_clear(exposures, document)
     folder = Path(document.path).resolve().parent
-    topics = _resolved(document, "topics", folder, load_topics)
-    topics = _chosen(document, topics, only or file.only, given_by_option=only is not None)
+    whole = _resolved(document, "topics", folder, load_topics)
+    topics = _chosen(document, whole, only or file.only, given_by_option=only is not None)
     protocol = _resolved(document, "protocol", folder, load_protocol)
     gold = _resolved(document, "gold", folder, lambda name: load_gold(name, topics)) if file.gold else None
     with place_errors(document, ("protocol",)):
@@ -291,7 +291,7 @@ def load_audit(
         order=file.order,
         placebo=file.placebo,
         arms=arms,
-        trials_of=_trials_of(document, file, topics) if trials is None else {},
+        trials_of=_trials_of(document, file, whole, topics) if trials is None else {},
         exposures=exposures,
         imports=imports,
     )
@@ -335,10 +335,9 @@ def _chosen(document: Document, topics: TopicSet, only: tuple[str, ...] | None, 
     return topics if only is None else topics.only(only)
 
 
-def _trials_of(document: Document, file: AuditFile, topics: TopicSet) -> dict[str, int]:
-    """Of the topics that are played."""
+def _trials_of(document: Document, file: AuditFile, known: TopicSet, topics: TopicSet) -> dict[str, int]:
+    """Of the topics that are played. known: all that the audit could play."""
     own = file.trials_of or {}
-    known = _resolved(document, "topics", Path(document.path).resolve().parent, load_topics)
     for topic_id in own:
         with place_errors(document, ("trials_of", topic_id)):
             known[topic_id]

@@ -135,9 +135,8 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
     judged = len(resolved.gold or ())
     gold = pluralize(judged, "judged entity") if judged else "none: only usefulness will be scored"
     _say(f"  gold: {gold}")
-    alike = nearly_same_note(resolved.topics.topics)
-    if alike:
-        _say(f"  note: {alike}")
+    if document["nearly_same"]:  # to find them takes a while where there are many topics
+        _say(f"  note: {nearly_same_note(resolved.topics.topics)}")
 
 
 def _say(text: str) -> None:
