@@ -9,9 +9,12 @@ from typing import Any, TypeVar
 
 from topics.errors import InputError
 
-__all__ = ["found_in", "load_entry", "source"]
+__all__ = ["found_in", "load_entry", "loaded", "source"]
 
 T = TypeVar("T")
+
+_LOADED: dict[str, None] = {}
+"""What `load_entry` gave, in order. Whatever of other distributions runs in this process has come through there."""
 
 
 def found_in(group: str, what: str, taken: Collection[str]) -> Mapping[str, EntryPoint]:
@@ -37,7 +40,9 @@ def load_entry(entry: EntryPoint, what: str, allowed: str, made: Callable[[Any],
     Raises InputError for anything that goes wrong, because the code is not ours.
     """
     try:
-        return made(entry.load())
+        found = made(entry.load())
+        _LOADED[f"{what} {entry.name!r} of {source(entry)}"] = None
+        return found
     except InputError:
         raise
     except Exception as fault:
@@ -47,6 +52,11 @@ def load_entry(entry: EntryPoint, what: str, allowed: str, made: Callable[[Any],
             allowed=allowed,
             advice="correct it there, or uninstall that distribution",
         ) from fault
+
+
+def loaded() -> tuple[str, ...]:
+    """What was loaded of other distributions in this process, as a person reads it."""
+    return tuple(_LOADED)
 
 
 def source(entry: EntryPoint) -> str:

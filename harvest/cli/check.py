@@ -21,6 +21,7 @@ from recordings.conversation import Conversation
 from scoring.settings import scoring_settings
 from topics.clusters import nearly_same, nearly_same_note
 from topics.counting import pluralize
+from topics.plug_ins import loaded
 
 __all__ = ["command"]
 
@@ -96,6 +97,7 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
             }
             for one in resolved.exposures
         ],
+        "plug_ins": list(loaded()),
         "gold": len(resolved.gold) if resolved.gold is not None else 0,
         "nearly_same": [list(group) for group in nearly_same(resolved.topics.topics)],
     }
@@ -103,6 +105,8 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
         click.echo(json.dumps(document, indent=2))
         return
     _say(f"{resolved.name}: {resolved.protocol.name} over {resolved.topics.name}, nothing was sent")
+    if document["plug_ins"]:
+        _say(f"  of installed packages it uses {printable('; '.join(document['plug_ins']), line=True)}")
     groups = f", groups of users: {len(resolved.groups)}" if resolved.groups else ""
     groups += f", arms: {len(resolved.arms)}" if resolved.arms else ""
     _say(

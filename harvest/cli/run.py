@@ -60,7 +60,12 @@ def _shard(context: click.Context, parameter: click.Parameter, value: str | None
     "--worker", default="", metavar="NAME", help="This machine's name, if runs of several machines will be merged."
 )
 @click.option("--shard", callback=_shard, metavar="I/N", help="Play only part I of N: one on each of N machines.")
-@click.option("--dask", metavar="ADDRESS", help="Play on the workers of the Dask cluster with this scheduler.")
+@click.option(
+    "--dask",
+    metavar="ADDRESS",
+    help="Play on the workers of the Dask cluster with this scheduler: tls://HOST:PORT. With tcp://, anybody who reaches"
+    " it runs code on all of them.",
+)
 @click.option("--store", metavar="URL", help="With --shard or --dask: share the run through this object store.")
 @click.option("--strict", is_flag=True, help="End with 3 where a threshold cannot be told.")
 @click.option("--json", "as_json", is_flag=True, help="The scores as one JSON document on standard output.")

@@ -164,6 +164,20 @@ def test_a_driver_and_a_rule_play_and_label_and_the_run_can_be_scored_again(site
     assert json.loads(again.stdout)["rows"] == json.loads(done.stdout)["rows"]
 
 
+def test_check_lists_the_code_of_other_packages_that_an_audit_uses(site: Path, tmp_path: Path) -> None:
+    write_audit(tmp_path)
+    done = python(site, tmp_path, "-m", "harvest", "check", "audit.yaml")
+    assert done.returncode == 0, done.stderr
+    head = done.stdout.splitlines()
+    assert head[0] == "runs: the driver of loud-parts (loud_parts.driver)"
+    assert (
+        " ".join(head[2:5])
+        .replace("     ", " ")
+        .startswith("  of installed packages it uses the driver 'shouting' of loud-parts")
+    )
+    assert "the rule 'shouted' of loud-parts (loud_parts.rule:Shouted)" in " ".join(done.stdout.split())
+
+
 def test_their_options_are_checked_at_their_place(site: Path, tmp_path: Path) -> None:
     write_audit(tmp_path, **{'"?"': '"much too long"'})
     refused = python(site, tmp_path, "-m", "harvest", "check", "audit.yaml")
@@ -187,11 +201,11 @@ def test_without_the_distribution_their_names_are_refused_with_those_there_are(t
     write_audit(tmp_path)
     refused = python(tmp_path, tmp_path, "-m", "harvest", "check", "audit.yaml")
     assert refused.returncode == 2
-    assert "unknown rule 'shouted'" in refused.stderr
-    (tmp_path / "shouting.yaml").write_text(PROTOCOL.replace("{shouted: {least: 3}}", "{empty: {}}"))
-    refused = python(tmp_path, tmp_path, "-m", "harvest", "check", "audit.yaml")
     assert "there is no driver 'shouting'" in refused.stderr
     assert "openai" in refused.stderr
+    write_audit(tmp_path, **{'driver: shouting, options: {mark: "?"}': "driver: parrot"})
+    refused = python(tmp_path, tmp_path, "-m", "harvest", "check", "audit.yaml")
+    assert "unknown rule 'shouted'" in refused.stderr
 
 
 BROKEN = {
