@@ -251,6 +251,7 @@ def _extract(
     show_exposures([endpoint.exposure], err=True)
     if not keys_in_clear:
         refuse_keys_in_clear([endpoint.exposure], read_document(file))
+    endpoint.tell_waits(lambda name, why: tell(f"{name} {why}"))
     with Progress(console=Console(stderr=True), transient=True) as shown:
 
         def watch(total: int) -> Callable[[], None]:

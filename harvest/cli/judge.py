@@ -122,6 +122,7 @@ def command(
     click.echo(str(estimate(folder, things, judge, endpoint, tries)), err=True)
     if dry_run:
         return 0
+    endpoint.tell_waits(lambda name, why: tell(f"{name} {why}"))
     folder.mkdir(exist_ok=True)
     total = len({one.key for thing in things for one in thing.asked})
     with Progress(console=Console(stderr=True), transient=True) as shown:

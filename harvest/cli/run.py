@@ -63,8 +63,8 @@ def _shard(context: click.Context, parameter: click.Parameter, value: str | None
 @click.option(
     "--dask",
     metavar="ADDRESS",
-    help="Play on the workers of the Dask cluster with this scheduler: tls://HOST:PORT. With tcp://, anybody who reaches"
-    " it runs code on all of them.",
+    help="Play on the workers of the Dask cluster with this scheduler: tls://HOST:PORT. With tcp://, anybody who"
+    " reaches it runs code on all of them.",
 )
 @click.option("--store", metavar="URL", help="With --shard or --dask: share the run through this object store.")
 @click.option("--strict", is_flag=True, help="End with 3 where a threshold cannot be told.")

@@ -98,6 +98,7 @@ async def play_audit(
             words=audit.endpoints,
         )
         with watching(plan, damage) as watcher:
+            audit.endpoints.tell_waits(watcher.asked_less)
             async with audit.endpoints:
                 await Runner(player, audit.played, audit.drivers, watcher, gates).play(plan)
         return folder / f"trials-{writer.worker}.jsonl"

@@ -114,7 +114,7 @@ class Busy:
         tell: Callable[[str], object] = _nobody,
         spacing: float = 0.0,
     ) -> None:
-        self._longest, self._clock, self._tell = max(longest, _FEWEST_TRIES * spacing), clock, tell
+        self._longest, self._clock, self.tell = max(longest, _FEWEST_TRIES * spacing), clock, tell
         self._idle = LONGEST_WAIT + spacing
         self._since: float | None = None
         self._expected = 0.0  # when the system is asked again at the latest, if there is anything to ask
@@ -154,7 +154,7 @@ class Busy:
             self._told = True
             end = self._clock.now() + timedelta(seconds=self._since + self._longest - now)
             until = end.astimezone().strftime("%H:%M:%S")
-            self._tell(f"says that it is asked too much: unless it answers, it is waited for until {until}")
+            self.tell(f"says that it is asked too much: unless it answers, it is waited for until {until}")
 
     @property
     def look_again(self) -> float:

@@ -12,7 +12,9 @@ shape, comes with the secret taken out and with the finish `secret`, which no us
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
@@ -113,6 +115,11 @@ class Endpoint:
     def tries(self) -> int:
         """How often one sample is asked for, at most: once, and the retries."""
         return 1 + self._options.retries
+
+    def tell_waits(self, tell: Callable[[str, str], object]) -> None:
+        """tell: is given the endpoint's name and until when it is waited for, where it only says that it is asked too
+        much."""
+        self._gate.busy.tell = partial(tell, f"the endpoint {self.name!r}")
 
     async def sample(self, prompt: Prompt) -> Sample:
         """One sample. Raises EndpointFailed."""

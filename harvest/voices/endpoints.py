@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from types import TracebackType
@@ -39,6 +39,11 @@ class Endpoints:
 
     def __bool__(self) -> bool:
         return bool(self._endpoints)
+
+    def tell_waits(self, tell: Callable[[str, str], object]) -> None:
+        """See `Endpoint.tell_waits`."""
+        for endpoint in self._endpoints.values():
+            endpoint.tell_waits(tell)
 
     def definition(self) -> dict[str, Any]:
         """By name, what makes an endpoint say what it says: never a secret, and no limits."""

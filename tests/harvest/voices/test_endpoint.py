@@ -157,6 +157,26 @@ async def test_the_request_is_what_the_options_say() -> None:
     }
 
 
+async def test_an_endpoint_that_only_says_that_it_is_asked_too_much_is_given_up_and_this_is_told() -> None:
+    told: list[tuple[str, str]] = []
+    async with serving(saying(response("429 Too Many Requests", ""))) as server:
+        given = {"base_url": server.url, "model": "m1", "retries": 20, "retry_wait": 0.1, "busy_timeout": 1}
+        endpoint = Endpoint("words", EndpointOptions.model_validate(given), Surroundings("", Path()))
+        endpoint.tell_waits(lambda name, why: told.append((name, why)))
+        try:
+            with pytest.raises(EndpointFailed, match="http-429"):
+                await endpoint.sample(PROMPT)
+            asked = len(server.asked)
+            with pytest.raises(EndpointFailed, match="asked-too-much: it has said for"):
+                await endpoint.sample(PROMPT)
+        finally:
+            await endpoint.close()
+    assert 2 <= asked == len(server.asked)
+    ((name, why),) = told
+    assert name == "the endpoint 'words'"
+    assert why.startswith("says that it is asked too much: unless it answers, it is waited for until ")
+
+
 async def test_an_endpoint_that_takes_no_seed_is_sent_none() -> None:
     _, (asked,) = await sampled(saying(completion("hello")), seed=False, max_tokens=None)
     assert set(asked.json) == {"model", "messages"}
