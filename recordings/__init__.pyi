@@ -6,7 +6,7 @@ from .conversation import TrialKey as TrialKey
 from .conversation import Turn as Turn
 from .errors import RunError as RunError
 from .messages import read_messages as read_messages
-from .messages import write_messages as write_messages
+from .messages_export import write_messages as write_messages
 from .rows import conversation_rows as conversation_rows
 from .rows import data_frame as data_frame
 from .rows import turn_rows as turn_rows

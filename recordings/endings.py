@@ -7,9 +7,12 @@ the next turn alone; a turn that was asked and never answered is that turn.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
+
 from recordings.conversation import Conversation, Outcome
 
-__all__ = ["KINDS", "end_name", "ended_badly", "missing_turns", "says_how"]
+__all__ = ["KINDS", "NO_REPLY", "end_name", "ended_badly", "missing_turns", "says_how", "shape_of_ends"]
 
 GAVE_UP = "frustrated"
 """Why a user leaves a system that failed it: the reason of `simulators.reasons`, which stand above this module."""
@@ -20,7 +23,11 @@ KINDS = ("completed", *_BAD, "turn-limit", "user-stopped")
 
 
 _UNSAID = ("imported", "import")
-"""Reasons that importers give where a file does not say how a conversation ended, and `completed` is only assumed."""
+"""Reasons that importers give where a file does not say how a conversation ended, and its shape alone is known."""
+_BY_SHAPE = ("completed", "user-stopped")
+
+NO_REPLY = "no-reply"
+"""Why an import counts a conversation as invalid: the file holds no answer to its last user turn."""
 
 
 def end_name(outcome: Outcome) -> str:
@@ -29,14 +36,52 @@ def end_name(outcome: Outcome) -> str:
 
     Reasons of other kinds say which rule or state of a protocol led there, so they are not ends of their own.
     """
-    if outcome.kind == "user-stopped" and outcome.reason:
+    if outcome.kind == "user-stopped" and outcome.reason and says_how(outcome):
         return f"{outcome.kind} ({outcome.reason})"
     return outcome.kind
 
 
 def says_how(outcome: Outcome) -> bool:
     """Whether the recording knows how the conversation ended: many imports do not."""
-    return not (outcome.kind == "completed" and outcome.reason in _UNSAID)
+    return not (outcome.kind in _BY_SHAPE and outcome.reason in _UNSAID)
+
+
+def shape_of_ends(conversations: Iterable[Conversation]) -> str:
+    """A sentence on the ends that an import read from the shape of conversations; "" if the files say how all ended, or
+    all others end with an answer."""
+    counted = Counter(filter(None, map(_shape, conversations)))
+    told = [f"{count} {_SHAPES[shape][count != 1]}" for shape, count in counted.most_common()]
+    return f"how they ended is read from their shape: {'; '.join(told)}" if counted.keys() - {"completed"} else ""
+
+
+_SHAPES = {  # of one, of several
+    "completed": ("ends with an answer (completed)", "end with an answer (completed)"),
+    "user-stopped": (
+        "ends with the user and counts as ended by the user (user-stopped)",
+        "end with the user and count as ended by the user (user-stopped)",
+    ),
+    "unanswered": ("ends with the user and counts as completed", "end with the user and count as completed"),
+    "invalid": (
+        "has no answer to its last user turn (invalid: in no figure)",
+        "have no answer to their last user turn (invalid: in no figure)",
+    ),
+    "interrupted": (
+        "has no outcome (interrupted: in no figure)",
+        "have no outcome (interrupted: in no figure)",
+    ),
+}
+
+
+def _shape(conversation: Conversation) -> str:
+    outcome = conversation.outcome
+    if outcome is None:
+        return "interrupted"
+    if outcome.kind == "invalid" and outcome.reason == NO_REPLY:
+        return "invalid"
+    if says_how(outcome):
+        return ""
+    answered = not conversation.turns or conversation.turns[-1].reply is not None
+    return outcome.kind if answered or outcome.kind == "user-stopped" else "unanswered"
 
 
 def ended_badly(outcome: Outcome | None) -> bool:

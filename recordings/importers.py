@@ -22,7 +22,7 @@ from recordings.conversation import Conversation
 from recordings.dbdc import TOPIC, Breakdown, Counts, read_dialogues
 from recordings.dialeval import read_helpdesk
 from recordings.judgments import Layer
-from recordings.messages import Messages, read_messages
+from recordings.messages import read_messages
 from recordings.transcript import Transcript, read_transcript
 from topics.errors import HarvestError, InputError, Place
 from topics.gold import GoldEntry, GoldTable
@@ -46,6 +46,8 @@ class Request:
     their file. trial: of conversations without one. topics: None where they are made from the files, or the format has
     some of its own. topic: of conversations that do not name theirs; "" where each does. counts, breakdown: where
     people annotated breakdowns, which of two annotations labels turns, and whether a possible breakdown counts as one.
+    recorded: conversations that are in the run already, for formats that number theirs on. strict: refuse everything if
+    one conversation cannot be read, and leave none out.
     """
 
     files: tuple[Path, ...]
@@ -55,6 +57,8 @@ class Request:
     topic: str = ""
     counts: Counts = "workshop"
     breakdown: Breakdown = "B"
+    recorded: tuple[Conversation, ...] = ()
+    strict: bool = False
 
     def system_of(self, file: Path) -> str:
         return self.system or file.stem
@@ -62,9 +66,11 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the files hold. topics: those of the conversations. most_turns: user turns that the protocol could take, by
-    system and topic, where a file says so. gold: what the files judge. notes: words about a topic's entity, by (topic,
-    entity). warnings: sentences for the person who imports. layers: other judgments, kept with the run.
+    """What the files hold. conversations: each with its `outcome`; one without an outcome counts as interrupted, and is
+    in no figure. topics: those of the conversations. most_turns: user turns that the protocol could take, by system and
+    topic, where a file says so. gold: what the files judge. notes: words about a topic's entity, by (topic, entity).
+    warnings: sentences for the person who imports. layers: other judgments, kept with the run. left_out: what is wrong
+    with each conversation that could not be read.
     """
 
     conversations: tuple[Conversation, ...]
@@ -74,6 +80,7 @@ class Found:
     notes: Mapping[tuple[str, str], str] = field(default_factory=lambda: MappingProxyType({}))
     warnings: tuple[str, ...] = ()
     layers: tuple[Layer, ...] = ()
+    left_out: tuple[InputError, ...] = ()
 
 
 Read: TypeAlias = Callable[[Request], Found]
@@ -81,11 +88,13 @@ Read: TypeAlias = Callable[[Request], Found]
 
 @dataclass(frozen=True, slots=True)
 class Importer:
-    """A format. read: makes conversations of files. unused: what a caller may ask for that would have no effect here
-    (`trial` and `topic` of a `Request`), and what to do instead. annotated: whether `counts` and `breakdown` have one.
+    """A format. read: makes conversations of files. about: what its files hold, for `harvest import --help`.
+    unused: what a caller may ask for that would have no effect here (`trial` and `topic` of a `Request`), and what to
+    do instead. annotated: whether `counts` and `breakdown` have one.
     """
 
     read: Read
+    about: str
     unused: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     annotated: bool = False
 
@@ -128,7 +137,7 @@ def _declared(entry: EntryPoint, read: Read) -> Importer:
             raise InputError(f"{what} returned {type(found).__name__}", allowed=_FUNCTION)
         return found
 
-    return Importer(guarded)
+    return Importer(guarded, (read.__doc__ or "").partition("\n")[0])
 
 
 def read_gfrc(request: Request) -> Found:
@@ -149,14 +158,17 @@ def read_gfrc(request: Request) -> Found:
 
 
 def read_messages_files(request: Request) -> Found:
-    """Files with one JSON object with `messages` per line."""
-    read = [
-        read_messages(file, system=request.system_of(file), topic=request.topic, topics=request.topics)
-        for file in request.files
-    ]
-    conversations = tuple(one for messages in read for one in messages.conversations)
-    warnings = tuple(warning for messages in read for warning in messages.warnings)
-    return Found(conversations, request.topics or made_of(conversations), _longest(read), warnings=warnings)
+    """Files of JSON messages, as chat programs and data sets have them."""
+    read = read_messages(
+        *request.files,
+        system=request.system,
+        topic=request.topic,
+        topics=request.topics,
+        recorded=request.recorded,
+        strict=request.strict,
+    )
+    topics = request.topics or made_of(read.conversations)
+    return Found(read.conversations, topics, read.most_turns, warnings=read.warnings, left_out=read.left_out)
 
 
 def read_cast2022(request: Request) -> Found:
@@ -192,9 +204,15 @@ def read_dialeval(request: Request) -> Found:
 
 IMPORTERS: Mapping[str, Importer] = MappingProxyType(
     {
-        "gfrc": Importer(read_gfrc, {"topic": "each conversation names its topic (##### M002): leave out --topic"}),
+        "gfrc": Importer(
+            read_gfrc,
+            "annotated transcripts as in the GFRC paper (##### M002, ### U1, ### S1 o, #L2, …)",
+            {"topic": "each conversation names its topic (##### M002): leave out --topic"},
+        ),
         "messages": Importer(
             read_messages_files,
+            'conversations as JSON, one a line or all in a list: {"messages": [{"role": …, "content": …}, …]}; also '
+            "ShareGPT, WildChat, LMSYS, and ChatGPT's conversations.json, of which every path is a trial",
             {
                 "trial": 'leave out --trial, and write {"metadata": {"trial": 2}} on the line of a conversation; '
                 "lines without one are numbered in their order"
@@ -202,6 +220,7 @@ IMPORTERS: Mapping[str, Importer] = MappingProxyType(
         ),
         "cast2022": Importer(
             read_cast2022,
+            "the topic trees of TREC CAsT 2022, of which every path from the root to a leaf becomes a trial",
             {
                 "trial": "every path is a trial of its own: leave out --trial",
                 "topic": "each tree names its topic: leave out --topic",
@@ -209,11 +228,14 @@ IMPORTERS: Mapping[str, Importer] = MappingProxyType(
         ),
         "dbdc": Importer(
             read_dbdc,
+            "dialogues whose breakdowns people annotated (DBDC), one topic for all, every dialogue a trial",
             {"trial": "dialogues are numbered in their order: leave out --trial"},
             annotated=True,
         ),
         "dialeval": Importer(
             read_dialeval,
+            "helpdesk dialogues with what annotators said of turns and of the whole (STC-3, DialEval), every dialogue "
+            "a topic",
             {
                 "trial": "every dialogue is a topic of its own: leave out --trial",
                 "topic": "every dialogue is a topic of its own: leave out --topic",
@@ -233,7 +255,7 @@ def made_of(conversations: Iterable[Conversation]) -> TopicSet:
     return TopicSet(MADE, tuple(made.values()), {})
 
 
-def _longest(files: Iterable[Transcript | Messages]) -> dict[tuple[str, str], int]:
+def _longest(files: Iterable[Transcript]) -> dict[tuple[str, str], int]:
     """User turns that the protocol could take at most, by (system, topic), where any of the files says so."""
     found: dict[tuple[str, str], int] = {}
     for file in files:

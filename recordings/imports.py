@@ -10,6 +10,7 @@ from pathlib import Path
 
 from recordings.attempts import AttemptId
 from recordings.conversation import Conversation
+from recordings.endings import NO_REPLY, says_how
 from recordings.errors import RunError
 from recordings.events import events_of
 from recordings.header import Header, make_header
@@ -84,7 +85,13 @@ def record(
     several = tuple(conversations)
     given: dict[AttemptId, Conversation] = {}
     for one in several:
-        if given.setdefault(_name(one), one) != one:
+        first = given.setdefault(_name(one), one)
+        if first.key != one.key:
+            raise RunError(
+                f"the id {one.trial_id[:60]!r} is given to two conversations: {_words(first)}, and {_words(one)}",
+                advice="give each conversation an id of its own, or none",
+            )
+        if first != one:
             raise RunError(
                 f"two conversations are given as {_words(one)}",
                 advice="give each its own trial or system: in its file, or with --trial or --system, file by file",
@@ -100,11 +107,12 @@ async def _record(
 
     def check(redactor: Redactor) -> None:
         recorded = {_name(one): one for one in read(run).conversations}
+        numbered = {(one.key, one.attempt): one for one in recorded.values()}
         for name, one in given.items():
-            known = recorded.get(name)
+            known = recorded.get(name) or numbered.get((one.key, one.attempt))
             if known is None:
                 continue
-            if not _same(redacted_value(one, redactor), known):
+            if known.trial_id != one.trial_id or not _same(redacted_value(one, redactor), known):
                 raise RunError(
                     f"another conversation is recorded as {_words(known)}",
                     place=Place(str(run)),
@@ -133,8 +141,12 @@ def _same(conversation: Conversation, known: Conversation) -> bool:
 
 
 def _as_known(conversation: Conversation, known: Conversation | None = None) -> Conversation:
-    """What two imports of one file have in common: earlier versions did not count the turns that never came."""
+    """What two imports of one file have in common: earlier versions did not count the turns that never came, and took a
+    last user turn for one whose reply was lost."""
     outcome = conversation.outcome
-    if outcome is not None and known is not None and known.outcome is not None and known.outcome.missing is None:
-        outcome = replace(outcome, missing=None)
+    if outcome is not None and known is not None and known.outcome is not None:
+        if known.outcome.missing is None:
+            outcome = replace(outcome, missing=None)
+        if known.outcome.reason == NO_REPLY and not says_how(outcome):
+            outcome = known.outcome
     return replace(conversation, worker="", outcome=outcome)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from difflib import SequenceMatcher
 from typing import Any
 
 from protocols.labels import LABELS, MISSING, allowed_labels
 from recordings.conversation import INVALID, LARGEST_NUMBER, Outcome
+from recordings.endings import NO_REPLY
 from recordings.imported_names import INTERRUPTED, MOST_TURNS_ALLOWED, check_outcome, check_time
+from recordings.times import moment, stamp
 from recordings.transcript_turns import IMPORT_RULE, marked_breakdown
 from topics.counting import pluralize
-from topics.errors import InputError, Place
+from topics.errors import InputError
 from topics.links import Link
 from topics.suggestions import nearest
 
@@ -26,66 +30,87 @@ _KINDS: Mapping[str, type] = {
 }
 """Keys, and of what kind their values are."""
 
+_NUMBERED = ("system", "topic", "id")
+"""Keys of texts in whose place other programs have numbers."""
+
+# Not those of sessions and threads, which may hold several conversations.
+_IDENTITY = (
+    *("id", "_id", "uuid", "conversation_id", "conversationId", "conversation_hash", "dialogue_id", "dialog_id"),
+)
+_BEGAN = ("started_at", "created_at", "create_time", "timestamp", "tstamp")
+"""Keys by which a conversation is known again: what other programs call it, and when it began."""
+
+_LATEST = 2**33
+"""Seconds since 1970, in the year 2242: more are in other units."""
+
 _ALIKE = 0.8
 """From which likeness on a key that nobody knows, of the right kind, is a slip of the pen (`lables`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """values: by key. place: of the line. ignored: keys that nothing reads, as they are written for people."""
+    """values: by key. name, began: what other programs call it and when they say that it began, "" if they do not.
+    ignored: keys that nothing reads, as they are written for people. Errors have no place: a record has one."""
 
     values: Mapping[str, Any]
-    place: Place
+    name: str = ""
+    began: str = ""
     ignored: tuple[str, ...] = field(default=())
 
     @classmethod
-    def of(cls, line: Mapping[str, Any], place: Place) -> Metadata:
+    def of(cls, line: Mapping[str, Any]) -> Metadata:
         """Those of a line. Raises InputError for a key that is plainly a misspelt one; others by others are left."""
         values = line.get("metadata") or {}
         if not isinstance(values, dict):
-            raise InputError("'metadata' is not an object", place=place)
+            raise InputError("'metadata' is not an object")
         further = [key for key in line if key not in ("messages", "metadata")]
         for key in further:
             if "metadata" not in line and isinstance(line[key], dict) and _alike(key, "metadata"):
-                raise InputError(f"unknown key {key!r}: did you mean 'metadata'?", place=place)
+                raise InputError(f"unknown key {key!r}: did you mean 'metadata'?")
         own = [key for key in values if key not in _KINDS]
         for key in own:
             meant = nearest(key, _KINDS)
             if meant and _alike(key, meant) and type(values[key]) is _KINDS[meant]:
                 raise InputError(
                     f"unknown key {key!r} in metadata: did you mean {meant!r}?",
-                    place=place,
                     allowed=", ".join(sorted(_KINDS)),
                     advice="rename it; keys that are unlike these may stay, and nothing reads them",
                 )
-        return cls(values, place, (*(f"metadata.{key}" for key in own), *further))
-
-    def error(self, what: str, *, allowed: str | None = None, advice: str | None = None) -> InputError:
-        return InputError(what, place=self.place, allowed=allowed, advice=advice)
+        given = {**{key: line[key] for key in further}, **values}
+        names = [key for key in _IDENTITY if _name(given.get(key))]
+        times = [key for key in _BEGAN if _instant(given.get(key))]
+        # A number says which trial it is, and nothing else is then looked at.
+        known = (*names[:1], *times[:1]) if values.get("trial") is None else ()
+        ignored = (
+            *(f"metadata.{key}" for key in own if key not in known),
+            *(key for key in further if key not in known),
+        )
+        name = _name(given[names[0]]) if names else ""
+        return cls(values, name, _instant(given[times[0]]) if times else "", ignored)
 
     def checked(self, check: Callable[[str], None], text: str) -> str:
-        """The text, which `check` refuses by an InputError without a place."""
-        try:
-            check(text)
-        except InputError as fault:
-            raise self.error(fault.what, allowed=fault.allowed, advice=fault.advice) from None
+        """The text, which `check` refuses by an InputError."""
+        check(text)
         return text
 
     def text(self, key: str, default: str = "") -> str:
         value = self.values.get(key, default)
         if value is None:
             return default
+        if key in _NUMBERED and isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
         if not isinstance(value, str):
-            raise self.error(f"metadata.{key} is not text")
+            raise InputError(f"metadata.{key} is not text")
         return value
 
     def time(self, key: str) -> str:
         return self.checked(check_time, self.text(key))
 
     def count(self, key: str, default: int, *, least: int = 1, most: int = LARGEST_NUMBER) -> int:
-        value = self.values.get(key, default)
+        value = self.values.get(key)
+        value = default if value is None else value
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            raise self.error(f"metadata.{key} is not a number from {least} to {most}")
+            raise InputError(f"metadata.{key} is not a number from {least} to {most}")
         return value
 
     @property
@@ -96,20 +121,20 @@ class Metadata:
     def _list(self, key: str) -> list[Any]:
         value = self.values.get(key) or []
         if not isinstance(value, list):
-            raise self.error(f"metadata.{key} is not a list")
+            raise InputError(f"metadata.{key} is not a list")
         return value
 
     def _texts(self, key: str) -> list[str]:
         value = self.values.get(key) or []
         if not isinstance(value, list) or not all(item is None or isinstance(item, str) for item in value):
-            raise self.error(f"metadata.{key} is not a list of texts")
+            raise InputError(f"metadata.{key} is not a list of texts")
         return [item or "" for item in value]
 
     def of_turns(self, key: str, turns: int) -> list[str]:
         """A text for each user turn; [] where the line does not say."""
         found = self._texts(key)
         if found and len(found) != turns:
-            raise self.error(f"metadata.{key} has {len(found)} for {pluralize(turns, 'turn')}", allowed=_EACH_TURN)
+            raise InputError(f"metadata.{key} has {len(found)} for {pluralize(turns, 'turn')}", allowed=_EACH_TURN)
         return found
 
     def labels(self, turns: int, answers: int) -> list[str]:
@@ -118,11 +143,11 @@ class Metadata:
         for label in labels:
             if label not in (*LABELS, MISSING, ""):
                 allowed = f"{allowed_labels()}, null (not labelled)"
-                raise self.error(f"label {label!r} in metadata.labels", allowed=allowed)
+                raise InputError(f"label {label!r} in metadata.labels", allowed=allowed)
         further = {*labels[answers:turns]} - {MISSING, ""} or {*labels[turns:]} - {MISSING}
         if labels and (len(labels) < answers or further):
             what = f"metadata.labels has {len(labels)} for {pluralize(answers, 'answer')}"
-            raise self.error(what, allowed="one for each answer; after these - for each turn that never came")
+            raise InputError(what, allowed="one for each answer; after these - for each turn that never came")
         return labels
 
     def links(self, turns: int, answers: int) -> list[tuple[Link, ...] | None]:
@@ -130,34 +155,51 @@ class Metadata:
         found: list[tuple[Link, ...] | None] = []
         for item in self._list("links"):
             if item is not None and not isinstance(item, list):
-                raise self.error("metadata.links holds something that is not a list of links", allowed=_LINKS)
+                raise InputError("metadata.links holds something that is not a list of links", allowed=_LINKS)
             links: list[Link] = []
             for link in item or ():
                 match link:
                     case [str(text), str(href)]:
                         links.append(Link(text, href))
                     case _:
-                        raise self.error("metadata.links holds something that is not a link", allowed="[text, address]")
+                        raise InputError("metadata.links holds something that is not a link", allowed="[text, address]")
             found.append(None if item is None else tuple(links))
         if found and len(found) not in (answers, turns):
-            raise self.error(f"metadata.links has {len(found)} for {pluralize(answers, 'answer')}", allowed=_LINKS)
+            raise InputError(f"metadata.links has {len(found)} for {pluralize(answers, 'answer')}", allowed=_LINKS)
         return found
 
-    def outcome(self, turns: int, answers: int, labels: Sequence[str]) -> Outcome | None:
-        """How it ended, by what the line says or else by what is there; None where it was interrupted."""
+    def outcome(self, turns: int, answers: int, labels: Sequence[str], last: str) -> Outcome | None:
+        """How it ended, by what the line says or else by its shape; None if it was interrupted. last: who spoke last,
+        in text or otherwise."""
         missing = self.count("missing", 0, least=0, most=MOST_TURNS_ALLOWED) if "missing" in self.values else None
         if kind := self.text("outcome"):
             self.checked(check_outcome, kind)
             ended = Outcome(kind, self.text("reason"), self.text("detail"), missing)
             return None if kind == INTERRUPTED else ended
         if missing is not None:
-            raise self.error("metadata.missing without an outcome", advice="give the outcome too, such as breakdown")
-        if not turns or answers < turns:
-            return Outcome(INVALID, "no-reply", "the file holds no answer to the last user turn")
-        never = list(labels[turns:]).count(MISSING)
-        if never:
+            raise InputError("metadata.missing without an outcome", advice="give the outcome too, such as breakdown")
+        if MISSING in labels[answers:]:
+            never = list(labels[turns:]).count(MISSING)
             return marked_breakdown(never, "the file marks a turn that never came")
-        return Outcome("completed", IMPORT_RULE, "the file does not say how the conversation ended")
+        if not answers:
+            return Outcome(INVALID, NO_REPLY, "the file holds no answer")
+        if answers < turns and last != "user":
+            return Outcome(INVALID, NO_REPLY, "the file holds no text of the answer to the last user turn")
+        kind = "user-stopped" if answers < turns else "completed"
+        return Outcome(kind, IMPORT_RULE, "the file does not say how the conversation ended")
+
+
+def _name(value: object) -> str:
+    return str(value) if isinstance(value, (str, int)) and not isinstance(value, bool) else ""
+
+
+def _instant(value: object) -> str:
+    """ISO 8601 of a time as other programs write it, in ISO 8601 or in seconds since 1970; "" for what is none."""
+    if isinstance(value, str):
+        return value if value and moment(value) != -math.inf else ""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < _LATEST:
+        return ""
+    return stamp(datetime.fromtimestamp(value, UTC))
 
 
 _EACH_TURN = "one for each turn of the user (messages of one side in a row are one turn, a greeting one of its own)"

@@ -4,246 +4,202 @@
      "metadata": {"system": "B1", "topic": "M002", "trial": 1, "labels": ["o"], "outcome": "completed"}}
 
 Texts, links, labels and outcomes come back exactly, and with them every figure that needs no judgments by people or
-models. Files by others may also have contents in parts of text, system prompts (kept as metadata of the import), a
-greeting before the first user turn (read as a turn with empty user words), several messages of one side in a row
-(joined by a line end), and a refusal in place of a content.
+models. Files by others may have other shapes (`recordings.message_shapes`), and messages that are no text
+(`recordings.message_sides`); a greeting before the first user turn is read as a turn with empty user words, several
+messages of one side in a row are joined by a line end. What is left out is counted and said.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
-from typing import Any
+from pathlib import Path
 
 from protocols.answer import Answer
 from recordings.conversation import Conversation, SystemTurn, TrialKey, Turn
-from recordings.exports import write_export
 from recordings.header import trial_identity
-from recordings.imported_names import check_system_name
-from recordings.json_text import Json, line
+from recordings.import_numbers import Draft, Identity, Known, number
+from recordings.imported_names import MOST_TURNS_ALLOWED, check_system_name
 from recordings.message_metadata import Metadata
-from recordings.transcript_heading import own_links
+from recordings.message_shapes import Record, conversations_in, records_of
+from recordings.message_sides import Sides, sides_of
 from recordings.transcript_turns import imported_route, state_name, topic_names
 from topics.errors import InputError, Place
-from topics.json_file import json_lines
+from topics.json_file import json_values
 from topics.regular_file import read_bytes
 from topics.text_file import decode
 from topics.topic import TopicSet, check_topic_id
 
-__all__ = ["Messages", "messages_line", "read_messages", "write_messages"]
-
-_USER, _ASSISTANT, _PROMPT = ("user",), ("assistant",), ("system", "developer")
+__all__ = ["Messages", "read_messages"]
 
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """What a file holds. prompts: system prompts by (system, topic, trial). most_turns: user turns that the protocol
-    could take at most, by (system, topic), where the file says so. warnings: sentences for the person who imports."""
+    """What files hold. prompts: system prompts by (system, topic, trial). most_turns: user turns that the protocol
+    could take at most, by (system, topic), where a file says so. warnings: sentences for the person who imports.
+    left_out: what is wrong with each conversation that could not be read.
+    """
 
     conversations: tuple[Conversation, ...]
     prompts: Mapping[TrialKey, tuple[str, ...]]
     most_turns: Mapping[tuple[str, str], int]
     warnings: tuple[str, ...] = ()
+    left_out: tuple[InputError, ...] = ()
 
 
 def read_messages(
-    path: str | PathLike[str], *, system: str = "", topic: str = "", topics: TopicSet | None = None
+    *files: str | PathLike[str],
+    system: str = "",
+    topic: str = "",
+    topics: TopicSet | None = None,
+    recorded: Sequence[Conversation] = (),
+    strict: bool = True,
 ) -> Messages:
-    """The conversations in the file at `path`.
+    """The conversations in the files.
 
-    system, topic: of lines whose metadata does not say. A line without a trial gets the next number of its system
-    and topic. topics: names of topics that are allowed. Raises InputError with file:line.
+    system: of those whose metadata does not say; "" takes the name of the file. topic: likewise; "" where each does.
+    topics: names of topics that are allowed. recorded: what the run holds already, see `recordings.import_numbers`.
+    Raises InputError, with file:line, for the first conversation that cannot be read; not strict: where none can be.
     """
-    text = decode(read_bytes(path), fspath(path), "JSON lines")
-    conversations: list[Conversation] = []
-    prompts: dict[TrialKey, tuple[str, ...]] = {}
-    most_turns: dict[tuple[str, str], int] = {}
-    ignored: dict[str, None] = {}
-    counted: Counter[tuple[str, str]] = Counter()
-    seen: dict[tuple[TrialKey, int], int] = {}
-    for value in json_lines(text, fspath(path)):
-        number = value.line
-        reader = _Line(value.value, Place.of(path, number))
-        conversation = reader.conversation(system, topic, topics, counted)
-        name = (conversation.key, conversation.attempt)
-        if name in seen:
-            key = conversation.key
-            what = f"{key.system}, {key.topic}, trial {key.trial} comes a second time (first in line {seen[name]})"
-            raise reader.error(what, advice="give the conversations different trial numbers in their metadata")
-        seen[name] = number
-        conversations.append(conversation)
-        if reader.prompts:
-            prompts[conversation.key] = tuple(reader.prompts)
-        if most := reader.metadata.most_turns:
-            about = (conversation.key.system, conversation.key.topic)
-            most_turns[about] = max(most, most_turns.get(about, 0))
-        ignored |= dict.fromkeys(reader.metadata.ignored)
-    if not conversations:
-        raise InputError("no conversation in this file", place=Place.of(path, 1))
-    said = f"{fspath(path)}: nothing reads these keys, so what they say is not recorded: {', '.join(ignored)}"
-    return Messages(tuple(conversations), prompts, most_turns, (said,) if ignored else ())
+    left_out: list[InputError] = []
+
+    def refuse(fault: InputError) -> None:
+        if strict:
+            raise fault
+        left_out.append(fault)
+
+    reading = _Reading(topic, topics, refuse)
+    drafts = [draft for file in files for draft in reading.drafts(file, system or Path(file).stem)]
+    numbered = number(drafts, recorded, refuse)
+    if not numbered.drafts:
+        raise left_out[0] if left_out else InputError("no conversation in this file", place=Place.of(files[0], 1))
+    found = [draft.conversation for draft in numbered.drafts]
+    prompts = reading.prompts
+    return Messages(
+        tuple(found),
+        {one.key: prompts[one.trial_id, one.attempt] for one in found if (one.trial_id, one.attempt) in prompts},
+        reading.most_turns,
+        (*reading.told(), *numbered.told),
+        tuple(left_out),
+    )
 
 
-class _Line:
-    def __init__(self, value: Json, place: Place) -> None:
-        self.place = place
-        self.prompts: list[str] = []
-        if not isinstance(value, dict) or not isinstance(value.get("messages"), list):
-            raise self.error("a line that has no 'messages'", allowed='{"messages": [{"role": …, "content": …}, …]}')
-        self.messages: list[Any] = value["messages"]
-        self.metadata = Metadata.of(value, place)
+class _Reading:
+    """Reads files one after the other, and remembers what it passes over."""
 
-    def error(self, what: str, *, allowed: str | None = None, advice: str | None = None) -> InputError:
-        return InputError(what, place=self.place, allowed=allowed, advice=advice)
+    def __init__(self, topic: str, topics: TopicSet | None, refuse: Callable[[InputError], None]) -> None:
+        self.topic, self.topics, self.refuse = topic, topics, refuse
+        self.known = {} if topics is None else {one.id: one for one in topics.topics}
+        self.identity = Identity()
+        self.prompts: dict[tuple[str, int], tuple[str, ...]] = {}
+        self.most_turns: dict[tuple[str, str], int] = {}
+        self.passed: Counter[str] = Counter()
+        self.unread: dict[tuple[str, str], None] = {}
+        self.from_zero: list[str] = []
 
-    def conversation(
-        self, system: str, topic: str, topics: TopicSet | None, counted: Counter[tuple[str, str]]
-    ) -> Conversation:
-        told = self.metadata
-        system, topic = told.text("system") or system, told.text("topic") or topic
-        if not system or not topic:
-            lacking = "system" if not system else "topic"
-            raise self.error(f"the {lacking} is not known", advice=f"give --{lacking}, or metadata.{lacking}")
-        told.checked(check_system_name, system)
-        known = None
-        if topics is None:
-            told.checked(check_topic_id, topic)
-        else:
-            known = next((one for one in topics.topics if one.id == topic), None)
-            if known is None:
-                raise self.error(
-                    f"topic {topic!r} is not in the topic set {topics.name!r}", allowed=topic_names(topics)
-                )
-        counted[system, topic] += 1
-        key = TrialKey(system, topic, told.count("trial", counted[system, topic]))
-        said = self._sides()
-        answers = sum(answer is not None for _, answer in said)
-        labels, states = told.labels(len(said), answers), told.of_turns("states", len(said))
-        users, acts = told.of_turns("users", len(said)), told.of_turns("acts", len(said))
-        links = told.links(len(said), answers)
-        outcome = told.outcome(len(said), answers, labels)
-        turns = []
-        for number, (question, answer) in enumerate(said, 1):
-            state = state_name(states, number)
-            label = labels[number - 1] if number <= len(labels) else ""
-            last = f"stop:{outcome.kind if outcome else 'interrupted'}"
-            target = last if number == len(said) else state_name(states, number + 1)
-            found = links[number - 1] if number <= len(links) else None
-            reply = None
-            if answer is not None:
-                reply = SystemTurn(Answer.of(answer) if found is None else Answer(answer, found))
-            routed = reply is not None and label not in ("", "-")
-            route = imported_route(number, state, label, target) if routed else None
-            user, act = ("".join(one[number - 1 : number]) for one in (users, acts))
-            turns.append(Turn(number, state, question, reply, route, user, act))
-        identity = trial_identity(None, known or topic, {"name": system}, key.trial)
-        return Conversation(
-            key=key,
-            trial_id=told.text("id") or identity,
-            attempt=told.count("attempt", 1),
-            turns=tuple(turns),
-            outcome=outcome,
-            session=told.text("session"),
-            place=told.count("place", 1),
-            user=told.text("user", "imported"),
-            worker=told.text("worker"),
-            started_at=told.time("started_at"),
-            ended_at=told.time("ended_at"),
-        )
+    def told(self) -> Iterator[str]:
+        for name in dict.fromkeys(name for name, _ in self.unread):
+            keys = ", ".join(key for at, key in self.unread if at == name)
+            yield f"{name}: nothing reads these keys, so what they say is not recorded: {keys}"
+        if counted := [f"{what}: {count}" for what, count in sorted(self.passed.items()) if count]:
+            yield f"passed over, because it is no text that anybody said: {', '.join(counted)}"
+        for name in self.from_zero:
+            yield f"{name}: trials are counted from 0 here, so 1 is added to each"
 
-    def _sides(self) -> list[tuple[str, str | None]]:
-        """(said, answered) for every turn."""
-        turns: list[tuple[str, str | None]] = []
-        for i, message in enumerate(self.messages):
-            role = message.get("role") if isinstance(message, dict) else None
-            where = f"message {i + 1}"
-            if role in _PROMPT:
-                self.prompts.append(self._content(message, where))
-            elif role in _USER:
-                text = self._content(message, where)
-                if turns and turns[-1][1] is None:
-                    turns[-1] = (f"{turns[-1][0]}\n{text}", None)
-                else:
-                    turns.append((text, None))
-            elif role in _ASSISTANT:
-                text = self._content(message, where)
-                question, answer = turns.pop() if turns else ("", None)
-                turns.append((question, text if answer is None else f"{answer}\n{text}"))
+    def drafts(self, file: str | PathLike[str], system: str) -> Sequence[Draft]:
+        """The conversations of a file. Those that cannot be read are refused."""
+        name, data = fspath(file), read_bytes(file)
+        read: list[tuple[Record, Metadata]] = []
+        for value in json_values(decode(data, name, "JSON"), name, self.refuse):
+            for at in conversations_in(value):
+                try:
+                    read += [(record, Metadata.of(record.value)) for record in records_of(at)]
+                except InputError as fault:
+                    self.refuse(fault if fault.place else Record({}, at).placed(fault))
+        first = 0 if any(told.values.get("trial") == 0 for _, told in read) else 1
+        if not first:
+            self.from_zero.append(name)
+        digest = hashlib.blake2b(data, digest_size=16).hexdigest()
+        found = []
+        for place, (record, told) in enumerate(read, 1):
+            try:
+                found.append(self._draft(record, told, system, first, f"{digest}:{place}"))
+            except InputError as fault:
+                self.refuse(record.placed(fault))
             else:
-                allowed = ", ".join(_PROMPT + _USER + _ASSISTANT)
-                raise self.error(f"{where} has the role {role!r}", allowed=allowed, advice="leave such messages out")
-        return turns
+                self.unread.update(dict.fromkeys((name, key) for key in told.ignored))
+        return found
 
-    def _content(self, message: Mapping[str, Any], where: str) -> str:
-        content = message.get("content")
-        if content is None and isinstance(message.get("refusal"), str):
-            return str(message["refusal"])
-        if isinstance(content, str):
-            return content
-        if isinstance(content, list):
-            texts: list[str] = []
-            for part in content:
-                match part:
-                    case str(text) | {"type": "text" | "input_text" | "output_text", "text": str(text)}:
-                        texts.append(text)
-                    case {"type": "refusal", "refusal": str(text)}:
-                        texts.append(text)
-                    case _:
-                        raise self.error(f"{where} has a part that is not text", allowed='{"type": "text", "text": …}')
-            return "".join(texts)
-        raise self.error(f"{where} has no content", allowed="text, or a list of parts of text")
+    def _draft(self, record: Record, told: Metadata, system: str, first: int, place: str) -> Draft:
+        """first: what the trials of the file are counted from. place: names the record, by the bytes of its file."""
+        system = told.text("system") or system
+        topic = told.text("topic") or self.topic or record.topic
+        if not topic:
+            raise InputError("the topic is not known", advice="give --topic, or metadata.topic")
+        told.checked(check_system_name, system)
+        if self.topics is None:
+            told.checked(check_topic_id, topic)
+        elif topic not in self.known:
+            what = f"topic {topic!r} is not in the topic set {self.topics.name!r}"
+            raise InputError(what, allowed=topic_names(self.topics))
+        sides = sides_of(record.value["messages"])
+        if len(sides.turns) > MOST_TURNS_ALLOWED:
+            what = f"a conversation of {len(sides.turns)} user turns"
+            raise InputError(what, allowed=f"at most {MOST_TURNS_ALLOWED}", advice="split it into conversations")
+        given = told.values.get("trial") is not None
+        trial = told.count("trial", 1, least=first) + 1 - first if given else 0
+        own, began = told.text("id"), told.time("started_at") or told.began
+        known: Known = "number" if given else "id" if told.name else "time" if began else "file"
+        if given:
+            identity = own or trial_identity(None, self.known.get(topic, topic), {"name": system}, trial)
+        elif known == "file":
+            identity = self.identity(system, topic, "file", place)
+        else:
+            identity = self.identity(system, topic, known, told.name or began, words=sides.turns)
+        conversation = _conversation(TrialKey(system, topic, trial), identity, told, sides, began)
+        self.passed += sides.passed
+        if sides.prompts:
+            self.prompts[identity, conversation.attempt] = tuple(sides.prompts)
+        if most := told.most_turns:
+            self.most_turns[system, topic] = max(most, self.most_turns.get((system, topic), 0))
+        self.unread.update(dict.fromkeys((record.at.path, key) for key in sides.unread))
+        return Draft(conversation, known, record, told.name if known == "id" else "")
 
 
-def write_messages(
-    conversations: Iterable[Conversation],
-    path: str | PathLike[str],
-    *,
-    most_turns: Mapping[tuple[str, str], int] | None = None,
-) -> None:
-    """Write the conversations to `path`, whole or not at all. most_turns: user turns that the protocol could take at
-    most, by (system, topic). Raises as `write_export` does."""
-    known = most_turns or {}
-    data = b"".join(messages_line(one, known.get((one.key.system, one.key.topic), 0)) for one in conversations)
-    write_export(path, data)
-
-
-def messages_line(conversation: Conversation, most_turns: int = 0) -> bytes:
-    """One conversation as a line. The metadata hold everything that `read_messages` needs to give it back."""
-    messages = []
-    for turn in conversation.turns:
-        messages.append({"role": "user", "content": turn.said})
-        if turn.reply is not None:
-            messages.append({"role": "assistant", "content": turn.reply.answer.text})
-    outcome = conversation.outcome
-    metadata: dict[str, Json] = {
-        "system": conversation.key.system,
-        "topic": conversation.key.topic,
-        "trial": conversation.key.trial,
-        "attempt": conversation.attempt,
-        "id": conversation.trial_id,
-        "labels": [turn.label or "-" for turn in conversation.turns],
-        "states": [turn.state for turn in conversation.turns],
-        "outcome": outcome.kind if outcome else "interrupted",
-        "reason": outcome.reason if outcome else "",
-        "detail": outcome.detail if outcome else "",
-        "session": conversation.session,
-        "place": conversation.place,
-        "user": conversation.user,
-        "worker": conversation.worker,
-        "started_at": conversation.started_at,
-        "ended_at": conversation.ended_at,
-    }
-    if outcome is not None and outcome.missing is not None:
-        metadata["missing"] = outcome.missing
-    if most_turns:
-        metadata["most_turns"] = most_turns
-    for key, values in (
-        ("users", [turn.user for turn in conversation.turns]),
-        ("acts", [turn.act for turn in conversation.turns]),
-        ("links", own_links(conversation.turns)),
-    ):
-        if any(value is not None and value != "" for value in values):
-            metadata[key] = list(values)
-    return line({"messages": messages, "metadata": metadata})
+def _conversation(key: TrialKey, identity: str, told: Metadata, sides: Sides, began: str) -> Conversation:
+    said = sides.turns
+    answers = sum(answer is not None for _, answer in said)
+    labels, states = told.labels(len(said), answers), told.of_turns("states", len(said))
+    users, acts = told.of_turns("users", len(said)), told.of_turns("acts", len(said))
+    links = told.links(len(said), answers)
+    outcome = told.outcome(len(said), answers, labels, sides.last)
+    turns = []
+    for at, (question, answer) in enumerate(said, 1):
+        state = state_name(states, at)
+        label = labels[at - 1] if at <= len(labels) else ""
+        last = f"stop:{outcome.kind if outcome else 'interrupted'}"
+        target = last if at == len(said) else state_name(states, at + 1)
+        found = links[at - 1] if at <= len(links) else None
+        reply = None
+        if answer is not None:
+            reply = SystemTurn(Answer.of(answer) if found is None else Answer(answer, found))
+        routed = reply is not None and label not in ("", "-")
+        route = imported_route(at, state, label, target) if routed else None
+        user, act = ("".join(one[at - 1 : at]) for one in (users, acts))
+        turns.append(Turn(at, state, question, reply, route, user, act))
+    return Conversation(
+        key=key,
+        trial_id=identity,
+        attempt=told.count("attempt", 1),
+        turns=tuple(turns),
+        outcome=outcome,
+        session=told.text("session"),
+        place=told.count("place", 1),
+        user=told.text("user", "imported"),
+        worker=told.text("worker"),
+        started_at=began,
+        ended_at=told.time("ended_at"),
+    )

@@ -10,7 +10,7 @@ import json
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from json import JSONDecoder
 from os import PathLike, fspath
@@ -18,7 +18,7 @@ from os import PathLike, fspath
 from topics.errors import InputError, Place
 from topics.text_file import place_in, read_text
 
-__all__ = ["JsonValue", "NotJsonError", "json_lines", "read_json", "read_json_text", "read_json_value"]
+__all__ = ["JsonValue", "NotJsonError", "json_lines", "json_values", "read_json", "read_json_text", "read_json_value"]
 
 _LARGEST = 256 * 2**20
 """Bytes. A file takes some ten times as much memory while it is read."""
@@ -154,14 +154,67 @@ def read_json_text(text: str, path: str) -> Iterator[JsonValue]:
         raise InputError("the file holds no line", place=Place(path))
 
 
-def json_lines(text: str, path: str) -> Iterator[JsonValue]:
-    """The values in a text of one value a line; empty lines are passed over. Raises InputError."""
-    start, number = 0, 0
+def json_lines(text: str, path: str, bad: Callable[[InputError], object] | None = None) -> Iterator[JsonValue]:
+    """The values in a text of one value a line; empty lines are passed over. Raises InputError.
+
+    bad: gets the fault of each line that is not JSON, and the lines after it are read; without it, the first is raised.
+    """
+    start, number, first = 0, 0, True
     while start < len(text):
         end = text.find("\n", start)  # not splitlines: U+2028 may stand inside a JSON string
         line, start, number = text[start : end if end >= 0 else None], end + 1 if end >= 0 else len(text), number + 1
-        if line.strip():
-            yield _parsed(_Source(path, line, number))
+        if not line.strip():
+            continue
+        try:
+            value = _parsed(_Source(path, line, number))
+        except InputError as fault:
+            if first and start < len(text) and _is_json(text):
+                raise NotJsonError(
+                    "one JSON value over several lines, where each line is to be a value of its own",
+                    place=Place(path, number, 1),
+                    advice="write each value on one line (JSON Lines)",
+                ) from None
+            if bad is None:
+                raise
+            bad(fault)
+        else:
+            yield value
+        first = False
+
+
+def json_values(text: str, path: str, bad: Callable[[InputError], object]) -> Iterator[JsonValue]:
+    """The values in a text that is one JSON value, over as many lines as it likes, or has a value on each line.
+
+    bad: as in `json_lines`. Raises InputError where nothing in the text is JSON.
+    """
+    opening, _, rest = text.lstrip().partition("\n")
+    if not opening:
+        return
+    if not rest.strip() or not _is_json(opening):
+        try:
+            whole = _parsed(
+                _Source(path, text, 1), "put each value on a line of its own (jq -c . FILE), or all in a list"
+            )
+        except InputError as fault:
+            faults: list[InputError] = []
+            lines = list(json_lines(text, path, faults.append))
+            if not lines:
+                raise fault from None
+            for one in faults:
+                bad(one)
+            yield from lines
+        else:
+            yield whole
+        return
+    yield from json_lines(text, path, bad)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _parsed(source: _Source, of_more: str | None = None) -> JsonValue:

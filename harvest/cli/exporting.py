@@ -16,7 +16,7 @@ from recordings.dbdc_export import annotator_counts, write_dialogues
 from recordings.gold_layers import read_gold_layers
 from recordings.judgments import read_layers
 from recordings.lengths import most_turns, with_missing_turns
-from recordings.messages import write_messages
+from recordings.messages_export import write_messages
 from recordings.run_folder import read
 from recordings.transcript_export import write_transcript
 from topics.counting import pluralize

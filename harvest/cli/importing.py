@@ -13,12 +13,13 @@ from harvest.cli.path import GivenPath, NameOrFile
 from harvest.terminal import printable, tell
 from recordings.conversation import LARGEST_NUMBER
 from recordings.dbdc import BREAKDOWNS, COUNTS, Breakdown, Counts
+from recordings.endings import shape_of_ends
 from recordings.gold_layers import keep_gold, read_gold_layers
-from recordings.importers import MADE, Request, formats, importer
+from recordings.importers import IMPORTERS, MADE, Request, formats, importer
 from recordings.imports import import_header, record
 from recordings.judgments import keep_layer
 from recordings.lengths import told_most_turns
-from recordings.run_folder import is_run
+from recordings.run_folder import is_run, read
 from recordings.store import read_header
 from recordings.times import stamp, utc_now
 from topics.counting import pluralize
@@ -29,8 +30,25 @@ from topics.topic import TopicSet
 
 __all__ = ["command"]
 
+_LISTED = 10
+"""Conversations that were left out and are named; of the others, only the number is printed."""
 
-@click.command()
+
+def _help() -> str:
+    """What each format is, in the words of its importer. Formats of other packages are named alone: loading them to ask
+    would run their code for every `--help`."""
+    others = [name for name in formats() if name not in IMPORTERS]
+    return "\n\n".join(
+        (
+            "Make a run from annotated transcripts or messages files.",
+            *(f"{name}: {one.about}." for name, one in IMPORTERS.items()),
+            *([f"From other packages: {', '.join(others)}."] if others else []),
+            "A conversation of messages that cannot be read is left out and named, and the exit code is then 3.",
+        )
+    )
+
+
+@click.command(help=_help())
 @click.option("--format", "form", type=click.Choice(formats()), required=True, help="Format of the files.")
 @click.argument("files", nargs=-1, required=True, type=GivenPath())
 @click.option("--out", type=GivenPath(), required=True, metavar="RUN", help="The run folder to write.")
@@ -50,6 +68,7 @@ __all__ = ["command"]
     help="dbdc: x where most annotators say breakdown, or also where they say possible breakdown [B].",
 )
 @click.option("--gold", type=NameOrFile(), metavar="NAME|FILE.csv", help="Also store this gold table in the run.")
+@click.option("--strict", is_flag=True, help="messages: write nothing if one conversation cannot be read.")
 def command(
     form: str,
     files: tuple[Path, ...],
@@ -61,15 +80,8 @@ def command(
     counts: Counts | None,
     breakdown: Breakdown | None,
     gold: str | None,
-) -> None:
-    """Make a run from annotated transcripts or messages files.
-
-    `gfrc` files hold annotated transcripts as in the GFRC paper (##### M002, ### U1, ### S1 o, #L2, …); `messages`
-    files hold a JSON object with "messages" on each line; `cast2022` files hold the topic trees of TREC CAsT 2022, of
-    which every path from the root to a leaf becomes a trial; `dbdc` files hold dialogues whose breakdowns people
-    annotated (DBDC), one topic for all, every dialogue a trial; `dialeval` files hold helpdesk dialogues with what
-    annotators said of turns and of the whole (STC-3, DialEval), every dialogue a topic.
-    """
+    strict: bool,
+) -> int:
     chosen = importer(form)
     for option, advice in chosen.unused.items():
         if {"trial": trial, "topic": topic}[option] is not None:
@@ -80,7 +92,15 @@ def command(
             raise InputError(what, advice=f"leave out --{option}, which is for dbdc")
     known_topics = load_topics(topics) if topics else None
     request = Request(
-        files, system or "", trial or 1, known_topics, topic or "", counts or "workshop", breakdown or "B"
+        files,
+        system or "",
+        trial or 1,
+        known_topics,
+        topic or "",
+        counts or "workshop",
+        breakdown or "B",
+        read(out).conversations if is_run(out) else (),
+        strict,
     )
     found = chosen.read(request)
     table = None if gold is None else _gold(gold, found.topics)  # now, so that a run is written whole or not at all
@@ -101,9 +121,17 @@ def command(
     if gold is not None and table is not None:
         keep_gold(out, table, source=gold)
     known = f", {imported.known} were there already" if imported.known else ""
+    left_out = f", {len(found.left_out)} left out" if found.left_out else ""
     written = pluralize(imported.written, "conversation")
     entities = pluralize(len(read_gold_layers([out], found.topics)), "judged entity")
-    click.echo(f"{written} written to {out}{known}; {entities}", err=True)
+    for fault in found.left_out[:_LISTED]:
+        tell(printable(f"left out: {fault}"))
+    if len(found.left_out) > _LISTED:
+        tell(f"left out: {len(found.left_out) - _LISTED} more")
+    if ends := shape_of_ends(found.conversations):
+        tell(ends)
+    click.echo(f"{written} written to {out}{known}{left_out}; {entities}", err=True)
+    return 3 if found.left_out else 0
 
 
 def _gold(name: str, topics: TopicSet) -> GoldTable:

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 
 from recordings.conversation import Conversation, TrialKey
-from recordings.messages import messages_line, read_messages, write_messages
+from recordings.messages import read_messages
+from recordings.messages_export import messages_line, write_messages
 from recordings.transcript import read_transcript
 from tests.recordings.test_transcript import TOPICS, conversations
 from tests.support.checkout import DATA
@@ -100,16 +101,17 @@ def test_a_question_without_an_answer_is_invalid(tmp_path: Path) -> None:
         ("[]", "has no 'messages'"),
         ('{"messages": {}}', "has no 'messages'"),
         ('{"messages": [], "metadata": 3}', "'metadata' is not an object"),
-        ('{"messages": [{"role": "tool", "content": "x"}]}', "message 1 has the role 'tool'"),
-        ('{"messages": ["x"]}', "message 1 has the role None"),
+        ('{"messages": [{"role": "narrator", "content": "x"}]}', "message 1 has the role 'narrator'"),
+        ('{"messages": ["x"]}', "message 1 is no object"),
+        ('{"messages": [{"content": "x"}]}', "message 1 has the role None"),
         ('{"messages": [{"role": "user"}]}', "message 1 has no content"),
-        ('{"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}', "has a part that is not text"),
-        ('{"messages": [], "metadata": {"trial": 0}}', "metadata.trial is not a number from 1"),
+        ('{"messages": [{"role": "user", "content": [{"image_url": "x"}]}]}', "has a part of no type"),
+        ('{"messages": [], "metadata": {"trial": -1}}', "metadata.trial is not a number from 1"),
         (f'{{"messages": [], "metadata": {{"trial": {10**30}}}}}', "is not a number from 1 to 999999999"),
         ('{"messages": [], "metadata": {"attempt": 1000000000}}', "is not a number from 1 to 999999999"),
         ('{"messages": [], "metadata": {"labels": "ox"}}', "metadata.labels is not a list of texts"),
         ('{"messages": [], "metadata": {"labels": ["useful"]}}', "label 'useful' in metadata.labels"),
-        ('{"messages": [], "metadata": {"system": 7}}', "metadata.system is not text"),
+        ('{"messages": [], "metadata": {"system": 7.5}}', "metadata.system is not text"),
         (of(system="a@b"), "'a@b' cannot be the name of a system: it has an @"),
         (of(system="a\ud800"), "cannot be the name of a system: it holds half a character"),
         (of(system="../x"), "'../x' cannot be the name of a system: it is a path"),
@@ -180,18 +182,17 @@ def test_a_topic_that_no_run_could_be_read_with_is_refused_with_its_line(tmp_pat
 
 def test_what_nobody_says_is_asked_for(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_text('{"messages": []}')
-    with pytest.raises(InputError, match="the system is not known"):
-        read_messages(tmp_path / "x.jsonl", topic="M001")
+    assert read_messages(tmp_path / "x.jsonl", topic="M001").conversations[0].key.system == "x"
     with pytest.raises(InputError, match="the topic is not known"):
         read_messages(tmp_path / "x.jsonl", system="B")
     with pytest.raises(InputError, match="topic 'M999' is not in the topic set"):
         read_messages(tmp_path / "x.jsonl", system="B", topic="M999", topics=TOPICS)
 
 
-def test_the_same_trial_twice_is_refused(tmp_path: Path) -> None:
-    row = {"messages": [], "metadata": {"trial": 2}}
+def test_another_conversation_under_the_same_trial_is_refused(tmp_path: Path) -> None:
+    rows = [{"messages": [message("user", text)], "metadata": {"trial": 2}} for text in ("Hi", "Ho")]
     with pytest.raises(InputError, match=r"x\.jsonl:2: B, M001, trial 2 comes a second time \(first in line 1\)"):
-        read(tmp_path / "x.jsonl", row, row)
+        read(tmp_path / "x.jsonl", *rows)
 
 
 def test_an_empty_file_is_refused(tmp_path: Path) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 
 from harvest.cli import main
-from recordings.importers import IMPORTERS, Found, Request, importer
+from recordings.importers import IMPORTERS, Found, Importer, Request, importer
 from recordings.judgments import read_layers
 from recordings.run_folder import read
 from topics.errors import InputError
@@ -159,3 +160,89 @@ def test_a_gold_table_of_a_set_that_was_not_named_says_how_to_name_it(
     words = ("import", "--format", "messages", tmp_path / "a.jsonl", "--gold", "parrot", "--out", tmp_path / "run")
     code, said = harvest(capsys, *words)
     assert (code, "name the set with --topics, such as fairweb-45" in said) == (2, True)
+
+
+def talk(*said: str, **metadata: object) -> str:
+    """A line in which the sides take turns; the user begins."""
+    roles = ("user", "assistant") * len(said)
+    messages = [{"role": role, "content": text} for role, text in zip(roles, said, strict=False)]
+    return json.dumps({"messages": messages, "metadata": {"system": "B", "topic": "T1", **metadata}}) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "told", "counted"),
+    [
+        (
+            [talk("Hi", "Ho", "Bye", labels=["o"])] * 3 + [talk("Hi", "No.", labels=["x"])] * 2,
+            "3 end with the user and count as ended by the user (user-stopped); 2 end with an answer (completed)",
+            {"user-stopped": 3, "completed": 2},
+        ),
+        (
+            [talk("Hi"), talk("Hi", "Ho", "Bye")],
+            "1 has no answer to its last user turn (invalid: in no figure); 1 ends with the user and counts as ended",
+            {"invalid": 1, "user-stopped": 1},
+        ),
+        ([talk("Hi", "Ho", outcome="interrupted")], "1 has no outcome (interrupted: in no figure)", {"": 1}),
+        ([talk("Hi", "Ho", "Bye", labels=["o", "-"])], "", {"breakdown": 1}),
+        ([talk("Hi", "Ho", outcome="turn-limit"), talk("Hi", outcome="user-stopped")], "", {}),
+    ],
+)
+def test_the_import_says_how_conversations_ended_that_do_not_say_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], lines: list[str], told: str, counted: dict[str, int]
+) -> None:
+    (tmp_path / "a.jsonl").write_text("".join(lines))
+    code, said = harvest(capsys, "import", "--format", "messages", tmp_path / "a.jsonl", "--out", tmp_path / "run")
+    assert (code, told in said, "read from their shape" in said) == (0, True, bool(told))
+    kinds = [one.outcome.kind if one.outcome else "" for one in read(tmp_path / "run").conversations]
+    assert {kind: kinds.count(kind) for kind in counted} == counted
+
+
+def test_conversations_that_the_user_ended_are_in_the_figures(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [talk("Refund", "Done.", "Thanks!", labels=["o"])] * 6 + [talk("Refund", "I cannot.", labels=["x"])] * 4
+    (tmp_path / "a.jsonl").write_text("".join(lines))
+    harvest(capsys, "import", "--format", "messages", tmp_path / "a.jsonl", "--out", tmp_path / "run")
+    with pytest.raises(SystemExit):
+        main(["score", str(tmp_path / "run"), "-m", "%useful", "--json"])
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [(row["value"], row["n"]) for row in rows if row["measure"] == "%useful"][:1] == [(0.6, 10)]
+
+
+def test_a_line_that_cannot_be_read_is_left_out_named_and_in_the_exit_code(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = ['{"turns": []}\n', '{"messages": [{"role": "narrator", "content": "x"}]}\n', "{\n"] * 5
+    (tmp_path / "a.jsonl").write_text(talk("Hi", "Ho") + "".join(bad) + talk("Hi", "Ho"))
+    words = ("import", "--format", "messages", tmp_path / "a.jsonl", "--out", tmp_path / "run")
+    code, said = harvest(capsys, *words, "--strict")
+    assert (code, f"{tmp_path / 'a.jsonl'}:2" in said, (tmp_path / "run").exists()) == (2, True, False)
+    code, said = harvest(capsys, *words)
+    assert (code, len(read(tmp_path / "run").conversations)) == (3, 2)
+    assert f"left out: {tmp_path / 'a.jsonl'}:4:2: not valid JSON" in said
+    assert "left out: 5 more" in said
+    assert "2 conversations written" in said
+    assert ", 15 left out; 0 judged entities" in said
+
+
+def without_outcomes(request: Request) -> Found:
+    """Pairs of lines."""
+    found = IMPORTERS["messages"].read(request)
+    return replace(found, conversations=tuple(replace(one, outcome=None) for one in found.conversations))
+
+
+def test_an_importer_of_others_that_gives_no_outcome_is_told_what_that_means(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.jsonl").write_text(talk("Hi", "Ho") * 2)
+    monkeypatch.setattr("harvest.cli.importing.importer", lambda name: Importer(without_outcomes, "pairs of lines"))
+    code, said = harvest(capsys, "import", "--format", "messages", tmp_path / "a.jsonl", "--out", tmp_path / "run")
+    assert (code, "2 have no outcome (interrupted: in no figure)" in said) == (0, True)
+
+
+def test_the_help_has_the_sentence_of_every_format(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["import", "--help"])
+    printed = " ".join(capsys.readouterr().out.split())
+    for name, one in IMPORTERS.items():
+        assert f"{name}: {one.about}." in printed

@@ -1,0 +1,164 @@
+"""The same conversation counts once and another one counts too, in whichever file and command it comes."""
+
+from __future__ import annotations
+
+import json
+import string
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recordings.errors import RunError
+from recordings.importers import Request, importer
+from recordings.imports import import_header, record
+from recordings.messages import read_messages
+from recordings.run_folder import is_run, read
+from topics.errors import InputError
+
+
+def row(answer: str, said: str = "When?", **told: object) -> dict[str, object]:
+    messages = [{"role": "user", "content": said}, {"role": "assistant", "content": answer}]
+    outside = {key: told.pop(key) for key in ("id", "conversation_id", "create_time", "timestamp") if key in told}
+    return {"messages": messages, **outside, "metadata": {"system": "desk", "topic": "hours", **told}}
+
+
+def write(file: Path, *rows: dict[str, object]) -> Path:
+    file.write_text("".join(json.dumps(one) + "\n" for one in rows))
+    return file
+
+
+def imported(run: Path, *files: Path) -> list[tuple[int, str]]:
+    """The trials and the answers in a run after a command."""
+    recorded = read(run).conversations if is_run(run) else ()
+    found = importer("messages").read(Request(files, recorded=recorded))
+    record(run, found.conversations, import_header(found.conversations, found.topics))
+    told = [(one.key.trial, turn.reply.answer.text) for one in read(run).finished for turn in one.turns if turn.reply]
+    return sorted(told)
+
+
+def test_numbers_go_on_over_the_files_of_a_command_and_over_commands(tmp_path: Path) -> None:
+    first = write(tmp_path / "1.jsonl", row("At 7."), row("At 8."))
+    second = write(tmp_path / "2.jsonl", row("At 7."))
+    third = write(tmp_path / "3.jsonl", row("At 9."), row("At 10."))
+    assert imported(tmp_path / "a", first, second) == [(1, "At 7."), (2, "At 8."), (3, "At 7.")]
+    assert imported(tmp_path / "a", third)[3:] == [(4, "At 9."), (5, "At 10.")]
+    assert len(imported(tmp_path / "a", third, first, second)) == 5  # the same files hold the same conversations
+
+
+@given(
+    st.lists(st.lists(st.integers(1, 3), min_size=1, max_size=4), min_size=1, max_size=4, unique_by=tuple),
+    st.data(),
+)
+@settings(max_examples=10, deadline=None)
+def test_files_in_one_command_or_one_after_the_other_give_each_conversation_once(
+    tmp_path_factory: pytest.TempPathFactory, days: list[list[int]], data: st.DataObject
+) -> None:
+    folder = tmp_path_factory.mktemp("days")
+    files = [write(folder / f"{day}.jsonl", *(row(f"At {one}.") for one in told)) for day, told in enumerate(days)]
+    cut = data.draw(st.integers(1, len(files)))
+    for batch in (files[:cut], files[cut:], files):
+        if batch:
+            found = imported(folder / "run", *batch)
+    assert sorted(answer for _, answer in found) == sorted(f"At {one}." for day in days for one in day)
+    assert [trial for trial, _ in found] == list(range(1, len(found) + 1))
+
+
+@pytest.mark.parametrize("key", ["id", "conversation_id", "create_time"])
+def test_a_conversation_that_was_exported_twice_counts_once(tmp_path: Path, key: str) -> None:
+    rows = [row(f"At {hour}.", **{key: 1_700_000_000 + hour}) for hour in range(3)]
+    file = write(tmp_path / "x.jsonl", *rows, *rows[:2])
+    found = read_messages(file)
+    assert len(found.conversations) == 3
+    (told,) = found.warnings
+    assert told.startswith("2 have the ")
+    assert told.endswith("once each")
+    again = write(tmp_path / "y.jsonl", rows[2], row("At 9.", **{key: 5}))
+    imported(tmp_path / "run", file)
+    assert [answer for _, answer in imported(tmp_path / "run", again)] == ["At 0.", "At 1.", "At 2.", "At 9."]
+
+
+def test_the_same_words_without_an_id_are_trials_of_their_own(tmp_path: Path) -> None:
+    found = read_messages(write(tmp_path / "x.jsonl", row("At 7."), row("At 7."), row("At 7.", metadata_of="x")))
+    assert [one.key.trial for one in found.conversations] == [1, 2, 3]
+    assert len({one.trial_id for one in found.conversations}) == 3
+
+
+def test_an_id_with_other_words_is_said_and_both_count(tmp_path: Path) -> None:
+    found = read_messages(write(tmp_path / "x.jsonl", row("At 7.", id="q1"), row("At 8.", id="q1")))
+    assert [one.key.trial for one in found.conversations] == [1, 2]
+    assert any("1 has the id of another conversation and other words" in told for told in found.warnings)
+
+
+def test_an_id_of_several_systems_is_one_of_each(tmp_path: Path) -> None:
+    found = read_messages(write(tmp_path / "x.jsonl", row("At 7.", id="q1"), row("At 7.", id="q1", system="bot")))
+    assert [(one.key.system, one.key.trial) for one in found.conversations] == [("desk", 1), ("bot", 1)]
+
+
+def test_numbers_that_are_given_stay_and_the_others_take_what_is_free(tmp_path: Path) -> None:
+    rows = [row("a"), row("b", trial=1), row("c"), row("d", trial=3), row("e")]
+    found = read_messages(write(tmp_path / "x.jsonl", *rows))
+    assert [one.key.trial for one in found.conversations] == [2, 1, 4, 3, 5]
+
+
+def test_trials_and_names_that_others_count_from_0_are_taken(tmp_path: Path) -> None:
+    rows = [row(str(epoch), trial=epoch, topic=31) for epoch in range(3)]
+    found = read_messages(write(tmp_path / "x.jsonl", *rows))
+    assert [(one.key.topic, one.key.trial) for one in found.conversations] == [("31", 1), ("31", 2), ("31", 3)]
+    assert any("trials are counted from 0 here, so 1 is added to each" in told for told in found.warnings)
+
+
+@pytest.mark.parametrize(
+    ("rows", "what"),
+    [
+        ([row("a", trial=1), row("b", trial=1)], "desk, hours, trial 1 comes a second time (first in line 1)"),
+        ([row("a", trial=1, id="c"), row("a", trial=2)], ""),
+        (
+            [{**row("a"), "metadata": {"system": "desk", "topic": "hours", "id": "c", "trial": n}} for n in (1, 2)],
+            "the id 'c' is that of another conversation (in line 1)",
+        ),
+        (
+            [row("a", id="c", labels=[label]) for label in "ox"],
+            "the same conversation as in line 1, with other labels or metadata",
+        ),
+    ],
+)
+def test_two_records_that_contradict_each_other_are_named(
+    tmp_path: Path, rows: list[dict[str, object]], what: str
+) -> None:
+    file = write(tmp_path / "x.jsonl", *rows)
+    if not what:
+        assert len(read_messages(file).conversations) == 2
+        return
+    with pytest.raises(InputError) as refused:
+        read_messages(file)
+    assert f"x.jsonl:2: {what}" in str(refused.value)
+    found = read_messages(file, strict=False)
+    assert (len(found.conversations), len(found.left_out)) == (1, 1)
+
+
+def test_a_number_that_the_run_gave_to_another_conversation_is_refused(tmp_path: Path) -> None:
+    imported(tmp_path / "run", write(tmp_path / "x.jsonl", row("At 7.")))
+    with pytest.raises(RunError, match="another conversation is recorded as desk, hours, trial 1, attempt 1"):
+        imported(tmp_path / "run", write(tmp_path / "y.jsonl", row("At 8.", trial=1)))
+
+
+def test_words_of_a_new_file_that_are_recorded_already_are_said(tmp_path: Path) -> None:
+    imported(tmp_path / "run", write(tmp_path / "x.jsonl", row("At 7."), row("At 8.")))
+    file = write(tmp_path / "y.jsonl", row("At 8."), row("At 9."))
+    found = read_messages(file, recorded=read(tmp_path / "run").conversations)
+    assert any(
+        told.startswith("1 conversation of new files with the words of recorded ones") for told in found.warnings
+    )
+    assert [one.key.trial for one in found.conversations] == [3, 4]
+
+
+def test_secrets_are_no_part_of_an_identity(tmp_path: Path) -> None:
+    keys = ["ghp_" + "".join(rng.choices(string.ascii_letters + string.digits, k=36)) for rng in map(Random, (1, 2))]
+    (one, other) = (
+        read_messages(write(tmp_path / f"{i}.jsonl", row("At 7.", said=f"I am {key}", id="c"))).conversations[0]
+        for i, key in enumerate(keys)
+    )
+    assert one.trial_id == other.trial_id

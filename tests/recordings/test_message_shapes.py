@@ -1,0 +1,187 @@
+"""Conversations as other programs write them: whatever the shape of the file, the same turns are read."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recordings.message_shapes import conversations_in, records_of
+from recordings.messages import Messages, read_messages
+from topics.errors import InputError
+from topics.json_file import json_values
+
+OPENAI = [{"role": "user", "content": "Who?"}, {"role": "assistant", "content": "A model."}]
+SHAREGPT = [{"from": "human", "value": "Who?"}, {"from": "gpt", "value": "A model."}]
+SHAPES: dict[str, Any] = {
+    "messages": {"messages": OPENAI},
+    "conversation": {"conversation": OPENAI, "conversation_id": "c"},
+    "conversations": {"id": "one", "conversations": SHAREGPT},
+    "other names of roles": {"messages": [{"role": "Human", "content": "Who?"}, {"role": "AI", "content": "A model."}]},
+    "messages alone": OPENAI,
+    "typed parts": {
+        "messages": [OPENAI[0], {"role": "assistant", "content": [{"type": "output_text", "text": "A model."}]}]
+    },
+}
+WRITTEN = {
+    "lines": lambda rows: "\n".join(map(json.dumps, rows)) + "\n",
+    "a list on one line": json.dumps,
+    "a list over several lines": lambda rows: json.dumps(rows, indent=1),
+    "a list in an object": lambda rows: json.dumps({"version": 2, "simulations": rows}, indent=1),
+}
+
+
+def said(found: Messages) -> list[list[tuple[str, str | None]]]:
+    return [
+        [(turn.said, turn.reply.answer.text if turn.reply else None) for turn in one.turns]
+        for one in found.conversations
+    ]
+
+
+@pytest.mark.parametrize("how", WRITTEN)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_shape_is_read_however_it_is_written(tmp_path: Path, shape: str, how: str) -> None:
+    rows = [SHAPES[shape], SHAPES["messages"]]
+    (tmp_path / "x.json").write_text(WRITTEN[how](rows))
+    found = read_messages(tmp_path / "x.json", topic="t")
+    assert said(found) == [[("Who?", "A model.")]] * 2
+    assert [one.key.trial for one in found.conversations] == [1, 2]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_one_conversation_over_several_lines_is_read(tmp_path: Path, shape: str) -> None:
+    (tmp_path / "x.json").write_text(json.dumps(SHAPES[shape], indent=2))
+    assert said(read_messages(tmp_path / "x.json", topic="t")) == [[("Who?", "A model.")]]
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda one: (
+            st.lists(one)
+            | st.dictionaries(
+                st.sampled_from(["messages", "conversations", "mapping", "role", "from", "parent", "message", "x"]), one
+            )
+        ),
+    )
+)
+def test_no_json_breaks_the_reader(value: object) -> None:
+    for at in json_values(json.dumps(value), "x.json", print):
+        for one in conversations_in(at):
+            with contextlib.suppress(InputError):
+                assert all(isinstance(record.value["messages"], list) for record in records_of(one))
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "what"),
+    [
+        ('[\n {"messages": []},\n {"turns": []}\n]\n', "x.json:3:2", "a record that has no 'messages'"),
+        ('[\n {"messages": []},\n 3\n]\n', "x.json:3:2", "a record that has no 'messages'"),
+        ('{"messages": []}\n{"turns": []}\n', "x.json:2", "a record that has no 'messages'"),
+        ('[{"messages": [{"role": "narrator", "content": ""}]}]', "x.json:1:2", "message 1 has the role 'narrator'"),
+    ],
+)
+def test_a_record_that_cannot_be_read_is_named_by_its_place_and_left_out_unless_all_are_wanted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, place: str, what: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("x.json").write_text(text)
+    Path("good.json").write_text(json.dumps(SHAPES["messages"]))
+    with pytest.raises(InputError) as refused:
+        read_messages("x.json", "good.json", topic="t")
+    assert str(refused.value).startswith(f"{place}: {what}")
+    found = read_messages("x.json", "good.json", topic="t", strict=False)
+    assert [str(fault).startswith(f"{place}: {what}") for fault in found.left_out] == [True]
+    assert said(found)[-1] == [("Who?", "A model.")]
+
+
+def test_a_line_that_is_not_json_is_left_out_and_the_others_are_read(tmp_path: Path) -> None:
+    good = json.dumps(SHAPES["messages"])
+    for bad in ("{", '{"messages": [], "messages": []}', '{"messages": NaN}', "plain words"):
+        for lines in ([bad, good], [good, bad], [good, bad, good], [bad, good, bad, good]):
+            (tmp_path / "x.jsonl").write_text("\n".join(lines))
+            found = read_messages(tmp_path / "x.jsonl", topic="t", strict=False)
+            assert (len(found.conversations), len(found.left_out)) == (lines.count(good), lines.count(bad))
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ('[\n  {"messages": [\n', "breaks off before it is complete"),
+        ('{\n "messages": []\n}\n{\n "messages": []\n}\n', "jq -c . FILE"),
+        ("not JSON\nat all\n", "does not begin as JSON does"),
+    ],
+)
+def test_a_file_of_which_nothing_is_json_is_refused_with_what_to_do(tmp_path: Path, text: str, advice: str) -> None:
+    (tmp_path / "x.json").write_text(text)
+    with pytest.raises(InputError) as refused:
+        read_messages(tmp_path / "x.json", topic="t", strict=False)
+    assert advice in str(refused.value)
+
+
+def node(parent: str | None, role: str = "", text: object = "", **message: object) -> dict[str, object]:
+    if not role:
+        return {"message": None, "parent": parent}
+    content = {"content_type": "text", "parts": [text]}
+    return {"message": {"author": {"role": role}, "content": content, **message}, "parent": parent}
+
+
+def chat(**nodes: dict[str, object]) -> dict[str, object]:
+    return {"title": "A", "create_time": 1700000000.5, "conversation_id": "c-1", "mapping": nodes}
+
+
+BRANCHED = chat(
+    r=node(None),
+    u=node("r", "user", "When?"),
+    a=node("u", "assistant", "At nine."),
+    b=node("u", "assistant", "I do not know."),
+    v=node("b", "user", "And today?"),
+    w=node("v", "assistant", "At ten."),
+)
+
+
+def test_each_path_of_chatgpts_tree_is_a_trial_of_the_conversation(tmp_path: Path) -> None:
+    (tmp_path / "conversations.json").write_text(json.dumps([BRANCHED]))
+    found = read_messages(tmp_path / "conversations.json")
+    assert said(found) == [[("When?", "At nine.")], [("When?", "I do not know."), ("And today?", "At ten.")]]
+    assert [(one.key.topic, one.key.trial) for one in found.conversations] == [("c-1", 1), ("c-1", 2)]
+    assert {one.started_at for one in found.conversations} == {"2023-11-14T22:13:20.500000+00:00"}
+    assert any("title" in warning for warning in found.warnings)
+    named = read_messages(tmp_path / "conversations.json", topic="hours", system="gpt")
+    assert {(one.key.system, one.key.topic) for one in named.conversations} == {("gpt", "hours")}
+
+
+def test_what_nobody_saw_is_no_turn_of_chatgpts_tree(tmp_path: Path) -> None:
+    hidden = {"metadata": {"is_visually_hidden_from_conversation": True}}
+    code = {"content": {"content_type": "code", "text": "search()"}, "recipient": "browser"}
+    thoughts = {"content": {"content_type": "thoughts", "thoughts": []}}
+    picture = {
+        "content": {"content_type": "multimodal_text", "parts": [{"content_type": "image_asset_pointer"}, "This?"]}
+    }
+    tree = chat(
+        s=node(None, "system", "Be kind."),
+        h=node("s", "user", "About me", **hidden),
+        u=node("h", "user", **picture),
+        c=node("u", "assistant", **code),
+        t=node("c", "tool", "found it"),
+        n=node("t", "assistant", **thoughts),
+        a=node("n", "assistant", "A red bridge."),
+    )
+    (tmp_path / "x.json").write_text(json.dumps(tree))
+    found = read_messages(tmp_path / "x.json")
+    assert said(found) == [[("This?", "A red bridge.")]]
+    (passed,) = [warning for warning in found.warnings if warning.startswith("passed over")]
+    for kind in ("parts image_asset_pointer: 1", "parts tool_call: 1", "parts thoughts: 1", "tool messages: 1"):
+        assert kind in passed
+
+
+def test_a_damaged_tree_of_chatgpts_ends_all_the_same(tmp_path: Path) -> None:
+    circle = chat(a=node("b", "user", "Hi"), b=node("a", "assistant", "Ho"))
+    torn = chat(a=node("gone", "user", "Hi"), b=node("a", "assistant", "Ho"))
+    (tmp_path / "x.json").write_text(json.dumps([circle, torn]))
+    assert said(read_messages(tmp_path / "x.json"))[-1] == [("Hi", "Ho")]
