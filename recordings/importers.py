@@ -88,15 +88,19 @@ Read: TypeAlias = Callable[[Request], Found]
 
 @dataclass(frozen=True, slots=True)
 class Importer:
-    """A format. read: makes conversations of files. about: what its files hold, for `harvest import --help`.
-    unused: what a caller may ask for that would have no effect here (`trial` and `topic` of a `Request`), and what to
-    do instead. annotated: whether `counts` and `breakdown` have one.
+    """A format. read: makes conversations of files. about: what its files hold, for `harvest import --help`; "" takes
+    the first line of what `read` says of itself. unused: what a caller may ask for that would have no effect here
+    (`trial` and `topic` of a `Request`), and what to do instead. annotated: whether `counts` and `breakdown` have one.
     """
 
     read: Read
-    about: str
+    about: str = ""
     unused: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     annotated: bool = False
+
+    @property
+    def sentence(self) -> str:
+        return self.about or (self.read.__doc__ or "").partition("\n")[0].rstrip(".")
 
 
 def formats() -> tuple[str, ...]:
@@ -137,7 +141,7 @@ def _declared(entry: EntryPoint, read: Read) -> Importer:
             raise InputError(f"{what} returned {type(found).__name__}", allowed=_FUNCTION)
         return found
 
-    return Importer(guarded, (read.__doc__ or "").partition("\n")[0])
+    return Importer(guarded)
 
 
 def read_gfrc(request: Request) -> Found:

@@ -41,7 +41,7 @@ def _help() -> str:
     return "\n\n".join(
         (
             "Make a run from annotated transcripts or messages files.",
-            *(f"{name}: {one.about}." for name, one in IMPORTERS.items()),
+            *(f"{name}: {one.sentence}." for name, one in IMPORTERS.items()),
             *([f"From other packages: {', '.join(others)}."] if others else []),
             "A conversation of messages that cannot be read is left out and named, and the exit code is then 3.",
         )

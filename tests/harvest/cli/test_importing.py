@@ -245,4 +245,4 @@ def test_the_help_has_the_sentence_of_every_format(capsys: pytest.CaptureFixture
         main(["import", "--help"])
     printed = " ".join(capsys.readouterr().out.split())
     for name, one in IMPORTERS.items():
-        assert f"{name}: {one.about}." in printed
+        assert f"{name}: {one.sentence}." in printed
