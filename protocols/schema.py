@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from protocols.labels import Label
+from topics.cut_text import Said
 from topics.document import StrictModel
 from topics.written_form import written_form
 
@@ -61,7 +62,7 @@ class StateEntry(StrictModel):
     each, then, empty: for states that go through a list.
     """
 
-    say: Annotated[str, AfterValidator(_some_words)] | None = None
+    say: Annotated[Said, AfterValidator(_some_words)] | None = None
     user: str | None = None
     edges: tuple[EdgeEntry, ...] = Field(min_length=1)
     each: Literal["topic.turns"] | None = None

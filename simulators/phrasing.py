@@ -15,6 +15,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from protocols.wording import Wording, faults, render
+from topics.cut_text import Said
 from topics.document import refusal
 from topics.errors import InputError
 from topics.suggestions import nearest
@@ -42,10 +43,10 @@ def _checked(wording: Wording) -> str:
     return wording.template
 
 
-Template = Annotated[str, AfterValidator(_template)]
+Template = Annotated[Said, AfterValidator(_template)]
 """Text for a topic: Jinja in a sandbox, see `protocols.wording`."""
 
-ItemTemplate = Annotated[str, AfterValidator(_item_template)]
+ItemTemplate = Annotated[Said, AfterValidator(_item_template)]
 """The same for an act that is about something, its `item`."""
 
 

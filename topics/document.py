@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from os import PathLike
 from typing import Any, TypeVar, get_args
 
@@ -17,7 +18,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 from topics.json_file import JsonValue, NotJsonError, read_json_value
-from topics.scalars import number_advice, plain_number
+from topics.scalars import number_advice, plain_number, plain_scalar
 from topics.suggestions import nearest
 from topics.text_file import read_text
 from topics.written_form import MISWRITTEN
@@ -141,9 +142,7 @@ class Document:
 
     def part(self, loc: Loc) -> Document:
         """The value at `loc` as a document of its own: its faults still name their place in the file."""
-        value, depth = self.value, len(loc)
-        for step in loc:
-            value = value[step]  # type: ignore[index]
+        value, depth = self._value(loc), len(loc)
         inside = {way[depth:]: mark for way, mark in self.marks.items() if way[:depth] == loc}
         keys = {way[depth:]: mark for way, mark in self.key_marks.items() if way[:depth] == loc}
         return Document(self.path, value, inside, keys, self.source)
@@ -201,6 +200,7 @@ class Document:
         """form: how a value of the wrong kind would be written."""
         loc: Loc = tuple(error["loc"])
         kind, context = error["type"], error.get("ctx", {})
+        written = self._written(loc) if isinstance(error["input"], (bool, int, float)) else ""
         if kind == "unknown_key":
             key, close = str(context["key"]), str(context["close"])
             return self.error(
@@ -214,7 +214,7 @@ class Document:
             return self.error(where, f"missing key {str(loc[-1])!r}{_inside(where)}", advice="add it")
         name = next((str(part) for part in reversed(self._known(loc)) if isinstance(part, str)), "")
         given = error["input"]
-        shown = _as_written(given)
+        shown = written or _as_written(given)
         if "url" not in error and kind != MISWRITTEN:  # our checks say what they must of what may be a password
             shown = ""
         if len(shown) > 80:
@@ -240,11 +240,24 @@ class Document:
         if isinstance(given, str) and needed in ("a number", "a whole number"):
             advice = number_advice(given)
         if needed == "text" and isinstance(given, (bool, int, float)):
-            advice = f'put it in quotation marks, as it should read: "{str(given).lower()}"'
+            advice = f'put it in quotation marks, as it should read: "{written or str(given).lower()}"'
         allowed = str(context.get("expected") or context.get("pattern") or "") or (form if needed else None)
         return self.error(
             self._known(loc), f"{what} (here: {shown}){meant}" if shown else what, allowed=allowed, advice=advice
         )
+
+    def _written(self, loc: Loc) -> str:
+        """How a number or a truth value is written in the file, where 1.10 is not 1.1; "" if that is not known."""
+        line, column = self.marks.get(self._known(loc), (0, 0))
+        lines = _lines(self.source) if line else ()
+        found = re.match(r"[^\s,\[\]{}#]+", lines[line - 1][column - 1 :]) if line <= len(lines) and line else None
+        return found[0] if found and plain_scalar(found[0]) == self._value(self._known(loc)) else ""
+
+    def _value(self, loc: Loc) -> object:
+        value: Any = self.value
+        for step in loc:
+            value = value[step]
+        return value
 
     def _known(self, loc: Loc) -> Loc:
         """`loc` without the parts pydantic puts in for union members, as far as the document goes."""
@@ -259,6 +272,11 @@ def _form(model: type[BaseModel], loc: Loc) -> str | None:
     """The example of the field at the top that a value at `loc` is in, where it declares one."""
     field = model.model_fields.get(str(loc[0])) if loc else None
     return str(field.examples[0]) if field is not None and field.examples else None
+
+
+@lru_cache(maxsize=1)  # every fault of a file asks
+def _lines(source: str) -> Sequence[str]:
+    return re.split("\r\n|[\n\r]", source)
 
 
 def _as_written(given: object) -> str:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from topics.attributes import AttributeSet, normalise, uniform
+from topics.cut_text import Said
 from topics.document import Document, Loc, StrictModel
 from topics.errors import InputError
 from topics.kinds import KINDS, UrlKind
@@ -62,10 +63,10 @@ class _Type(StrictModel):
 class _Topic(StrictModel):
     id: Name
     type: str
-    request: str = ""
-    subject: str = ""
-    turns: tuple[str, ...] = ()
-    fields: dict[str, str] = Field(default_factory=dict)
+    request: Said = ""
+    subject: Said = ""
+    turns: tuple[Said, ...] = ()
+    fields: dict[str, Said] = Field(default_factory=dict)
     asks_for: str = ""
     cluster: Name | None = None
 

@@ -1,7 +1,8 @@
 """YAML text read strictly: every value knows its line and column, and nothing is guessed.
 
 Refused, with file:line:column: duplicate keys, anchors and aliases (a short file can expand to gigabytes), tags,
-several documents in one file, halves of characters, and nesting that takes the stack.
+several documents in one file, halves of characters, and nesting that takes the stack; and what would change the words
+of a text unseen: a # in it (`topics.cut_text`), and characters that nobody sees (`topics.unseen_characters`).
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from typing import Protocol
 
 import yaml
 
+from topics.cut_text import commented
 from topics.errors import InputError, Place
 from topics.scalars import plain_scalar
 from topics.text_file import place_in
+from topics.unseen_characters import culprit, named, refuse_lost_breaks, surrounds
 
 __all__ = ["Loc", "Marks", "YamlValues", "read_yaml"]
 
@@ -26,6 +29,7 @@ Marks = Mapping[Loc, tuple[int, int]]
 """The line and the column of each value, both from 1."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")  # JSON has them in pairs; YAML and UTF-8 have none
+_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _DEEPEST = 60
 
 
@@ -41,7 +45,7 @@ class YamlValues:
 
 def read_yaml(text: str, path: str) -> YamlValues:
     """The values of YAML text; `path` names it in messages. Raises InputError."""
-    reader, loader = _Reader(path), None
+    reader, loader = _Reader(path, text), None
     try:
         node = _quickly_composed(text, path)
         if node is None:
@@ -53,6 +57,10 @@ def read_yaml(text: str, path: str) -> YamlValues:
         mark = fault.problem_mark or fault.context_mark
         place = Place(path, mark.line + 1, mark.column + 1) if mark else Place(path)
         context = f" ({fault.context})" if fault.context else ""
+        if mark and (at := culprit(text, mark.line)) >= 0:
+            what = f"not valid YAML: {named(text[at])} where YAML needs an ordinary blank or line end"
+            advice = "write an ordinary blank or line end, or put the text in quotation marks"
+            raise InputError(what, place=place_in(text, path, at), advice=advice) from None
         raise InputError(f"not valid YAML: {fault.problem}{context}", place=place, advice=_advice(fault)) from None
     except yaml.reader.ReaderError as fault:
         what = f"character U+{ord(text[fault.position]):04X} is not allowed in YAML"
@@ -64,7 +72,9 @@ def read_yaml(text: str, path: str) -> YamlValues:
         ) from None
     if node is None:
         raise InputError("the file is empty", place=Place(path, 1, 1))
-    return YamlValues(reader.value(node, ()), reader.marks, reader.key_marks)
+    value = reader.value(node, ())
+    refuse_lost_breaks(text, path, value)
+    return YamlValues(value, reader.marks, reader.key_marks)
 
 
 def _advice(fault: yaml.MarkedYAMLError) -> str:
@@ -81,7 +91,7 @@ def _quickly_composed(text: str, path: str) -> yaml.Node | None:
     words and the place of a fault are PyYAML's own."""
     if not yaml.__with_libyaml__:
         return None
-    reader, loader = _Reader(path), yaml.CSafeLoader(text)
+    reader, loader = _Reader(path, text), yaml.CSafeLoader(text)
     try:
         while (event := loader.get_event()) is not None:
             reader.check(event)
@@ -100,8 +110,9 @@ class _Mark(Protocol):
 class _Reader:
     """Turns composed nodes into values, keeping the mark of each."""
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    def __init__(self, path: str, source: str) -> None:
+        self.path, self.source = path, source
+        self.comments = "#" in source
         self.started = False
         self.depth = 0
         self.marks: dict[Loc, tuple[int, int]] = {}
@@ -146,14 +157,22 @@ class _Reader:
         if isinstance(node, yaml.SequenceNode):
             return tuple(self.value(item, (*loc, i)) for i, item in enumerate(node.value))
         assert isinstance(node, yaml.ScalarNode)
-        self._whole(node)
-        text = str(node.value)
-        return text if node.style else plain_scalar(text)  # quoted and block text is text; libyaml's plain style is ""
+        text = self._whole(node)
+        if node.style:  # quoted and block text is text; libyaml's plain style is ""
+            return text
+        plain = plain_scalar(text)
+        return commented(plain, self.source, self.path, node.end_mark) if self.comments else plain
 
-    def _whole(self, node: yaml.ScalarNode) -> None:
-        if _SURROGATE.search(str(node.value)):
+    def _whole(self, node: yaml.ScalarNode) -> str:
+        text = str(node.value)
+        if not _SURROGATE.search(text):
+            return text
+        # JSON writes characters above U+FFFF as two halves, and JSON is YAML.
+        text = _PAIR.sub(lambda pair: pair[0].encode("utf-16", "surrogatepass").decode("utf-16"), text)
+        if _SURROGATE.search(text):
             what, advice = "half of a character (\\uD800 to \\uDFFF)", "write the character itself, or \\U and 8 digits"
             raise self.refused(node.start_mark, what, advice)
+        return text
 
     def _mapping(self, node: yaml.MappingNode, loc: Loc) -> dict[str, object]:
         found: dict[str, object] = {}
@@ -161,8 +180,9 @@ class _Reader:
             mark = key_node.start_mark
             if not isinstance(key_node, yaml.ScalarNode):
                 raise self.refused(mark, "a key that is a list or mapping", "use a word as the key")
-            self._whole(key_node)
-            key = str(key_node.value)
+            key = self._whole(key_node)
+            if not key_node.style and (unseen := surrounds(key)):
+                raise self.refused(mark, f"{named(unseen)} around a key", "write an ordinary blank in its place")
             if key == "<<" and not key_node.style:
                 raise self.refused(mark, "the merge key <<", "write the values out")
             if key in found:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,8 @@ from harvest.cli.exposures import keys_in_clear_option, show_exposures
 from harvest.cli.path import GivenPath
 from harvest.playing.plan import Plan, make_plan
 from harvest.terminal import printable, prose_width, wrap_lines
+from protocols.interpreter import begin
+from protocols.route import Say
 from recordings.conversation import Conversation
 from scoring.settings import scoring_settings
 from topics.clusters import nearly_same, nearly_same_note
@@ -28,6 +30,9 @@ __all__ = ["command"]
 
 _ADDRESSES = ("url", "base_url", "function", "run")
 """Options, of several drivers, that say where their system is."""
+
+_OPENINGS, _ENDS = 3, 6
+"""Topics of which the first turn is shown, and words of each of its ends."""
 
 
 @click.command()
@@ -136,6 +141,8 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
     _say(f"  user turns: {plan.most_turns} at most; requests: {plan.most_requests} at most, including retries")
     for name, most in document["endpoint_requests_at_most"].items():
         _say(f"  requests to the endpoint {name!r}: {most} at most, including refused samples and retries")
+    for told in _openings(resolved):
+        _say(f"  {told}")
     judged = len(resolved.gold or ())
     gold = pluralize(judged, "judged entity") if judged else "none: only usefulness will be scored"
     _say(f"  gold: {gold}")
@@ -145,6 +152,17 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
 
 def _say(text: str) -> None:
     click.echo(wrap_lines(text, prose_width(), hang=4))
+
+
+def _openings(audit: Audit) -> Iterator[str]:
+    """The ends of what the protocol says first on some topics, so that words which a file has lost are seen before they
+    are missed."""
+    for topic in audit.topics.topics[:_OPENINGS]:
+        action, _ = begin(audit.protocol, topic)
+        if isinstance(action, Say):
+            words = printable(action.text, line=True).split()
+            shown = [*words[:_ENDS], "…", *words[-_ENDS:]] if len(words) > 2 * _ENDS else words
+            yield f"on {topic.id} a user first says: {' '.join(shown)}"
 
 
 def _turns(audit: Audit, plan: Plan) -> int:

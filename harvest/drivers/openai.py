@@ -19,6 +19,7 @@ from harvest.systems.driver import Capabilities, DriverError, Opening, Reply, Su
 from protocols.answer import Answer
 from recordings.conversation import SystemTurn
 from recordings.long_work import aside
+from topics.cut_text import Said
 from topics.document import refusal
 from topics.errors import InputError
 from topics.identity import derived_seed
@@ -54,7 +55,7 @@ class Options(WireOptions):
     stream_usage: bool = Field(
         True, description="ask for token counts in a stream (`stream_options`); false for servers that refuse that"
     )
-    system_prompt: str | None = Field(None, description="a system message before each conversation")
+    system_prompt: Said | None = Field(None, description="a system message before each conversation")
     temperature: Annotated[float, Field(ge=0)] | None = Field(None, description="sent if given")
     top_p: Probability | None = Field(None, description="sent if given")
     max_tokens: Annotated[int, Field(ge=1)] | None = Field(

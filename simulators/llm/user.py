@@ -44,6 +44,7 @@ from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import User
 from topics.counting import pluralize
+from topics.cut_text import Said
 from topics.document import StrictModel, refusal
 from topics.errors import InputError
 from topics.topic import Topic
@@ -60,7 +61,7 @@ def _plain(text: str) -> str:
     return text.strip()
 
 
-Words = Annotated[str, AfterValidator(_plain)]
+Words = Annotated[Said, AfterValidator(_plain)]
 
 
 class Options(StrictModel):

@@ -26,6 +26,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from protocols.wording import Wording, faults
+from topics.cut_text import Said
 from topics.document import StrictModel, refusal
 
 __all__ = ["ACTS", "Fact", "Options", "Step"]
@@ -40,7 +41,7 @@ ACTS = (
 )
 """What `Say.state` of a probe can be."""
 
-Words = Annotated[tuple[str, ...], Field(max_length=100)]
+Words = Annotated[tuple[Said, ...], Field(max_length=100)]
 
 
 class Fact(StrictModel):

@@ -26,6 +26,7 @@ from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import User
 from simulators.wrappers.wrapped import can_enumerate, chances_of, merge_equal
+from topics.cut_text import Said
 from topics.document import Loc, StrictModel, read_document
 from topics.identity import content_hash
 from topics.topic import Topic
@@ -33,7 +34,7 @@ from topics.written_form import written_form
 
 __all__ = ["GivenWords", "read_wordings", "with_given_words"]
 
-_Text = Annotated[str, Field(max_length=100_000), written_form(r"(?s)\s*\S.*", "a text with words")]
+_Text = Annotated[Said, Field(max_length=100_000), written_form(r"(?s)\s*\S.*", "a text with words")]
 
 
 class WordingsFile(StrictModel):

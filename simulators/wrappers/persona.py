@@ -30,6 +30,7 @@ from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import User
 from simulators.wrappers.wrapped import can_enumerate, chances_of, merge_equal
+from topics.cut_text import Said
 from topics.document import Document, StrictModel, refusal
 from topics.errors import InputError
 
@@ -41,10 +42,10 @@ _CUE, _TURN = "{cue}", "{turn}"
 class Group(StrictModel):
     """One of `cue`, `same_as` and `plain` is given; `request` may be added to any of them."""
 
-    cue: str | None = Field(default=None, description="a template over the topic: what tells the group")
+    cue: Said | None = Field(default=None, description="a template over the topic: what tells the group")
     same_as: str | None = Field(default=None, description="the group whose cue is said here too: a null pair")
     plain: Literal[True] | None = Field(default=None, description="no cue at all, and no frame: the turn as it is")
-    request: str | None = Field(
+    request: Said | None = Field(
         default=None, description="a template over the topic in place of its request: the same need in another language"
     )
 
@@ -64,7 +65,7 @@ class Group(StrictModel):
 class Options(StrictModel):
     groups: dict[str, Group] = Field(description="by name", min_length=1)
     group: str | None = Field(default=None, description="of this user; not given: the trait `group` of its scenario")
-    frame: str = Field(default="{cue} {turn}", description="holds {cue} and {turn}, each once")
+    frame: Said = Field(default="{cue} {turn}", description="holds {cue} and {turn}, each once")
     where: Literal["first", "every"] = Field(default="first", description="which user turns carry the cue")
 
     @model_validator(mode="after")

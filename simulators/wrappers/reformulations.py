@@ -16,6 +16,7 @@ from pydantic import Field, model_validator
 
 from protocols.labels import MISSING, NOT_USEFUL, USEFUL, Judged
 from protocols.wording import Wording, faults
+from topics.cut_text import Said
 from topics.document import StrictModel, refusal
 
 __all__ = ["ACTS", "ILLUSTRATIVE", "LABELS", "REFORMULATIONS", "Options", "Phrases", "Table"]
@@ -89,7 +90,7 @@ ILLUSTRATIVE = Table(
 class Phrases(StrictModel):
     """Templates over the topic and `item`, the turn's words; one of a list is drawn."""
 
-    rephrase: tuple[str, ...] = Field(
+    rephrase: tuple[Said, ...] = Field(
         default=(
             "In other words: {{ item }}",
             "Let me put it differently. {{ item }}",
@@ -97,8 +98,8 @@ class Phrases(StrictModel):
         ),
         min_length=1,
     )
-    simplify: tuple[str, ...] = Field(default=("{{ item }}", "In short: {{ item }}"), min_length=1)
-    restart: tuple[str, ...] = Field(
+    simplify: tuple[Said, ...] = Field(default=("{{ item }}", "In short: {{ item }}"), min_length=1)
+    restart: tuple[Said, ...] = Field(
         default=("Let us start again. {{ item }}", "Let me start over. {{ item }}"), min_length=1
     )
 
@@ -120,8 +121,8 @@ class Options(StrictModel):
     )
     origin: str | None = Field(default=None, description="what the table comes from; needed with a table")
     most: int = Field(default=3, ge=1, le=100, description="reformulations in a row at most")
-    constraints: tuple[str, ...] = Field(default=(), description="templates for `refine`, each said once")
-    changes: tuple[str, ...] = Field(default=(), description="templates for `change`, each said once")
+    constraints: tuple[Said, ...] = Field(default=(), description="templates for `refine`, each said once")
+    changes: tuple[Said, ...] = Field(default=(), description="templates for `change`, each said once")
     phrases: Phrases = Field(default_factory=Phrases, description="how a need is put again")
 
     @model_validator(mode="after")

@@ -6,6 +6,7 @@ import json
 import string
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -19,9 +20,11 @@ from recordings.run_folder import is_run, read
 from topics.errors import InputError
 
 
-def row(answer: str, said: str = "When?", **told: object) -> dict[str, object]:
+def row(answer: str, said: str = "When?", **told: Any) -> dict[str, object]:
     messages = [{"role": "user", "content": said}, {"role": "assistant", "content": answer}]
-    outside = {key: told.pop(key) for key in ("id", "conversation_id", "create_time", "timestamp") if key in told}
+    outside: dict[str, Any] = {
+        key: told.pop(key) for key in ("id", "conversation_id", "create_time", "timestamp") if key in told
+    }
     return {"messages": messages, **outside, "metadata": {"system": "desk", "topic": "hours", **told}}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ SHAPES: dict[str, Any] = {
         "messages": [OPENAI[0], {"role": "assistant", "content": [{"type": "output_text", "text": "A model."}]}]
     },
 }
-WRITTEN = {
+WRITTEN: dict[str, Callable[[Any], str]] = {
     "lines": lambda rows: "\n".join(map(json.dumps, rows)) + "\n",
     "a list on one line": json.dumps,
     "a list over several lines": lambda rows: json.dumps(rows, indent=1),

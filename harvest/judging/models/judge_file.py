@@ -18,6 +18,7 @@ from pydantic import AfterValidator, Field
 from harvest.systems.driver import Surroundings
 from harvest.voices.endpoint import Endpoint, EndpointOptions
 from scoring.swan.schema import Schema
+from topics.cut_text import Said
 from topics.document import Loc, StrictModel, read_document, refusal
 from topics.errors import InputError, Place
 
@@ -56,7 +57,7 @@ class Judge(StrictModel):
     criteria: tuple[str, ...] = ()
     samples: int = Field(1, ge=1, le=50)
     scale: Annotated[tuple[float, ...], AfterValidator(_rising)] = (0.0, 0.5, 1.0)
-    guideline: dict[str, str] = Field({})
+    guideline: dict[str, Said] = Field({})
     vendor: str = ""
     prices: Prices | None = None
 

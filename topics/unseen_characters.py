@@ -1,0 +1,70 @@
+"""Characters that nobody sees, in YAML that was pasted from a web page or a word processor.
+
+A no-break space is a letter to YAML: it neither indents nor separates. U+0085, U+2028 and U+2029 end a line for YAML
+and for hardly any editor.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from topics.errors import InputError
+from topics.text_file import place_in
+
+_BREAKS = "\x85\u2028\u2029"
+_BLANKS = "\xa0\xad\u1680\u2000-\u200f\u202f\u205f\u2060\u3000\ufeff"
+_SUSPECT = re.compile(rf"^[ \t-]*([{_BLANKS}])|[:-]([{_BLANKS}])|([{_BREAKS}])", re.MULTILINE)
+_UNSEEN = re.compile(f"[{_BLANKS}]")
+_LINE_END = re.compile(f"\r\n|[\n\r{_BREAKS}]")
+_BESIDE_BLANK = re.compile(f"[ \t][{_BREAKS}]|[{_BREAKS}][ \t]")
+
+
+def named(character: str) -> str:
+    """What a character is called, for a message."""
+    name = unicodedata.name(character, "next line" if character == "\x85" else "").lower()
+    return f"the character U+{ord(character):04X} ({name})"
+
+
+def culprit(text: str, line: int) -> int:
+    """The position of an unseen character that explains a fault of YAML on `line` (from 0), or just above; -1 for none.
+
+    line: as YAML counts them.
+    """
+    begins = [0, *(found.end() for found in _LINE_END.finditer(text)), len(text)]
+    first, last = begins[max(0, min(line, len(begins) - 1) - 2)], begins[min(line + 1, len(begins) - 1)]
+    found = _SUSPECT.search(text[first:last])
+    return -1 if found is None else first + next(found.start(i) for i in (1, 2, 3) if found[i])
+
+
+def surrounds(key: str) -> str:
+    """The unseen character with which a key begins or ends; "" for none."""
+    for character in (key[:1], key[-1:]):
+        if character and _UNSEEN.match(character):
+            return character
+    return ""
+
+
+def refuse_lost_breaks(text: str, path: str, value: object) -> None:
+    """Raises InputError if a line end that only YAML sees has changed a text: U+0085 becomes a blank, and blanks around
+    the others are dropped. Within quotation marks U+2028 is kept, as JSON has it."""
+    found = re.search(f"[{_BREAKS}]", text)
+    if found is None:
+        return
+    kept = sum(len(re.findall(f"[{_BREAKS}]", one)) for one in _texts(value))
+    if kept < len(re.findall(f"[{_BREAKS}]", text)) or _BESIDE_BLANK.search(text):
+        what = f"{named(found[0])}, which YAML takes for the end of a line"
+        raise InputError(
+            what, place=place_in(text, path, found.start()), advice="write an ordinary blank or line end in its place"
+        )
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, inside in value.items():
+            yield key
+            yield from _texts(inside)
+    elif isinstance(value, tuple):
+        for inside in value:
+            yield from _texts(inside)
