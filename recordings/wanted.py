@@ -7,13 +7,16 @@
         assigned: which of them one conversation holds. run_id: SYSTEM/TRIAL, as `harvest export --format answers` has
         it. assignment: support, partial_support or not_support
 
-A line of JSON each. Every fault has its place; a conversation is assigned every nugget of its topic, and no other. What
+A line of JSON each. Every fault has its place; a conversation is assigned every nugget of its topic, and no other.
+Where nuggetizer's model gave no usable answer it writes `failed`: such a nugget is neither vital nor okay and left out,
+and so is a conversation with such an assignment. Topics of others are left out too. What
 looks like a secret in the text of a nugget is redacted when it is read, as it is where layers are stored, so that a
 file still fits what was made of it.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -23,6 +26,7 @@ from recordings.exports import write_export
 from recordings.json_text import Json, line
 from recordings.judgments import Judgment, Layer
 from recordings.redaction import Redactor, marks_in
+from topics.counting import pluralize
 from topics.errors import InputError
 from topics.json_file import JsonValue, read_json
 
@@ -44,6 +48,8 @@ WANTED, HELD = "wanted", "held"
 """The criteria of judgments that say what a topic wants, and what a conversation holds of it."""
 IMPORTANCES = ("vital", "okay")
 ASSIGNMENTS = ("support", "partial_support", "not_support")
+FAILED = "failed"
+"""What nuggetizer writes in place of an importance or an assignment that its model did not give."""
 
 Held = Mapping[tuple[str, int], Mapping[str, str]]
 """By trial and attempt: the assignment of each nugget, by its text."""
@@ -51,12 +57,14 @@ Held = Mapping[tuple[str, int], Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class WantedFile:
-    """wanted: judgments of what topics want. held: of what conversations hold. records: lines of each kind."""
+    """wanted: judgments of what topics want. held: of what conversations hold. topics, conversations: lines of each
+    kind. left_out: sentences on what was left out."""
 
     wanted: tuple[Judgment, ...]
     held: tuple[Judgment, ...]
     topics: int
     conversations: int
+    left_out: tuple[str, ...] = ()
 
 
 def read_wanted(
@@ -74,14 +82,26 @@ def read_wanted(
     names, wanted = frozenset(topics), dict(known)
     created: dict[str, JsonValue] = {}
     assigned: dict[tuple[str, str], tuple[Judgment, ...]] = {}
+    elsewhere: dict[str, JsonValue] = {}
+    failed: Counter[str] = Counter()
     for record in read_json(path):
         topic = record["qid"].text()
         if topic not in names:
-            raise record["qid"].error(
-                f"no conversation here is on the topic {topic!r}", allowed=", ".join(sorted(names))
-            )
+            elsewhere.setdefault(topic, record)
+            continue
         nuggets = _nuggets(record, cleaner)
+        everything = len(record["nuggets"].elements())
         if not record.has("run_id"):
+            if any(one.has("assignment") for one in record["nuggets"].elements()):
+                raise record.error(
+                    "nuggets with assignments, and no run_id: nothing says which answer of this run they are about",
+                    allowed='"run_id": "SYSTEM/TRIAL", as `harvest export --format answers` writes it',
+                    advice="assign the nuggets to exported answers; those of passages (docid) say nothing of a run",
+                )
+            failed["nuggets without an importance"] += everything - len(nuggets)
+            if not nuggets:
+                failed["topics of which every nugget failed"] += 1
+                continue
             if topic in created:
                 raise record["qid"].error(
                     f"the nuggets of {topic!r} stand in line {created[topic].line} already", advice="keep one of them"
@@ -98,12 +118,19 @@ def read_wanted(
             )
         if (name, topic) in assigned:
             raise record["run_id"].error(f"{name!r} on {topic!r} was assigned before", advice="keep one of the two")
+        said = [one for one in record["nuggets"].elements() if cleaner.text(one["text"].text()) in nuggets]
+        if not nuggets or any(one["assignment"].text((*ASSIGNMENTS, FAILED)) == FAILED for one in said):
+            failed["conversations of which an assignment failed"] += 1
+            continue
         _refuse_others(record, topic, nuggets, wanted.setdefault(topic, nuggets), cleaner)
         about: dict[str, str | int] = {"trial": conversation.trial_id, "attempt": conversation.attempt}
         assigned[name, topic] = tuple(
             Judgment({**about, WANTED: cleaner.text(one["text"].text())}, HELD, one["assignment"].text(ASSIGNMENTS))
-            for one in record["nuggets"].elements()
+            for one in said
         )
+    if elsewhere and not (created or assigned or failed):
+        first, record = next(iter(elsewhere.items()))
+        raise record["qid"].error(f"no conversation here is on the topic {first!r}", allowed=", ".join(sorted(names)))
     fresh = {topic: nuggets for topic, nuggets in wanted.items() if known.get(topic) != nuggets}
     return WantedFile(
         tuple(
@@ -114,19 +141,25 @@ def read_wanted(
         tuple(judgment for several in assigned.values() for judgment in several),
         len(created),
         len(assigned),
+        (
+            *([f"{pluralize(len(elsewhere), 'topic')} without a conversation here"] if elsewhere else []),
+            *(f"{what}: {count}" for what, count in failed.items() if count),
+        ),
     )
 
 
 def _nuggets(record: JsonValue, cleaner: Redactor) -> dict[str, str]:
-    """From text to importance, in the order of the file."""
+    """From text to importance, in the order of the file, without those whose importance failed."""
     found: dict[str, str] = {}
     for one in record["nuggets"].elements():
         text = cleaner.text(one["text"].text())
+        importance = one["importance"].text((*IMPORTANCES, FAILED))
         if text in found:
             secret = ": they differ only in what looks like a secret, which is not kept" if marks_in(text) else ""
             raise one["text"].error(f"this nugget stands twice in one record{secret}", advice="keep one of them")
-        found[text] = one["importance"].text(IMPORTANCES)
-    if not found:
+        if importance != FAILED:
+            found[text] = importance
+    if not record["nuggets"].elements():
         raise record["nuggets"].error("no nugget: a topic that wants nothing has no record", advice="leave it out")
     return found
 
@@ -138,6 +171,8 @@ def _refuse_others(
         return
     for one in record["nuggets"].elements():
         text = cleaner.text(one["text"].text())
+        if text not in given:
+            continue
         if text not in wanted:
             raise one["text"].error(f"{topic!r} wants no such nugget", advice="assign the nuggets that were created")
         if given[text] != wanted[text]:

@@ -1,26 +1,29 @@
 """A CSV file with the place of every cell, so that a fault in it can be pointed at.
 
 Commas between cells (or another separator), quotation marks around cells that hold separators, quotation marks
-(doubled) or line ends.
+(doubled) or line ends. `read_table` also takes what spreadsheets and data frames make of a table of ours: semicolons or
+tabs, a line `sep=;`, UTF-16, and rows in which nothing is filled in.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 
 from topics.errors import InputError, Place
-from topics.text_file import place_in
+from topics.text_file import decode, place_in
 
-__all__ = ["Cell", "csv_line", "csv_rows"]
+__all__ = ["Cell", "Table", "csv_line", "csv_rows", "decode_table", "read_table"]
 
 _PLAIN = {separator: re.compile(rf"[^{separator}\r\n]*") for separator in ",;\t"}
 _BLANK = {",": r"[ \t]*", ";": r"[ \t]*", "\t": " *"}  # white space that may stand around a quoted cell
 _QUOTED = {separator: re.compile(rf'{blank}"([^"]*(?:""[^"]*)*)"{blank}') for separator, blank in _BLANK.items()}
 _OPENING = {separator: re.compile(rf'{blank}"') for separator, blank in _BLANK.items()}
 _LINE_END = re.compile(r"\r\n|\n|\r")
-_NEEDS_QUOTES = re.compile(r'[,"\r\n]|^\s|\s$')
+_NEEDS_QUOTES = {separator: re.compile(rf'[{separator}"\r\n]|^\s|\s$') for separator in ",;\t"}
+_DECLARED = re.compile(r'"?sep=([,;\t])"?[,;\t]*(?=\r|\n|\Z)')
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,55 @@ def csv_rows(text: str, path: str, separator: str = ",") -> Iterator[tuple[Cell,
             line += 1
 
 
-def csv_line(cells: Iterable[str]) -> str:
+def csv_line(cells: Iterable[str], separator: str = ",") -> str:
     """One row as a line of text, with its line end. (The standard writer leaves a lone carriage return unquoted.)"""
-    quoted = ('"' + cell.replace('"', '""') + '"' if _NEEDS_QUOTES.search(cell) else cell for cell in cells)
-    return ",".join(quoted) + "\n"
+    marks = _NEEDS_QUOTES[separator]
+    quoted = ('"' + cell.replace('"', '""') + '"' if marks.search(cell) else cell for cell in cells)
+    return separator.join(quoted) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """head: the first row; () where there is none. rows: the others, without those in which no cell has a text."""
+
+    head: tuple[Cell, ...]
+    rows: Iterator[tuple[Cell, ...]]
+    separator: str
+
+
+def decode_table(data: bytes, path: str, kind: str, advice: str = "save it as UTF-8") -> str:
+    """The text of a table: UTF-8, or UTF-16 with its mark. Raises InputError for what is neither."""
+    if data.startswith(_UTF16):
+        try:
+            return data.decode("utf-16")
+        except UnicodeDecodeError as fault:
+            raise InputError(f"not whole as UTF-16: {fault.reason}", place=Place(path), advice=advice) from None
+    try:
+        return decode(data, path, kind)
+    except InputError as fault:
+        raise InputError(fault.what, place=fault.place, allowed=fault.allowed, advice=advice) from None
+
+
+def read_table(text: str, path: str, known: Container[str]) -> Table:
+    """A table by its rows. known: names of its columns, in lower case, by which the separator is found where the text
+    does not declare it. Raises InputError as `csv_rows` does, also while rows are taken.
+    """
+    declared = _DECLARED.match(text)
+    if declared:  # blanked, so that lines and columns stay those of the file
+        text = text[declared.end() :].rjust(len(text))
+    separator = declared[1] if declared else _separator(text, path, known)
+    rows = (row for row in csv_rows(text, path, separator) if any(cell.text for cell in row))
+    return Table(next(rows, ()), rows, separator)
+
+
+def _separator(text: str, path: str, known: Container[str]) -> str:
+    """The separator by which the first row holds most of the columns we know; a comma where none does."""
+
+    def columns(separator: str) -> int:
+        try:
+            head = next(csv_rows(text, path, separator), ())
+        except InputError:  # a quoted name, followed by another separator than this one
+            return 0
+        return sum(cell.text.casefold() in known for cell in head)
+
+    return max(_PLAIN, key=columns)

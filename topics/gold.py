@@ -12,6 +12,7 @@ waits to be judged: it says nothing of its entity.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -21,18 +22,20 @@ from pathlib import Path
 from types import MappingProxyType
 
 from topics.attributes import AttributeSet
-from topics.csv_rows import Cell, csv_line, csv_rows
+from topics.csv_rows import Cell, Table, csv_line, decode_table, read_table
 from topics.errors import InputError, Place
 from topics.kinds import UrlKind
+from topics.regular_file import read_bytes
 from topics.suggestions import did_you_mean
-from topics.text_file import read_text
 from topics.topic import Topic, TopicSet
 
-__all__ = ["GoldEntry", "GoldTable", "parse_gold", "read_gold", "write_gold", "written_vector"]
+__all__ = ["GoldEntry", "GoldTable", "gold_table", "parse_gold", "read_gold", "write_gold", "written_vector"]
 
 _COLUMNS = ("topic", "entity", "grade", "title")
 _NOTHING: Mapping[str, GoldEntry] = MappingProxyType({})
-_GRADES = {text: grade for grade in range(10) for text in (f"L{grade}", f"l{grade}", str(grade))}
+_GRADE = re.compile(r"[Ll]?([0-9])(?:[.,]0+)?", re.ASCII)  # a data frame writes 2.0 if a grade of the column is missing
+_LARGEST = 16 * 2**20
+"""Bytes, as of every text file of ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,19 +122,25 @@ def _merged(known: GoldEntry, new: GoldEntry) -> GoldEntry:
 
 def read_gold(path: str | PathLike[str], topics: TopicSet) -> GoldTable:
     """The gold table in the CSV file at `path`. Raises InputError, with line and column, for the first fault."""
-    return parse_gold(read_text(path, "a CSV table"), topics, Place.of(path).path)
+    data = read_bytes(path, "a CSV table", largest=_LARGEST)
+    return parse_gold(decode_table(data, Place.of(path).path, "a CSV table"), topics, Place.of(path).path)
+
+
+def gold_table(text: str, topics: TopicSet, path: str) -> Table:
+    """The rows of a gold table as they are, whichever program wrote them. Raises InputError."""
+    return read_table(text, path, {name.casefold() for name in (*_COLUMNS, *topics.attributes)})
 
 
 def parse_gold(text: str, topics: TopicSet, path: str) -> GoldTable:
     """The gold table in a CSV text; `path` names it in messages. Raises InputError."""
-    rows = csv_rows(text, path)
-    header = next(rows, None)
-    if header is None:
+    found = gold_table(text, topics, path)
+    header = found.head
+    if not header:
         raise InputError("the file is empty", place=Place(path, 1, 1), allowed=f"a header: {','.join(_COLUMNS)},…")
     reader = _Reader(path, topics, _columns(header, topics, path))
     table = GoldTable()
     read = 0
-    for row in rows:
+    for row in found.rows:
         read += 1
         entry = reader.entry(row)
         if entry is None:
@@ -151,6 +160,9 @@ def _columns(header: tuple[Cell, ...], topics: TopicSet, path: str) -> tuple[str
     names: list[str] = []
     for cell in header:
         place = Place(path, cell.line, cell.column)
+        if not cell.text:  # a data frame writes its index so, a spreadsheet what it has added
+            names.append("")
+            continue
         if cell.text not in known:
             separated = len(header) == 1 and any(mark in cell.text for mark in ";\t|")
             raise InputError(
@@ -184,7 +196,7 @@ class _Reader:
 
     def entry(self, row: tuple[Cell, ...]) -> GoldEntry | None:
         """The entry in a row; None for a topic that was left out of the set, and where there is no grade."""
-        if len(row) != len(self.columns):
+        if len(row) < len(self.columns) or any(cell.text for cell in row[len(self.columns) :]):
             last = row[min(len(row), len(self.columns) + 1) - 1]
             raise self.error(
                 last,
@@ -205,7 +217,7 @@ class _Reader:
         if not cells["grade"].text:
             self.waiting.add((topic.id, self.entity(cells["entity"], topic)))
             return None
-        grade = _GRADES.get(cells["grade"].text)
+        grade = _GRADE.fullmatch(cells["grade"].text)
         if grade is None:
             raise self.error(
                 cells["grade"], f"{cells['grade'].text!r} is not a grade", allowed="L0, L1, L2, or 0, 1, 2"
@@ -214,13 +226,13 @@ class _Reader:
         groups: dict[str, tuple[float, ...]] = {}
         raw: dict[str, str] = {}
         for name, cell in cells.items():
-            if name in _COLUMNS or not cell.text:
+            if not name or name in _COLUMNS or not cell.text:
                 continue
             groups[name] = self.membership(cell, name, topic)
             raw[name] = cell.text
         title = " ".join(cells["title"].text.split()) if "title" in cells else ""
         place = Place(self.path, cells["grade"].line, cells["grade"].column)
-        return GoldEntry(topic.id, entity, grade, title, MappingProxyType(groups), MappingProxyType(raw), place)
+        return GoldEntry(topic.id, entity, int(grade[1]), title, MappingProxyType(groups), MappingProxyType(raw), place)
 
     def entity(self, cell: Cell, topic: Topic) -> str:
         if not cell.text:

@@ -13,6 +13,17 @@ LARGEST = 16 * 1024 * 1024
 """Bytes. Whatever is larger is not a file of ours, and would take the memory of the machine."""
 
 
+_BINARY = {
+    b"PK\x03\x04": "a ZIP archive (as .zip, .xlsx, .docx and .eval files are)",
+    b"\x1f\x8b": "a file that gzip has compressed",
+    b"\x28\xb5\x2f\xfd": "a file that zstd has compressed",
+    b"PAR1": "a Parquet file",
+    b"SQLite format 3\0": "an SQLite database",
+    b"%PDF-": "a PDF file",
+}
+"""What people give in place of text, by its first bytes."""
+
+
 def read_text(path: str | PathLike[str], kind: str, *, largest: int = LARGEST, advice: str | None = None) -> str:
     """The text of the file at `path`, without a byte order mark; kind names what it should be (`YAML text`).
 
@@ -24,6 +35,11 @@ def read_text(path: str | PathLike[str], kind: str, *, largest: int = LARGEST, a
 
 def decode(data: bytes, path: str, kind: str) -> str:
     """`data` as text. Raises InputError at the first byte that UTF-8 text cannot contain."""
+    for opening, called in _BINARY.items():
+        if data.startswith(opening):
+            what = f"{called}, and not text"
+            advice = f"give {kind}: unpack the file, or let the program that wrote it export text"
+            raise InputError(what, place=Place(path, 1, 1), allowed=f"{kind} in UTF-8", advice=advice)
     nul = data.find(b"\0")
     if nul >= 0:
         before = data[:nul].decode("utf-8", "replace").removeprefix("\ufeff")

@@ -111,6 +111,8 @@ def _import(run: Path, recorded: Run, given: Path, author: str, kind: str) -> No
     layers = read_layers(run)
     topics = dict.fromkeys(one.key.topic for one in recorded.finished)
     found = read_wanted(given, topics, recorded.finished, wanted_of(layers))
+    for what in found.left_out:
+        tell(printable(f"left out: {what}", line=True))
     now = stamp(utc_now())
     fresh = Layer(kind, author, "", given.name, now, found.held)
     told = held_of(layers).get((kind, author), {})

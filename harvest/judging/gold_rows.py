@@ -7,10 +7,10 @@ from pathlib import Path
 
 from harvest.judging.pool import PooledRun, pooled_entities
 from recordings.exports import write_export
-from topics.csv_rows import csv_line, csv_rows
+from topics.csv_rows import csv_line, decode_table
 from topics.errors import InputError
-from topics.gold import GoldTable, parse_gold
-from topics.text_file import read_text
+from topics.gold import GoldTable, gold_table, parse_gold
+from topics.regular_file import read_bytes
 from topics.topic import TopicSet
 
 __all__ = ["add_entities"]
@@ -25,17 +25,18 @@ def add_entities(runs: Sequence[PooledRun], path: Path) -> tuple[GoldTable, int]
     """
     topics = _topics(runs)
     there = path.exists()
-    text = read_text(path, "a CSV table") if there else ""
+    text = decode_table(read_bytes(path), str(path), "a CSV table") if there else ""
     table = parse_gold(text, topics, str(path)) if there else GoldTable()
     used = dict.fromkeys(name for topic in topics.topics for name in topic.type.attributes)
-    columns = ["topic", "entity", "grade", "title", *used]
+    columns, separator = ["topic", "entity", "grade", "title", *used], ","
     if there:
-        columns = [cell.text for cell in next(csv_rows(text, str(path)))]
+        known = gold_table(text, topics, str(path))
+        columns, separator = [cell.text for cell in known.head], known.separator
     rows = []
     for one in pooled_entities(runs, table):
         if not one.judged and (one.topic, one.key) not in table.waiting:
             cells = {"topic": one.topic, "entity": one.key}
-            rows.append(csv_line([cells.get(name, "") for name in columns]))
+            rows.append(csv_line([cells.get(name, "") for name in columns], separator))
     if rows or not there:
         opening = text if text.endswith("\n") or not there else f"{text}\n"
         write_export(path, "".join([opening or csv_line(columns), *rows]).encode())

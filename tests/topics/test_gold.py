@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -115,7 +116,7 @@ def test_the_same_entity_may_have_different_grades_for_different_topics() -> Non
         ("topic,entity,grade,RATING\n", "g.csv:1:20", "unknown column 'RATING': did you mean 'RATINGS'?"),
         ("topic,entity,grade,topic\n", "g.csv:1:20", "column 'topic' occurs twice"),
         ("topic,entity,title\n", "g.csv:1:1", "the header has no column 'grade'"),
-        ("topic;entity;grade\n", "g.csv:1:1", "unknown column"),
+        ("topic|entity|grade\n", "g.csv:1:1", "unknown column"),
         (f"{HEADER}M02,{MOVIE},L2,a,,\n", "g.csv:2:1", "unknown topic 'M02'"),
         (f"{HEADER}\n\nM002,{MOVIE},L2,a,,\nM099,{MOVIE},L2,a,,\n", "g.csv:5:1", "unknown topic 'M099'"),
         (f"{HEADER}M002,{MOVIE},high,a,,\n", "g.csv:2:44", "'high' is not a grade"),
@@ -151,8 +152,48 @@ def test_every_fault_says_where_it_stands(text: str, place: str, says: str) -> N
     assert str(found.place) == place
 
 
-def test_a_table_with_semicolons_is_told_about_commas() -> None:
-    assert fault("topic;entity;grade\n").advice == "separate the columns by commas"
+def test_a_table_with_bars_is_told_about_commas() -> None:
+    assert fault("topic|entity|grade\n").advice == "separate the columns by commas"
+
+
+ROWS = (
+    ("M002", "tt0088763", "L2", "Back to the Future", "1.3M", "United States"),
+    ("M002", "tt0816692", "L1", "Interstellar, or 5; 6", "2M", "United States,Canada"),
+    ("M003", "tt1276104", "", "Looper", "", ""),
+)
+COLUMNS = tuple(HEADER.strip().split(","))
+
+
+def written(separator: str = ",", extra: Callable[[list[str]], list[str]] = list) -> str:
+    return "".join(csv_line(extra(list(row)), separator) for row in (COLUMNS, *ROWS))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        written(";").encode("utf-8-sig"),
+        written("\t").encode("utf-16"),
+        ("sep=;\r\n" + written(";").replace("\n", "\r\n")).encode(),
+        (written() + ",,,,,\n" * 3 + "\n  , ,,,,\n").encode(),
+        ("\n,,,,,\n" + written()).encode(),
+        written(extra=lambda row: [*row, "", ""]).encode(),
+        written(extra=lambda row: ["" if row[0] == "topic" else "7", *row]).encode(),
+        written().replace("L2", "2.0").replace("L1", "1.0").encode(),
+        written(";").replace("L2", "2,0").replace("L1", "1,00").replace("1.3M", "1,3M").encode(),
+    ],
+)
+def test_what_spreadsheets_and_data_frames_make_of_a_table_is_the_same_table(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "g.csv").write_bytes(data)
+    found = read_gold(tmp_path / "g.csv", TOPICS)
+    plain = parse_gold(written(), TOPICS, "g.csv")
+    assert found == plain
+    assert len(plain) == 2
+    assert found.waiting == plain.waiting == {("M003", "https://www.imdb.com/title/tt1276104/")}
+
+
+@pytest.mark.parametrize("grade", ["2.5", "2.01", "20", "L", "L2.", "\u0662", "nan", "-1"])
+def test_what_is_no_whole_grade_is_refused(grade: str) -> None:
+    assert "is not a grade" in fault(f"topic,entity,grade\nM002,tt0088763,{grade}\n").what
 
 
 @pytest.mark.parametrize(
@@ -160,7 +201,8 @@ def test_a_table_with_semicolons_is_told_about_commas() -> None:
     [
         (HEADER.encode() + b"M002,caf\xe9\n", ":2:9", "byte 0xe9 is not UTF-8"),
         (HEADER.encode() + b"M002,a\0b\n", ":2:7", "a NUL byte"),
-        (HEADER.encode("utf-16"), ":1:", "UTF-16"),
+        (HEADER.encode("utf-16") + b"x", "", "not whole as UTF-16"),
+        (b"PK\x03\x04" + bytes(40), ":1:1", "a ZIP archive"),
         (b"\x89PNG\r\n\x1a\n\0\0", ":3:1", "a binary file"),
     ],
 )

@@ -19,11 +19,11 @@ from topics.errors import InputError, Place
 __all__ = ["FilledSheet", "read_sheet"]
 
 _NEEDED = ("criterion", "value")
-_ABSENT = ("n/a", "na", "-")
+_ABSENT = ("n/a", "na", "-", "not applicable")  # data frames read the first two as nothing
 _SCORE = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?|0?,[0-9]+|[01],0{1,2}", re.ASCII)
 _VALUE = (
-    "a number from 0 to 1 (1 is good), n/a where the criterion does not apply, unsure where you cannot tell, or nothing"
-    " to leave it out"
+    "a number from 0 to 1 (1 is good), n/a (or 'not applicable') where the criterion does not apply, unsure where you"
+    " cannot tell, or nothing to leave it out"
 )
 _CHANGED = re.compile(r"[0-9]+[.,][0-9]+[eE]\+[0-9]+")
 

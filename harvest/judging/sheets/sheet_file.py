@@ -17,11 +17,10 @@ from pathlib import Path
 
 from recordings.exports import write_export
 from recordings.json_text import line
-from topics.csv_rows import Cell, csv_line, csv_rows
+from topics.csv_rows import Cell, csv_line, decode_table, read_table
 from topics.errors import InputError, Place
 from topics.json_file import JsonValue, read_json_text
 from topics.regular_file import read_bytes
-from topics.text_file import decode
 
 __all__ = [
     "LARGEST",
@@ -48,7 +47,6 @@ NUMBERS = frozenset({"trial", "attempt", "turn", "start", "end", "value"})
 """Columns that hold whole numbers of ours or the annotator's own; no apostrophe is put before them."""
 
 _ENDINGS = (".csv", ".jsonl")
-_SEPARATORS = (",", ";", "\t")
 _STEERS = re.compile(
     r"""'*(?:[\t\r]|\s*(?:
       [=+\-@\uff1d\uff0b\uff0d\uff20]  # a formula, also in the wide characters of East Asian keyboards
@@ -57,9 +55,8 @@ _STEERS = re.compile(
     ))""",
     re.VERBOSE,
 )
-_DECLARED = re.compile(r'"?sep=([,;\t])"?[,;\t]*(?=\r|\n|\Z)')
+_POINTLESS = re.compile(r"[.,]0+\Z")  # a data frame writes whole numbers so where one of the column is missing
 _CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f]")
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def kept_apart(cell: str) -> str:
@@ -130,10 +127,13 @@ class Given:
 
     def number(self, column: str) -> int:
         self.need(column)
-        text = self.get(column)
+        given = self.get(column)
+        text = _POINTLESS.sub("", given)
         if not (text.isascii() and text.isdecimal() and len(text) < 12):
             raise self.error(
-                column, f"{column}: {text[:40]!r} is not a whole number", advice="leave this column as it was written"
+                column,
+                f"{column}: {given[:40]!r} is not a whole number",
+                advice="leave this column as it was written",
             )
         return int(text)
 
@@ -171,27 +171,13 @@ def _text(path: str | PathLike[str]) -> str:
         largest=LARGEST,
         advice="hand the rows in in several files, each with the row of column names",
     )
-    if data.startswith(_UTF16):
-        try:
-            return data.decode("utf-16")
-        except UnicodeDecodeError as fault:
-            raise InputError(f"not whole as UTF-16: {fault.reason}", place=place, advice="save it as UTF-8") from None
-    try:
-        return decode(data, place.path, "a sheet")
-    except InputError as fault:
-        raise InputError(
-            fault.what, place=fault.place, allowed=fault.allowed, advice="save it from the spreadsheet as 'CSV UTF-8'"
-        ) from None
+    return decode_table(data, place.path, "a sheet", "save it from the spreadsheet as 'CSV UTF-8'")
 
 
 def _csv(text: str, name: str, columns: Sequence[str], needed: Sequence[str]) -> Iterator[Given]:
-    declared = _DECLARED.match(text)
-    if declared:  # blanked, so that lines and columns stay those of the file
-        text = text[declared.end() :].rjust(len(text))
-    separator = declared[1] if declared else _separator(text, name, columns)
-    rows = csv_rows(text, name, separator)
-    head = next(rows, None)
-    if head is None:
+    table = read_table(text, name, columns)
+    head, separator = table.head, table.separator
+    if not head:
         raise InputError("the sheet is empty", place=Place(name, 1, 1), allowed=", ".join(columns))
     at = _columns(head, name)
     for one in needed:
@@ -202,7 +188,7 @@ def _csv(text: str, name: str, columns: Sequence[str], needed: Sequence[str]) ->
                 allowed=", ".join(columns),
                 advice="keep the first row as it was written; separate cells with commas, semicolons or tabs",
             )
-    for row in rows:
+    for row in table.rows:
         if len(row) > len(head) and any(cell.text for cell in row[len(head) :]):
             extra = row[len(head)]
             raise InputError(
@@ -235,19 +221,6 @@ def _columns(head: Sequence[Cell], name: str) -> dict[str, int]:
         if known:
             columns[known] = i
     return columns
-
-
-def _separator(text: str, name: str, columns: Sequence[str]) -> str:
-    """The separator by which the first row holds most of the columns we know; a comma where none does."""
-
-    def known(separator: str) -> int:
-        try:
-            head = next(csv_rows(text, name, separator), ())
-        except InputError:  # a quoted name, followed by another separator than this one
-            return 0
-        return sum(cell.text.casefold() in columns for cell in head)
-
-    return max(_SEPARATORS, key=known)
 
 
 def _named(separator: str) -> str:

@@ -163,7 +163,9 @@ def changed(what: Callable[[Row], object], number: int = 0) -> list[Row]:
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        (changed(lambda row: row.update(qid="T9")), "in.jsonl:1:25: no conversation here is on the topic 'T9'"),
+        (changed(lambda row: row.update(qid="T9"))[:1], "in.jsonl:1:25: no conversation here is on the topic 'T9'"),
+        (changed(lambda row: row.pop("run_id")), "in.jsonl:1:1: nuggets with assignments, and no run_id"),
+        (changed(lambda row: row.pop("run_id"), 1), "in.jsonl:2:1: nuggets with assignments, and no run_id"),
         (changed(lambda row: row.update(run_id="C/1"), 1), "there is no valid conversation 'C/1' on the topic 'T2'"),
         (changed(lambda row: row["nuggets"].pop()), "1 of the 2 nuggets of 'T1' are assigned"),
         (changed(lambda row: row["nuggets"][0].update(text="It is blue.")), "'T1' wants no such nugget"),
@@ -183,6 +185,38 @@ def test_what_does_not_fit_is_refused_with_its_place_and_nothing_is_kept(run: Pa
     assert said in done.stderr
     assert "in.jsonl:" in done.stderr
     assert read_layers(run) == before
+
+
+def test_topics_of_others_are_left_out_and_counted(run: Path) -> None:
+    others = [row | {"qid": f"{row['qid']}9"} for row in (*created(), *created())]
+    assert "left out: 2 topics without a conversation here" in take(run, [*others, *created()])
+    assert "left out: 1 topic without a conversation here" in take(
+        run, [*assigned(), *changed(lambda row: row.update(qid="T9"))[:1]]
+    )
+    assert shares(run)["A", "strict all"]["n"] == 2
+
+
+def test_a_nugget_whose_importance_failed_counts_as_neither(run: Path) -> None:
+    failed = {"text": "It rains.", "importance": "failed"}
+    told = take(run, [row | {"nuggets": [*row["nuggets"], failed]} for row in created()])
+    assert "left out: nuggets without an importance: 2" in told
+    take(run, [row | {"nuggets": [failed | {"assignment": "support"}, *row["nuggets"]]} for row in assigned()])
+    assert shares(run)["A", "strict all"]["value"] == 0.75
+
+
+def test_a_topic_of_which_every_nugget_failed_wants_nothing_that_is_known(run: Path) -> None:
+    nuggets = [one | {"importance": "failed"} for one in created()[0]["nuggets"]]
+    assert "left out: topics of which every nugget failed: 1" in take(
+        run, [created()[0] | {"nuggets": nuggets}, created()[1]]
+    )
+
+
+def test_a_conversation_of_which_an_assignment_failed_is_not_assigned(run: Path) -> None:
+    take(run, created())
+    told = take(run, changed(lambda row: row["nuggets"][0].update(assignment="failed")))
+    assert "left out: conversations of which an assignment failed: 1" in told
+    row = shares(run)["A", "strict all"]
+    assert (row["n"], row["unassigned"]) == (1, 1)
 
 
 @pytest.mark.parametrize(

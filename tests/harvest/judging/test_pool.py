@@ -205,6 +205,9 @@ def test_entities_are_judged_once_in_a_gold_table(tmp_path: Path) -> None:
     before = gold.read_text(encoding="utf-8")
     assert harvest("pool", run, "--gold", gold).stderr.startswith("1 entity added")
     assert gold.read_text(encoding="utf-8") == before + lines[-1]
+    gold.write_text(before.replace(",", ";"), encoding="utf-16")  # as a spreadsheet saves it elsewhere
+    assert harvest("pool", run, "--gold", gold).stderr.startswith("1 entity added")
+    assert gold.read_text(encoding="utf-8") == (before + lines[-1]).replace(",", ";")
     told = json.loads(harvest("pool", run, "--gold", gold, "--json").stdout)
     assert (told["to_judge"][0]["distinct"], told["to_judge"][0]["judged"]) == (len(named), len(half))
 

@@ -383,6 +383,23 @@ def test_a_sheet_that_comes_again_without_its_version_says_nothing_new(
     assert human(run) == [("ben", "guide 2", 3), ("ben", "guide 3", 3)]
 
 
+@pytest.mark.parametrize("absent", ["n/a", "-", "not applicable", "Not applicable"])
+def test_a_sheet_that_a_data_frame_wrote_is_read(tmp_path: Path, annotate: Annotate, absent: str) -> None:
+    """Whole numbers get a point where one of their column is missing; some words for what does not apply are kept."""
+    sheet = tmp_path / "sheet.csv"
+    annotate("--export", str(sheet), "--criterion", "Correctness")
+    filled(sheet, lambda i, row: absent if i % 2 else "1.0")
+    rows = list(csv.reader(sheet.read_text(encoding="utf-8-sig").splitlines()))
+    numbers = [rows[0].index(name) for name in ("attempt", "turn", "start", "end")]
+    for row in rows[1:]:
+        for i in numbers:
+            row[i] = f"{row[i]}.0"
+    with sheet.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([*rows, [""] * len(rows[0])])
+    code, told = annotate("--import", str(sheet), "--author", "anna")
+    assert (code, f"{len(rows) - 1} scores of anna" in told) == (0, True), told
+
+
 def test_a_score_over_a_part_of_the_conversations_says_so_for_each_criterion(
     run: Path, tmp_path: Path, annotate: Annotate, capfd: pytest.CaptureFixture[str]
 ) -> None:
