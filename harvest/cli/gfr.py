@@ -55,10 +55,10 @@ def _spread(args: Sequence[str]) -> Iterator[str]:
         yield arg
 
 
-def _gains(context: click.Context, parameter: click.Parameter, value: str | None) -> dict[int, float]:
-    """`L1=1,L2=3` as a mapping."""
+def _gains(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> dict[int, float]:
+    """`L1=1,L2=3` as a mapping, also in several options."""
     found: dict[int, float] = {}
-    for part in value.split(",") if value is not None else ():
+    for part in ",".join(value).split(",") if value else ():
         read = _GAIN.fullmatch(part.strip())
         if read is None:
             raise click.BadParameter(f"{part!r} is not a gain of a grade; write L1=1,L2=3")
@@ -73,7 +73,7 @@ def _gains(context: click.Context, parameter: click.Parameter, value: str | None
 @click.option("--membership", multiple=True, metavar="F…", help="Group memberships (gmemb): topic document p1..pC.")
 @click.option("--gold", multiple=True, metavar="F…", help="Gold distributions (golddistr): one probability per line.")
 @click.option("--run", "runs", required=True, multiple=True, metavar="F…", help="Ranked lists in TREC format.")
-@click.option("--gains", callback=_gains, metavar="L1=1,L2=3", help="Gain of each grade [L1=1,L2=3].")
+@click.option("--gains", multiple=True, callback=_gains, metavar="L1=1,L2=3", help="Gain of each grade [L1=1,L2=3].")
 @click.option("--cutoff", type=WholeNumberRange(1), metavar="N", help="How many documents of a list count [all].")
 @click.option("--ordinal", multiple=True, metavar="SET…", help="Sets whose groups are ordered.")
 @click.option("--nominal", multiple=True, metavar="SET…", help="Sets whose groups are not ordered.")

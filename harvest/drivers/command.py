@@ -40,6 +40,12 @@ _LINE = b"\n"
 _LAST_MOMENT = 2.0  # seconds between the end of its output and the end of the program
 
 
+_UNFLUSHED = (
+    ". It had written nothing: programs keep what they write to a pipe until there is much of it, so let it flush each"
+    " reply (in Python: print(..., flush=True), or python -u)"
+)
+
+
 class Options(StrictModel):
     """A program. Its environment is PATH, HOME, LANG and the like from ours, and what `env` sets; nothing else."""
 
@@ -205,7 +211,8 @@ class _Talk:
         except TimeoutError:
             raw = bytes(program.output)
             await self._give_up("timeout")
-            raise self._fault("timeout", f"no whole {what} within {seconds:g} s; the program was killed", raw) from None
+            told = f"no whole {what} within {seconds:g} s; the program was killed{'' if raw else _UNFLUSHED}"
+            raise self._fault("timeout", told, raw) from None
         except Unanswered as fault:
             raw = bytes(program.output[: 2**20])
             await self._give_up(fault.reason)

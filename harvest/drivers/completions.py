@@ -43,7 +43,7 @@ class Completion:
         self._characters = 0
         self._chosen = self._said = self._done = self._ends_often = self._in_pieces = False
         self.finish = ""
-        self._complaint = ""
+        self._complaint = self._other = ""
         self.tokens: Mapping[str, int] = MappingProxyType({})
         self._model = self._fingerprint = ""
 
@@ -95,7 +95,7 @@ class Completion:
         if self._complaint and not self.finish:
             raise Unanswered("system-error", self._complaint)
         if not self._chosen:
-            raise Unanswered("no-choices", "the system sent no choice of a reply")
+            raise Unanswered("no-choices", f"the system sent no choice of a reply{self._other}")
         if not (self._said or self.finish):
             detail = "neither text nor a finish_reason"
             if self._done:
@@ -116,6 +116,7 @@ class Completion:
         self._fingerprint = _name(value.get("system_fingerprint")) or self._fingerprint
         choices = value.get("choices")
         if choices is None:
+            self._other = _another_api(value) or self._other
             if not self.finish:  # else the reply is whole
                 self._complaint = _bare_error(value) or self._complaint
             return
@@ -181,6 +182,23 @@ def _bare_error(value: Mapping[str, object]) -> str:
     if value.get("errors") or value.get("error_code") or value.get("object") == "error":
         raise Unanswered("system-error", said or excerpt(repr(dict(value))))
     return said
+
+
+_OTHER_APIS = {  # by a key at the top, what it holds
+    "message": (Mapping, "Ollama's native API; its address for chat completions ends in /v1"),
+    "response": (str, "Ollama's native API; its address for chat completions ends in /v1"),
+    "content": (list, "Anthropic's Messages API"),
+    "candidates": (list, "Gemini's native API; its address for chat completions ends in /openai"),
+    "output": (list, "OpenAI's Responses API"),
+}
+
+
+def _another_api(value: Mapping[str, object]) -> str:
+    """Whose reply this looks like, to follow what is wrong; "" where nobody's."""
+    for key, (kind, name) in _OTHER_APIS.items():
+        if isinstance(value.get(key), kind):
+            return f": this looks like {name}. Give the address of chat completions, or take the driver http"
+    return ""
 
 
 def _misshapen(what: str, value: object) -> Unanswered:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import doctest
+import io
 import json
+import math
 import re
 from pathlib import Path
 
 import pytest
 
 import harvest
+from harvest.tables.paper_tables import csv_rows
 from recordings import conversation_rows, read, turn_rows
+from scoring.table import ScoreRow
 from tests.support.checkout import DOCS, ROOT
 from tests.support.command_line import harvest as command
 from tests.support.distributions import commands
@@ -34,6 +38,18 @@ def test_the_page_shows_what_the_program_prints_and_its_rows_are_those_of_the_co
 def test_no_part_that_a_reader_writes_is_longer_than_30_lines() -> None:
     blocks = PAGE.read_text(encoding="utf-8").split("```python")[1:]
     assert {len(block.split("```")[0].strip().splitlines()) > 30 for block in blocks} == {False}
+
+
+def test_names_survive_the_way_into_pandas_as_the_page_says() -> None:
+    (call,) = re.findall(r"`pandas\.(read_csv\(.*?\))`", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    rows = [
+        ScoreRow("%useful", system, topic, None, None, value, 1)
+        for system, topic, value in (("NA", "1e5", 0.5), ("None", "007", math.nan), ("nan", "M1", 1.0))
+    ]
+    pandas = pytest.importorskip("pandas")
+    frame = eval(call.replace('"scores.csv"', "file"), {**vars(pandas), "file": io.StringIO(csv_rows(rows))})
+    assert list(zip(frame["system"], frame["topic"], strict=True)) == [(row.system, row.topic) for row in rows]
+    assert frame["value"].isna().tolist() == [False, True, False]
 
 
 def test_every_column_of_the_rows_is_on_the_page() -> None:

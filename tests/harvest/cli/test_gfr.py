@@ -45,6 +45,12 @@ def example(tmp_path: Path) -> list[str]:
     return example_options(tmp_path)
 
 
+def test_gains_may_be_given_one_after_the_other(capsys: pytest.CaptureFixture[str], example: list[str]) -> None:
+    apart = document(capsys, *example, "--gains", "L2=5", "--gains", "L1=2,L3=9")
+    assert apart["rows"] == document(capsys, *example, "--gains", "L1=2,L2=5,L3=9")["rows"]
+    assert apart["rows"] != document(capsys, *example)["rows"]
+
+
 @pytest.mark.parametrize("gains", ["1:3", "1:2"])
 @pytest.mark.parametrize("cutoff", ["", "0005", "0010", "0020"])
 def test_all_values_of_ntcireval_are_in_the_document_to_1e_9(
@@ -198,6 +204,7 @@ def test_names_that_could_steer_a_terminal_are_shown_as_pictures(
         (["--gains", "L1=1"], "grade L2 has no gain"),
         (["--cutoff", "0"], "cutoff"),
         (["--persistence", "0"], "persistence"),
+        (["--gains", "L1=1,L2=3", "--gains", "L1=2"], "L1 is given twice"),
         (["--ordinal", "AGE"], "there is no attribute set 'AGE'"),
         (["--ordinal", "M-ORIGIN", "--nominal", "M-ORIGIN"], "given as both ordinal and nominal"),
         (["--run", "no-such-run"], "no-such-run: no such file"),

@@ -212,7 +212,28 @@ async def test_a_program_that_dies_before_its_greeting_is_unanswered_at_open(bui
 
 async def test_a_program_without_a_greeting_is_late(built: Built) -> None:
     fault = await _fault(built(WAIT, prompt="> ", start_timeout=0.3))
-    assert (fault.reason, fault.detail) == ("timeout", "no whole greeting within 0.3 s; the program was killed")
+    assert fault.reason == "timeout"
+    assert fault.detail.startswith("no whole greeting within 0.3 s; the program was killed. It had written nothing: ")
+
+
+@pytest.mark.parametrize(("mode", "reply"), [("lines", "'Hi'"), ("json", '\'{"text": "Hi"}\'')])
+@pytest.mark.parametrize("flushes", [True, False])
+async def test_a_program_that_keeps_its_reply_in_a_buffer_is_told_to_flush(
+    built: Built, mode: str, reply: str, flushes: bool
+) -> None:
+    code = (
+        "import sys\nout = open(1, 'w', closefd=False)\n"
+        f"for line in sys.stdin:\n    print({reply}, file=out, flush={flushes})"
+    )
+    driver = built(code, mode=mode, timeout=20 if flushes else 1.5)
+    session = await driver.open(_opening())
+    if flushes:
+        assert (await session.say("Hello")).turn.answer.text == "Hi"
+    else:
+        with pytest.raises(Unanswered, match="so let it flush each reply"):
+            await session.say("Hello")
+    await session.close()
+    await driver.close()
 
 
 @pytest.mark.parametrize("mode", ["lines", "json", "once"])

@@ -425,6 +425,26 @@ def test_any_json_is_a_text_or_unanswered(value: object) -> None:
     assert reason in ("", "bad-json", "bad-completion", "system-error", "no-choices")
 
 
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        ({"model": "m", "message": {"role": "assistant", "content": "Hi"}, "done": True}, "Ollama's native API"),
+        ({"model": "m", "response": "Hi", "done": True}, "Ollama's native API"),
+        ({"type": "message", "content": [{"type": "text", "text": "Hi"}]}, "Anthropic's Messages API"),
+        ({"candidates": [{"content": {"parts": [{"text": "Hi"}]}}]}, "Gemini's native API"),
+        ({"object": "response", "output": []}, "OpenAI's Responses API"),
+        ({"choices": []}, ""),
+        ({"message": "Hi"}, ""),
+    ],
+)
+def test_the_reply_of_another_api_is_named(body: dict[str, object], named: str) -> None:
+    completion = Completion()
+    completion.take("", json.dumps(body), Stopwatch())
+    with pytest.raises(Unanswered) as fault:
+        completion.text()
+    assert ("this looks like" in fault.value.detail, named in fault.value.detail) == (bool(named), True)
+
+
 def test_a_pipe_is_no_file_of_certificates_and_is_not_waited_on(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "ca.pem")
     with pytest.raises(InputError, match=r"ca_file cannot be read as certificates: .*a pipe, not a file"):
