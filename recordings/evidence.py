@@ -13,10 +13,10 @@ import os
 import stat
 import zlib
 from collections.abc import Iterable
-from itertools import count
 from pathlib import Path
 
 from recordings.inner_folder import inner_folder
+from recordings.leftovers import new_temporary
 from topics.regular_file import read_inside
 
 __all__ = [
@@ -53,7 +53,6 @@ _EXTENSIONS = {
 _COMPRESSED = frozenset({"xhtml"})
 _SMALL = 1024  # bytes; to compress less is not worth it
 _LARGEST = 256 * 1024 * 1024  # bytes that a compressed exhibit may come to
-_numbers = count(1)
 
 
 def _digest(data: bytes) -> str:
@@ -152,15 +151,17 @@ def evidence_fault(run: Path, address: str) -> str:
 
 def write_safely(path: Path, data: bytes | Iterable[bytes]) -> None:
     """Put `data` at `path` whole or not at all: a temporary file beside it, fsync, rename, fsync of the folder."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{next(_numbers)}.tmp")
+    temporary = None
     try:
-        with temporary.open("xb") as file:
+        temporary, file = new_temporary(path)
+        with file:
             file.writelines((data,) if isinstance(data, bytes) else data)
             file.flush()
             fsync_file(file.fileno())
-        temporary.replace(path)
+            temporary.replace(path)  # before it is closed, and with that unlocked: else it might pass for a leftover
     except BaseException as fault:
-        temporary.unlink(missing_ok=True)
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
         if isinstance(fault, OSError) and fault.filename is not None:
             fault.filename, fault.filename2 = str(path), None  # nobody knows the temporary one
         raise

@@ -9,18 +9,29 @@ from pathlib import Path
 
 from recordings.errors import StoreError
 from recordings.evidence import write_safely
+from recordings.leftovers import remove_leftovers
 from recordings.run_folder import run_around
 from topics.errors import InputError, Place
 
-__all__ = ["write_export"]
+__all__ = ["refuse_target", "write_export"]
 
 
 def write_export(path: str | PathLike[str], data: bytes) -> None:
     """Put `data` at `path` whole or not at all; a regular file that is there is replaced.
 
-    Raises InputError, with nothing written, where `path` is not the name of a file, is not a regular file (a device
-    would be replaced by a file), or lies inside a run folder; StoreError where it cannot be written.
+    Raises InputError, with nothing written, where `refuse_target` does; StoreError where it cannot be written.
     """
+    target = refuse_target(path)
+    remove_leftovers(target.parent, target.name)
+    try:
+        write_safely(target, data)
+    except OSError as fault:
+        raise StoreError(path, fault) from fault
+
+
+def refuse_target(path: str | PathLike[str]) -> Path:
+    """The path of a file that may be written. Raises InputError where `path` is not the name of a file, is not a
+    regular file (a device would be replaced by a file), or lies inside a run folder."""
     name = os.fspath(path)
     target = Path(name)
     if not name or not target.name:
@@ -44,7 +55,4 @@ def write_export(path: str | PathLike[str], data: bytes) -> None:
             place=place,
             advice="write it to another place",
         )
-    try:
-        write_safely(target, data)
-    except OSError as fault:
-        raise StoreError(path, fault) from fault
+    return target

@@ -24,6 +24,7 @@ from recordings.event_lines import check_format
 from recordings.evidence import write_safely
 from recordings.inner_folder import inner_folder
 from recordings.json_text import Json, line, read_lines
+from recordings.leftovers import remove_leftovers
 from recordings.redaction import Redactor
 from recordings.times import moment
 from topics.errors import Place
@@ -173,6 +174,7 @@ def put_layer(run: Path, data: bytes, kind: str, author: str) -> Path:
     if not path.exists():
         try:
             path.parent.mkdir(exist_ok=True)
+            remove_leftovers(path.parent)
             write_safely(path, data)
         except OSError as fault:
             raise StoreError(path, fault) from fault

@@ -1,4 +1,8 @@
-"""The lock that keeps two processes of one machine from writing the same run."""
+"""The lock that keeps two processes from writing the same run, or the same file, at a time.
+
+It is the operating system's own (flock): let go however a process ends, so nothing that is killed leaves one behind. On
+a disk that several machines share it holds between them where the disk's file locks do.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +11,37 @@ import fcntl
 import os
 import re
 import stat
+import time
 from pathlib import Path
 
 from recordings.errors import RunError, StoreError
 from topics.errors import Place
 
-__all__ = ["Lock", "Locked"]
+__all__ = ["Lock", "Locked", "flock", "is_locked"]
 
+_STEP = 0.02
+"""Seconds between two looks at a lock that another process holds."""
+_GLANCE = 0.1
+"""Seconds that a lock may be taken by somebody who only asks whether it is."""
 _HOLDER = re.compile(rb"[0-9]{0,20}\n?")
 
 
 class Locked(RunError):
-    """Another process of this machine is writing the run."""
+    """Another process is writing the run or the file."""
+
+
+def flock(descriptor: int, patience: float = 0.0) -> bool:
+    """Lock an open file for whoever opened it here, until it is closed, and say whether that was possible: another may
+    hold it for longer than `patience` seconds. Raises OSError where its disk has no locks."""
+    until = time.monotonic() + patience
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                return False
+        time.sleep(_STEP)  # a signal is heard in between, which it would not be by a thread that waits in the kernel
 
 
 class Lock:
@@ -51,15 +74,15 @@ class Lock:
         if not _HOLDER.fullmatch(holder):
             raise _no_lock(path)
         try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            ours = flock(self._descriptor, _GLANCE)
+        except OSError as fault:
+            raise StoreError(path, fault, "lock") from fault
+        if not ours:
             raise Locked(
                 f"this run is being written by another process (pid {holder.decode().strip() or 'unknown'})",
                 place=Place(str(run)),
                 advice="wait for it to end, or stop it; then give the same command again",
-            ) from None
-        except OSError as fault:
-            raise StoreError(path, fault, "lock") from fault
+            )
         try:
             os.ftruncate(self._descriptor, 0)
             os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
@@ -71,6 +94,20 @@ class Lock:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+
+
+def is_locked(run: Path) -> bool:
+    """Whether a process is writing the run in this folder, as far as can be told."""
+    try:
+        descriptor = os.open(run / "lock", os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        return not flock(descriptor)
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
 
 
 def _no_lock(path: Path) -> RunError:

@@ -29,6 +29,7 @@ from recordings.header import Header
 from recordings.inner_folder import inner_folder
 from recordings.journal import Journal
 from recordings.json_text import document, line, parse_value
+from recordings.leftovers import remove_leftovers
 from recordings.lock import Lock
 from recordings.long_work import LONG
 from recordings.provenance import software
@@ -36,7 +37,7 @@ from recordings.redacted_events import redacted_event, redacted_value
 from recordings.redaction import Redactor, marks_in
 from recordings.times import Now, stamp, utc_now
 from topics.errors import Place
-from topics.regular_file import read_inside
+from topics.regular_file import entries, read_inside
 
 __all__ = ["CLAIM", "RunWriter", "check_worker", "read_header"]
 
@@ -182,6 +183,9 @@ class RunWriter:
 
     @classmethod
     def _opened(cls, run: Path, header: Header, lock: Lock, name: str, redactor: Redactor, clock: Now) -> RunWriter:
+        remove_leftovers(run)
+        for folder in entries(run, "evidence", "??"):
+            remove_leftovers(folder)
         numbers = [int(found[1]) for entry in run.iterdir() if (found := _SEQUENCE.fullmatch(entry.name))]
         for number in count(max(numbers, default=0) + 1):
             worker = f"{name}-{number:06d}" if name else f"{number:06d}"

@@ -7,6 +7,7 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
+from recordings.leftovers import remove_leftovers
 from topics.errors import InputError, Place
 
 __all__ = ["check_output_file"]
@@ -18,7 +19,8 @@ def check_output_file(
     """Refuse a path at which no file can be written, and one at which there is a file that must stay.
 
     replace: what is there may be replaced. ours: tells from its bytes whether it is an earlier file of the same kind;
-    then only such a file, or an empty one, may be. other: what to do where a file must stay. Raises InputError.
+    then only such a file, or an empty one, may be. other: what to do where a file must stay. Temporary files of earlier
+    commands that were killed while they wrote there are removed. Raises InputError.
     """
     place, folder = Place(str(path)), path.absolute().parent
     if not folder.is_dir():
@@ -41,6 +43,7 @@ def check_output_file(
         raise InputError(
             f"cannot be written: there is no permission to write in the folder {path.parent}", place=place, advice=other
         )
+    remove_leftovers(folder, path.name)
 
 
 def _ours(path: Path, ours: Callable[[bytes], bool]) -> bool:

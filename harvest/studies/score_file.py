@@ -15,6 +15,7 @@ from harvest.studies.sources import sources
 from recordings.errors import StoreError
 from recordings.evidence import write_safely
 from recordings.json_text import Json, document, line
+from recordings.leftovers import remove_leftovers
 from recordings.provenance import software
 from recordings.run_folder import Run
 from scoring.table import ScoreRow, ScoreTable
@@ -68,6 +69,7 @@ def _row(row: ScoreRow) -> bytes:
 def write_scores(folder: Path, table: ScoreTable, seed: int = 0, selection: Mapping[str, object] | None = None) -> Path:
     """Write `scores.json` beside the recording: derived, and made again each time. Raises StoreError."""
     path = folder / "scores.json"
+    remove_leftovers(folder, path.name)
     try:
         write_safely(path, scores_document(table, seed, selection=selection))
     except OSError as fault:
