@@ -25,6 +25,7 @@ _LARGEST = 256 * 2**20
 
 _Loc = tuple[str | int, ...]
 _SPACE = " \t\r\n"
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +155,14 @@ def read_json_text(text: str, path: str) -> Iterator[JsonValue]:
         raise InputError("the file holds no line", place=Place(path))
 
 
-def json_lines(text: str, path: str, bad: Callable[[InputError], object] | None = None) -> Iterator[JsonValue]:
+def json_lines(
+    text: str, path: str, bad: Callable[[InputError], object] | None = None, *, torn: list[Place] | None = None
+) -> Iterator[JsonValue]:
     """The values in a text of one value a line; empty lines are passed over. Raises InputError.
 
     bad: gets the fault of each line that is not JSON, and the lines after it are read; without it, the first is raised.
+    torn: takes the places of lines that are only the beginning of an object, as a writer leaves one that is stopped;
+    None: such a line is an error like any other.
     """
     start, number, first = 0, 0, True
     while start < len(text):
@@ -168,6 +173,9 @@ def json_lines(text: str, path: str, bad: Callable[[InputError], object] | None 
         try:
             value = _parsed(_Source(path, line, number))
         except InputError as fault:
+            if torn is not None and isinstance(fault, NotJsonError) and _breaks_off(line):
+                torn.append(Place(path, number))
+                continue
             if first and start < len(text) and _is_json(text):
                 raise NotJsonError(
                     "one JSON value over several lines, where each line is to be a value of its own",
@@ -215,6 +223,13 @@ def _is_json(text: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
+
+
+def _breaks_off(line: str) -> bool:
+    """Whether more is opened in it than closed: no whole object is the beginning of another."""
+    rest = _STRING.sub("", line)
+    opened, closed = (sum(map(rest.count, marks)) for marks in ("{[", "}]"))
+    return line.startswith("{") and ('"' in rest or opened > closed)
 
 
 def _parsed(source: _Source, of_more: str | None = None) -> JsonValue:

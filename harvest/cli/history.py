@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.text import Text
 
 from harvest.cli.path import GivenPath
 from harvest.cli.study_output import check_output, figure_option, write_figures
-from harvest.studies.watch_history import read_history
+from harvest.studies.watch_history import Look, whole_history
+from harvest.systems.timing import REAL_CLOCK
 from harvest.tables.history_chart import history_chart
 from harvest.tables.watch_figures import history_tables
-from harvest.terminal import people_console, printable
+from harvest.terminal import people_console, printable, tell
 from topics.errors import InputError, Place
 
 __all__ = ["command"]
@@ -40,11 +42,15 @@ def command(
         raise InputError(
             "no such file", place=Place(str(history)), advice="check the path; harvest reaudit AUDIT writes a history"
         )
-    looks = read_history(history)
+    whole = whole_history(history)
+    looks = whole.looks
+    for sentence in whole.damage(history, REAL_CLOCK.now().timestamp()):
+        tell(f"note: {sentence}")
     if not looks:
         raise InputError("there is no look in it", place=Place(str(history)), advice="harvest reaudit AUDIT")
     if as_json:
-        click.echo(json.dumps([one.model_dump(mode="json") for one in looks], ensure_ascii=False))
+        told = [{"earlier": list(map(_plain, whole.earlier(one))), **_plain(one)} for one in looks]
+        click.echo(json.dumps(told, ensure_ascii=False))
         return
     people = people_console()
     known = list(dict.fromkeys(name for look in looks for name in look.systems))
@@ -68,5 +74,12 @@ def command(
         people.print(Text(printable(f"{system}, {own}", line=True), style="bold"))
         for part in history_tables(looks, system, own):
             people.print(part)
+    for look in looks:
+        for before in whole.earlier(look):
+            tell(f"note: the audit of {look.at[:16].replace('T', ' ')} was judged again; before: {before.told}")
     if series:
         write_figures(figures, lambda: history_chart(looks, series))
+
+
+def _plain(look: Look) -> dict[str, Any]:
+    return look.model_dump(mode="json")

@@ -10,6 +10,7 @@ from harvest.audits.audit import Audit
 from harvest.audits.placebo import placebo_audit
 from harvest.cli.playing import play_to_folder
 from harvest.parrot.placebo import placebo_server
+from harvest.studies.dated_runs import free_name
 from harvest.studies.harness import Harness, hold_against_placebo
 from recordings.run_folder import read
 
@@ -17,10 +18,11 @@ __all__ = ["play_placebo"]
 
 
 def play_placebo(audit: Audit, folder: Path, console: Console) -> Harness:
-    """Play the placebo of an audit into a run beside that of the audit, `folder`."""
+    """Play the placebo of an audit into a new run beside that of the audit, `folder`. One that was stopped is not gone
+    on with: what its page was sent is not known any more."""
     with placebo_server() as placebo:
         made = placebo_audit(audit, placebo.url)
-        beside = folder.with_name(f"{folder.name}.placebo")
+        beside = free_name(folder.with_name(f"{folder.name}.placebo"))
         console.print(f"placebo: {len(made.topics.topics)} of the topics, to see whether the harness is sound")
         play_to_folder(made, beside.absolute(), "", console)
         return hold_against_placebo(read(beside), placebo.heard)

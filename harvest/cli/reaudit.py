@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-import shlex
 import sys
-from itertools import chain, count
 from pathlib import Path
 from typing import TextIO, cast
 
 import click
+from click.core import ParameterSource
 from rich.text import Text
 
 from harvest.audits.audit import load_audit, read_audit
 from harvest.audits.placebo import check_placebo
 from harvest.cli.exposures import keys_in_clear_option
+from harvest.cli.looking import OPTIONS, Reaudit, as_begun, held, judge
 from harvest.cli.notifying import Channels, notice_options
 from harvest.cli.number import NumberRange, WholeNumberRange
 from harvest.cli.output_file import check_output_file
@@ -23,23 +24,13 @@ from harvest.cli.placebo import play_placebo
 from harvest.cli.playing import introduce, play_to_folder
 from harvest.notices.verdicts import watch_bulletin
 from harvest.studies.baseline import read_baseline, refuse_other_audit
+from harvest.studies.dated_runs import new_dated_run
 from harvest.studies.recorded_audit import recorded_audit
-from harvest.studies.watch import watch
-from harvest.studies.watch_history import (
-    APART,
-    LOOKS,
-    MATTERS,
-    WatchRules,
-    alarm_waits,
-    read_history,
-    write_history,
-)
+from harvest.studies.watch_history import APART, LOOKS, MATTERS, WatchRules, alarm_waits, open_history, whole_history
 from harvest.systems.timing import REAL_CLOCK
 from harvest.tables.watch_figures import watch_document, watch_tables
-from harvest.terminal import Lasting, live_console, people_console, printable
-from recordings.errors import in_words
+from harvest.terminal import Lasting, live_console, people_console, printable, tell
 from recordings.run_folder import is_run, read, run_around
-from recordings.times import moment, stamp
 from topics.errors import InputError, Place
 
 __all__ = ["baseline_beside", "command", "history_beside"]
@@ -51,6 +42,7 @@ __all__ = ["baseline_beside", "command", "history_beside"]
 @click.option("--history", type=GivenPath(), metavar="FILE", help="[beside the baseline]")
 @click.option("--out", type=GivenPath(), metavar="FOLDER", help="Where dated runs are put [runs/NAME].")
 @click.option("--run", "recorded", type=GivenPath(), metavar="RUN", help="Judge this run; play none.")
+@click.option("--resume", "stopped", type=GivenPath(), metavar="RUN", help="Play what is left of this dated run.")
 @click.option("--extend", type=WholeNumberRange(1), metavar="N", help="Play N more trials in the last run.")
 @click.option(
     "--matters",
@@ -85,6 +77,7 @@ def command(
     history: Path | None,
     out: Path | None,
     recorded: Path | None,
+    stopped: Path | None,
     extend: int | None,
     matters: float,
     looks: int,
@@ -101,14 +94,18 @@ def command(
     Each call plays a dated run of its own, and holds it against the baseline that somebody blessed. Exit codes: 0 the
     same, or nothing shown; 1 changed; 3 could not be measured.
     """
-    if recorded is not None and extend:
-        raise InputError("--run and --extend exclude each other", advice="--extend plays more trials of the last run")
-    if if_alarm and (recorded is not None or extend or as_json):
-        raise InputError("--if-alarm plays a new run or none", advice="leave out --run, --extend and --json")
+    chosen = [name for name, one in (("--run", recorded), ("--resume", stopped), ("--extend", extend)) if one]
+    if len(chosen) > 1:
+        raise InputError(
+            f"{chosen[0]} and {chosen[1]} exclude each other",
+            advice="--run judges a run, --resume plays what is left of one, --extend more trials of the last one",
+        )
+    if if_alarm and (chosen or as_json):
+        raise InputError("--if-alarm plays a new run or none", advice="leave out --run, --resume, --extend and --json")
     console = live_console()
     base = baseline or baseline_beside(audit)
     if recorded is None or not base.exists():
-        read_audit(audit)  # what is no audit has no baseline either
+        _, file = read_audit(audit)  # what is no audit has no baseline either
     if not base.exists():
         raise InputError(
             "there is no baseline",
@@ -117,48 +114,63 @@ def command(
         )
     blessed = read_baseline(base)
     log = history or history_beside(base)
-    past = read_history(log)
+    past = whole_history(log)
     check_output_file(log, replace=True, other="give another --history")  # before anything is sent
-    mine = [one for one in past if one.baseline == blessed.identity]
-    if if_alarm and not alarm_waits(mine):
-        console.print("no alarm waits to be confirmed, so nothing is played")
-        return 0
-    folder, harness = recorded, None
-    if folder is None:
-        resolved = load_audit(audit, keys_in_clear=keys_in_clear)
-        runs = out or Path("runs") / resolved.name
-        if around := run_around(runs):
-            raise InputError(
-                "dated runs would be put inside a run folder",
-                place=Place(str(around)),
-                advice="give a folder beside it: --out FOLDER",
-            )
-        if extend:
-            if not mine or not is_run(runs / mine[-1].run):
-                raise InputError("there is no last run to extend", advice="leave out --extend to play one")
-            folder = runs / mine[-1].run
-            trials = max((one.key.trial for one in read(folder).conversations), default=0) + extend
-            resolved = load_audit(audit, trials=trials, keys_in_clear=keys_in_clear)
-        else:
-            folder = _dated(runs)
-        refuse_other_audit(resolved.header(), blessed, Place(audit))
-        check_placebo(resolved)
-        introduce(console, resolved)
-        play_to_folder(resolved, folder.absolute(), "", console)
-        console.print(Text(printable(f"recorded in {folder}", line=True)), soft_wrap=True)
-        if resolved.placebo and not extend:
-            harness = play_placebo(resolved, folder, console)
-    run = read(folder)
-    # A run that is judged again, with more trials or other options, is the same look: its evidence counts once.
-    rules = WatchRules(matters=matters, looks=looks, apart=confirm_after, enforce=enforce)
-    found = watch(run, blessed, past, rules=rules, name=folder.name)
-    past = tuple(one for one in past if (one.baseline, one.at) != (blessed.identity, run.header.created_at))
+    with open_history(log):
+        pass  # nor is anything sent where its disk cannot lock it
+    now = REAL_CLOCK.now().timestamp()
+    for sentence in past.damage(log, now):
+        tell(f"note: {sentence}")
+    mine = [one for one in past.until(now).looks if one.baseline == blessed.identity]
+    this = Reaudit(
+        audit=audit,
+        base=base,
+        blessed=blessed,
+        log=log,
+        further=[str(word) for one in (("--baseline", baseline), ("--history", history)) if one[1] for word in one],
+        rules=WatchRules(matters=matters, looks=looks, apart=confirm_after, enforce=enforce),
+        given={rule for rule, option in OPTIONS.items() if _is_given(option)},
+    )
+    with contextlib.ExitStack() as stack:
+        folder, harness = recorded, None
+        if folder is None:
+            runs = out or Path("runs") / file.name
+            this.name_unjudged(runs, past, placebo=file.placebo, but=stopped)
+            if if_alarm and not alarm_waits(mine):
+                console.print("no alarm waits to be confirmed, so nothing is played")
+                return 0
+            resolved = load_audit(audit, keys_in_clear=keys_in_clear)
+            if around := run_around(runs):
+                raise InputError(
+                    "dated runs would be put inside a run folder",
+                    place=Place(str(around)),
+                    advice="give a folder beside it: --out FOLDER",
+                )
+            if extend:
+                if not mine or not is_run(runs / mine[-1].run):
+                    raise InputError("there is no last run to extend", advice="leave out --extend to play one")
+                folder = runs / mine[-1].run
+                trials = max((one.key.trial for one in read(folder).conversations), default=0) + extend
+                resolved = load_audit(audit, trials=trials, keys_in_clear=keys_in_clear)
+            elif stopped is not None:
+                if not stopped.is_dir():
+                    raise InputError("there is no such run", place=Place(str(stopped)), advice="leave out --resume")
+                folder, resolved = stopped, as_begun(resolved, stopped, keys_in_clear=keys_in_clear)
+            refuse_other_audit(resolved.header(), blessed, Place(audit))
+            check_placebo(resolved)
+            introduce(console, resolved)
+            if folder is None:
+                folder = new_dated_run(runs, REAL_CLOCK.now())
+            with this.playing(folder):
+                play_to_folder(resolved, folder.absolute(), "", console)
+                console.print(Text(printable(f"recorded in {folder}", line=True)), soft_wrap=True)
+                stack.enter_context(held(folder))
+                if resolved.placebo and not extend:
+                    harness = play_placebo(resolved, folder, console)
+        run = read(folder)
+        found, harness = judge(run, this, harness)
+    this.tell_replaced(folder)
     sound = harness is None or harness.sound
-    if sound:  # what a faulty harness read is no evidence of the system
-        try:
-            write_history(log, tuple(sorted((*past, found.noted), key=lambda one: moment(one.at))))
-        except OSError as fault:
-            raise _unwritten(log, fault, audit, folder) from fault
     people = people_console(file=cast(TextIO, Lasting(sys.stderr))) if as_json else people_console()
     for sentence in () if harness is None else harness.sentences():
         people.print(Text(printable(f"harness: {sentence}", line=True), style="bold red"))
@@ -176,14 +188,9 @@ def command(
     return code
 
 
-def _unwritten(log: Path, fault: OSError, audit: str, folder: Path) -> InputError:
-    """The run is recorded, so nothing needs to be played again."""
-    again = shlex.join(["harvest", "reaudit", audit, "--run", str(folder)])
-    return InputError(
-        f"this look was not written: {in_words(fault)[0]}",
-        place=Place(str(log)),
-        advice=f"make room for it, then judge the recorded run, with the same other options: {again}",
-    )
+def _is_given(option: str) -> bool:
+    name = option.removeprefix("--").replace("-", "_")
+    return click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
 
 
 def baseline_beside(audit: str) -> Path:
@@ -194,13 +201,3 @@ def baseline_beside(audit: str) -> Path:
 def history_beside(baseline: Path) -> Path:
     """Where the history is, likewise."""
     return baseline.with_name(f"{baseline.name.removesuffix('.json').removesuffix('.baseline')}.history.jsonl")
-
-
-def _dated(runs: Path) -> Path:
-    """A folder of its own, whatever was begun in the same second."""
-    named = stamp(REAL_CLOCK.now())[:19].replace(":", "-")
-    return next(
-        one
-        for one in (runs / f"{named}{more}" for more in chain([""], (f"-{n}" for n in count(2))))
-        if not one.exists()
-    )

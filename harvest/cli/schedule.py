@@ -103,7 +103,7 @@ def command(
 def _checked(audit: str, further: tuple[str, ...]) -> dict[str, Any]:
     """The options for `harvest reaudit`, as it understands them: what it would refuse at night is refused now."""
     given = reaudit.make_context("harvest reaudit", [audit, *further]).params
-    for name, option in (("recorded", "--run"), ("extend", "--extend")):
+    for name, option in (("recorded", "--run"), ("stopped", "--resume"), ("extend", "--extend")):
         if given[name] is not None:
             raise InputError(f"{option} is for a run that is there; a schedule plays new ones", advice="leave it out")
     return given

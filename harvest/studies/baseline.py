@@ -122,6 +122,11 @@ class BaselineFile(StrictModel):
         """Of all that it holds: a history belongs to one baseline."""
         return content_hash("baseline", self._plain())
 
+    def holds(self, header: Header) -> bool:
+        """Whether a run with this header is one of those that were blessed."""
+        own = (header.created_at, header.hashes.get("protocol"))
+        return any(own == (one.get("created_at"), one.get("protocol")) for one in self.runs)
+
     def _plain(self) -> dict[str, Any]:
         """Without what is not known, so that baselines which never held it keep their identity."""
         return self.model_dump(mode="json", exclude_defaults=True)

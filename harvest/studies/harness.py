@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from harvest.parrot.placebo import answer_to
 from recordings.conversation import Conversation, Turn
@@ -17,17 +17,20 @@ __all__ = ["Harness", "hold_against_placebo"]
 
 @dataclass(frozen=True, slots=True)
 class Harness:
-    """turns: of the placebo that were to be recorded. faults: of each kind, how often, and where it was seen first."""
+    """turns: of the placebo that were to be recorded. faults: of each kind, how often, and where it was seen first.
+    noted: what was wrong when the same run was judged before, in sentences."""
 
-    turns: int
-    faults: Mapping[str, tuple[int, str]]
+    turns: int = 0
+    faults: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+    noted: tuple[str, ...] = ()
 
     @property
     def sound(self) -> bool:
-        return not self.faults
+        return not self.faults and not self.noted
 
     def sentences(self) -> Iterator[str]:
         """For people: what is wrong."""
+        yield from self.noted
         for what, (count, where) in self.faults.items():
             yield f"{what}: {pluralize(count, 'time')} of {pluralize(self.turns, 'turn')}, first in {where}"
 

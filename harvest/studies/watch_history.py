@@ -4,6 +4,10 @@ It stands beside the baseline and belongs to it: evidence against one baseline s
 holds what the state of the watch needs (the evidence of each gated figure, and what its audit says by itself) and what
 a picture of the series needs (its value, n and interval), so an old run may be deleted.
 
+Lines are only ever added. A run that is judged again gets another line, which names the one before it; the last one
+counts, and the others go on saying what was told then. Each line holds its own hash, so that one which was changed
+since is noticed.
+
 The state is not in the file: it is what comes of its lines, one after the other. A line from before states were has
 fewer fields; what it said then counts as it was said.
 """
@@ -12,7 +16,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Annotated, Literal
@@ -20,22 +27,24 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from recordings.evidence import write_safely
+from recordings.shared_file import SharedFile, shared_file
 from recordings.times import moment
 from scoring.inference.drift import SAME_BUDGET, SAME_SHARE, Baseline
 from scoring.inference.watch_state import Seen, WatchState, advance
 from scoring.inference.watched_audit import JudgingRules, pooled
 from scoring.statistics.change_points import ChangePoint, change_points
 from topics.document import StrictModel, validated_json
-from topics.errors import InputError
-from topics.identity import generator
-from topics.json_file import NotJsonError, json_lines
-from topics.text_file import read_text
+from topics.errors import InputError, Place
+from topics.identity import content_hash, generator
+from topics.json_file import JsonValue, NotJsonError, json_lines
+from topics.text_file import decode, read_text
 
 __all__ = [
     "APART",
     "LOOKS",
     "MATTERS",
+    "History",
+    "HistoryFile",
     "Look",
     "LookFigure",
     "LookSystem",
@@ -43,11 +52,12 @@ __all__ = [
     "alarm_waits",
     "looks_before",
     "moves",
+    "open_history",
     "own_look",
     "read_history",
     "rules_of",
     "state_after",
-    "write_history",
+    "whole_history",
 ]
 
 FORMAT = "harvest-history/1"
@@ -131,7 +141,10 @@ class WatchRules(StrictModel):
 
 class Look(StrictModel):
     """One audit. at: when it was begun, UTC. run: its folder's name. baseline: its identity. rules: by which it was
-    judged; None of one that was noted before rules were."""
+    judged; None of one that was noted before rules were.
+
+    harness: faults of the harness, for which nothing was said of the systems. revises: the identity of the look before
+    it at the same run; "" of the first. hash: of all the rest; "" of one that was noted before hashes were."""
 
     format: Literal["harvest-history/1"] = "harvest-history/1"
     at: str
@@ -139,6 +152,29 @@ class Look(StrictModel):
     baseline: str
     systems: dict[str, LookSystem]
     rules: WatchRules | None = None
+    harness: tuple[str, ...] = ()
+    revises: str = ""
+    hash: str = ""
+
+    @property
+    def identity(self) -> str:
+        """The hash of all that it says; of an older line, the one that it would have."""
+        return content_hash("look", self.model_dump(mode="json", exclude_defaults=True, exclude={"hash"}))
+
+    @property
+    def told(self) -> str:
+        """What it said of each gated figure, in words."""
+        parts = [
+            f"{name} {figure} {one.word or one.verdict}"
+            for name, system in self.systems.items()
+            for figure, one in system.figures.items()
+            if one.evidence is not None
+        ]
+        return "; ".join(parts) or "could not be measured"
+
+    def says(self, other: Look) -> bool:
+        """Whether it says the same as another look at its run, whatever each of them revises."""
+        return self.model_copy(update={"revises": other.revises, "hash": other.hash}) == other
 
     @property
     def figures(self) -> tuple[LookFigure, ...]:
@@ -152,25 +188,106 @@ def alarm_waits(looks: Sequence[Look]) -> bool:
     return any(one.is_waiting for one in last)
 
 
-def read_history(path: str | PathLike[str], baseline: str = "") -> tuple[Look, ...]:
-    """The looks in the file, in its order; () where there is no file. baseline: only those against it, "" for all.
+@dataclass(frozen=True)
+class History:
+    """lines: every look in the file, in its order. torn: places of lines that break off, as a writer leaves one that is
+    stopped: they are no looks, and stay where they are."""
 
-    Raises InputError, with its place, for a line that is no look.
-    """
-    if not Path(path).exists():
-        return ()
+    lines: tuple[Look, ...] = ()
+    torn: tuple[Place, ...] = ()
+
+    @cached_property
+    def looks(self) -> tuple[Look, ...]:
+        """Those that count, in order of time: of each run and baseline, the last."""
+        last = {(one.baseline, one.at): one for one in self.lines}
+        return tuple(sorted(last.values(), key=lambda one: moment(one.at)))
+
+    def earlier(self, look: Look) -> tuple[Look, ...]:
+        """What was told of the same run and baseline before this look, the oldest first."""
+        same = [one for one in self.lines if (one.baseline, one.at) == (look.baseline, look.at)]
+        return tuple(same[: same.index(look)])
+
+    def until(self, now: float) -> History:
+        """Without the looks that are dated later than `now`, seconds."""
+        return History(tuple(one for one in self.lines if moment(one.at) <= now), self.torn)
+
+    def damage(self, path: Path, now: float) -> Iterator[str]:
+        """What is wrong with it, in sentences. now: seconds; no look can be later."""
+        for place in self.torn:
+            yield f"{place}: this line breaks off, as if a command was stopped while it wrote it, and does not count"
+        for one in self.looks:
+            if moment(one.at) > now:
+                yield (
+                    f"{path}: the look at {one.run} is dated {one.at[:16]}, which is in the future, and does not count "
+                    "until then; is the clock right?"
+                )
+
+
+def read_history(path: str | PathLike[str], baseline: str = "") -> tuple[Look, ...]:
+    """The looks in the file that count, in order of time; () where there is no file. baseline: only those against it,
+    "" for all. Raises InputError as `whole_history` does."""
+    return tuple(one for one in whole_history(path).looks if not baseline or one.baseline == baseline)
+
+
+def whole_history(path: str | PathLike[str]) -> History:
+    """All that is in the file; nothing where there is none. Raises InputError, with its place, for a line that is no
+    look, or not the one that was written."""
+    return _history(read_text(Path(path), "JSON lines"), str(path)) if Path(path).exists() else History()
+
+
+def _history(text: str, path: str) -> History:
     found: list[Look] = []
+    torn: list[Place] = []
     try:
-        for value in json_lines(read_text(Path(path), "JSON lines"), str(path)):
-            found.append(validated_json(value, Look))
+        for value in json_lines(text, path, torn=torn):
+            found.append(_look(value))
     except NotJsonError as fault:
         advice = (
             "restore the file from a copy, or remove the line: its look is then forgotten"
-            if found or fault.place is None or fault.place.line > 1
+            if found or torn or fault.place is None or fault.place.line > 1
             else "check which file is meant: harvest reaudit writes a history, a look on each line"
         )
         raise InputError(fault.what, place=fault.place, advice=advice) from None
-    return tuple(one for one in found if not baseline or one.baseline == baseline)
+    return History(tuple(found), tuple(torn))
+
+
+def _look(value: JsonValue) -> Look:
+    look = validated_json(value, Look)
+    if look.hash and look.hash != look.identity:
+        raise value["hash"].error(
+            "this look was changed after it was written: the rest of its line does not match its hash",
+            advice='restore the line; or, if the change is intended, remove "hash" and its value from it',
+        )
+    return look
+
+
+class HistoryFile:
+    """A history while no other command can add to it. history: what it holds."""
+
+    def __init__(self, file: SharedFile) -> None:
+        self._file = file
+        self.history = _history(decode(file.data, str(file.path), "JSON lines"), str(file.path))
+
+    def add(self, look: Look) -> Look:
+        """Put a look into the file, on the disk when this returns, and return it as it is there: with its hash, and the
+        one that it revises. One that says what the last look at its run says is not added again. Raises StoreError."""
+        before = own_look(self.history.looks, look.baseline, look.at)
+        if before is not None and look.says(before):
+            return before
+        look = look.model_copy(update={"revises": "" if before is None else before.identity})
+        look = look.model_copy(update={"hash": look.identity})
+        # In ASCII: a line that breaks off within a character could not be read as text.
+        line = json.dumps(look.model_dump(mode="json"), separators=(",", ":"))
+        self._file.append(f"{line}\n".encode())
+        self.history = History((*self.history.lines, look), self.history.torn)
+        return look
+
+
+@contextmanager
+def open_history(path: Path) -> Iterator[HistoryFile]:
+    """The history at `path`, for this command alone; others wait. Raises what `shared_file` and `whole_history` do."""
+    with shared_file(path) as file:
+        yield HistoryFile(file)
 
 
 def looks_before(looks: Sequence[Look], baseline: str, at: str) -> tuple[Look, ...]:
@@ -235,10 +352,3 @@ def moves(looks: Sequence[Look], system: str, figure: str, seed: int = 0) -> dic
     values = [looks[place].systems[system].figures[figure].value for place in places]
     found = change_points(values, generator(seed, "change points", system, figure))
     return {places[one.at]: one for one in found}
-
-
-def write_history(path: Path, looks: Mapping[str, Look] | tuple[Look, ...]) -> None:
-    """Put the looks into the file, whole or not at all."""
-    values = looks.values() if isinstance(looks, Mapping) else looks
-    lines = [json.dumps(one.model_dump(mode="json"), ensure_ascii=False, separators=(",", ":")) for one in values]
-    write_safely(path, "".join(f"{one}\n" for one in lines).encode())

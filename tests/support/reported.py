@@ -10,9 +10,9 @@ from pathlib import Path
 
 from harvest.studies.baseline import read_baseline
 from harvest.studies.watch import watch
-from harvest.studies.watch_history import write_history
 from recordings.run_folder import read
 from tests.support.command_line import harvest
+from tests.support.histories import write_history
 
 __all__ = ["HOSTILE", "PICTURE", "audit", "full_run", "hostile_run", "small_run"]
 

@@ -260,7 +260,8 @@ annotate run --extract nuggets.yaml
 replay-routes run --json
 run calm.yaml --out calm
 bless calm --out baseline.json -m ave%useful
-reaudit calm.yaml --baseline baseline.json --run calm --json
+run calm.yaml --out calmer
+reaudit calm.yaml --baseline baseline.json --run calmer --json
 history baseline.history.jsonl
 merge run --out merged
 verify run --json

@@ -16,7 +16,9 @@ from harvest.drivers.completions import Completion
 from harvest.parrot.placebo import placebo_server
 from harvest.report.document import make_report
 from harvest.studies.watch_history import WatchRules, read_history
+from recordings.errors import StoreError
 from recordings.run_folder import read
+from recordings.shared_file import SharedFile
 from tests.support.command_line import harvest
 from tests.support.watched_bot import WATCHED, becomes, bless, copied, watch
 
@@ -189,8 +191,9 @@ def test_a_baseline_of_one_run_has_no_interval_and_no_same(blessed_once: Path) -
 
 
 def test_a_run_that_is_judged_twice_is_one_look(blessed_once: Path) -> None:
-    code, first, _ = reaudit(blessed_once, "--run", "runs/base-0")
-    code, second, _ = reaudit(blessed_once, "--run", "runs/base-0")
+    assert harvest("run", "audit.yaml", "--out", "runs/other", cwd=blessed_once).returncode == 0
+    code, first, _ = reaudit(blessed_once, "--run", "runs/other")
+    code, second, _ = reaudit(blessed_once, "--run", "runs/other")
     assert (code, first["look"], second["look"]) == (0, 1, 1)
     assert len((blessed_once / "audit.history.jsonl").read_text().splitlines()) == 1
     wrong = harvest("history", "audit.history.jsonl", "-m", "nonsense", cwd=blessed_once)
@@ -290,7 +293,14 @@ def test_a_harness_that_reads_its_placebo_wrongly_says_nothing_of_the_system(
         code, out = run("reaudit", "audit.yaml", "--json")
         assert code == 3
         assert json.loads(out)["harness"][0].startswith("an answer was cut: ")
-        assert Path("audit.history.jsonl").read_text() == looks, "what was read so is no evidence"
+        assert Path("audit.history.jsonl").read_text().startswith(looks)
+        (_, unsound) = read_history("audit.history.jsonl")
+        assert (unsound.figures, unsound.harness[0][:17]) == ((), "an answer was cut"), "it is no evidence"
+        monkeypatch.undo()
+        monkeypatch.chdir(tmp_path)
+        code, out = run("reaudit", "audit.yaml", "--json", "--run", json.loads(out)["run"])
+        assert (code, json.loads(out)["harness"]) == (3, list(unsound.harness)), "nor is it, when it is judged again"
+        assert len(read_history("audit.history.jsonl")) == 2
 
 
 PLACEBO = """\
@@ -345,11 +355,11 @@ def test_a_look_that_could_not_be_written_names_the_run_that_is_to_be_judged(
 ) -> None:
     bless(folder, "runs/base-0")
 
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
+    def full(file: SharedFile, *_: object) -> None:
+        raise StoreError(file.path, OSError(errno.ENOSPC, "No space left on device"))
 
     with monkeypatch.context() as patched:
-        patched.setattr("harvest.cli.reaudit.write_history", full)
+        patched.setattr(SharedFile, "append", full)
         done = harvest("reaudit", "audit.yaml", cwd=folder)
     assert done.returncode == 2
     assert "audit.history.jsonl: this look was not written: No space left on device" in done.stderr
@@ -359,15 +369,22 @@ def test_a_look_that_could_not_be_written_names_the_run_that_is_to_be_judged(
     assert len(list((folder / "runs" / "watched").iterdir())) == len(read_history(folder / "audit.history.jsonl")) == 1
 
 
-def test_a_line_of_the_history_that_was_cut_and_a_baseline_that_is_none_say_what_to_do(folder: Path) -> None:
+def test_a_line_of_the_history_that_was_changed_and_a_baseline_that_is_none_say_what_to_do(folder: Path) -> None:
     bless(folder, "runs/base-0")
     reaudited = [harvest("reaudit", "audit.yaml", cwd=folder).returncode for _ in range(2)]
     history = folder / "audit.history.jsonl"
-    history.write_text(history.read_text()[:-30])
-    cut = harvest("reaudit", "audit.yaml", cwd=folder)
-    assert (reaudited, cut.returncode) == ([0, 0], 2)
-    assert "audit.history.jsonl:2:" in cut.stderr
-    assert "restore the file from a copy, or remove the line: its look is then forgotten" in cut.stderr
+    whole = history.read_text()
+    first, second = whole.splitlines()
+    for changed, said in (
+        (second.replace('"n":', '"n" ', 1), "or remove the line: its look is then forgotten"),
+        (second.replace('"valid":4', '"valid":3'), 'or, if the change is intended, remove "hash"'),
+    ):
+        assert changed != second
+        history.write_text(f"{first}\n{changed}\n")
+        cut = harvest("reaudit", "audit.yaml", cwd=folder)
+        assert (reaudited, cut.returncode) == ([0, 0], 2)
+        assert "audit.history.jsonl:2:" in cut.stderr
+        assert said in cut.stderr, cut.stderr
     other = harvest("history", "audit.yaml", cwd=folder)
     assert "check which file is meant: harvest reaudit writes a history" in other.stderr
     none = harvest("reaudit", "audit.yaml", "--baseline", "audit.yaml", cwd=folder)

@@ -207,6 +207,7 @@ def test_the_workflow_begins_in_the_folder_of_the_repository(folder: Path) -> No
         (("--cron", "--stritc"), "No such option '--stritc'"),
         (("--cron", "--matters", "7"), "'--matters'"),
         (("--cron", "--run", "runs/x"), "--run is for a run that is there"),
+        (("--cron", "--resume", "runs/x"), "--resume is for a run that is there"),
         (("--cron", "--extend", "3"), "--extend is for a run that is there"),
         (("--cron", "--install", "x"), "--install is for --github"),
         (("--github", "--history", "/elsewhere/h.jsonl"), "/elsewhere/h.jsonl is not below this folder"),

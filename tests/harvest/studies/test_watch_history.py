@@ -1,9 +1,12 @@
 """What a history comes to: the state of a watch is read off its lines, and lines from before states were count, too."""
 
 import json
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from harvest.studies.baseline import read_baseline
 from harvest.studies.watch_history import (
@@ -14,12 +17,14 @@ from harvest.studies.watch_history import (
     own_look,
     read_history,
     state_after,
-    write_history,
+    whole_history,
 )
 from recordings.times import moment
 from scoring.inference.drift import SAME_BUDGET, SAME_SHARE
 from scoring.inference.watch_state import WatchState
 from scoring.inference.watched_audit import JudgingRules
+from tests.support.histories import write_history
+from topics.errors import InputError
 
 KEPT = Path(__file__).parents[2] / "data" / "watched"
 """Eight audits that an earlier version judged: as blessed, four at 60% instead of 90%, and three after the repair. It
@@ -55,11 +60,13 @@ def test_lines_of_an_earlier_version_are_read_and_come_to_states() -> None:
     assert changed.levels == (0.0, 0.0), "what it went on collecting against the baseline is closed"
 
 
-def test_a_history_that_was_read_is_written_so_that_it_reads_alike(tmp_path: Path) -> None:
+def test_looks_that_were_read_are_written_so_that_they_read_alike(tmp_path: Path) -> None:
     write_history(tmp_path / "again.jsonl", looks())
-    assert read_history(tmp_path / "again.jsonl") == looks()
+    again = read_history(tmp_path / "again.jsonl")
+    assert [one.says(other) for one, other in zip(again, looks(), strict=True)] == [True] * 8
     (first, *_) = (tmp_path / "again.jsonl").read_text().splitlines()
     assert json.loads(first)["format"] == "harvest-history/1"
+    assert state(again).audits == state(looks()).audits
 
 
 def figure(n: int = 40, **of: object) -> LookFigure:
@@ -98,4 +105,94 @@ def test_without_enough_runs_the_line_holds_the_interval_of_these_runs(tmp_path:
     assert few.shown == (-0.3, -0.1)
     assert figure(low=None, high=None).shown is None
     write_history(tmp_path / "few.jsonl", (look(few),))
-    assert read_history(tmp_path / "few.jsonl") == (look(few),)
+    (read,) = read_history(tmp_path / "few.jsonl")
+    assert read.says(look(few))
+
+
+def dated(at: str, n: int = 40, **of: object) -> Look:
+    return look(figure(n, evidence=((0.0,), (0.0,)), **of)).model_copy(
+        update={"at": f"2026-01-{at}T00:00:00Z", "run": at}
+    )
+
+
+def written(path: Path, *looks: Look) -> Path:
+    write_history(path, looks)
+    return path
+
+
+def test_a_run_that_is_judged_again_gets_a_line_that_names_the_one_before_it(tmp_path: Path) -> None:
+    path = written(tmp_path / "h.jsonl", dated("01", word="changed"), dated("02"), dated("01", n=80))
+    first, _, again = (json.loads(line) for line in path.read_text().splitlines())
+    assert (first["revises"], again["revises"]) == ("", first["hash"])
+    history = whole_history(path)
+    assert [(one.run, one.systems["bot"].figures["ave%useful"].n) for one in history.looks] == [("01", 80), ("02", 40)]
+    assert [one.told for one in history.earlier(history.looks[0])] == ["bot ave%useful changed"]
+    assert history.earlier(history.looks[1]) == ()
+    before = path.read_text()
+    written(path, dated("01", n=80), dated("02"))
+    assert path.read_text() == before, "what says the same is there already"
+    written(path, dated("01", word="changed"))
+    assert len(whole_history(path).lines) == 4, "the last one counts, also where it says what an earlier one said"
+
+
+def test_looks_count_in_order_of_time_whenever_they_were_added(tmp_path: Path) -> None:
+    path = written(tmp_path / "h.jsonl", *(dated(day) for day in ("03", "01", "02")))
+    assert [one.run for one in read_history(path)] == ["01", "02", "03"]
+
+
+@given(st.integers(0, 10**6), st.sampled_from(["bot", 'é {[ \\ "', "}"]))
+def test_a_line_that_breaks_off_anywhere_is_passed_over_and_stays(cut: int, name: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "h.jsonl"
+        whole = dated("02").model_copy(update={"systems": {name: dated("02").systems["bot"]}})
+        written(path, dated("01"), whole)
+        first, second = path.read_bytes().splitlines()
+        torn = first + b"\n" + second[: 1 + cut % (len(second) - 1)]
+        path.write_bytes(torn)
+        history = whole_history(path)
+        assert ([one.run for one in history.looks], [str(place) for place in history.torn]) == (["01"], [f"{path}:2"])
+        (said,) = history.damage(path, moment("2026-02-01T00:00:00Z"))
+        assert said.startswith(f"{path}:2: this line breaks off")
+        written(path, dated("03"))
+        assert path.read_bytes().startswith(torn + b"\n")
+        history = whole_history(path)
+        assert ([one.run for one in history.looks], len(history.torn)) == (["01", "03"], 1)
+
+
+def test_a_last_line_of_which_only_the_end_is_missing_is_a_look(tmp_path: Path) -> None:
+    path = written(tmp_path / "h.jsonl", dated("01"), dated("02"))
+    path.write_bytes(path.read_bytes()[:-1])
+    written(path, dated("03"))
+    assert ([one.run for one in read_history(path)], whole_history(path).torn) == (["01", "02", "03"], ())
+
+
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        ('"n":40', '"n":41'),
+        ('"value":0.9', '"value":0.8'),
+        ('"run":"01"', '"run":"02"'),
+        ('"revises":""', '"revises":"0"'),
+    ],
+)
+def test_a_line_that_was_changed_is_no_look_until_somebody_stands_for_it(tmp_path: Path, was: str, now: str) -> None:
+    path = written(tmp_path / "h.jsonl", dated("01"))
+    text = path.read_text()
+    path.write_text("\n" + text.replace(was, now))
+    with pytest.raises(InputError, match=r"h\.jsonl:2:\d+: this look was changed after it was written"):
+        read_history(path)
+    own = json.loads(text)["hash"]
+    path.write_text(text.replace(was, now).replace(f',"hash":"{own}"', ""))
+    assert len(read_history(path)) == 1
+    path.write_text(json.dumps(json.loads(text), indent=None, separators=(" , ", " : ")) + "\n")
+    assert len(read_history(path)) == 1, "it is of what the line says, and not of how it is written"
+
+
+def test_a_look_from_the_future_is_named_and_is_not_the_last_one(tmp_path: Path) -> None:
+    path = written(tmp_path / "h.jsonl", dated("01"), dated("09", alarm=True, waits=True))
+    history, now = whole_history(path), moment("2026-01-05T00:00:00Z")
+    (said,) = history.damage(path, now)
+    assert "the look at 09 is dated 2026-01-09T00:00, which is in the future" in said
+    assert alarm_waits(history.looks)
+    assert not alarm_waits(history.until(now).looks)
+    assert list(history.damage(path, moment("2026-01-09T00:00:00Z"))) == []

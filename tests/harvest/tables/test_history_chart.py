@@ -11,10 +11,11 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from harvest.studies.watch_history import Look, LookFigure, LookSystem, moves, write_history
+from harvest.studies.watch_history import Look, LookFigure, LookSystem, moves
 from harvest.tables.history_chart import history_chart
 from harvest.tables.watch_figures import history_tables
 from tests.support.command_line import harvest
+from tests.support.histories import write_history
 
 NAME = "ave%useful"
 
