@@ -96,9 +96,14 @@ class Table:
     separator: str
 
 
+def is_utf16(data: bytes) -> bool:
+    """Whether it begins with the mark of UTF-16, as spreadsheets write it."""
+    return data.startswith(_UTF16)
+
+
 def decode_table(data: bytes, path: str, kind: str, advice: str = "save it as UTF-8") -> str:
     """The text of a table: UTF-8, or UTF-16 with its mark. Raises InputError for what is neither."""
-    if data.startswith(_UTF16):
+    if is_utf16(data):
         try:
             return data.decode("utf-16")
         except UnicodeDecodeError as fault:

@@ -12,6 +12,7 @@ waits to be judged: it says nothing of its entity.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -288,7 +289,7 @@ def write_gold(table: GoldTable, path: str | PathLike[str], topics: TopicSet) ->
     for entry in table:
         values = (_written(entry, topics.attributes[name]) for name in names)
         lines.append(csv_line((entry.topic, entry.entity, f"L{entry.grade}", " ".join(entry.title.split()), *values)))
-    part = Path(f"{Place.of(path).path}.part")
+    part = Path(f"{Place.of(path).path}.{os.getpid()}.part")  # two processes may write the same table
     part.write_text("".join(lines), encoding="utf-8", newline="")
     part.replace(path)
 

@@ -12,8 +12,8 @@ from harvest.cli.path import GivenPath
 from harvest.studies.baseline import GATED, bless, is_baseline
 from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import tell
-from recordings.evidence import write_safely
 from recordings.run_folder import read
+from recordings.shared_file import shared_file
 from recordings.times import stamp
 from scoring.notation import parse_all
 from topics.counting import pluralize
@@ -42,12 +42,21 @@ def command(runs: tuple[Path, ...], out: Path, wanted: tuple[str, ...], by: str,
     different hours or days show how much audits differ by themselves.
     """
     other = "give another --out"
-    if not replace and out.is_file() and is_baseline(out.read_bytes()):
+    there = out.read_bytes() if out.is_file() else b""
+    if not replace and is_baseline(there):
         raise InputError("there is a baseline already", place=Place(str(out)), advice=f"{other}, or --replace")
-    check_output_file(out, replace=replace, ours=is_baseline, other=other)
+    check_output_file(out, replace=replace or (out.is_file() and not there), ours=is_baseline, other=other)
     measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
     found = bless([read(run) for run in runs], measures=measures, by=by or _me(), at=stamp(REAL_CLOCK.now()))
-    write_safely(out, found.text().encode())
+    with shared_file(out) as file:
+        # Two people may bless at a time: what one of them has not seen is not replaced by what they think is right.
+        if file.data != there:
+            raise InputError(
+                "while these runs were read, somebody else wrote this file, and it was left as it is",
+                place=Place(str(out)),
+                advice=f"look at what is in it; then {other}, or --replace",
+            )
+        file.replace(found.text().encode())
     watched = ", ".join(found.gated)
     tell(f"wrote {out}: {pluralize(len(runs), 'run')}, {', '.join(found.systems)}; watched: {watched}")
 

@@ -24,8 +24,8 @@ from harvest.notices.github import LARGEST_SUMMARY, annotation_lines, summary
 from harvest.notices.junit import is_junit, junit
 from harvest.notices.prometheus import is_metrics, metrics
 from harvest.terminal import printable
-from recordings.errors import in_words
-from recordings.evidence import write_safely
+from recordings.errors import StoreError, in_words
+from recordings.shared_file import shared_file
 from topics.errors import InputError
 
 __all__ = ["Channels", "notice_options"]
@@ -114,8 +114,8 @@ class Channels:
         for name, path in self.files.items():
             with _told(str(path)):
                 check_output_file(path, replace=True, ours=_FILES[name].ours)  # there may be another file by now
-                before = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
-                write_safely(path, _FILES[name].make(bulletin, before))
+                with shared_file(path) as file:  # another audit may go on with the same file
+                    file.replace(_FILES[name].make(bulletin, file.data.decode(errors="replace")))
         if self.github:
             with _told(_SUMMARY):
                 _summarize(bulletin)
@@ -133,8 +133,9 @@ class Channels:
 def _told(what: str) -> Iterator[None]:
     try:
         yield
-    except (OSError, InputError) as fault:
-        reason, advice = in_words(fault) if isinstance(fault, OSError) else (fault.what, fault.advice)
+    except (OSError, StoreError, InputError) as fault:
+        known = fault.fault if isinstance(fault, StoreError) else fault
+        reason, advice = in_words(known) if isinstance(known, OSError) else (known.what, known.advice)
         said = f"error: {what} was not written: {reason}; the verdict stands. do: {advice}"
         click.echo(printable(said, line=True), err=True)
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harvest.judging.pool import PooledRun, pooled_entities
-from recordings.exports import write_export
-from topics.csv_rows import csv_line, decode_table
+from recordings.exports import refuse_target
+from recordings.shared_file import shared_file
+from topics.csv_rows import csv_line, decode_table, is_utf16
 from topics.errors import InputError
 from topics.gold import GoldTable, gold_table, parse_gold
-from topics.regular_file import read_bytes
 from topics.topic import TopicSet
 
 __all__ = ["add_entities"]
@@ -19,27 +19,31 @@ __all__ = ["add_entities"]
 def add_entities(runs: Sequence[PooledRun], path: Path) -> tuple[GoldTable, int]:
     """Add a row without a grade for every entity that neither the runs nor the table at `path` know; the rows that are
     there stay as they are. Returns the table as it was, and how many rows were added. A table that is not there is
-    made.
+    made. Commands that add to one table at a time wait for one another.
 
     Raises InputError where the runs have no topics, or different ones, and for a file that is no gold table.
     """
     topics = _topics(runs)
-    there = path.exists()
-    text = decode_table(read_bytes(path), str(path), "a CSV table") if there else ""
-    table = parse_gold(text, topics, str(path)) if there else GoldTable()
-    used = dict.fromkeys(name for topic in topics.topics for name in topic.type.attributes)
-    columns, separator = ["topic", "entity", "grade", "title", *used], ","
-    if there:
-        known = gold_table(text, topics, str(path))
-        columns, separator = [cell.text for cell in known.head], known.separator
-    rows = []
-    for one in pooled_entities(runs, table):
-        if not one.judged and (one.topic, one.key) not in table.waiting:
-            cells = {"topic": one.topic, "entity": one.key}
-            rows.append(csv_line([cells.get(name, "") for name in columns], separator))
-    if rows or not there:
-        opening = text if text.endswith("\n") or not there else f"{text}\n"
-        write_export(path, "".join([opening or csv_line(columns), *rows]).encode())
+    refuse_target(path)
+    open_ = [one for one in pooled_entities(runs) if not one.judged]  # before others have to wait
+    with shared_file(path) as file:
+        text = decode_table(file.data, str(path), "a CSV table")
+        table = parse_gold(text, topics, str(path)) if text else GoldTable()
+        used = dict.fromkeys(name for topic in topics.topics for name in topic.type.attributes)
+        columns, separator = ["topic", "entity", "grade", "title", *used], ","
+        if text:
+            known = gold_table(text, topics, str(path))
+            columns, separator = [cell.text for cell in known.head], known.separator
+        rows = []
+        for one in open_:
+            if table.get(one.topic, one.key) is None and (one.topic, one.key) not in table.waiting:
+                cells = {"topic": one.topic, "entity": one.key}
+                rows.append(csv_line([cells.get(name, "") for name in columns], separator))
+        added = "".join([*([] if text else [csv_line(columns)]), *rows])
+        if added and is_utf16(file.data):  # ours are UTF-8
+            file.replace(f"{text}{'' if text.endswith(chr(10)) else chr(10)}{added}".encode())
+        elif added:
+            file.append(added.encode())
     return table, len(rows)
 
 
