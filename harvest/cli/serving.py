@@ -18,6 +18,7 @@ from harvest.judging.sheets.adjudication import disputed_rows
 from harvest.judging.sheets.asked_rows import assess_run
 from harvest.terminal import printable
 from recordings.decisions import DecisionBook
+from recordings.errors import StoreError, in_words
 from recordings.judgments import read_layers
 from recordings.run_folder import Run
 from scoring.swan.schema import Schema
@@ -150,6 +151,17 @@ def serve_questions(
             click.echo(f"  {printable(name, line=True):<{wide}}  {link}", err=True)
         click.echo("each link is for one person; this machine alone can open it. ctrl-C ends the page", err=True)
 
+    told: set[str] = set()
+
+    def trouble(fault: StoreError) -> None:
+        sentence = f"a decision could not be saved: {fault.path}: {in_words(fault.fault)[0]}"
+        if sentence not in told:  # browsers send it again every few seconds
+            told.add(sentence)
+            click.echo(
+                printable(f"{sentence}; once there is room, it is sent and saved without a restart", line=True),
+                err=True,
+            )
+
     async def work() -> None:
         try:
             desk = Desk(
@@ -165,7 +177,7 @@ def serve_questions(
                 adjudicating=adjudicating,
             )
             try:
-                await serve(desk, listening, tokens, tell)
+                await serve(desk, listening, tokens, tell, trouble)
             finally:
                 for sentence in desk.summary():
                     click.echo(printable(sentence, line=True), err=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -11,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from harvest.judging.serving.desk import Desk, Unacceptable
-from recordings.errors import StoreError
+from recordings.errors import StoreError, in_words
 from recordings.json_text import Json, line
 
 __all__ = ["application"]
@@ -23,8 +24,11 @@ _FILES = {
 }
 
 
-def application(desk: Desk) -> Starlette:
-    """Three files by their names, and three addresses of JSON. A request comes with `harvest.person` in its scope."""
+def application(desk: Desk, troubled: Callable[[StoreError], None]) -> Starlette:
+    """Three files by their names, and three addresses of JSON. A request comes with `harvest.person` in its scope.
+
+    troubled: is told why a decision could not be saved, with the file; who judges is told the reason alone.
+    """
     files = {path: ((Path(__file__).parent / name).read_bytes(), kind) for path, (name, kind) in _FILES.items()}
 
     async def file(request: Request) -> Response:
@@ -49,7 +53,8 @@ def application(desk: Desk) -> Starlette:
         except Unacceptable as fault:
             return _json({"error": str(fault)}, fault.status)
         except StoreError as fault:
-            return _json({"error": str(fault).partition("\n")[0]}, 507)
+            troubled(fault)
+            return _json({"error": f"the disk of the page's machine says: {in_words(fault.fault)[0]}"}, 507)
 
     return Starlette(
         routes=[

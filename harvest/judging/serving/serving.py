@@ -10,13 +10,65 @@ import socket
 from collections.abc import Callable, Generator, Mapping, Sequence
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from harvest.judging.serving.application import application
 from harvest.judging.serving.desk import Desk
-from harvest.judging.serving.guard import Addresses, Guard
+from harvest.judging.serving.guard import BODY_SECONDS, Addresses, Guard
+from recordings.errors import StoreError
 from topics.errors import InputError
 
 __all__ = ["bind", "make_links", "serve"]
+
+_MOST_CONNECTIONS = 200
+_MOST_WAITING = 64
+"""Connections without a request: more than the browsers of those who judge keep."""
+
+
+class _Connection(H11Protocol):
+    """Closes a connection on which no request comes, or only half of one; uvicorn would wait for the rest for ever, and
+    a few hundred of these would keep everybody else out. Of many at once those that wait longest are closed."""
+
+    head_seconds = BODY_SECONDS
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._since = self.loop.time()
+        self._deadline: asyncio.TimerHandle | None = None
+        self._watch()
+        waiting = [one for one in self.connections if isinstance(one, _Connection) and one.waits()]
+        if len(waiting) > _MOST_WAITING:
+            min(waiting, key=lambda one: one._since).transport.close()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_watching()
+        super().connection_lost(exc)
+
+    def waits(self) -> bool:
+        """Whether the head of a request is still to come."""
+        return (self.cycle is None or self.cycle.response_complete) and not self.transport.is_closing()
+
+    def _watch(self) -> None:
+        """More of the same head moves its deadline no further."""
+        if not self.waits():
+            self._stop_watching()
+        elif self._deadline is None:
+            self._since = self.loop.time()
+            self._deadline = self.loop.call_later(self.head_seconds, self._give_up)
+
+    def _stop_watching(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _give_up(self) -> None:
+        self._deadline = None
+        if self.waits():
+            self.transport.close()
 
 
 class _Server(uvicorn.Server):
@@ -58,19 +110,26 @@ def make_links(people: Sequence[str], port: int) -> tuple[dict[str, str], dict[s
     return tokens, {name: f"{Addresses(port)}/#{token}" for name, token in tokens.items()}
 
 
-async def serve(desk: Desk, listening: socket.socket, tokens: Mapping[str, str], started: Callable[[], None]) -> None:
-    """Until it is cancelled; then what was begun is ended. started: is called when the page can be opened."""
+async def serve(
+    desk: Desk,
+    listening: socket.socket,
+    tokens: Mapping[str, str],
+    started: Callable[[], None],
+    troubled: Callable[[StoreError], None] = lambda _: None,
+) -> None:
+    """Until it is cancelled; then what was begun is ended. started: is called when the page can be opened; troubled:
+    when a decision could not be saved."""
     port = int(listening.getsockname()[1])
     config = uvicorn.Config(
-        Guard(application(desk), Addresses(port), tokens),
-        http="h11",
+        Guard(application(desk, troubled), Addresses(port), tokens),
+        http=_Connection,
         ws="none",
         lifespan="off",
         access_log=False,
         log_level="error",  # what strangers send is refused, and is nothing to tell
         server_header=False,
         proxy_headers=False,
-        limit_concurrency=200,
+        limit_concurrency=_MOST_CONNECTIONS,
         timeout_graceful_shutdown=3,
     )
     server = _Server(config, started)

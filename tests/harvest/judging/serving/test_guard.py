@@ -4,6 +4,7 @@ that says why."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import shutil
 from collections.abc import AsyncIterator, Mapping
@@ -12,9 +13,10 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from harvest.judging.serving import guard
+from harvest.judging.serving import guard, serving
 from harvest.judging.serving.guard import HEADERS, LARGEST_BODY
 from recordings import journal
+from recordings.decisions import read_decisions
 from tests.support.checkout import ROOT
 from tests.support.judged_page import ServedPage, served
 
@@ -243,3 +245,50 @@ async def test_a_full_disk_is_said_and_nothing_is_said_to_be_saved(
     for _ in range(2):
         status, _, told = await asked(own, request(own, body=body))
         assert (status, b"No space left" in told, b"harvest" in told.lower()) == (507, True, False)
+        assert str(own.run).encode() not in told
+        assert b"decisions" not in told
+    monkeypatch.undo()
+    for _ in range(2):  # once there is room, without a restart; the second time it is known
+        status, _, told = await asked(own, request(own, body=body))
+        assert (status, json.loads(told)["progress"]["done"]) == (200, 1)
+    assert [one.id for one in read_decisions(own.run).standing] == ["1" * 16]
+
+
+async def half_requests(page: ServedPage, number: int, data: bytes) -> list[asyncio.StreamWriter]:
+    opened = []
+    for _ in range(number):
+        _, writer = await asyncio.open_connection("127.0.0.1", page.port)
+        writer.write(data)
+        opened.append(writer)
+    return opened
+
+
+async def test_half_requests_keep_nobody_out(page: ServedPage) -> None:
+    opened = []
+    for data in (b"GET / HTTP/1.1\r\nHost: 127", b"", b"P"):
+        opened += await half_requests(page, 130, data)
+        status, _, _ = await asked(page, request(page, "GET", "/api/work", b"", without=("Content-Length",)))
+        assert status == 200
+    for writer in opened:
+        writer.close()
+
+
+async def test_half_a_request_is_not_waited_for_for_ever(page: ServedPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving._Connection, "head_seconds", 0.3)
+    whole = request(page, "GET", "/api/work", b"", without=("Content-Length",))
+    for before in (b"", whole):  # also after a whole one
+        reader, writer = await asyncio.open_connection("127.0.0.1", page.port)
+        writer.write(before)
+        if before:
+            await reader.readuntil(b"\r\n\r\n")
+        async with asyncio.timeout(10):
+            for letter in whole[:-4].decode():  # a letter now and then moves the end no further
+                if writer.is_closing() or reader.at_eof():
+                    break
+                writer.write(letter.encode())
+                await asyncio.sleep(0.02)
+            with contextlib.suppress(ConnectionError):
+                while await reader.read(4096):
+                    pass
+        writer.close()
+    assert (await asked(page, whole))[0] == 200
