@@ -1,46 +1,36 @@
-"""The hash chain of a file of events: beside `trials-000001.jsonl` stands `trials-000001.chain`.
+"""The hash chain of a file of events: next to `trials-000001.jsonl` stands `trials-000001.chain`.
 
 Its first line says what the folder held when the file was begun: the hash of `run.json`, and of earlier files of events
 whose writers were stopped before they could close theirs. Then comes one hash for each line of events, of that line and
 of the hash before it; last, when the file is closed, how many lines there are and which layers of judgments. So
-every line depends on all before it, and a change is found at its line (`recordings.chain_check`).
+every line depends on all before it, and a change is found at its line (`recordings.chain_check`). Files of decisions
+have chains of the same kind.
 
-Lines of events are on disk before they are in the chain: a killed process leaves at most the last ones outside it, and
-the next process that records into the run covers them. Readers of recordings need no chain, and older runs have none.
+Lines of events are on disk before they are in the chain: a killed process leaves at most the last `FLUSH` ones outside
+it, and the next process that records into the run covers them. Readers of recordings need no chain, and older runs have
+none.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from binascii import hexlify
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from recordings.digests import SIZE, content_digest, linked, read_object
 from recordings.errors import StoreError
-from recordings.evidence import fsync_file
+from recordings.evidence import fsync_file, write_safely
+from recordings.inventory import begin_inventory, list_closed, list_file
 from recordings.json_text import line
 from topics.regular_file import open_inside
 
-__all__ = [
-    "FORMAT",
-    "Chain",
-    "chain_file",
-    "closed_lines",
-    "closing_line",
-    "content_digest",
-    "linked",
-    "read_object",
-    "write_chain",
-]
+__all__ = ["FLUSH", "FORMAT", "Chain", "chain_file", "closed_lines", "closing_line", "run_of", "write_chain"]
 
 FORMAT = "harvest-chain/1"
-_SIZE = 16
-_PERSON = b"harvest-chain"
-_EMPTY = hashlib.blake2b(digest_size=_SIZE, person=_PERSON)
-_AT_ONCE = 2**20
+FLUSH = 16
+"""Lines of a file that a process which is killed leaves outside the chain at most: no more are written at once."""
 
 
 def chain_file(events: Path) -> Path:
@@ -48,21 +38,9 @@ def chain_file(events: Path) -> Path:
     return events.with_suffix(".chain")
 
 
-def linked(head: bytes, data: bytes) -> bytes:
-    """The next hash of a chain, 16 bytes: of the one before and of a line with its end."""
-    digest = _EMPTY.copy()  # in three fifths of the time that a new one takes
-    digest.update(head)
-    digest.update(data)
-    return digest.digest()
-
-
-def content_digest(path: Path) -> str:
-    """The hash of a whole file, 32 hex digits. Raises OSError."""
-    digest = hashlib.blake2b(digest_size=_SIZE, person=_PERSON)
-    with path.open("rb") as file:
-        while data := file.read(_AT_ONCE):
-            digest.update(data)
-    return digest.hexdigest()
+def run_of(chained: Path) -> Path:
+    """The run folder that a file of events or of decisions is in."""
+    return chained.parent if chained.name.startswith("trials-") else chained.parent.parent
 
 
 def closed_lines(chain: Path) -> int | None:
@@ -82,8 +60,9 @@ def closed_lines(chain: Path) -> int | None:
 class Chain:
     """Writes the chain of one file of events. Every method but `create` raises StoreError."""
 
-    def __init__(self, path: Path, descriptor: int, opening: bytes) -> None:
-        self.path = path
+    def __init__(self, events: Path, descriptor: int, opening: bytes) -> None:
+        self.path = chain_file(events)
+        self._events = events
         self._descriptor = descriptor
         self._head = linked(b"", opening)
         self._lines = 0
@@ -92,16 +71,19 @@ class Chain:
 
     @classmethod
     def create(cls, events: Path) -> Chain:
-        """Begin the chain of a new file of events, in a run that has its `run.json`. Raises OSError."""
-        path = chain_file(events)
+        """Begin the chain of a new file, in a run that has its `run.json`, and list the file. Raises OSError, and
+        StoreError where it cannot be listed."""
         opening = line(_opening(events))
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o666)
+        descriptor = os.open(
+            chain_file(events), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o666
+        )
         try:
             _written(descriptor, opening)
+            list_file(run_of(events), events, changes=True)
         except BaseException:
             os.close(descriptor)
             raise
-        return cls(path, descriptor, opening)
+        return cls(events, descriptor, opening)
 
     def add(self, lines: Iterable[bytes]) -> None:
         """Take lines that the file of events already holds; `flush` writes their hashes."""
@@ -115,7 +97,7 @@ class Chain:
         stand at the wrong lines."""
         if self._hashes and not self._failed:
             hashes, self._hashes = self._hashes, []
-            self._write(hexlify(b"".join(hashes), b"\n", -_SIZE) + b"\n")
+            self._write(hexlify(b"".join(hashes), b"\n", -SIZE) + b"\n")
 
     def close(self, *, whole: bool) -> None:
         """End the chain; may be called twice. whole: the file of events took every line, and is on the disk."""
@@ -124,8 +106,9 @@ class Chain:
         try:
             self.flush()
             if whole and not self._failed:
-                self._write(closing_line(self._head, self._lines, _layers(self.path.parent)))
+                self._write(closing_line(self._head, self._lines, _layers(run_of(self._events))))
                 fsync_file(self._descriptor)
+                list_closed(run_of(self._events), self._events, self._lines, self._head)
         except OSError as fault:
             raise StoreError(self.path, fault, playing=True) from fault
         finally:
@@ -147,14 +130,16 @@ def _written(descriptor: int, data: bytes) -> None:
 
 
 def _opening(events: Path) -> Mapping[str, Any]:
-    run = events.parent
-    others = [file for file in sorted(run.glob("trials-*.jsonl")) if file != events]
+    run = run_of(events)
+    series = "trials-*.jsonl" if run == events.parent else "*.jsonl"
+    others = [file for file in sorted(events.parent.glob(series)) if file != events]
     before = {
         file.name: {"bytes": file.stat().st_size, "hash": content_digest(file)}
         for file in others
         if closed_lines(chain_file(file)) is None
     }
-    return {"format": FORMAT, "header": content_digest(run / "run.json"), "before": before}
+    header = run / "run.json"  # decisions may be of pairs, in a folder that is no run
+    return {"format": FORMAT, **({"header": content_digest(header)} if header.exists() else {}), "before": before}
 
 
 def _layers(run: Path) -> list[str]:
@@ -167,8 +152,9 @@ def closing_line(head: bytes, lines: int, layers: list[str]) -> bytes:
     return line({**said, "hash": linked(head, line(said)).hex()})
 
 
-def write_chain(events: Path) -> bytes:
-    """The whole chain of a file of events that was written at once, in a folder that is otherwise complete."""
+def write_chain(events: Path) -> None:
+    """Write the whole chain of a file of events that was written at once, and list both, in a folder that is otherwise
+    complete. Raises OSError and StoreError."""
     opening = line(_opening(events))
     with events.open("rb") as file:
         lines = list(file)
@@ -176,13 +162,7 @@ def write_chain(events: Path) -> bytes:
     for data in lines:
         head = linked(head, data)
         hashes.append(head.hex().encode() + b"\n")
-    return opening + b"".join(hashes) + closing_line(head, len(lines), _layers(events.parent))
-
-
-def read_object(data: bytes) -> dict[str, Any] | None:
-    """A line of a chain that is an object; None where it is none."""
-    try:
-        found = json.loads(data)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
+    closing = closing_line(head, len(lines), _layers(run_of(events)))
+    write_safely(chain_file(events), opening + b"".join(hashes) + closing)
+    begin_inventory(run_of(events), "new")
+    list_closed(run_of(events), events, len(lines), head)

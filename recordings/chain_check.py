@@ -1,48 +1,45 @@
-"""Whether a recording is as it was written: every file against its chain, its name, or what names it.
+"""Whether a recording is as it was written: every file against its chain, its name, the inventory, or what names it.
 
-A chain without a key proves that nothing was changed by accident, or by somebody who did not mean to deceive: who can
-write the folder can also write a new chain. What proves more is the hash of the recording, kept or signed elsewhere.
+Three answers are kept apart. A *fault* is something that is not as it was written. A *gap* is something that should be
+covered, and is not: a chain that is gone, a layer that was listed. A *note* is what nothing promises to cover, as the
+last lines of a process that was killed. Hashes without a key prove nothing against people who can write the folder and
+mean to deceive. What proves more is the hash of the recording, kept or signed elsewhere.
 """
 
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from recordings.chain import chain_file, closing_line, content_digest, linked, read_object
+from recordings.chained_file import ChainedFile, Fault, check_file, later_accounts
+from recordings.decisions import FOLDER as DECISIONS
 from recordings.decisions import read_decisions
+from recordings.digests import content_digest, read_object
 from recordings.errors import RunError
 from recordings.evidence import evidence_fault
+from recordings.inventory import INVENTORY, Inventory, read_inventory, says_chained
 from recordings.judgments import layer_fault
+from recordings.noted import Noted, read_noted
 from recordings.run_folder import event_files
+from topics.counting import pluralize
 from topics.regular_file import entries
 
-__all__ = ["Checked", "Fault", "changed_since", "check_recording", "recording_hash"]
+__all__ = ["Checked", "Fault", "check_recording", "check_written", "recording_hash"]
 
-_HASH = re.compile(rb"[0-9a-f]{32}")
-_CLOSED = b'{"closed":true,'
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """Something that is not as it was written. file: its path in the run. line: from 1; None where it is the file."""
-
-    file: str
-    line: int | None
-    what: str
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.what}" if self.line else f"{self.file}: {self.what}"
+_LATER = "recorded before layers were hashed, so nothing shows whether one of judgments or decisions is gone"
+_UNLISTED = (
+    "not in the inventory: put here by hand or by an earlier version of Harvest, or its writer was stopped at that "
+    "moment, or the inventory was cut"
+)
+_AGAIN = "an earlier inventory was gone when this one was begun, so nothing shows what is gone with it"
 
 
 @dataclass(slots=True)
 class Checked:
     """hash: of the recording, 32 hex digits. lines: of events; chained: how many a chain or a later file covers.
-    evidence, layers: files whose content is what their names say. notes: what cannot be told, and why."""
+    evidence, layers: files whose content is what their names say. faults, gaps, notes: see the module."""
 
     hash: str
     lines: int = 0
@@ -50,7 +47,21 @@ class Checked:
     evidence: int = 0
     layers: int = 0
     faults: list[Fault] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    gaps: list[Fault] = field(default_factory=list)
+    notes: list[Fault] = field(default_factory=list)
+
+    def noted(self, run: Path, faults: Iterable[str], notes: Iterable[str] = ()) -> Iterator[Noted]:
+        """What a run that is made of this one, in the folder `run`, is to keep of it. faults, notes: what else is wrong
+        with it, sentences that name its files."""
+        for what in (*map(str, self.faults), *map(str, self.gaps), *faults):
+            yield Noted(self.hash, _inside(what, run))
+        for what in (*map(str, self.notes), *notes):
+            yield Noted(self.hash, _inside(what, run), open=False)
+
+
+def _inside(what: str, run: Path) -> str:
+    """A sentence about files of a run that does not name its folder, which may be another tomorrow."""
+    return what.replace(f"{run}/", "").replace(f"{run}: ", "")
 
 
 def recording_hash(run: Path) -> str:
@@ -64,169 +75,59 @@ def recording_hash(run: Path) -> str:
 
 def check_recording(run: Path) -> Checked:
     """Every file of the run folder `run`, also where it cannot be read as a run. Raises OSError."""
-    found = Checked(recording_hash(run))
-    named = _check_chains(run, found)
+    found, named = _checked(run)
     _check_evidence(run, named, found)
-    _check_layers(run, found)
-    _check_decisions(run, found)
+    for one in read_noted(run):
+        (found.gaps if one.open else found.notes).append(Fault("run.json", None, str(one)))
     return found
 
 
-def changed_since(run: Path) -> list[Fault]:
-    """What the chains in the run folder `run` show not to be as it was written: of events, of `run.json`, and layers of
-    judgments that are gone. Raises OSError."""
-    found = Checked("")
-    _check_chains(run, found)
-    return found.faults
+def check_written(run: Path) -> Checked:
+    """The same without exhibits, for whoever copies those and looks at each, and without what was noted of the
+    recordings that the run was made of. Raises OSError."""
+    return _checked(run)[0]
 
 
-def _check_chains(run: Path, found: Checked) -> set[str]:
-    """Check all that the chains tell; the addresses of evidence that events name."""
+def _checked(run: Path) -> tuple[Checked, set[str]]:
+    """What is found, and the addresses of evidence that events name."""
+    found = Checked(recording_hash(run))
     files = event_files(run)
-    covered = _covered(files)
-    layers: set[str] = set()
-    headers: list[str] = []
+    inventory = read_inventory(run)
+    later = later_accounts(files)
     named: set[str] = set()
+    chained: list[ChainedFile] = []
     for file in files:
-        opening, closing = _check_file(file, covered.get(file.name, []), found, named)
-        layers.update(map(str, closing.get("layers") or ()))
-        headers += [str(opening["header"])] if "header" in opening else []
-    _check_header(run, headers, found)
+        one, lines = check_file(file, later.get(file.name, ()))
+        chained.append(one)
+        for data in lines:
+            evidence = (read_object(data) or {}).get("evidence") if b'"evidence"' in data else None
+            named.update(map(str, evidence.values()) if isinstance(evidence, dict) else ())
+    found.lines, found.chained = sum(one.lines for one in chained), sum(one.covered for one in chained)
+    _take(chained, found)
+    _check_header(run, [str(one.opening["header"]) for one in chained if "header" in one.opening], found)
     for chain in sorted(run.glob("trials-*.chain")):
         if not chain.with_suffix(".jsonl").exists():
             found.faults.append(Fault(f"{chain.stem}.jsonl", None, "its chain is here, and it is gone"))
-    gone = sorted(layers - {file.name for file in entries(run, "judgments", "*.jsonl")})
-    found.faults += [
-        Fault(f"judgments/{name}", None, "it was here when the run was closed, and is gone") for name in gone
-    ]
-    return named
+    decided = _check_decisions(run, found)
+    layers = _check_layers(run, found)
+    _check_inventory(run, inventory, [*chained, *decided], layers, found)
+    said = {str(name) for one in chained for name in one.closing.get("layers") or ()}
+    unlisted = {f"judgments/{name}" for name in said} - set(layers) - set(inventory.held if inventory else ())
+    found.gaps += [Fault(name, None, "it was here when the run was closed, and is gone") for name in sorted(unlisted)]
+    return found, named
 
 
-def _covered(files: list[Path]) -> dict[str, list[Mapping[str, Any]]]:
-    """By file of events, what chains of later files say of it."""
-    found: dict[str, list[Mapping[str, Any]]] = {}
-    for file in files:
-        opening, _, _ = _chain_of(file)
-        before = opening.get("before")
-        for name, said in before.items() if isinstance(before, dict) else ():
-            found.setdefault(name, []).append(said)
-    return found
-
-
-def _chain_of(events: Path) -> tuple[dict[str, Any], list[bytes], dict[str, Any]]:
-    """The first line, the hashes, and the last line of a chain; {} for what it does not have."""
-    path = chain_file(events)
-    if not path.is_file():
-        return {}, [], {}
-    rows = path.read_bytes().split(b"\n")
-    torn = rows.pop()  # "" where the last line is whole
-    opening = read_object(rows[0]) if rows else None
-    hashes = rows[1:] if opening is not None else rows
-    closing = read_object(hashes[-1]) if hashes and hashes[-1][:1] == b"{" else None
-    if closing is not None:
-        hashes = hashes[:-1]
-    if torn and (closing is not None or not _is_begun(torn)):
-        hashes = [*hashes, torn]
-    return opening or {}, hashes, closing or {}
-
-
-def _is_begun(torn: bytes) -> bool:
-    """Whether a writer that was stopped can have left it: the beginning of a hash, or of the last line."""
-    if _HASH.match(torn.ljust(32, b"0")):
-        return True
-    return torn.startswith(_CLOSED[: len(torn)]) and torn.partition(b"}")[2] == b""
-
-
-def _check_file(
-    file: Path, later: list[Mapping[str, Any]], found: Checked, named: set[str]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    opening, hashes, closing = _chain_of(file)  # first: a writer may be at work, and lines come before their hashes
-    with file.open("rb") as opened:
-        lines = list(opened)
-    whole = [data for data in lines if data.endswith(b"\n")]
-    found.lines += len(whole)
-    for data in whole:
-        evidence = (read_object(data) or {}).get("evidence") if b'"evidence"' in data else None
-        named.update(map(str, evidence.values()) if isinstance(evidence, dict) else ())
-    name, before = file.name, len(found.faults)
-    if not opening:
-        if lines and chain_file(file).exists():  # without lines, its writer was stopped before it began
-            found.faults.append(Fault(chain_file(file).name, 1, "its first line is not that of a chain"))
-        elif later:
-            _check_whole(file, later, found, len(whole))
-        else:
-            found.notes.append(f"{name}: recorded without a chain, so nothing shows whether it is as it was written")
-        return opening, closing
-    first = chain_file(file).read_bytes().partition(b"\n")[0] + b"\n"
-    found.faults += _broken(name, linked(b"", first), whole, hashes)
-    found.chained += min(len(whole), len(hashes))
-    if len(hashes) > len(whole):
-        lost = len(hashes) - len(whole)
-        lines_were = "line that was written is" if lost == 1 else "lines that were written are"
-        what = f"{lost} {lines_were} gone from its end"
-        found.faults.append(Fault(name, len(whole) + 1, what))
-    if closing and not _is_own(closing, hashes, linked(b"", first)):
-        found.faults.append(Fault(chain_file(file).name, len(hashes) + 2, "its last line is not what was written"))
-    if closing and len(whole) < len(lines):
-        found.faults.append(Fault(name, len(lines), "something was written after the file was closed"))
-    if later:
-        found.chained -= min(len(whole), len(hashes))
-        _check_whole(file, later, found, len(whole), told=len(found.faults) > before)
-    elif not closing:
-        found.notes.append(
-            f"{name}: not closed: its writer was stopped, is still at work, or its end was cut off with its chain's"
-        )
-    elif len(whole) > len(hashes):
-        found.faults.append(Fault(name, len(hashes) + 1, "lines were added after the file was closed"))
-    return opening, closing
-
-
-def _is_own(closing: Mapping[str, Any], hashes: list[bytes], first: bytes) -> bool:
-    head = bytes.fromhex(hashes[-1].decode()) if hashes and _HASH.fullmatch(hashes[-1]) else first
-    try:
-        return read_object(closing_line(head, len(hashes), list(closing["layers"]))) == closing
-    except (KeyError, TypeError):
-        return False
-
-
-def _check_whole(file: Path, later: list[Mapping[str, Any]], found: Checked, lines: int, *, told: bool = False) -> None:
-    """Against what the next process saw of a file that was not closed. told: a fault of it was found already."""
-    found.chained += lines
-    digest = content_digest(file)
-    if not told and any(said.get("hash") != digest for said in later):
-        found.faults.append(
-            Fault(file.name, None, "it is not what the next process found when it went on with the run")
-        )
-
-
-def _broken(name: str, head: bytes, lines: list[bytes], hashes: list[bytes]) -> Iterator[Fault]:
-    """Where lines and hashes do not agree. A change of one line, or of one hash, breaks nothing after it."""
-    chain = f"{name.removesuffix('.jsonl')}.chain"
-    for place, (data, said) in enumerate(zip(lines, hashes, strict=False)):
-        own = linked(head, data)
-        stored = bytes.fromhex(said.decode()) if _HASH.fullmatch(said) else b""
-        if own == stored:
-            head = own
-            continue
-        following = hashes[place + 1] if place + 1 < len(hashes) else b""
-        after = lines[place + 1] if place + 1 < len(lines) else None
-        if after is not None and linked(own, after).hex().encode() == following:
-            yield Fault(chain, place + 2, "this hash was changed; the line of events is as it was written")
-            head = own
-        elif not stored:
-            yield Fault(chain, place + 2, "this is not a hash; the line of events cannot be checked")
-            head = own
-        elif after is None or linked(stored, after).hex().encode() == following:
-            yield Fault(name, place + 1, "this line is not what was written")
-            head = stored
-        else:
-            yield Fault(name, place + 1, "from here on nothing is what was written: lines changed, moved or are gone")
-            return
+def _take(files: Sequence[ChainedFile], found: Checked) -> None:
+    for one in files:
+        found.faults += one.faults
+        found.gaps += one.gaps
+        found.notes += one.notes
 
 
 def _check_header(run: Path, headers: list[str], found: Checked) -> None:
     if not headers:
-        found.notes.append("run.json: recorded without a chain, so nothing shows whether it is as it was written")
+        what = "recorded without a chain, so nothing shows whether it is as it was written"
+        found.notes.append(Fault("run.json", None, what))
     elif content_digest(run / "run.json") != headers[-1]:
         found.faults.append(Fault("run.json", None, "it is not what it was when the last process began to record"))
 
@@ -246,20 +147,86 @@ def _check_evidence(run: Path, named: set[str], found: Checked) -> None:
     found.faults += [Fault(address, None, "named by an event, and gone") for address in sorted(named - there)]
 
 
-def _check_layers(run: Path, found: Checked) -> None:
+def _check_layers(run: Path, found: Checked) -> list[str]:
+    """The layers that are there, by their paths in the run."""
+    there = []
     for file in sorted(entries(run, "judgments", "*.jsonl")):
+        name = f"judgments/{file.name}"
+        there.append(name)
         fault = layer_fault(file)
         if fault:
-            found.faults.append(Fault(f"judgments/{file.name}", None, fault))
+            found.faults.append(Fault(name, None, fault))
         else:
             found.layers += 1
+    return there
 
 
-def _check_decisions(run: Path, found: Checked) -> None:
-    """They may be added to at any time, and have no hash: only whether they can be read is known."""
+def _check_decisions(run: Path, found: Checked) -> list[ChainedFile]:
+    """What people decided: whether it can be read, and against its chains."""
     try:
         read_decisions(run)
     except RunError as fault:
         place = fault.place
-        file = f"decisions/{Path(place.path).name}" if place and place.path.endswith(".jsonl") else "decisions"
+        file = f"{DECISIONS}/{Path(place.path).name}" if place and place.path.endswith(".jsonl") else DECISIONS
         found.faults.append(Fault(file, place.line or None if place else None, fault.what))
+        return []
+    files = entries(run, DECISIONS, "*.jsonl")
+    later = later_accounts(files)
+    checked = [check_file(file, later.get(file.name, ()))[0] for file in files]
+    _take(checked, found)
+    for chain in entries(run, DECISIONS, "*.chain"):
+        if not chain.with_suffix(".jsonl").exists():
+            name = chain.with_suffix(".jsonl").relative_to(run).as_posix()
+            found.faults.append(Fault(name, None, "its chain is here, and it is gone"))
+    return checked
+
+
+def _check_inventory(
+    run: Path, inventory: Inventory | None, chained: Sequence[ChainedFile], layers: Sequence[str], found: Checked
+) -> None:
+    """What was listed and is gone, is another now, or was not closed; and what is here and was never listed."""
+    if inventory is None:
+        if any(says_chained(run / one.name) for one in chained):
+            what = "it is gone: nothing shows whether a layer of judgments, or a file of decisions, is gone with it"
+            found.gaps.append(Fault(INVENTORY, None, what))
+        else:
+            found.notes.append(Fault(INVENTORY, None, _LATER))
+        return
+    if inventory.broken:
+        found.faults.append(Fault(INVENTORY, inventory.broken, "from here on it is not what was written"))
+    if inventory.torn:
+        found.notes.append(Fault(INVENTORY, None, "its last line is torn: its writer was stopped, or its end was cut"))
+    if inventory.again:
+        found.gaps.append(Fault(INVENTORY, 1, _AGAIN))
+    files = {one.name: one for one in chained}
+    told = {fault.file for fault in found.faults}
+    for name, digest in inventory.held.items():
+        if name not in files and name not in layers:
+            if name not in told:
+                found.gaps.append(Fault(name, None, "it was put into this run, and is gone"))
+        elif digest and name not in told and content_digest(run / name) != digest:
+            found.faults.append(Fault(name, None, "it was changed after it was put into this run"))
+    for name, (lines, head) in inventory.closed.items():
+        if name in files:
+            _check_closed(files[name], lines, head, found)
+    found.notes += [Fault(name, None, _UNLISTED) for name in (*files, *layers) if name not in inventory.held]
+    for name, one in files.items():
+        listed = name in inventory.held and name not in inventory.copied
+        if one.closing and listed and name not in inventory.closed and says_chained(run / name):
+            what = "its chain is closed, and the inventory does not say so: its writer was stopped at that moment, or"
+            found.notes.append(Fault(name, None, f"{what} the inventory was cut"))
+
+
+def _check_closed(one: ChainedFile, lines: int, head: str, found: Checked) -> None:
+    """A file that was closed once never changes again, and neither does its chain."""
+    if one.closing and (len(one.hashes), one.head) == (lines, head):
+        return
+    if len(one.hashes) < lines or not one.closing:
+        what = (
+            f"the file was closed with {pluralize(lines, 'line')}, and this has {len(one.hashes)} hashes and "
+            f"{'an' if one.closing else 'no'} end: nothing shows whether the rest is as it was written"
+        )
+        if one.opening:  # else it was told
+            found.gaps.append(Fault(one.chain, None, what))
+    elif not one.faults:
+        found.faults.append(Fault(one.chain, None, "it is not the chain with which the file was closed"))

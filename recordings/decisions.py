@@ -1,7 +1,8 @@
 """Decisions that people make one at a time, each on disk before it counts, in a run's `decisions/` folder.
 
     decisions/000001.jsonl, …   a file for each process that took decisions, append-only; a line is a decision, or takes
-                                one back
+                                one back; where a file could not be written, the process goes on in another
+    decisions/000001.chain, …   hashes of its lines (`recordings.chain`)
     decisions/lock              held while a process takes some
 
 Every line has an id that whoever decided made: the same line twice is one decision. A later decision on the same thing
@@ -18,10 +19,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from recordings.chain import FORMAT as CHAIN_FORMAT
+from recordings.chain import Chain, chain_file
 from recordings.errors import RunError, StoreError
 from recordings.event_lines import check_format
 from recordings.evidence import fsync_file, fsync_folder
 from recordings.inner_folder import inner_folder
+from recordings.inventory import CHAINED
 from recordings.journal import Journal
 from recordings.json_text import Json, line, read_lines
 from recordings.lock import Lock
@@ -117,7 +121,8 @@ def _is_thing(about: object) -> bool:
 class DecisionBook:
     """Takes decisions: one process at a time, in a file of its own.
 
-    The file is made with the first line, so that looking leaves nothing behind.
+    The file is made with the first line, so that looking leaves nothing behind. Where it could not be written, nothing
+    that is not known to be on the disk counts, and the next line begins a new file.
     """
 
     run: Path
@@ -125,6 +130,7 @@ class DecisionBook:
     ids: set[str] = field(default_factory=set)
     _lock: Lock | None = None
     _journal: Journal | None = None
+    _unsafe: dict[str, Journal] = field(default_factory=dict)  # ids of lines that are not known to be on the disk
     _cleaner: Redactor = field(default_factory=Redactor)
 
     @classmethod
@@ -176,14 +182,33 @@ class DecisionBook:
     async def _append(self, known: str, row: Mapping[str, Json]) -> None:
         if self._lock is None:
             raise ValueError("the book is closed")
-        if known not in self.ids:
-            if self._journal is None:
-                self._journal = self._create()
-            self._journal.write(line(row))
-            self.ids.add(known)
-        if self._journal is not None:
-            # Also for a line that is known: it may have been written a moment ago, and not be on the disk yet.
-            await asyncio.shield(self._journal.sync())
+        journal = self._journal
+        try:
+            if known not in self.ids:
+                if journal is None:
+                    journal = self._journal = self._create()
+                self.ids.add(known)
+                self._unsafe[known] = journal
+                journal.write(line(row))
+            if journal is not None:
+                # Also for a line that is known: it may have been written a moment ago, and not be on the disk yet.
+                await asyncio.shield(journal.sync())
+        except StoreError:
+            if journal is not None:
+                await self._give_up(journal)
+            raise
+        self._unsafe.pop(known, None)
+
+    async def _give_up(self, journal: Journal) -> None:
+        """Leave a file behind that may end in half a line. What it was given and is not known to hold is forgotten, so
+        that it is written again where it is sent again: the same line in two files is one decision."""
+        lost = [known for known, written in self._unsafe.items() if written is journal]
+        for known in lost:
+            del self._unsafe[known]
+            self.ids.discard(known)
+        if self._journal is journal:
+            self._journal = None
+            await _close(journal, whole=False)
 
     def _create(self) -> Journal:
         folder = self.run / FOLDER
@@ -193,20 +218,39 @@ class DecisionBook:
         path = folder / f"{number + 1:06}.jsonl"
         try:
             journal = Journal.create(path)
+            try:
+                journal.chain = Chain.create(path)
+            except BaseException:  # nothing is in it, and each new try would leave another
+                journal.abandon()
+                for file in (chain_file(path), path):
+                    file.unlink(missing_ok=True)
+                raise
         except OSError as fault:
             raise StoreError(path, fault) from fault
-        journal.write(line({"format": FORMAT, "made_at": stamp(self.clock())}))
+        try:
+            journal.write(line({"format": FORMAT, "made_at": stamp(self.clock()), CHAINED: CHAIN_FORMAT}))
+        except StoreError:
+            journal.abandon()
+            raise
         return journal
 
     async def close(self) -> None:
         """May be called twice."""
         try:
             if self._journal is not None:
-                await self._journal.close()
+                await _close(self._journal, whole=True)
         finally:
             if self._lock is not None:
                 self._lock.release()
                 self._lock = None
+
+
+async def _close(journal: Journal, *, whole: bool) -> None:
+    try:
+        await journal.close()
+    finally:
+        if journal.chain is not None:
+            journal.chain.close(whole=whole and not journal.failed)
 
 
 def _make_safe(file: Path) -> None:

@@ -11,10 +11,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from recordings.chain import chain_file, write_chain
+from recordings.chain import FORMAT as CHAIN_FORMAT
+from recordings.chain import write_chain
 from recordings.errors import StoreError
 from recordings.evidence import evidence_fault, fsync_folder, write_safely
 from recordings.header import Header
+from recordings.inventory import CHAINED
 from recordings.json_text import document, line
 from recordings.judgments import put_layer, read_layers, write_layer
 from recordings.renumbering import Numbers, renumbered, renumbered_layer, renumbered_replies
@@ -54,11 +56,13 @@ def whole_folder(target: Path) -> Iterator[Path]:
 
 
 def write_run(folder: Path, header: Header, rows: Iterable[dict[str, Any]]) -> None:
-    """Write header and events; the first row is the `opened` line."""
-    write_safely(folder / "trials-000001.jsonl", b"".join(line(row) for row in rows))
-    write_safely(folder / "run.json", document(header.as_json()))
+    """Write header and events, with their chain and the inventory of the folder, into which all else was put; the first
+    row is the `opened` line."""
     events = folder / "trials-000001.jsonl"
-    write_safely(chain_file(events), write_chain(events))
+    opening, *others = rows
+    write_safely(events, b"".join(line(row) for row in ({**opening, CHAINED: CHAIN_FORMAT}, *others)))
+    write_safely(folder / "run.json", document(header.as_json()))
+    write_chain(events)
 
 
 def carry(run: Run, building: Path, numbers: Numbers | None = None) -> list[str]:

@@ -12,7 +12,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from recordings.chain import Chain
+from recordings.chain import FLUSH, Chain
 from recordings.errors import StoreError
 from recordings.evidence import fsync_file, fsync_folder
 
@@ -21,7 +21,7 @@ __all__ = ["Journal"]
 
 class Journal:
     """One file, opened once, only ever appended to. syncs: how many fsyncs it took so far. chain: of its lines; it is
-    given each one once the file holds it, and flushed before every fsync.
+    given a few at a time, once the file holds them, so that few stand outside it whenever the process is killed.
 
     After a failed write it takes no further lines, because the file may end in half a line.
     """
@@ -84,9 +84,14 @@ class Journal:
                 if self._fault is None:  # an interrupt may have come while we waited
                     self._hand_over()
             finally:
-                os.close(self._descriptor)
-                self._descriptor = -1
-                self._thread.shutdown(wait=False)
+                self.abandon()
+
+    def abandon(self) -> None:
+        """Close the file as it is."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+            self._thread.shutdown(wait=False)
 
     def _check(self) -> None:
         if self._fault is not None:
@@ -97,16 +102,19 @@ class Journal:
     def _hand_over(self) -> None:
         """Write the lines that wait. Raises StoreError."""
         lines, self._pending = self._pending, []
-        view = memoryview(b"".join(lines))
-        try:
-            while view:
-                view = view[os.write(self._descriptor, view) :]
-        except OSError as fault:
-            self._fault = fault
-            raise StoreError(self.path, fault, playing=True) from fault
-        self._written += len(lines)
-        if self.chain is not None:
-            self.chain.add(lines)
+        for first in range(0, len(lines), FLUSH):
+            few = lines[first : first + FLUSH]
+            view = memoryview(b"".join(few))
+            try:
+                while view:
+                    view = view[os.write(self._descriptor, view) :]
+            except OSError as fault:
+                self._fault = fault
+                raise StoreError(self.path, fault, playing=True) from fault
+            self._written += len(few)
+            if self.chain is not None:
+                self.chain.add(few)
+                self.chain.flush()
 
     async def _commit(self) -> None:
         loop = asyncio.get_running_loop()
@@ -115,8 +123,6 @@ class Journal:
                 batch, self._waiting = self._waiting, []
                 try:
                     self._hand_over()
-                    if self.chain is not None:
-                        self.chain.flush()
                     reached = self._written
                     self.syncs += 1
                     await loop.run_in_executor(self._thread, fsync_file, self._descriptor)

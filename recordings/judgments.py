@@ -23,6 +23,7 @@ from recordings.errors import RunError, StoreError
 from recordings.event_lines import check_format
 from recordings.evidence import write_safely
 from recordings.inner_folder import inner_folder
+from recordings.inventory import list_file
 from recordings.json_text import Json, line, read_lines
 from recordings.leftovers import remove_leftovers
 from recordings.redaction import Redactor
@@ -168,7 +169,7 @@ def write_layer(run: str | PathLike[str], layer: Layer, redactor: Redactor | Non
 
 
 def put_layer(run: Path, data: bytes, kind: str, author: str) -> Path:
-    """Keep the bytes of a layer under the name that belongs to them."""
+    """Keep the bytes of a layer under the name that belongs to them, and list it in the inventory of the run."""
     slug = re.sub(r"[^a-z0-9]+", "-", author.lower()).strip("-")[:40] or "unknown"
     path = inner_folder(run, _FOLDER, _FOLDER) / f"{kind}-{slug}-{_digest(data)}.jsonl"
     if not path.exists():
@@ -178,6 +179,7 @@ def put_layer(run: Path, data: bytes, kind: str, author: str) -> Path:
             write_safely(path, data)
         except OSError as fault:
             raise StoreError(path, fault) from fault
+    list_file(run, path, changes=False)
     return path
 
 

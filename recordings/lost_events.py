@@ -12,7 +12,8 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from recordings.chain import chain_file, closed_lines, read_object
+from recordings.chain import chain_file, closed_lines
+from recordings.digests import read_object
 from topics.regular_file import open_inside
 
 __all__ = ["lost_events"]

@@ -19,7 +19,7 @@ from typing import Any
 
 from recordings.attempts import Attempt, AttemptId
 from recordings.audits_apart import SCORED_BY, audits_apart
-from recordings.chain_check import changed_since
+from recordings.chain_check import check_written
 from recordings.continuation import differences, united_topics
 from recordings.errors import RunError
 from recordings.event_lines import FORMAT
@@ -27,6 +27,7 @@ from recordings.folder_copy import carry, keep_damaged, lacking, whole_folder, w
 from recordings.gold_apart import gold_apart
 from recordings.header import PART, Header
 from recordings.json_text import Json
+from recordings.noted import Noted, noted_of, with_noted
 from recordings.run_folder import Run, read
 from recordings.salvage import DamagedFile, salvage_run
 from recordings.shard import Shard, missing_of_shards, other_audits, shard_of
@@ -45,8 +46,9 @@ _Content = tuple[bytes, ...]
 class Merged:
     """What a merge did. interrupted: how many of the attempts have no end. conflicts: attempts that were recorded
     differently, and the numbers they now have. damage: of the runs that went in, and exhibits that are missing or are
-    not what their name says. missing: of the shards of an audit, one sentence each. names: a sentence where audits of
-    several names went in, else "". settings: where the audits differ in what figures depend on, one sentence each.
+    not what their name says. unproven: some of it keeps the new run from being verified. missing: of the shards of an
+    audit, one sentence each. names: a sentence where audits of several names went in, else "". settings: where the
+    audits differ in what figures depend on, one sentence each.
     shard: the one that was saved; None where the new run is a whole audit.
     """
 
@@ -60,6 +62,7 @@ class Merged:
     settings: tuple[str, ...] = ()
     interrupted: int = 0
     shard: Shard | None = None
+    unproven: bool = False
 
 
 def merge(
@@ -98,8 +101,13 @@ def merge(
     rows, conflicts, numbers = _numbered(_united_contents(contents))
     with whole_folder(target) as building:
         damage: list[str] = []
+        noted = {one for run in runs for one in noted_of(run.header)}
         for run, own in zip(runs, contents, strict=True):
-            damage += (*run.damage, *_changed(run, damaged), *carry(run, building, _numbers_of(own, numbers)))
+            left_out = carry(run, building, _numbers_of(own, numbers))
+            told, found = _changed(run, damaged, left_out)
+            damage += (*run.damage, *told, *left_out)
+            noted.update(found)
+        header = with_noted(header, noted)
         for file in damaged:
             keep_damaged(building, file.path, map(named, file.told))
         opening = {"event": "opened", "format": FORMAT, "worker": "000001", "merged": True}
@@ -118,17 +126,22 @@ def merge(
         _settings(header, gold),
         interrupted,
         shard_of(header.audit),
+        any(one.open for one in noted),
     )
 
 
-def _changed(run: Run, damaged: Sequence[DamagedFile]) -> list[str]:
-    """What is not as it was written, as far as it can be read all the same: the new run gets chains of its own, which
-    show nothing of it. damaged: files of which that was told."""
-    told = {file.path.with_suffix("") for file in damaged}
-    faults = [fault for fault in changed_since(run.path) if (run.path / fault.file).with_suffix("") not in told]
-    said = [f"{run.path}/{fault}" for fault in faults[:_NAMED]]
-    more = len(faults) - _NAMED
-    return [*said, f"{run.path}: its chains show {pluralize(more, 'more fault')}"] if more > 0 else said
+def _changed(run: Run, damaged: Sequence[DamagedFile], left_out: Sequence[str]) -> tuple[list[str], list[Noted]]:
+    """What is not as it was written, or cannot be shown to be, though it can be read: for people, and for the new run,
+    which gets chains of its own. damaged: files of which that was told. left_out: what was not copied."""
+    known = {file.path.with_suffix(""): file.told for file in damaged}
+    found = check_written(run.path)
+    faults = [one for one in (*found.faults, *found.gaps) if (run.path / one.file).with_suffix("") not in known]
+    told = [f"{run.path}/{fault}" for fault in faults[:_NAMED]]
+    if len(faults) > _NAMED:
+        told.append(f"{run.path}: its chains show {pluralize(len(faults) - _NAMED, 'more fault')}")
+    saved = [sentence for path, said in known.items() if path.parent == run.path for sentence in said]
+    rest = [sentence for sentence in run.damage if sentence not in saved]
+    return told, list(found.noted(run.path, [*saved, *left_out], rest))
 
 
 def _names(united: Header) -> str:
@@ -294,7 +307,7 @@ def _united(headers: Sequence[Header], paths: Sequence[Path], *, saved: bool) ->
                 "topics": _both(united.hashes.get("topics", {}), header.hashes.get("topics", {})),
                 "systems": _both(united.hashes.get("systems", {}), header.hashes.get("systems", {})),
             },
-            extra=_both(united.extra, header.extra),
+            extra=_both(united.extra, header.extra),  # but for what was noted, which is united by itself
         )
     first_part = ordered[0]
     shards = {shard_of(header.audit) for header in headers}

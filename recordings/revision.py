@@ -16,12 +16,14 @@ from typing import Any
 from protocols.answer import Answer
 from protocols.route import Route
 from recordings.attempts import Attempt, AttemptId
+from recordings.chain_check import check_written
 from recordings.conversation import Outcome, SystemTurn
 from recordings.errors import RunError
 from recordings.event_lines import FORMAT, encode
 from recordings.events import Answered, Routed, TrialEnded
 from recordings.folder_copy import carry, whole_folder, write_run
 from recordings.json_text import Json, line
+from recordings.noted import with_noted
 from recordings.openings import harvest_versions
 from recordings.provenance import software
 from recordings.redaction import Redactor, marks_in
@@ -79,9 +81,11 @@ def write_revision(
         revision = revisions.get((attempt.started.trial_id, attempt.started.attempt), Revision())
         rows += _rows(attempt, revision, redactor)
     with whole_folder(target) as building:
-        damage = [*run.damage, *carry(run, building)]
-        write_run(building, replace(run.header, source=source), rows)
-    return damage
+        left_out = carry(run, building)
+        found = check_written(run.path)
+        header = with_noted(replace(run.header, source=source), found.noted(run.path, left_out, run.damage))
+        write_run(building, header, rows)
+    return [*run.damage, *(f"{run.path}/{fault}" for fault in (*found.faults, *found.gaps)), *left_out]
 
 
 def check_target(run: Run, target: Path) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
+from recordings.chain import FORMAT as CHAIN_FORMAT
 from recordings.chain import Chain
 from recordings.continuation import extend_header, refuse_differences
 from recordings.errors import RunError, StoreError, no_run
@@ -27,6 +28,7 @@ from recordings.evidence import fsync_folder, refuse_links, write_safely
 from recordings.exhibits import kept_exhibits
 from recordings.header import Header
 from recordings.inner_folder import inner_folder
+from recordings.inventory import CHAINED, begin_inventory
 from recordings.journal import Journal
 from recordings.json_text import document, line, parse_value
 from recordings.leftovers import remove_leftovers
@@ -186,6 +188,7 @@ class RunWriter:
         remove_leftovers(run)
         for folder in entries(run, "evidence", "??"):
             remove_leftovers(folder)
+        begin_inventory(run)
         numbers = [int(found[1]) for entry in run.iterdir() if (found := _SEQUENCE.fullmatch(entry.name))]
         for number in count(max(numbers, default=0) + 1):
             worker = f"{name}-{number:06d}" if name else f"{number:06d}"
@@ -204,6 +207,7 @@ class RunWriter:
             "pid": os.getpid(),
             "at": stamp(clock()),
             "software": software(),
+            CHAINED: CHAIN_FORMAT,
         }
         journal.chain = chain
         journal.write(line(opening))

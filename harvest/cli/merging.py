@@ -29,6 +29,8 @@ def command(runs: tuple[str, ...], out: Path, salvage: bool) -> int:
     A RUN may be the address of a run in an object store, or of all runs below it: s3://BUCKET/weekly.
 
     It says what is missing of the shards of an audit (`harvest run --shard`) and of the evidence, and then ends with 3.
+    So it does where a recording is not as it was written, or cannot be shown to be: the new run keeps that, and
+    `harvest verify` repeats it. With --salvage, which is for damaged runs, that alone ends with 0.
     """
     merged = merge_stored(runs, out, salvage=salvage)
     for sentence in (*([merged.names] if merged.names else ()), *merged.settings, *merged.conflicts, *merged.damage):
@@ -49,4 +51,4 @@ def command(runs: tuple[str, ...], out: Path, salvage: bool) -> int:
         part = ["--shard", f"{merged.shard.index}/{merged.shard.of}"] if merged.shard else []
         again = shlex.join(["harvest", "run", "AUDIT", *part, "--out", str(merged.path)])
         click.echo(f"interrupted and lost trials of an audit are played again by: {again}", err=True)
-    return 3 if merged.missing else 0
+    return 3 if merged.missing or (merged.unproven and not salvage) else 0

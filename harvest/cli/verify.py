@@ -33,15 +33,23 @@ _PROVES = (
 
 @dataclass(slots=True)
 class _Found:
-    """faults: what is not as it was written or does not follow. notes: what cannot be told. open: it could not be
-    verified."""
+    """faults: what is not as it was written or does not follow. gaps: why it could not be verified (open). notes: what
+    cannot be told. partly: something of it is outside of what is promised."""
 
     what: str
     said: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
+    gaps: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     open: bool = False
+    partly: bool = False
     recording: str | None = None
+
+    @property
+    def verdict(self) -> str:
+        if self.faults:
+            return "differs"
+        return "not verified" if self.open else "verified in part" if self.partly else "verified"
 
 
 @click.command()
@@ -51,9 +59,10 @@ class _Found:
 def command(paths: tuple[Path, ...], wanted: str | None, as_json: bool) -> int:
     """Verify recorded runs and reports, offline.
 
-    Of a RUN, every file is held against its chain of hashes or its name, and every figure in `scores.json` is computed
-    again. A REPORT is made again from its runs and compared byte by byte. Ends with 1 where something differs, and says
-    where; with 3 where it could not be verified.
+    Of a RUN, every file is held against its chain of hashes, its name or the inventory, and every figure in
+    `scores.json` is computed again. A REPORT is made again from its runs and compared byte by byte. Ends with 1 where
+    something differs, and says where; with 3 where it could not be verified, as where a chain or a layer is gone. What
+    nothing promises to cover, such as the last lines of a process that was killed, is "verified in part", with 0.
     """
     if wanted is not None and (len(paths) > 1 or not is_run(paths[0])):
         raise InputError("--hash is of one run", advice="verify the runs one by one")
@@ -79,7 +88,9 @@ def _run(path: Path, wanted: str | None) -> _Found:
     checked = check_recording(path)
     found.recording = checked.hash
     found.faults += map(str, checked.faults)
-    found.notes += checked.notes
+    found.gaps += map(str, checked.gaps)
+    found.notes += map(str, checked.notes)
+    found.open, found.partly = bool(checked.gaps), bool(checked.notes)
     found.said.append(
         f"{pluralize(checked.lines, 'line')} of events, {checked.chained} of them chained; "
         f"{pluralize(checked.evidence, 'exhibit')}, {pluralize(checked.layers, 'layer')} of judgments"
@@ -124,7 +135,11 @@ def _report(path: Path) -> _Found:
         return found
     found.faults += [f"{changed}: recorded into, or changed, since the report was made" for changed in known.changed]
     for run in known.runs:
-        found.faults += [f"{run / fault.file}: {fault.what}" for fault in check_recording(run).faults]
+        checked = check_recording(run)
+        found.faults += [f"{run / fault.file}: {fault.what}" for fault in checked.faults]
+        found.gaps += [f"{run / gap.file}: {gap.what}" for gap in checked.gaps]
+        found.notes += [f"{run / note.file}: {note.what}" for note in checked.notes]
+    found.open, found.partly = bool(found.gaps), bool(found.notes)
     if not found.faults:
         differences = list(remade(path, known))
         if differences:
@@ -146,14 +161,14 @@ def _judged(run: Path, report: Path) -> bool:
 
 
 def _print(one: _Found, people: Console) -> None:
-    verdict = "differs" if one.faults else "not verified" if one.open else "verified"
-    style = "bold green" if verdict == "verified" else "bold red"
-    people.print(Text.assemble((f"{verdict}: ", style), printable(one.what, line=True)), soft_wrap=True)
-    for sentence in one.faults[:_MOST]:
+    style = {"verified": "bold green", "verified in part": "bold yellow"}.get(one.verdict, "bold red")
+    people.print(Text.assemble((f"{one.verdict}: ", style), printable(one.what, line=True)), soft_wrap=True)
+    wrong = [*one.faults, *one.gaps]
+    for sentence in wrong[:_MOST]:
         shown = sentence if len(sentence) <= _LONGEST else f"{sentence[:_LONGEST]}… (--json has it whole)"
         people.print(Text(printable(f"  {shown}", line=True), style="red"), soft_wrap=True)
-    if len(one.faults) > _MOST:
-        people.print(f"  and {len(one.faults) - _MOST} more: --json lists all", style="red")
+    if len(wrong) > _MOST:
+        people.print(f"  and {len(wrong) - _MOST} more: --json lists all", style="red")
     for sentence in one.said:
         people.print(f"  {sentence}", soft_wrap=True)
     for sentence in one.notes:
@@ -163,4 +178,4 @@ def _print(one: _Found, people: Console) -> None:
 
 
 def _plain(one: _Found) -> dict[str, Any]:
-    return {**asdict(one), "verdict": "differs" if one.faults else "not verified" if one.open else "verified"}
+    return {**asdict(one), "verdict": one.verdict}

@@ -11,7 +11,7 @@ from harvest.studies.bounds import Checked
 from harvest.studies.score_file import write_scores
 from harvest.studies.score_request import ScoreRequest
 from recordings import decisions
-from recordings.chain import content_digest
+from recordings.digests import content_digest
 from recordings.provenance import software
 from recordings.run_folder import extent, read
 from topics.errors import HarvestError, InputError

@@ -15,6 +15,7 @@ from recordings.chain import chain_file
 from recordings.errors import RunError, StoreError
 from recordings.evidence import refuse_links, write_safely
 from recordings.header import Header
+from recordings.inventory import INVENTORY, begin_inventory, list_file
 from recordings.lock import Lock
 from recordings.run_folder import event_files, is_run
 from recordings.store import CLAIM
@@ -89,6 +90,10 @@ def _taken_up(stored: StoredRun, folder: Path, refuse: Callable[[Header], None])
                 write_safely(folder / name, data)
         if header:
             write_safely(folder / "run.json", header)
+            begin_inventory(folder, "copied")
+            if (folder / INVENTORY).exists():
+                for file in event_files(folder):  # of earlier stints, some of which are new here
+                    list_file(folder, file, changes=True)
         # Last: until here the folder may hold what an earlier claim alone shows to be of this store.
         write_safely(folder / CLAIM, stored.claimed(number))
         return TakenUp(number, aside)

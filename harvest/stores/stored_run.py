@@ -27,6 +27,7 @@ from recordings.continuation import differences
 from recordings.errors import RunError
 from recordings.evidence import write_safely
 from recordings.header import Header
+from recordings.inventory import begin_inventory
 from recordings.json_text import parse_value
 from topics.counting import pluralize
 from topics.errors import InputError, Place
@@ -201,6 +202,7 @@ class StoredRun:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
         at_once(lambda name: write_safely(folder / name, self.get(name)), carried)
         write_safely(folder / "run.json", header)
+        begin_inventory(folder, "copied")
         return stints
 
     def _below(self, kind: str) -> list[str]:

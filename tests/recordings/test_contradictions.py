@@ -158,14 +158,15 @@ def test_what_two_machines_recorded_in_one_folder_stays_twice(played: Path, tmp_
     lines[0] = json.dumps({**json.loads(lines[0]), "worker": "east-000001"}).encode() + b"\n"
     (run / "trials-east-000001.jsonl").write_bytes(b"".join(lines))
     done = merge([run], tmp_path / "saved", salvage=True)
-    assert done.damage == ()
+    assert [sentence.partition(": ")[2][:17] for sentence in done.damage] == ["its chain is gone"]  # of the other's
     assert len(read(tmp_path / "saved").conversations) == 2 * len(valid(played))
     about: dict[str, str | int] = {"trial": json.loads(lines[1])["id"], "attempt": 1}
     write_layer(run, Layer("human", "anna", judgments=(Judgment(about, "Fluency", 1),)))
     done = merge([run], tmp_path / "judged", salvage=True)
-    assert [sentence.partition(": ")[2][:20] for sentence in done.damage] == ["1 judgment left out,"], (
-        "of which of both?"
-    )
+    assert [sentence.partition(": ")[2][:19] for sentence in done.damage] == [
+        "its chain is gone: ",
+        "1 judgment left out",  # of which of both?
+    ]
     assert read_layers(tmp_path / "judged") == ()
 
 

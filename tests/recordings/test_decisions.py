@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import shutil
 from collections.abc import Iterator, Mapping
@@ -19,6 +20,7 @@ from recordings.errors import RunError, StoreError
 from recordings.judgments import UNSURE, Judgment, Layer, read_layers, write_layer
 from recordings.merge import merge
 from tests.support.checkout import ROOT
+from tests.support.faulty_disk import FaultyDisk, faulty_disk
 
 ABOUT: Mapping[str, str | int] = {"trial": "ae752f12835d13a7c11c67e871d660e5", "attempt": 1, "turn": 1}
 FIRST = Decision("a" * 16, "anna", "guide 2", (ABOUT,), "Fluency", 0.5, "so so \U0001f600\r\n\u05d0")
@@ -128,6 +130,29 @@ async def test_what_cannot_be_made_safe_is_not_said_to_be_saved(
         await book.decide(replace(FIRST, id="b" * 16))
     with pytest.raises(StoreError):
         await book.decide(replace(FIRST, id="b" * 16))
+    assert book.ids == {FIRST.id}
+
+
+@pytest.mark.parametrize("after", range(9))
+async def test_when_there_is_room_again_the_same_book_goes_on(run: Path, book: DecisionBook, after: int) -> None:
+    """After each of the first writes: nothing acknowledged is lost, and what was refused can be sent again."""
+    letters, said = "bcdefgh", []
+    await book.decide(FIRST)
+    with faulty_disk(FaultyDisk(run, after)):
+        for letter in letters:
+            one = replace(FIRST, id=letter * 16, about=({**ABOUT, "turn": 1 + letters.index(letter)},))
+            with contextlib.suppress(StoreError):
+                await book.decide(one)
+                said.append(one.id)
+    assert len(said) < len(letters)
+    assert {*said, FIRST.id} <= read_decisions(run).ids
+    for letter in letters:
+        await book.decide(replace(FIRST, id=letter * 16, about=({**ABOUT, "turn": 1 + letters.index(letter)},)))
+    await book.close()
+    assert sorted(one.id[0] for one in read_decisions(run).standing) == ["a", *letters]
+    assert len(list((run / "decisions").glob("*.jsonl"))) < 5
+    found = check_recording(run)
+    assert (found.faults, found.gaps) == ([], [])
 
 
 async def test_a_sheet_that_came_in_between_counts_from_when_it_came(run: Path, book: DecisionBook) -> None:

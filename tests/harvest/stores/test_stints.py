@@ -20,6 +20,7 @@ from harvest.stores.stored_run import Stint, StoredRun, piece
 from recordings.chain_check import check_recording
 from recordings.errors import RunError, StoreError
 from recordings.header import Header
+from recordings.inventory import INVENTORY
 from recordings.lock import Lock, Locked
 from recordings.run_folder import Run, event_files, read
 from recordings.shard import Shard
@@ -96,6 +97,12 @@ def cut(file: Path, ended: int) -> None:
     file.with_suffix(".chain").unlink()
 
 
+def with_another_hash(chain: bytes) -> bytes:
+    lines = chain.split(b"\n")
+    lines[2] = (b"1" if lines[2].startswith(b"0") else b"0") + lines[2][1:]
+    return b"\n".join(lines)
+
+
 def test_what_one_worker_stored_is_what_another_plays_on_from(stored: StoredRun, tmp_path: Path) -> None:
     first = played(stored, tmp_path / "east")
     assert first.finished
@@ -121,11 +128,14 @@ def test_a_fetched_run_is_the_recorded_one(stored: StoredRun, tmp_path: Path) ->
     played(gold := StoredRun(Counting(), ""), tmp_path / "gold")
     stored.fetch(tmp_path / "copy")
     gold.fetch(tmp_path / "gold-copy")
-    assert files(tmp_path / "copy") == files(tmp_path / "east")
-    assert files(tmp_path / "gold-copy") == files(tmp_path / "gold")
+    for copy, first in (("copy", "east"), ("gold-copy", "gold")):
+        there, here = files(tmp_path / copy), files(tmp_path / first)
+        del there[INVENTORY], here[INVENTORY]  # each machine has its own
+        assert there == here
     assert any(name.startswith("evidence/") for name in files(tmp_path / "copy"))
     assert any(name.startswith("judgments/") for name in files(tmp_path / "gold-copy"))
-    assert not check_recording(tmp_path / "copy").faults
+    found = check_recording(tmp_path / "copy")
+    assert (found.faults, found.gaps, found.notes) == ([], [], [])
 
 
 def test_gold_is_in_the_store_as_soon_as_a_run_is(stored: StoredRun, tmp_path: Path) -> None:
@@ -518,6 +528,45 @@ def test_what_is_wrong_with_a_run_in_a_store_is_told_by_its_address(tmp_path: Pa
     event = f"{url}/1-of-2/trials-shard1.1-000001.jsonl:{line}"
     assert told.startswith(f"{event}:2 (in stints/000001/trials/{end.name}): not valid JSON")
     assert ".out." not in said + told
+
+
+@pytest.mark.parametrize(
+    ("pattern", "change", "what"),
+    [
+        (
+            "stints/000001/trials/*",
+            lambda data: data.replace(b'"label":"o"', b'"label":"x"', 1),
+            "not what was written",
+        ),
+        ("stints/000001/chain/*", with_another_hash, "this hash was changed"),
+        ("stints/000001/chain/*", lambda data: b"", "its chain is gone"),
+        ("judgments/*", lambda data: b"", "was here when the run was closed, and is gone"),
+    ],
+)
+def test_what_was_changed_in_a_store_stays_noted_in_what_is_merged(
+    tmp_path: Path, pattern: str, change: Callable[[bytes], bytes], what: str
+) -> None:
+    url, put = f"file://{tmp_path}/store", tmp_path / "store" / "1-of-2"
+    played(StoredRun(open_store(url), "1-of-2"), tmp_path / "east")
+    whole = merge_stored([url], tmp_path / "whole")
+    assert not whole.unproven
+    found = check_recording(tmp_path / "whole")
+    assert (found.faults, found.gaps, found.notes) == ([], [], [])
+    objects = sorted(put.glob(pattern))
+    assert objects
+    for one in objects:
+        data = change(one.read_bytes())
+        one.write_bytes(data)
+        if not data:
+            one.unlink()
+    merged = merge_stored([url], tmp_path / "out")
+    assert merged.unproven
+    assert any(url in sentence and what in sentence for sentence in merged.damage), merged.damage
+    assert all(str(tmp_path / "store") not in str(gap) for gap in check_recording(tmp_path / "out").gaps)
+    again = merge_stored([str(tmp_path / "out")], tmp_path / "again")
+    assert again.unproven
+    for run in ("out", "again"):
+        assert any(what in str(gap) for gap in check_recording(tmp_path / run).gaps)
 
 
 @pytest.mark.parametrize("empty", [False, True])

@@ -1,0 +1,39 @@
+"""The hashes by which a run is known again: of whole files, and of lines each of which depends on all before it."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+SIZE = 16
+"""Bytes of a hash."""
+
+_PERSON = b"harvest-chain"
+_EMPTY = hashlib.blake2b(digest_size=SIZE, person=_PERSON)
+_AT_ONCE = 2**20
+
+
+def linked(head: bytes, data: bytes) -> bytes:
+    """The next hash of a chain, 16 bytes: of the one before and of a line with its end."""
+    digest = _EMPTY.copy()  # in three fifths of the time that a new one takes
+    digest.update(head)
+    digest.update(data)
+    return digest.digest()
+
+
+def content_digest(path: Path) -> str:
+    """The hash of a whole file, 32 hex digits. Raises OSError."""
+    digest = hashlib.blake2b(digest_size=SIZE, person=_PERSON)
+    with path.open("rb") as file:
+        while data := file.read(_AT_ONCE):
+            digest.update(data)
+    return digest.hexdigest()
+
+
+def read_object(data: bytes) -> dict[str, Any] | None:
+    """The object that a line holds; None if it holds none."""
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
