@@ -98,7 +98,10 @@ def cut(file: Path, ended: int) -> None:
 
 
 def with_another_hash(chain: bytes) -> bytes:
+    """Of its second line, where it has so many: pieces of a chain may be short."""
     lines = chain.split(b"\n")
+    if len(lines) < 4:
+        return chain
     lines[2] = (b"1" if lines[2].startswith(b"0") else b"0") + lines[2][1:]
     return b"\n".join(lines)
 
