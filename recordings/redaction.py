@@ -1,8 +1,9 @@
 """Secrets are taken out by the writer, before anything reaches the disk.
 
-Two searches: for the known secrets, in every form in which they commonly come back (`recordings.secret_forms`; from 12
-characters on in any mix of upper and lower case), and for the shapes of well-known kinds of secrets
-(`recordings.secret_patterns`). Both are made twice, in the text as it is and with its escapes undone
+Three searches: for the known secrets, in every form in which they commonly come back (`recordings.secret_forms`; from
+12 characters on in any mix of upper and lower case); for their letters and digits, and those of their codes, whatever
+stands between them (`recordings.bare_text`); and for the shapes of well-known kinds of secrets
+(`recordings.secret_patterns`). All are made twice, in the text as it is and with its escapes undone
 (`recordings.escapes`). What is found becomes `[redacted:<kind>]`; nothing else changes. A word of a reply stays a word,
 so word counts hold. Everything takes time linear in the text.
 
@@ -21,6 +22,7 @@ from itertools import islice
 from operator import itemgetter, le
 from typing import Any
 
+from recordings.bare_text import BareForms
 from recordings.cut_secrets import APART, CutSecrets
 from recordings.escapes import Span, has_codes, undo_letters, unescape
 from recordings.searched_text import SearchedText
@@ -82,6 +84,7 @@ class Redactor:
         self._forms: list[str] = []
         self._any_case: list[str] = []  # those of them that are looked for in any mix of upper and lower case
         self._cut = CutSecrets()
+        self._bare = BareForms()
         self._raw: list[bytes] = []
         self._known: set[str] = set()
         self._clean: set[str] = set()  # short texts in which there is none of what is looked for
@@ -106,6 +109,7 @@ class Redactor:
             forms = [form for form in forms_of(value) if form not in _EVERY_MARK]
             self._forms += forms
             self._cut.add(forms)
+            self._bare.add(value, _EVERY_MARK)
             self.add(*passwords_in(value))
             lower = to_lower(value)
             if len(value) >= _ANY_CASE and lower not in _EVERY_MARK:
@@ -150,7 +154,9 @@ class Redactor:
         """Whether a known secret does, or the beginning of one."""
         if any(map(text.__contains__, self._forms)) or any(map(text.__contains__, self._cut.beginnings)):
             return True
-        return bool(self._any_case) and any(map(to_lower(text).__contains__, self._any_case))
+        if self._any_case and any(map(to_lower(text).__contains__, self._any_case)):
+            return True
+        return self._bare.may_stand_in(text)
 
     def pieces(self, pieces: Sequence[str]) -> list[str]:
         """The pieces of one text, with every secret of the text replaced by its mark; a mark stands in the piece in
@@ -201,6 +207,7 @@ class Redactor:
         for form in filter(searched.may_hold, self._any_case):
             yield from _occurrences(searched.lower, form)
         yield from self._cut.spans(searched)
+        yield from self._bare.spans(searched.text)
         text, lower = searched.text, "" if searched.long else searched.lower
         for pattern, literal, lowered in _LITERALS:
             # Most texts hold nothing of most patterns; of a long text the patterns learn that more quickly themselves.

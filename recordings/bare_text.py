@@ -1,0 +1,217 @@
+"""A text of which letters and digits alone are left, and known secrets that are looked for in it.
+
+A secret may come back with anything between its characters: a line break, characters of no width, variation selectors,
+blanks or colons between the bytes of its hex; or in other letters for the same, as those of full width. Each of these
+has the same normal form: the letters and digits of ASCII, in lower case, in a row. So a secret, and what it becomes in
+each common code for bytes, is looked for in that form of the text, and what is found is led back to where it stands.
+Texts that only spell a secret that is made of words are left alone: see `_Form`.
+"""
+
+import base64
+import re
+import string
+import unicodedata
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from recordings.cut_secrets import APART
+from recordings.escapes import Span
+
+_LONG = 2**12
+"""Characters from which all forms together are looked for, and not one after the other."""
+
+_SHORTEST = 8
+_SHORTEST_CODE = 9
+"""Characters of the normal form of a secret, and of a code for it, below which it is not looked for here."""
+
+_SURE = 12
+"""Characters of a secret with letters and digits that no text spells by chance, whatever stands between them."""
+
+_GRAM = 4
+_KEPT = (string.ascii_letters + string.digits).encode()
+_DROPPED = bytes(byte for byte in range(256) if byte not in _KEPT)
+_LOWER = bytes(byte + 32 if 65 <= byte <= 90 else byte for byte in range(256))
+_IS_KEPT = bytes(byte in _KEPT for byte in range(256))
+_GROUP_BEFORE, _GROUP_AFTER = re.compile(r"[^\s\"'\\]*$"), re.compile(r"[^\s\"'\\]*")
+_BREAKS = re.compile(r"[\s\\]*[\r\n\u2028\u2029][\s\\]*")
+_FILLERS = "\0\u115f\u1160\u3164\uffa0"
+_OTHER_LETTERS = re.compile("[\u00aa-\u00ba\u02b0-\u02e3\u1d2c-\u1d6a\u2070-\u2184\u2460-\u24ff\u2c7c\uff01-\uff5e"
+                            "\U0001d400-\U0001d7ff\U0001f100-\U0001f189\U0001fbf0-\U0001fbf9]")  # fmt: skip
+
+
+@cache
+def _folds() -> dict[int, str]:
+    """Characters that stand for one of ASCII."""
+    found = {}
+    for code in range(0x80, 0x1FC00):
+        if unicodedata.decomposition(chr(code)).startswith("<"):
+            plain = unicodedata.normalize("NFKC", chr(code))
+            if len(plain) == 1 and plain.isascii() and plain.isprintable() and plain != " ":
+                found[code] = plain
+    return found
+
+
+def fold(text: str) -> str:
+    """`text`, as long as before, with characters of ASCII for those of full width and the like."""
+    return text if text.isascii() or not _OTHER_LETTERS.search(text) else text.translate(_folds())
+
+
+def _one_byte_each(text: str) -> bytes:
+    return fold(text).encode("latin-1", "replace")
+
+
+def bare(text: str) -> bytes:
+    """The normal form of a text."""
+    return _one_byte_each(text).translate(_LOWER, _DROPPED)
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """words: what the place must say once characters of no width and line breaks are gone, where the normal form alone
+    could be that of ordinary words (`project manager`) or of a date; "" where it could not. any_case: in any mix of
+    upper and lower case. around: how many characters on each side may hold a part of the secret, too."""
+
+    words: str = ""
+    any_case: bool = False
+    around: int = 0
+
+    def stands_in(self, place: str) -> bool:
+        if not self.words:
+            return True
+        said = "".join(letter for letter in _BREAKS.sub("", fold(place)) if not _has_no_width(letter))
+        return said == self.words or (self.any_case and said.lower() == self.words.lower())
+
+
+def _has_no_width(letter: str) -> bool:
+    return letter in _FILLERS or (not letter.isascii() and unicodedata.category(letter) in ("Cf", "Mn", "Me", "Cs"))
+
+
+class BareForms:
+    """The normal forms of known secrets, and of their codes."""
+
+    def __init__(self) -> None:
+        self._forms: dict[bytes, _Form] = {}
+        self._by_gram: defaultdict[bytes, list[bytes]] = defaultdict(list)
+
+    def add(self, secret: str, never: str) -> None:
+        """Look for `secret`, too, but for what stands in the text `never`."""
+        data = secret.encode("utf-8", "surrogatepass")
+        found = {form: _Form() for form in map(_in_lower_case, _codes(data)) if len(form) >= _SHORTEST_CODE}
+        for form in map(_in_lower_case, _groups_of_five(data)):
+            if len(form) >= _SHORTEST_CODE:
+                found[form] = _Form(around=5)
+        core = re.sub(r"^[^A-Za-z0-9]+|[^A-Za-z0-9]+$", "", secret)
+        plain = bare(core)
+        if len(plain) >= _SURE and any(map(str.isdigit, core)) and any(map(str.isalpha, core)):
+            found[plain] = _Form()
+        elif len(plain) >= _SHORTEST and (len(core) >= 2 * _SHORTEST or len(secret) - len(core) <= 2):
+            found[plain] = _Form(fold(core), any_case=len(secret) >= _SURE)
+        out = bare(never)
+        for form, how in found.items():
+            if form not in out and form not in self._forms:
+                self._forms[form] = how
+                self._by_gram[form[:_GRAM]].append(form)
+
+    def may_stand_in(self, text: str) -> bool:
+        """False only where `spans` would find nothing."""
+        return bool(self._forms) and any(map(bare(text).__contains__, self._forms))
+
+    def spans(self, text: str) -> Iterator[Span]:
+        """Where secrets stand in `text`."""
+        if not self._forms:
+            return
+        letters = _one_byte_each(text)
+        told = letters.translate(_LOWER, _DROPPED)
+        found = list(self._found(told))
+        if not found:
+            return
+        places = _places(letters)
+        for at, form in found:
+            start, end = places[at], places[at + len(form) - 1] + 1
+            place, how = text[start:end], self._forms[form]
+            if APART not in place and how.stands_in(place):
+                if how.around:
+                    start -= len(_GROUP_BEFORE.search(text[max(0, start - how.around) : start])[0])
+                    end += len(_GROUP_AFTER.match(text[end : end + how.around])[0])
+                while text.startswith("=", end):  # of base64 and its like
+                    end += 1
+                yield start, end, "secret"
+
+    def _found(self, told: bytes) -> Iterator[tuple[int, bytes]]:
+        if len(told) < _LONG:
+            for form in self._forms:
+                at = told.find(form)
+                while at >= 0:
+                    yield at, form
+                    at = told.find(form, at + 1)
+            return
+        for at in _begun(told, self._by_gram):
+            for form in self._by_gram.get(told[at : at + _GRAM], ()):
+                if told.startswith(form, at):
+                    yield at, form
+
+
+def _begun(told: bytes, grams: dict[bytes, list[bytes]]) -> Iterator[int]:
+    """Where one of some dozens of beginnings stands, and few other places: in the time of two searches for one."""
+    import numpy as np  # late: commands that read no long text do without it
+
+    known = np.zeros(2**16, bool)
+    wanted = np.frombuffer(b"".join(grams), "<u4")
+    known[(wanted * np.uint32(2654435761)) >> np.uint32(16)] = True
+    for offset in range(_GRAM):
+        four = np.frombuffer(told, "<u4", (len(told) - offset) // _GRAM, offset)
+        found = np.flatnonzero(known[(four * np.uint32(2654435761)) >> np.uint32(16)])
+        yield from (found * _GRAM + offset).tolist()
+
+
+def _places(letters: bytes) -> list[int]:
+    """Of each letter and digit, where it stands in the text."""
+    import numpy as np
+
+    places: list[int] = np.flatnonzero(np.frombuffer(letters.translate(_IS_KEPT), bool)).tolist()
+    return places
+
+
+def _codes(data: bytes) -> Iterator[bytes]:
+    """What bytes become in common codes, with or without something before and after them."""
+    numbers = (
+        [f"{byte:02x}" for byte in data],
+        [f"{byte:03o}" for byte in data],
+        [f"{byte:o}" for byte in data],
+        [str(byte) for byte in data],
+    )
+    for each, befores in zip(numbers, (("", "0x", "x"), ("", "0"), ("", "0", "0o"), ("",)), strict=True):
+        yield from (before.join(each).encode() for before in befores)
+    texts = [*_certain(base64.b32encode, data, 5), *_certain(base64.b64encode, data, 6)]
+    for inner in _certain(base64.b64encode, data, 6):
+        texts += _certain(base64.b64encode, inner, 6)
+    yield from texts
+
+
+def _groups_of_five(data: bytes) -> Iterator[bytes]:
+    """What is certain of bytes in codes of base 85, in which five characters stand for four bytes."""
+    for encode in (base64.b85encode, base64.a85encode, _z85):
+        for skip in range(4):
+            yield encode(data[skip : skip + (len(data) - skip) // 4 * 4])
+
+
+def _in_lower_case(text: bytes) -> bytes:
+    return text.translate(_LOWER, _DROPPED)
+
+
+def _certain(encode: Callable[[bytes], bytes], data: bytes, bits: int) -> Iterator[bytes]:
+    """What is certain of `data` in a code of so many bits a character, after any number of bytes."""
+    for before in range(bits if bits == 5 else 3):
+        first, last = -(-8 * before // bits), 8 * (before + len(data)) // bits
+        yield encode(b"\0" * before + data)[first:last]
+
+
+_Z85 = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
+_B85 = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
+
+
+def _z85(data: bytes) -> bytes:
+    """The alphabet of ZeroMQ's base85."""
+    return base64.b85encode(data).translate(bytes.maketrans(_B85, _Z85))
