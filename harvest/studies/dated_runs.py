@@ -19,7 +19,7 @@ from recordings.lock import is_locked
 from recordings.run_folder import is_run, read
 from recordings.shard import planned_trials
 from recordings.store import read_header
-from recordings.times import stamp
+from recordings.times import moment, stamp
 from topics.counting import pluralize
 
 __all__ = ["LeftRun", "UnjudgedRun", "free_name", "new_dated_run", "unjudged_runs"]
@@ -86,7 +86,9 @@ class UnjudgedRun:
 def unjudged_runs(runs: Path, looks: Collection[Look], baseline: BaselineFile) -> Iterator[UnjudgedRun]:
     """The dated runs in `runs` that no look is at, the newest first; runs that are being written, and those of the
     baseline, are passed over."""
-    last = {one.at: one for one in looks}
+    known = {one.at: one for one in looks}
+    # Trials are added to the last run only; to decode the topics of every run would take seconds in a long watch.
+    last = max((one.at for one in looks if one.baseline == baseline.identity), key=moment, default="")
     for folder in sorted(runs.iterdir() if runs.is_dir() else (), reverse=True):
         if not _DATED.fullmatch(folder.name) or not folder.is_dir() or is_locked(folder):
             continue
@@ -95,10 +97,10 @@ def unjudged_runs(runs: Path, looks: Collection[Look], baseline: BaselineFile) -
         except RunError:
             yield UnjudgedRun(folder)
             continue
-        look = last.get(header.created_at)
+        look = known.get(header.created_at)
         if look is None and not baseline.holds(header):
             yield UnjudgedRun(folder)
-        elif look is not None and _has_grown(header, look):
+        elif look is not None and look.at == last and _has_grown(header, look):
             yield UnjudgedRun(folder, judged=True)
 
 

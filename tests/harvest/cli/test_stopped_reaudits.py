@@ -291,6 +291,15 @@ systems:
 """
 
 
+SLOW = """\
+import time
+def answer(text, seed=0):
+    time.sleep(0.05)
+    return "See https://www.imdb.com/title/tt0390384/"
+"""
+"""An assistant without a file that a kill could tear. It never changes: an alarm would have `whats_left` play a run."""
+
+
 def killed(folder: Path, after: float, *, begun: bool) -> float:
     """A re-audit that is killed so many seconds after it began, or (begun) after there was a folder for its run.
     Returns how long it took, counted likewise."""
@@ -307,12 +316,12 @@ def killed(folder: Path, after: float, *, begun: bool) -> float:
 
 @pytest.mark.parametrize("kills", [3, pytest.param(200, marks=pytest.mark.soak)])
 def test_kill_9_at_random_moments_leaves_no_run_without_a_look_or_a_name(
-    once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kills: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kills: int
 ) -> None:
-    monkeypatch.chdir(copied(once, tmp_path))
-    Path("bot.py").write_text(
-        Path("bot.py").read_text().replace("state = json", "__import__('time').sleep(0.05); state = json")
-    )
+    watch(tmp_path, SMALL)
+    (tmp_path / "bot.py").write_text(SLOW)
+    monkeypatch.chdir(bless(tmp_path, "runs/base-0"))
+    RUNS.mkdir()
     whole = killed(tmp_path, 60, begun=True)  # how long one takes here and now, once its run has a folder
     rng = random.Random(kills)
     ended = Counter[str]()
