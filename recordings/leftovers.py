@@ -19,11 +19,11 @@ _TEMPORARY = re.compile(r"\.(.+)\.[0-9]+-[0-9]+\.tmp")
 _numbers = count(1)
 
 
-def new_temporary(path: Path) -> tuple[Path, BinaryIO]:
-    """A new file beside `path`, locked until it is closed, and its name. Raises OSError."""
+def new_temporary(path: Path, mode: int = 0o666) -> tuple[Path, BinaryIO]:
+    """A new file beside `path`, locked until it is closed, and its name. mode: who may read it. Raises OSError."""
     while True:
         temporary = path.with_name(f".{path.name}.{os.getpid()}-{next(_numbers)}.tmp")
-        file = temporary.open("xb")
+        file = os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), "wb")
         try:
             with suppress(OSError):  # a disk without locks: nobody will remove it there either
                 flock(file.fileno(), patience=1)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
 import re
 import stat
 from collections.abc import Callable, Coroutine, Iterator
@@ -18,6 +17,7 @@ from urllib.parse import unquote
 
 from harvest.systems.driver import Unanswered
 from harvest.systems.timing import REAL_CLOCK, Clock
+from recordings.leftovers import new_temporary, remove_leftovers
 from topics.errors import InputError, Place
 from topics.regular_file import read_regular
 
@@ -63,17 +63,19 @@ async def log_in(
 
 
 def keep_login(path: Path, state: dict[str, Any]) -> None:
-    """Write a browser's state to `path`, mode 600 from its first byte on; replaces an older one as a whole.
+    """Write a browser's state to `path`, mode 600 from its first byte on; replaces an older one as a whole. What a
+    command left that was killed while it did so is removed: it holds secrets, too.
 
     Raises OSError.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, stat.S_IRUSR | stat.S_IWUSR)
+    remove_leftovers(path.parent, path.name)
+    draft, file = new_temporary(path, stat.S_IRUSR | stat.S_IWUSR)
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(state, file, ensure_ascii=False, indent=1)
-        draft.replace(path)
+        with file:
+            file.write(json.dumps(state, ensure_ascii=False, indent=1).encode())
+            file.flush()
+            draft.replace(path)
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
