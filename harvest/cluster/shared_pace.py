@@ -73,7 +73,7 @@ class SharedGate(Gate):
 
     async def passed(self) -> int:
         await self._look()
-        self.busy.check(self.clock.monotonic())
+        self.busy.refuse()
         if not self._slowed:
             return self._pace.complaints
         async with self._turnstile:

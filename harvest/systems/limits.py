@@ -142,8 +142,7 @@ class Busy:
         """The system said of a turn, which went out at `sent_at`, that it is asked too much. wait: seconds until it is
         asked again."""
         now = self._clock.monotonic()
-        if self._since is not None and now > self._expected + self._idle:
-            self._since = None  # it was not asked for a while, and nobody knows what it would have said
+        self._forget()
         again = self._since is not None and sent_at >= self._since
         if self._since is None:
             self._since, self._told = now, False
@@ -165,12 +164,23 @@ class Busy:
         return left if left > 0 else _MOMENT
 
     def check(self, until: float) -> None:
-        """Raises NotSent (`TOO_MUCH`) for a turn that may go out only at `until`, if that is too late."""
+        """For a turn that waits and may go out only at `until`: raises NotSent (`TOO_MUCH`) if that is too late."""
         self._give_up_before(until)
+        self.refuse()
+        self._expected = max(self._expected, until)
+
+    def refuse(self) -> None:
+        """Raises NotSent (`TOO_MUCH`) if it is over."""
         if self.over:
             raise NotSent(TOO_MUCH, self.over)
 
+    def _forget(self) -> None:
+        """Where it has not been asked for a while, or does not even complain any more, the count begins again."""
+        if self._since is not None and self._clock.monotonic() > self._expected + self._idle:
+            self._since = None
+
     def _give_up_before(self, until: float) -> None:
+        self._forget()
         if self._since is not None and not self._under_way and until > self._since + self._longest:
             seconds = self._clock.monotonic() - self._since
             said = f"it has said for {seconds:.0f} s only that it is asked too much"
@@ -210,7 +220,7 @@ class Gate:
                 # Counted from the passing itself: a late wake-up must not let two turns out together.
                 self._free_at = self.clock.monotonic() + self._pace.gap
                 self._pace = self._pace.eased(self._spacing)
-        self.busy.check(self.clock.monotonic())
+        self.busy.refuse()
         return self._pace.complaints
 
     async def _rest(self, until: Callable[[], float]) -> None:

@@ -247,6 +247,26 @@ def test_nothing_is_given_up_while_a_turn_that_was_sent_may_still_be_answered() 
     assert gate.busy.over == ""
 
 
+@pytest.mark.parametrize("seconds", [60.0, 290.0])
+def test_a_system_that_complained_once_and_then_is_late_is_not_said_to_complain_only(seconds: float) -> None:
+    time = Stepped()
+    session = Failing(time, [NotSent("http-429"), *(Unanswered("http-503") for _ in range(10))])
+    gate = Gate(0.0, time.clock)
+    say = session.say
+
+    async def late(text: str) -> Reply:
+        if session.said:
+            await asyncio.sleep(seconds)
+        return await say(text)
+
+    session.say = late  # type: ignore[method-assign]
+    limits = Limits(retries=10)
+    with pytest.raises(Unanswered):
+        time.run(deliver(session, "Hello?", stateful=False, limits=limits, gate=gate, seed=1))
+    assert gate.busy.over == ""
+    assert len(session.said) == 11
+
+
 def test_complaints_with_a_long_silence_of_ours_between_them_are_not_added_up() -> None:
     time = Stepped()
     busy = Busy(240.0, time.clock)
