@@ -339,11 +339,7 @@ def _plain(value: object) -> object:
 
     if value is None or isinstance(value, (str, int, float, Undefined)):  # one that is undefined says so itself
         return value
-    raise TypeError(f"{_kind(value)} is not text: use `join`, `first` or `last`")
-
-
-def _kind(value: object) -> str:
-    return "a list" if isinstance(value, (list, tuple)) else f"a value of the type {type(value).__name__}"
+    raise TypeError(f"a value of the type {type(value).__name__} is not text: use `join`, `first` or `last`")
 
 
 def _within(name: str, filter_: Callable[..., Any]) -> Callable[..., Any]:

@@ -21,7 +21,7 @@ from harvest.audits.exposures import read_exposures, refuse_keys_in_clear
 from harvest.audits.fingerprints import fingerprints
 from harvest.audits.groups import check_groups, grouped_name
 from harvest.audits.threshold import Threshold
-from harvest.drivers.registry import build_driver, driver_module
+from harvest.drivers.registry import build_driver
 from harvest.systems.driver import Driver, Surroundings
 from harvest.systems.exposure import Exposure
 from harvest.systems.limits import Limits
@@ -178,8 +178,6 @@ class Audit:
             recorded_as=tuple(one.name for one in self.played if one.of == system.name),
             imports=self.imports,
         )
-        with place_errors(self.document, (*system.loc, "driver")):
-            driver_module(system.driver)
         options_loc = (*system.loc, "options")
         loc = options_loc if options_loc in self.document.marks else system.loc
         return build_driver(system.driver, system.options, surroundings, document=self.document, loc=loc)
