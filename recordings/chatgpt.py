@@ -29,10 +29,10 @@ def paths_of(value: Mapping[str, Any]) -> Sequence[tuple[dict[str, Any], str]]:
     name = str(value.get("conversation_id") or value.get("id") or "")
     paths: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for leaf in [one for one in nodes if one not in parents] or [None]:
-        path: list[str] = []
+        path: dict[str, None] = {}
         at = leaf
         while at in nodes and at not in path:  # a parent may be missing, and a damaged export may go in circles
-            path.append(at)
+            path[at] = None
             at = nodes[at]["parent"]
         said = [(one, message) for one in reversed(path) if (message := _message(nodes[one].get("message")))]
         paths.setdefault(tuple(one for one, _ in said), [message for _, message in said])

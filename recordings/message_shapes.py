@@ -53,7 +53,8 @@ def conversations_in(value: JsonValue) -> Sequence[JsonValue]:
 
 
 def records_of(value: JsonValue) -> Sequence[Record]:
-    """One conversation as records: several if its answers branch. Raises InputError for what is no conversation."""
+    """One conversation as records: several if its answers branch. Raises InputError, without a place, for
+    what is no conversation."""
     found = value.value
     if isinstance(found, list) and found:
         return [Record({"messages": found}, value)]
@@ -65,7 +66,6 @@ def records_of(value: JsonValue) -> Sequence[Record]:
                 return [Record({**{one: found[one] for one in found if one != key}, "messages": found[key]}, value)]
     raise InputError(
         "a record that has no 'messages'",
-        place=place_of(value),
         allowed='{"messages": [{"role": "user", "content": …}, {"role": "assistant", "content": …}, …]}',
         advice="write each conversation so, one a line; docs/recordings.md names the other shapes that are read",
     )

@@ -35,6 +35,9 @@ from topics.topic import TopicSet, check_topic_id
 
 __all__ = ["Messages", "read_messages"]
 
+_PLACED = 20
+"""Faults within a list whose line is looked for: each look goes through the file again, and no more are printed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Messages:
@@ -99,6 +102,7 @@ class _Reading:
         self.passed: Counter[str] = Counter()
         self.unread: dict[tuple[str, str], None] = {}
         self.from_zero: list[str] = []
+        self.refused = 0
 
     def told(self) -> Iterator[str]:
         for name in dict.fromkeys(name for name, _ in self.unread):
@@ -118,7 +122,7 @@ class _Reading:
                 try:
                     read += [(record, Metadata.of(record.value)) for record in records_of(at)]
                 except InputError as fault:
-                    self.refuse(fault if fault.place else Record({}, at).placed(fault))
+                    self._refuse_record(Record({}, at), fault)
         first = 0 if any(told.values.get("trial") == 0 for _, told in read) else 1
         if not first:
             self.from_zero.append(name)
@@ -128,10 +132,18 @@ class _Reading:
             try:
                 found.append(self._draft(record, told, system, first, f"{digest}:{place}"))
             except InputError as fault:
-                self.refuse(record.placed(fault))
+                self._refuse_record(record, fault)
             else:
                 self.unread.update(dict.fromkeys((name, key) for key in told.ignored))
         return found
+
+    def _refuse_record(self, record: Record, fault: InputError) -> None:
+        self.refused += 1
+        if self.refused > _PLACED:
+            at = Place(record.at.path, 0 if record.at.loc else record.at.line)
+            self.refuse(InputError(fault.what, place=at, allowed=fault.allowed, advice=fault.advice))
+        else:
+            self.refuse(record.placed(fault))
 
     def _draft(self, record: Record, told: Metadata, system: str, first: int, place: str) -> Draft:
         """first: what the trials of the file are counted from. place: names the record, by the bytes of its file."""

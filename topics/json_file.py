@@ -10,8 +10,9 @@ import json
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from json import JSONDecoder
 from os import PathLike, fspath
 
@@ -57,11 +58,11 @@ class JsonValue:
     @property
     def place(self) -> Place:
         """Its place in the file. The text is read again for this, so ask only to report it."""
-        source, at = self._source, 0
-        for loc, key, start in _walk(source.text):
-            if loc == self.loc and not key:
-                at = start
-                break
+        source = self._source
+        if self.loc and isinstance(self.loc[-1], int):
+            at = _element_starts(source, self.loc[:-1])[self.loc[-1]]
+        else:
+            at = _start(source, self.loc)
         place = place_in(source.text, source.path, at)
         return Place(source.path, place.line + source.line - 1, place.column)
 
@@ -344,6 +345,23 @@ def _walk(text: str) -> Iterator[tuple[_Loc, bool, int]]:
         else:
             loc = (*way, index)
             open_[-1] = (way, index + 1)
+
+
+def _start(source: _Source, loc: _Loc) -> int:
+    return next((start for way, key, start in _walk(source.text) if way == loc and not key), 0)
+
+
+@lru_cache(maxsize=1)  # a list of many faulty elements must not be walked once for each
+def _element_starts(source: _Source, loc: _Loc) -> Sequence[int]:
+    """Where the elements of the list at `loc` begin."""
+    text, decoder, starts = source.text, JSONDecoder(), []
+    at = _skip(text, _start(source, loc) + 1)
+    while text[at] != "]":
+        starts.append(at)
+        at = _skip(text, decoder.raw_decode(text, at)[1])
+        if text[at] == ",":
+            at = _skip(text, at + 1)
+    return starts
 
 
 def _skip(text: str, at: int) -> int:

@@ -71,14 +71,15 @@ def test_files_in_one_command_or_one_after_the_other_give_each_conversation_once
 
 @pytest.mark.parametrize("key", ["id", "conversation_id", "create_time"])
 def test_a_conversation_that_was_exported_twice_counts_once(tmp_path: Path, key: str) -> None:
-    rows = [row(f"At {hour}.", **{key: 1_700_000_000 + hour}) for hour in range(3)]
+    told: dict[str, Any] = {key: 1_700_000_000}
+    rows = [row(f"At {hour}.", **{**told, key: 1_700_000_000 + hour}) for hour in range(3)]
     file = write(tmp_path / "x.jsonl", *rows, *rows[:2])
     found = read_messages(file)
     assert len(found.conversations) == 3
-    (told,) = found.warnings
-    assert told.startswith("2 have the ")
-    assert told.endswith("once each")
-    again = write(tmp_path / "y.jsonl", rows[2], row("At 9.", **{key: 5}))
+    (said,) = found.warnings
+    assert said.startswith("2 have the ")
+    assert said.endswith("once each")
+    again = write(tmp_path / "y.jsonl", rows[2], row("At 9.", **{**told, key: 5}))
     imported(tmp_path / "run", file)
     assert [answer for _, answer in imported(tmp_path / "run", again)] == ["At 0.", "At 1.", "At 2.", "At 9."]
 

@@ -186,3 +186,21 @@ def test_a_damaged_tree_of_chatgpts_ends_all_the_same(tmp_path: Path) -> None:
     torn = chat(a=node("gone", "user", "Hi"), b=node("a", "assistant", "Ho"))
     (tmp_path / "x.json").write_text(json.dumps([circle, torn]))
     assert said(read_messages(tmp_path / "x.json"))[-1] == [("Hi", "Ho")]
+
+
+def test_a_conversation_of_more_turns_than_any_protocol_has_is_left_out(tmp_path: Path) -> None:
+    long = json.dumps({"messages": OPENAI * 10_001})
+    (tmp_path / "x.jsonl").write_text(f"{long}\n{json.dumps(SHAPES['messages'])}\n")
+    found = read_messages(tmp_path / "x.jsonl", topic="t", strict=False)
+    assert len(found.conversations) == 1
+    assert "x.jsonl:1: a conversation of 10001 user turns" in str(found.left_out[0])
+
+
+def test_the_places_of_many_faulty_elements_take_no_time(tmp_path: Path) -> None:
+    """Each look for a line goes through the file, so only those that are printed have one."""
+    (tmp_path / "x.json").write_text(json.dumps([{"turns": []}] * 5000 + [SHAPES["messages"]], indent=1))
+    found = read_messages(tmp_path / "x.json", topic="t", strict=False)
+    placed = [fault.place.line for fault in found.left_out if fault.place and fault.place.line]
+    assert len(found.left_out) == 5000
+    assert placed == [2 + 3 * i for i in range(len(placed))]
+    assert len(placed) == 20
