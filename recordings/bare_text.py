@@ -34,7 +34,8 @@ _KEPT = (string.ascii_letters + string.digits).encode()
 _DROPPED = bytes(byte for byte in range(256) if byte not in _KEPT)
 _LOWER = bytes(byte + 32 if 65 <= byte <= 90 else byte for byte in range(256))
 _IS_KEPT = bytes(byte in _KEPT for byte in range(256))
-_GROUP_BEFORE, _GROUP_AFTER = re.compile(r"[^\s\"'\\]*$"), re.compile(r"[^\s\"'\\]*")
+_NO_GROUP = re.compile(r"[\s\"'\\]")
+"""What ends a code of base 85."""
 _BREAKS = re.compile(r"[\s\\]*[\r\n\u2028\u2029][\s\\]*")
 _FILLERS = "\0\u115f\u1160\u3164\uffa0"
 _OTHER_LETTERS = re.compile("[\u00aa-\u00ba\u02b0-\u02e3\u1d2c-\u1d6a\u2070-\u2184\u2460-\u24ff\u2c7c\uff01-\uff5e"
@@ -133,8 +134,8 @@ class BareForms:
             place, how = text[start:end], self._forms[form]
             if APART not in place and how.stands_in(place):
                 if how.around:
-                    start -= len(_GROUP_BEFORE.search(text[max(0, start - how.around) : start])[0])
-                    end += len(_GROUP_AFTER.match(text[end : end + how.around])[0])
+                    start -= len(_NO_GROUP.split(text[max(0, start - how.around) : start])[-1])
+                    end += len(_NO_GROUP.split(text[end : end + how.around])[0])
                 while text.startswith("=", end):  # of base64 and its like
                     end += 1
                 yield start, end, "secret"

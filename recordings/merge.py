@@ -104,8 +104,8 @@ def merge(
         noted = {one for run in runs for one in noted_of(run.header)}
         for run, own in zip(runs, contents, strict=True):
             left_out = carry(run, building, _numbers_of(own, numbers))
-            told, found = _changed(run, damaged, left_out)
-            damage += (*run.damage, *told, *left_out)
+            changed, found = _changed(run, damaged, left_out)
+            damage += (*run.damage, *changed, *left_out)
             noted.update(found)
         header = with_noted(header, noted)
         for file in damaged:

@@ -151,12 +151,12 @@ def serve_questions(
             click.echo(f"  {printable(name, line=True):<{wide}}  {link}", err=True)
         click.echo("each link is for one person; this machine alone can open it. ctrl-C ends the page", err=True)
 
-    told: set[str] = set()
+    troubles: set[str] = set()
 
     def trouble(fault: StoreError) -> None:
         sentence = f"a decision could not be saved: {fault.path}: {in_words(fault.fault)[0]}"
-        if sentence not in told:  # browsers send it again every few seconds
-            told.add(sentence)
+        if sentence not in troubles:  # browsers send it again every few seconds
+            troubles.add(sentence)
             click.echo(
                 printable(f"{sentence}; once there is room, it is sent and saved without a restart", line=True),
                 err=True,
