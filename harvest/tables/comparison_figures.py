@@ -204,7 +204,8 @@ def _test(found: Comparison) -> str:
         others = " of pairs with a continued session" if fresh > 1 else ""
         return f"t test clustered by {units}{others}{corrected}"
     if found.estimand == "these":
-        return f"t test over trials within topics{corrected}"
+        own = f" ({by_ratio}, of few turns: that of its interval)" if by_ratio else ""
+        return f"t test over trials within topics{own}{corrected}"
     units = "clusters of topics" if any(one.clusters for one in found.measures) else "topics"
     holm = ", corrected by Holm" if several else ""
     ratio = f" ({by_ratio}: that of its interval{holm})" if by_ratio else ""
@@ -337,7 +338,9 @@ def _drivers(measure: MeasureComparison, pair: Pair) -> str:
             f"topics cancel out; highest for {printable(pair.first, line=True)}: {_topics(one)}; for "
             f"{printable(pair.second, line=True)}: {_topics(other)}"
         )
-    said = ", ".join(f"{printable(one.topic, line=True)} {100 * one.share:.0f}%" for one in most)
+    said = ", ".join(  # a part that is printed as 0% drives nothing
+        f"{printable(one.topic, line=True)} {100 * one.share:.0f}%" for one in most if 100 * one.share >= 0.5
+    )
     return f"driven by {said} of it; {signed(measure, most[0].without)} without {_topics(most[:1])}"
 
 

@@ -194,6 +194,9 @@ def _pair(
     verdict, why = decide(found, corrected, outside, least, alpha=alpha, good=good, pairs=pairs)
     if bounds is not None and verdict == "cannot tell" and not found.interval.note:
         why = "the systems lost different shares of their attempts, and what was lost could turn it round"
+    enough = _needed(aligned, each, found, place, bounds, (alpha + _SAME) / pairs, estimand, reach, guard)
+    if verdict in ("cannot tell", "too few"):  # what was played already has not settled it
+        enough = enough.beyond(len(each), int(aligned.trials[:, list(place)].max(initial=0)))
     return Pair(
         first=aligned.systems[first],
         second=aligned.systems[second],
@@ -208,7 +211,7 @@ def _pair(
         ties=int((apart == 0).sum()),
         losses=int((apart < 0).sum()),
         drivers=tuple(_drivers(aligned, each, first, second)),
-        needed=_needed(aligned, each, [first, second], (alpha + _SAME) / pairs, estimand, reach, guard),
+        needed=enough,
         verdict=verdict,
         why=why,
         bounds=bounds,
@@ -217,12 +220,29 @@ def _pair(
 
 
 def _needed(
-    aligned: Aligned, each: Floats, place: list[int], alpha: float, estimand: Estimand, reach: float, guard: Guard
+    aligned: Aligned,
+    each: Floats,
+    found: Paired,
+    place: tuple[int, int],
+    bounds: tuple[float, float] | None,
+    alpha: float,
+    estimand: Estimand,
+    reach: float,
+    guard: Guard,
 ) -> Needed:
-    noise, trials = aligned.noise[:, place], aligned.trials[:, place]
-    if not aligned.sessions[place].any():
+    """What would settle it; unknown where more of the same would not, or the reckoning is not of what is in the way.
+
+    It goes by the spread of topics and trials alone. So it knows nothing of attempts that were lost (a larger study
+    loses as many), of clusters, of trials alike in time, and of a ratio that has too few turns for an interval.
+    """
+    withheld = math.isnan(found.p) and not found.interval.printed
+    if bounds is not None or aligned.clusters is not None or withheld:
+        return Needed(math.nan, math.nan)
+    both = list(place)
+    noise, trials = aligned.noise[:, both], aligned.trials[:, both]
+    if not aligned.sessions[both].any():
         return needed(each, noise, trials, alpha=alpha, estimand=estimand, reach=reach, guard=guard)
-    whole, counts = aligned.shared[place], aligned.sessions[place]
+    whole, counts = aligned.shared[both], aligned.sessions[both]
     return needed_sessions(each, noise, whole, counts, trials, alpha=alpha, estimand=estimand)
 
 

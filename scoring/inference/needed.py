@@ -33,6 +33,12 @@ class Needed:
     topics: float
     trials: float
 
+    def beyond(self, topics: int, trials: int) -> "Needed":
+        """The same without numbers that are no more than these, which were played."""
+        return Needed(
+            math.nan if self.topics <= topics else self.topics, math.nan if self.trials <= trials else self.trials
+        )
+
 
 def needed(
     differences: npt.ArrayLike,

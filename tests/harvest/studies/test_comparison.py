@@ -103,6 +103,16 @@ def test_the_figures_are_those_of_score_where_all_systems_have_all_topics(tmp_pa
     assert usual == {("%useful", 1), ("%useful", 2), ("ave%useful", None), ("%recovery", None)}, "gold is not there"
 
 
+@pytest.mark.parametrize("topics", [6, 9])
+def test_a_topic_without_a_part_in_a_difference_does_not_drive_it(tmp_path: Path, topics: int) -> None:
+    same = {f"M{row:02}": ["ox", "xo"] for row in range(topics)}
+    run = recorded(tmp_path / "run", {"A": same | {"M01": ["oo", "oo"]}, "B": same})
+    said = " ".join(harvest("compare", run, "-m", "ave%useful", width=200).stdout.split())
+    assert "driven by M01 100% of it" in said
+    assert " 0%" not in said
+    assert "-0%" not in said
+
+
 def test_eight_topics_that_cannot_tell_say_what_would_and_which_topics_drive_it(tmp_path: Path) -> None:
     run = recorded(tmp_path / "run", drawn(4, 8, 10, A=0.6, B=0.5))
     told = harvest("compare", run, "-m", "%useful S1", width=80)

@@ -12,6 +12,7 @@ from scipy import stats
 from scoring.comparison.pairs import compare_pairs
 from scoring.comparison.result import MeasureComparison
 from scoring.inference.aligned import Aligned, Cell, Trial, align
+from scoring.inference.losses import Lost, with_losses
 from scoring.inference.needed import needed
 from scoring.inference.paired import Estimand, compare_like_these
 from scoring.measure import Good
@@ -196,3 +197,77 @@ def test_as_many_topics_or_trials_as_are_said_to_settle_a_difference_do_so_in_fo
         each, np.tile(noise.mean(axis=0), (80, 1)), np.full((80, 2), 5), alpha=0.05, estimand="like-these", reach=1.0
     )
     assert power(80, int(of_trials.trials)) == pytest.approx(0.8, abs=0.08)
+
+
+def lost_one_sidedly(share: float) -> MeasureComparison:
+    """Systems alike, of which the second loses this share of its failures, as it does in every larger study."""
+    rng = np.random.default_rng(5)
+    topics = [f"T{number:02d}" for number in range(30)]
+    cells: dict[str, dict[Trial, Cell]] = {"A": {}, "B": {}}
+    gone: dict[str, int] = {}
+    for topic in topics:
+        for trial in range(1, 6):
+            cells["A"][topic, trial] = (float(rng.random() < 0.6), 1.0)
+            useful = rng.random() < 0.6
+            if useful or rng.random() >= share:
+                cells["B"][topic, trial] = (float(useful), 1.0)
+            else:
+                gone[topic] = gone.get(topic, 0) + 1
+    lost = {"A": Lost({}, (0.0, 1.0), (1.0, 1.0)), "B": Lost(gone, (0.0, 1.0), (1.0, 1.0))}
+
+    def extreme(low: str, high: str) -> Aligned:
+        ends = {
+            low: with_losses(cells[low], lost[low], high=False),
+            high: with_losses(cells[high], lost[high], high=True),
+        }
+        return align(topics, ["A", "B"], {**cells, **ends}, pooled=False)
+
+    return compare_pairs(
+        "M",
+        None,
+        align(topics, ["A", "B"], cells, pooled=False),
+        np.random.default_rng(1),
+        estimand="like-these",
+        level=0.95,
+        good="high",
+        reach=1.0,
+        lost=lost,
+        extreme=extreme,
+    )
+
+
+def test_no_number_of_topics_is_said_to_settle_what_losses_leave_open() -> None:
+    (pair,) = lost_one_sidedly(0.5).pairs
+    assert pair.verdict == "cannot tell"
+    assert pair.bounds is not None
+    assert np.isnan([pair.needed.topics, pair.needed.trials]).all()
+    (whole,) = lost_one_sidedly(0.0).pairs
+    assert whole.bounds is None
+    assert whole.needed.topics > 30
+
+
+@pytest.mark.parametrize("failing", [1, 2, 3])
+def test_no_number_is_said_to_settle_a_ratio_without_an_interval(failing: int) -> None:
+    topics = [f"T{number:02d}" for number in range(20)]
+    useful: Cell = (0.0, 0.0)
+    seldom = {(topic, 1): (1.0, 1.0) if at < failing else useful for at, topic in enumerate(topics)}
+    often = {(topic, 1): (float(at % 3 == 0), 1.0) for at, topic in enumerate(topics)}
+    (pair,) = compared(align(topics, ["A", "B"], {"A": seldom, "B": often}, pooled=True)).pairs
+    assert (pair.verdict, pair.interval.printed) == ("cannot tell", False)
+    assert np.isnan([pair.needed.topics, pair.needed.trials]).all()
+
+
+@pytest.mark.parametrize("failed", [2, 3])
+def test_what_was_played_without_settling_it_is_not_said_to_settle_it(failed: int) -> None:
+    """The failures of A are too few for its interval, though what they vary by alone would be settled by one trial."""
+    rng = np.random.default_rng(failed)
+    keys = [(f"T{at:02d}", trial) for at in range(20) for trial in range(1, 5)]
+    seldom: dict[Trial, Cell] = {key: (1.0, 1.0) if at < failed else (0.0, 0.0) for at, key in enumerate(keys[::9])}
+    useful: dict[Trial, Cell] = dict.fromkeys(keys, (0.0, 0.0))
+    often: dict[Trial, Cell] = {key: (float(rng.random() < 0.4), 1.0) for key in keys[::2]}
+    found = align(
+        [f"T{at:02d}" for at in range(20)], ["A", "B"], {"A": useful | seldom, "B": useful | often}, pooled=True
+    )
+    (pair,) = compared(found, estimand="these").pairs
+    assert (pair.verdict, pair.interval.printed) == ("cannot tell", True)
+    assert not pair.needed.trials <= 4
