@@ -27,6 +27,7 @@ from scoring.catalogue import understand
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.carry_over import CarryOver, carry_over
 from scoring.inference.components import Crossed, Nested, across_systems, within_system
+from scoring.inference.design import Design
 from scoring.inference.instability import Instability, between_trials
 from scoring.inference.interval import Interval, no_interval
 from scoring.inference.passes import all_pass, disagree, pairs_that_differ
@@ -220,7 +221,9 @@ class _Study:
     def system(self, name: str, key: Key) -> SystemVariance:
         cells = self._cells(name, key)
         split = within_system(cells, level=self.settings.level, within=self.ranges[key])
-        passes = self._passes(cells, key) if np.isin(cells[~np.isnan(cells)], (0.0, 1.0)).all() else None
+        if why := self._hang_together([name], cells):
+            split = split.without_intervals(why)
+        passes = self._passes(name, cells) if np.isin(cells[~np.isnan(cells)], (0.0, 1.0)).all() else None
         apart, pairs = disagree(cells), pairs_that_differ(cells)
         carried = self._carried(name, key, cells) if is_percentage(key[0]) else None
         return SystemVariance(
@@ -228,8 +231,8 @@ class _Study:
             key=key,
             split=split,
             passes=passes,
-            disagree=self._figure(apart, cells, "no topic has two trials"),
-            pairs=self._figure(pairs, cells, "no topic has two trials"),
+            disagree=self._figure(name, apart, cells, "no topic has two trials"),
+            pairs=self._figure(name, pairs, cells, "no topic has two trials"),
             whole_trials=between_trials(cells, self._rng("whole trials", name, key)),
             carried=carried,
             fresh=self.twins.get(name) if carried is not None and carried.fresh else None,
@@ -239,7 +242,22 @@ class _Study:
         tables = [self._cells(name, key) for name in systems]
         widest = max(table.shape[1] for table in tables)
         filled = [np.pad(table, ((0, 0), (0, widest - table.shape[1])), constant_values=np.nan) for table in tables]
-        return across_systems(np.stack(filled), level=self.settings.level, within=self.ranges[key])
+        found = across_systems(np.stack(filled), level=self.settings.level, within=self.ranges[key])
+        why = self._hang_together(systems, *tables)
+        return found.without_intervals(why) if why else found
+
+    def _hang_together(self, systems: Sequence[str], *tables: Floats) -> str:
+        """Why intervals of spreads would be too narrow, for which topics and trials are independent draws; else ""."""
+        if together := [name for name in systems if name in self.material.continued]:
+            return f"sessions of {', '.join(together)} go on from topic to topic, so trials are not independent"
+        there = [one for one, *own in zip(self._topics, *tables, strict=True) if not np.isnan(own).all()]
+        if Design(self.material.topics.clusters).clustered(there):
+            return "topics of one cluster hang together, and a spread takes topics as independent"
+        return ""
+
+    @property
+    def _topics(self) -> list[str]:
+        return [topic.id for topic in self.material.topics.topics]
 
     def _cells(self, system: str, key: Key) -> Floats:
         """(topics, trials) values; at least one column."""
@@ -253,21 +271,27 @@ class _Study:
                 cells[rows[topic], columns[trial]] = value
         return cells
 
-    def _passes(self, cells: Floats, key: Key) -> dict[int, Figure]:
+    def _passes(self, system: str, cells: Floats) -> dict[int, Figure]:
         counts = (~np.isnan(cells)).sum(axis=1)
         least = int(counts[counts > 0].min(initial=cells.shape[1]))
         wanted = self.ks or tuple(sorted({min(2, least), least}))
         return {
-            k: self._figure(all_pass(cells, k), cells, f"no topic has {k} trials") for k in dict.fromkeys(wanted) if k
+            k: self._figure(system, all_pass(cells, k), cells, f"no topic has {k} trials")
+            for k in dict.fromkeys(wanted)
+            if k
         }
 
-    def _figure(self, each: Floats, cells: Floats, none: str) -> Figure:
-        """each: (topics,) NaN where a topic has no value."""
+    def _figure(self, system: str, each: Floats, cells: Floats, none: str) -> Figure:
+        """each: (topics,) NaN where a topic has no value. Clusters of topics are units, as in `harvest score`; a
+        session is in all topics, and what each topic's trials give together cannot be split by it."""
         there = ~np.isnan(each)
         if not there.any():
             return Figure(math.nan, 0, 0, no_interval(none))
-        names = [topic.id for topic in self.material.topics.topics]
-        (interval,) = self.resampler.means(names, each[:, None, None])
+        if system in self.material.continued:
+            interval = no_interval(self._hang_together([system], cells))
+        else:
+            resampler = self.resampler.under(Design(self.material.topics.clusters))
+            (interval,) = resampler.means(self._topics, each[:, None, None])
         return Figure(float(each[there].mean()), int(there.sum()), int((~np.isnan(cells[there])).sum()), interval)
 
     def _carried(self, name: str, key: Key, cells: Floats) -> CarryOver | None:

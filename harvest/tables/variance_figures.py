@@ -163,7 +163,7 @@ def _advice(one: SystemVariance) -> str:
         said = " Trials of a topic all agree here, so more topics would narrow the interval for topics like these"
         return f"{said}, and {_TIMES} times the trials by at most {_percent(most)}." if most == most else f"{said}."
     half = "half" if math.isclose(these, 0.5) else _percent(these)
-    by = f"by {_range(like, least, most)}" if most == most else "by what cannot be told"
+    by = f"by {_range(like, least, most)}" if most == most else "by a share that cannot be told"
     return (
         f" {_TIMES} times the trials would narrow the interval for topics like these {by}, for these topics by {half}."
     )

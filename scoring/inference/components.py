@@ -62,6 +62,10 @@ class Component:
         out 0 says that something differs, and must not stand beside a verdict that nothing was found."""
         return self if differ or not self.interval.printed else replace(self, interval=replace(self.interval, low=0.0))
 
+    def without_interval(self, why: str) -> "Component":
+        """The same estimate, and why it has no interval; an interval that there was not keeps its own reason."""
+        return replace(self, interval=no_interval(why)) if self.interval.printed else self
+
 
 @dataclass(frozen=True, slots=True)
 class Nested:
@@ -91,6 +95,12 @@ class Nested:
         ends = [math.sqrt((one + (1 - one) / self.each / times) / (one + (1 - one) / self.each)) for one in shares]
         return 1 - ends[0], 1 - ends[1]
 
+    def without_intervals(self, why: str) -> "Nested":
+        """The same estimates, and why they have no interval."""
+        parts = self.topic, self.trial, self.icc
+        topic, trial, icc = (one.without_interval(why) for one in parts)
+        return replace(self, topic=topic, trial=trial, icc=icc)
+
 
 @dataclass(frozen=True, slots=True)
 class Crossed:
@@ -110,6 +120,12 @@ class Crossed:
     topics: int
     trials: int
     empty: int
+
+    def without_intervals(self, why: str) -> "Crossed":
+        """The same estimates, and why they have no interval."""
+        parts = self.system, self.topic, self.both, self.trial, self.relative, self.absolute
+        system, topic, both, trial, relative, absolute = (one.without_interval(why) for one in parts)
+        return replace(self, system=system, topic=topic, both=both, trial=trial, relative=relative, absolute=absolute)
 
 
 def within_system(values: npt.ArrayLike, *, level: float, within: Range = UNKNOWN) -> Nested:

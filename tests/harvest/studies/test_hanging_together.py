@@ -16,6 +16,7 @@ from harvest.studies.comparison import compare_runs
 from harvest.studies.folded_trees import fold_trees
 from harvest.studies.scorecard import gather_material, recorded_design, score_material
 from harvest.studies.tree_scores import tree_scores, trial_values
+from harvest.studies.variance import study_variance
 from harvest.tables.tree_figures import tree_figures
 from harvest.tables.tree_words import legend
 from protocols.library import load_protocol
@@ -280,3 +281,50 @@ def test_check_names_requests_that_are_nearly_the_same(tmp_path: Path) -> None:
     done = harvest("check", tmp_path / "audit.yaml")
     assert "T1, T2" in " ".join(done.stdout.split())
     assert json.loads(harvest("check", tmp_path / "audit.yaml", "--json").stdout)["nearly_same"] == [["T1", "T2"]]
+
+
+@pytest.mark.parametrize("sizes", [(9, 1, 1, 1, 1, 1), (3, 3, 3, 3, 3)])
+def test_how_often_all_trials_pass_has_the_units_of_score_where_topics_are_in_clusters(
+    tmp_path: Path, sizes: Sequence[int]
+) -> None:
+    named = [f"c{number}" for number, size in enumerate(sizes) for _ in range(size)]
+    rng = np.random.default_rng(4)
+    chances = rng.beta(1, 1, len(sizes))
+    labels = [["oo" if rng.random() < chances[int(name[1:])] else "xx" for _ in range(3)] for name in named]
+
+    def passed(clusters: Sequence[str] | None) -> tuple[float, float]:
+        run = played(tmp_path / ("clusters" if clusters else "topics"), labels, clusters=clusters)
+        found = study_variance([run], measures=[parse("%useful S1")], ks=[1])
+        ((one,),) = found.each.values()
+        assert one.split.icc.interval.printed == (clusters is None)
+        assert ("cluster" in one.split.topic.interval.note) == (clusters is not None)
+        passes = one.passes
+        assert passes is not None
+        (row,) = [
+            row
+            for row in score_material(gather_material([run])).rows
+            if (row.measure, row.turn, row.trial, row.topic, row.topic_type) == ("%useful", 1, None, None, None)
+        ]
+        assert passes[1].value == pytest.approx(row.value)
+        assert (passes[1].interval.low, passes[1].interval.high) == pytest.approx((row.low, row.high), abs=0.04)
+        return passes[1].interval.low, passes[1].interval.high
+
+    (low, high), (least, most) = passed(named), passed(None)
+    assert high - low > most - least
+
+
+@pytest.mark.parametrize("trials", [2, 6])
+def test_no_spread_of_continued_sessions_has_an_interval(tmp_path: Path, trials: int) -> None:
+    run = played(tmp_path / "run", drawn(6, 10, trials), session="continued", systems=("A", "B"))
+    found = study_variance([run], measures=[parse("%useful S1")], ks=[1, 2])
+    (each,), ((_, between),) = found.each.values(), *found.between.values()
+    for one in each:
+        parts = one.split.topic, one.split.trial, one.split.icc
+        figures = [*parts, *(one.passes or {}).values(), one.disagree, one.pairs]
+        assert len(figures) == 7
+        for part in figures:
+            assert math.isnan(part.interval.low)
+            assert "go on from topic to topic" in part.interval.note
+            assert not math.isnan(part.value)
+    assert math.isnan(between.trial.interval.low)
+    assert "A, B go on" in between.trial.interval.note

@@ -112,8 +112,8 @@ def test_the_command_says_so_first_and_in_words(run: Path, capsys: pytest.Captur
     assert "It tires: the loss against fresh sessions changes by -19.05 points from one place in the session" in said
     assert "-50.0 points against fresh sessions on average" in said
     assert (
-        "Trials of a topic all agree here, so more topics would narrow the interval for topics like these, "
-        "and 4 times the trials by at most "
+        "cannot be told (sessions of tires go on from topic to topic, so trials are not independent). "
+        "Trials of a topic all agree here, so more topics would narrow the interval for topics like these. "
     ) in said
     assert "exchanging whole sessions with fresh trials" in said
     assert "together" not in said, "one system has nothing beside it"
@@ -200,7 +200,7 @@ def test_sentences_about_the_share_of_topics_rest_on_its_interval() -> None:
     assert said(rare, shares, "ave%useful").startswith("Topics and trials of one topic both count, and which counts")
     seconds = said(rng.gamma(2, size=(8, 5)), Range(0.0, math.inf, has_top=False), "latency")
     assert "whether topics or trials bring most of it cannot be told (8 topics: where a measure has no top" in seconds
-    assert "narrow the interval for topics like these by what cannot be told" in seconds
+    assert "narrow the interval for topics like these by a share that cannot be told" in seconds
 
 
 def test_more_trials_than_anybody_plays_are_refused_at_once(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
