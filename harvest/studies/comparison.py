@@ -17,7 +17,7 @@ from harvest.studies.lost_attempts import lost_attempts
 from harvest.studies.parted_systems import PartedSystems, parted_systems
 from harvest.studies.recorded_audit import recorded_scoring
 from harvest.studies.robustness import armed_systems, is_armed
-from harvest.studies.scorecard import Material, gather_material, refuse_twice, told_apart
+from harvest.studies.scorecard import Material, continued_systems, gather_material, refuse_twice, told_apart
 from harvest.studies.side_by_side import Contrast, set_apart
 from harvest.studies.silent_systems import none_valid, silent_systems, what_went_wrong
 from harvest.studies.sources import sources
@@ -378,16 +378,8 @@ def _without_values(keys: Mapping[Key, Measure], values: Mapping[str, Values], c
 
 def _continued(runs: Sequence[Run], chosen: Sequence[str]) -> tuple[str, ...]:
     """Those of the systems whose sessions go on from topic to topic."""
-    return tuple(
-        name
-        for run, names in told_apart(runs)
-        for own, name in names.items()
-        if name in chosen and _goes_on(run.header.systems.get(own))
-    )
-
-
-def _goes_on(definition: Json) -> bool:
-    return isinstance(definition, dict) and definition.get("session") == "continued"
+    together = {names[own] for run, names in told_apart(runs) for own in continued_systems(run) if own in names}
+    return tuple(name for name in chosen if name in together)
 
 
 def _of_sessions(continued: Sequence[str]) -> Iterator[str]:

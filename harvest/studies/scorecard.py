@@ -21,7 +21,6 @@ from harvest.studies.silent_systems import none_valid, silent_systems, what_went
 from recordings.conversation import Conversation, TrialKey
 from recordings.gold_layers import read_gold_layers
 from recordings.header import topic_value
-from recordings.json_text import Json
 from recordings.judgments import Layer, read_layers
 from recordings.lengths import most_turns, with_missing_turns
 from recordings.run_folder import Run, first_valid
@@ -49,8 +48,8 @@ from topics.topic import TopicSet
 __all__ = [
     "Material",
     "asked_names",
+    "continued_systems",
     "gather_material",
-    "goes_on",
     "recorded_design",
     "refuse_twice",
     "refuse_unused",
@@ -168,21 +167,23 @@ def gather_material(runs: Sequence[Run], left_out: Collection[str] = ()) -> Mate
         damage=tuple(sentence for run in runs for sentence in run.damage),
         layers=tuple(_own_layer(layer, run, names, runs) for run, names in named for layer in read_layers(run.path)),
         probed=any(_holds_probe(run) for run in runs),
-        continued=frozenset(
-            name for run, names in named for own, name in names.items() if goes_on(run.header.systems.get(own))
-        ),
+        continued=frozenset(names[own] for run, names in named for own in continued_systems(run) if own in names),
     )
 
 
-def goes_on(definition: Json) -> bool:
-    """Whether the sessions of a system go on from topic to topic, by its definition in a run."""
-    return isinstance(definition, dict) and definition.get("session") == "continued"
+def continued_systems(run: Run) -> frozenset[str]:
+    """The systems of a run whose sessions go on from topic to topic: by their definition, or, as an import defines no
+    sessions, because a conversation was not the first one of its session."""
+    declared = {
+        name for name, one in run.header.systems.items() if isinstance(one, dict) and one.get("session") == "continued"
+    }
+    return frozenset(declared | {one.key.system for one in run.finished if one.place > 1})
 
 
 def recorded_design(run: Run, systems: Collection[str]) -> Design:
     """What hangs together in the trials of these systems of a run, as it was recorded."""
     topics = run.header.topic_set()
-    return Design(topics.clusters if topics else {}, any(goes_on(run.header.systems.get(name)) for name in systems))
+    return Design(topics.clusters if topics else {}, not continued_systems(run).isdisjoint(systems))
 
 
 def _own_trial(trial: str, run: Run, runs: Sequence[Run]) -> str:

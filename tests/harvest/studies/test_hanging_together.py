@@ -328,3 +328,45 @@ def test_no_spread_of_continued_sessions_has_an_interval(tmp_path: Path, trials:
             assert not math.isnan(part.value)
     assert math.isnan(between.trial.interval.low)
     assert "A, B go on" in between.trial.interval.note
+
+
+@pytest.mark.parametrize("trials", [3, 6])
+def test_sessions_that_an_import_shows_to_go_on_are_taken_whole(tmp_path: Path, trials: int) -> None:
+    """An imported run defines no sessions; the places of its conversations show them."""
+    recorded = played(tmp_path / "recorded", drawn(9, 8, trials), session="continued", systems=("A", "B"))
+    rows = [
+        {
+            "messages": [
+                {"role": side, "content": f"{side} {turn}"} for turn in (1, 2) for side in ("user", "assistant")
+            ],
+            "metadata": {
+                "system": one.key.system,
+                "topic": one.key.topic,
+                "trial": one.key.trial,
+                "labels": [turn.label for turn in one.turns],
+                "session": f"{one.key.system}-{one.key.trial}",
+                "place": 1 + int(one.key.topic[1:]),
+            },
+        }
+        for one in recorded.finished
+    ]
+    file, imported = tmp_path / "messages.jsonl", tmp_path / "imported"
+    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    done = harvest("import", "--format", "messages", file, "--out", imported)
+    assert done.returncode == 0, done.stderr
+
+    def figures(run: Run) -> list[tuple[float, float, float]]:
+        found = compare_runs([run], measures=[parse("ave%useful")])
+        ((pair,),) = (one.pairs for one in found.measures)
+        shares = [
+            (row.value, row.low, row.high)
+            for row in score_material(gather_material([run])).rows
+            if (row.measure, row.trial, row.topic, row.topic_type) == ("ave%useful", None, None, None)
+        ]
+        return [*shares, (pair.value, pair.interval.low, pair.interval.high)]
+
+    made = figures(read(imported))
+    assert len(made) == 3
+    assert np.array(made) == pytest.approx(np.array(figures(recorded)), nan_ok=True)
+    assert all(math.isnan(low) for _, low, _ in made) == (trials < 4), "three sessions are too few"
+    assert recorded_design(read(imported), ["A"]).continued
