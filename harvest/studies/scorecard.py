@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 from harvest.audits.threshold import Threshold
-from harvest.pages.finding.notices import opens_as_failure
 from harvest.studies.judges import refuse_unknown
+from harvest.studies.odd_answers import odd_answers
 from harvest.studies.recorded_audit import recorded_scoring, recorded_thresholds
 from harvest.studies.side_by_side import run_names
 from harvest.studies.silent_systems import none_valid, silent_systems, what_went_wrong
@@ -39,7 +40,6 @@ from scoring.swan.schema import Schema, load_schema
 from scoring.table import ScoreTable
 from simulators.probing.recorded import holds_probe
 from topics.clusters import joined_clusters, nearly_same_note, with_clusters
-from topics.counting import pluralize
 from topics.errors import InputError, Place
 from topics.gold import GoldTable
 from topics.identity import generator
@@ -60,9 +60,6 @@ __all__ = [
 PROBED = "A probe took the user's side: `harvest simulate findings RUN` prints what it found."
 """The note on figures that do not hold what the run was played for."""
 
-_READ_OFF = frozenset({"signs", "quiet", "stuck"})
-"""`finish` of an answer that was read from a page."""
-
 
 @dataclass(frozen=True)  # without slots, so that what is derived is kept
 class Material:
@@ -72,7 +69,7 @@ class Material:
     take at most, by system and topic. planned: the trials that were to be played. gold: None where nothing is judged.
     scoring: the settings of the first run's audit. thresholds: of its audit, where there is but one run. layers: what
     people, rules and models judged. probed: a probe took the user's side in one of the runs. continued: the systems
-    whose sessions go on from topic to topic, as the runs declare.
+    whose sessions go on from topic to topic, as the runs declare. folders: the run in which each system was recorded.
     """
 
     topics: TopicSet
@@ -87,6 +84,7 @@ class Material:
     layers: tuple[Layer, ...] = ()
     probed: bool = False
     continued: frozenset[str] = frozenset()
+    folders: Mapping[str, Path] = field(default_factory=dict)
 
     @cached_property
     def finished(self) -> tuple[Conversation, ...]:
@@ -168,6 +166,9 @@ def gather_material(runs: Sequence[Run], left_out: Collection[str] = ()) -> Mate
         layers=tuple(_own_layer(layer, run, names, runs) for run, names in named for layer in read_layers(run.path)),
         probed=any(_holds_probe(run) for run in runs),
         continued=frozenset(names[own] for run, names in named for own in continued_systems(run) if own in names),
+        folders={
+            names[system]: run.path for run, names in named for system in {one.key.system for one in run.finished}
+        },
     )
 
 
@@ -326,8 +327,7 @@ def score_material(
     )
     notes = (
         *material.alike,
-        *_empty_replies(material),
-        *_like_errors(material),
+        *odd_answers(material.finished, material.folders),
         *([PROBED] if material.probed else ()),
     )
     return replace(table, notes=(*table.notes, *notes)) if notes else table
@@ -350,35 +350,6 @@ def refuse_unused(material: Material, changes: Mapping[str, Any], gold: GoldTabl
                 f"scoring setting gains: no entity of the gold table has grade {grade}",
                 allowed=", ".join(f"L{one}" for one in sorted(known - {0})),
             )
-
-
-def _empty_replies(material: Material) -> Iterator[str]:
-    """An empty text is an answer like any other; many of them are more often a fault that nothing else shows."""
-    of = Counter(
-        one.key.system
-        for one in material.finished
-        for turn in one.turns
-        if turn.reply is not None and not (turn.reply.answer.text.strip() or turn.reply.answer.links)
-    )
-    if of:
-        systems = ", ".join(f"{system} x {count}" for system, count in of.items())
-        yield f"{pluralize(of.total(), 'empty reply')}, counted as answers ({systems})."
-
-
-def _like_errors(material: Material) -> Iterator[str]:
-    """Answers read from pages that may be errors which nothing but their words gives away: for a person to check."""
-    of = Counter(
-        one.key.system
-        for one in material.finished
-        for turn in one.turns
-        if turn.reply is not None and turn.reply.finish in _READ_OFF and opens_as_failure(turn.reply.answer.text)
-    )
-    if of:
-        systems = ", ".join(f"{system} x {count}" for system, count in of.items())
-        yield (
-            f"{pluralize(of.total(), 'answer')} opening with the words of an error ({systems}): if the page failed, "
-            "say in a site file how that looks, see `blocked` in docs/sites.md."
-        )
 
 
 def asked_names(measures: Sequence[Term], topics: TopicSet, schema: Schema | None = None) -> tuple[str, ...]:

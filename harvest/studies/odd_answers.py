@@ -1,0 +1,176 @@
+"""What makes the answers of a run something else than whole, fresh answers of one system, in a sentence each.
+
+The figures stay as they are: an empty or cut text is an answer, and so is one from a cache. Only the reader can know
+whether it is what was to be measured, so every sentence gives its count and of how many.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from harvest.pages.finding.notices import opens_as_failure
+from recordings.conversation import Conversation, SystemTurn
+from recordings.evidence import read_exhibit
+from topics.counting import pluralize
+
+_READ_OFF = frozenset({"signs", "quiet", "stuck"})
+"""`finish` of an answer that was read from a page."""
+
+# Words of OpenAI's, Anthropic's, Google's, Mistral's, Cohere's, Amazon's, IBM's and Hugging Face's interfaces, and of
+# servers that speak like one of them, as `_plain` writes them.
+_CUT = frozenset(
+    {
+        *("length", "max_tokens", "max_output_tokens", "max_new_tokens", "max_completion_tokens", "max_length"),
+        *("model_length", "token_limit", "length_limit", "max_token", "limit", "truncated", "incomplete"),
+        *("model_context_window_exceeded", "context_length_exceeded", "context_window_exceeded", "context_length"),
+        *("time_limit", "insufficient_system_resource", "error_limit"),
+    }
+)
+_FILTERED = frozenset(
+    {
+        *("content_filter", "content_filtered", "filtered", "filter", "safety", "image_safety", "recitation"),
+        *("blocklist", "prohibited_content", "spii", "sensitive", "guardrail_intervened", "guardrail", "guardrails"),
+        *("refusal", "moderation", "blocked", "error_toxic"),
+    }
+)
+_MOST_NAMES = 5
+_COMPLETION = ("choices", "content", "output")
+"""What a body has whose `id` is that of a reply: elsewhere it may be that of a session, which all its replies share."""
+
+
+def odd_answers(finished: Sequence[Conversation], folders: Mapping[str, Path]) -> Iterator[str]:
+    """The sentences about these conversations, the valid ones. folders: the run of each system, where the bodies of
+    replies are kept; of a system that is not there, no reply id is known.
+    """
+    yield from _empty(finished)
+    by_system: dict[str, list[Conversation]] = {}
+    for one in finished:
+        by_system.setdefault(one.key.system, []).append(one)
+    for system, own in by_system.items():
+        replies = [turn.reply for one in own for turn in one.turns if turn.reply is not None]
+        yield from _several_models(system, replies)
+        yield from _ended_early(system, replies)
+        yield from _same_words(system, own)
+        if system in folders:
+            yield from _same_ids(system, own, folders[system])
+    yield from _like_errors(finished)
+
+
+def _empty(finished: Sequence[Conversation]) -> Iterator[str]:
+    """An empty text is an answer like any other; many of them are more often a fault that nothing else shows."""
+    of = Counter(
+        one.key.system
+        for one in finished
+        for turn in one.turns
+        if turn.reply is not None and not (turn.reply.answer.text.strip() or turn.reply.answer.links)
+    )
+    if of:
+        systems = ", ".join(f"{system} x {count}" for system, count in of.items())
+        yield f"{pluralize(of.total(), 'empty reply')}, counted as answers ({systems})."
+
+
+def _several_models(system: str, replies: Sequence[SystemTurn]) -> Iterator[str]:
+    """One name for two systems: a gateway that falls back to another model, or a new version in the middle of a run."""
+    of = Counter(reply.model for reply in replies)
+    unnamed = of.pop("", 0)
+    if len(of) > 1:
+        named = [f"{model} x {count}" for model, count in of.most_common(_MOST_NAMES)]
+        if len(of) > _MOST_NAMES:
+            named.append(f"{len(of) - _MOST_NAMES} more")
+        if unnamed:
+            named.append(f"not named x {unnamed}")
+        what = "two models" if len(of) == 2 else f"{len(of)} models"
+        yield f"{system}: {pluralize(len(replies), 'answer')} by {what}: {', '.join(named)}; all are in its figures."
+
+
+def _ended_early(system: str, replies: Sequence[SystemTurn]) -> Iterator[str]:
+    for words, what in ((_CUT, "cut by the system's own limit"), (_FILTERED, "filtered by the system itself")):
+        of = Counter(reply.finish for reply in replies if _plain(reply.finish) in words)
+        if of:
+            said = ", ".join(of)
+            count = f"{of.total()} of {pluralize(len(replies), 'answer')}"
+            yield f"{system}: {count} {what} ({said}), counted as they are."
+
+
+def _plain(finish: str) -> str:
+    """The word in the form of the lists above: `FinishReason.MAX_TOKENS` and `max-tokens` are `max_tokens`."""
+    last = finish.rpartition(".")[2].strip()
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|[\s-]+", "_", last).lower()
+
+
+def _same_words(system: str, own: Sequence[Conversation]) -> Iterator[str]:
+    """Trials that repeat each other are no repeated measurement: of a cache, a fixed seed or a fixed reply."""
+    of_topic: dict[str, list[tuple[str, ...]]] = {}
+    for one in own:
+        said = tuple(exchange.answer.text.strip() for exchange in one.exchanges)
+        if any(said):
+            of_topic.setdefault(one.key.topic, []).append(said)
+    repeated = [trials for trials in of_topic.values() if len(trials) > 1]
+    same = sum(len(set(trials)) == 1 for trials in repeated)
+    if same:
+        conversations, different = sum(map(len, repeated)), sum(len(set(trials)) for trials in repeated)
+        yield (
+            f"{system}: all trials of {same} of {pluralize(len(repeated), 'topic')} have the same words "
+            f"({pluralize(conversations, 'conversation')}, {different} different)."
+        )
+
+
+def _same_ids(system: str, own: Sequence[Conversation], run: Path) -> Iterator[str]:
+    """A reply that comes again with its id was not made again. Only bodies of replies with words that another trial has
+    too are read: of the others, none is a repetition."""
+    of_words: dict[str, list[tuple[int, SystemTurn]]] = {}
+    answers = 0
+    for trial, one in enumerate(own):
+        for turn in one.turns:
+            if turn.reply is not None:
+                answers += 1
+                of_words.setdefault(turn.reply.answer.text, []).append((trial, turn.reply))
+    known: dict[str, str] = {}
+    again = 0
+    for alike in of_words.values():
+        if len({trial for trial, _ in alike}) < 2:
+            continue
+        first: dict[str, int] = {}
+        for trial, reply in alike:
+            address = reply.evidence.get("response") or reply.evidence.get("stream") or ""
+            if address and address not in known:
+                known[address] = _reply_id(run, address)
+            name = known.get(address, "")
+            again += bool(name) and first.setdefault(name, trial) != trial
+    if again:
+        yield (
+            f"{system}: {again} of {pluralize(answers, 'answer')} came with the words and the reply id of an earlier "
+            "trial, as from a cache."
+        )
+
+
+def _reply_id(run: Path, address: str) -> str:
+    """The `id` of a completion, whole or in pieces, by its body; "" where it has none or is no longer there."""
+    try:
+        body = read_exhibit(run, address)
+        if address.endswith(".sse"):
+            pieces = (line.removeprefix(b"data:").strip() for line in body.splitlines() if line.startswith(b"data:"))
+            body = next(pieces, b"")
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return ""
+    told = value.get("id") if isinstance(value, dict) and any(key in value for key in _COMPLETION) else None
+    return told if isinstance(told, str) else ""
+
+
+def _like_errors(finished: Sequence[Conversation]) -> Iterator[str]:
+    """Answers read from pages that may be errors which nothing but their words gives away: for a person to check."""
+    of = Counter(
+        one.key.system
+        for one in finished
+        for turn in one.turns
+        if turn.reply is not None and turn.reply.finish in _READ_OFF and opens_as_failure(turn.reply.answer.text)
+    )
+    if of:
+        systems = ", ".join(f"{system} x {count}" for system, count in of.items())
+        yield (
+            f"{pluralize(of.total(), 'answer')} opening with the words of an error ({systems}): if the page failed, "
+            "say in a site file how that looks, see `blocked` in docs/sites.md."
+        )
