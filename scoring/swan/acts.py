@@ -5,8 +5,7 @@
 The rules are lists of patterns, tried in order; the first that fits wins and is named on the nugget. They see words and
 punctuation only. Of the 42 acts of the taxonomy, those in `ACTS` can be found. Not recognised are opinions (they count
 as claims), quotations, rhetorical questions, repeated phrases, talk to a third party, and everything that only
-intonation shows. `OTHER` holds what is no claim and no act of these: a lead-in that ends with a colon, a heading, a
-mark without words.
+intonation shows. `OTHER` holds what is no claim and no act of these: a lead-in that ends with a colon, a heading.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from scoring.swan.acts import Found, act, plain
 from scoring.swan.openings import opening
-from scoring.swan.sentences import Sentence
+from scoring.swan.sentences import Sentence, has_word
 from topics.late_pattern import late_pattern
 
 __all__ = ["pieces"]
@@ -72,9 +72,13 @@ def pieces(
 def _clauses(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     view = plain(text[start:end])
     first = 0
-    for joint in _joints(view):
+    joints = _joints(view)
+    ends = [*(joint.start() for joint in joints), len(view)][1:]
+    for joint, following in zip(joints, ends, strict=True):
         before = view[first : joint.start()]
         if not _TWO_WORDS.match(before) or not _TWO_WORDS.match(view, joint.end()):
+            continue
+        if not (has_word(before) and has_word(view[joint.end() : following])):
             continue
         if joint[0].strip() == "," and not _BEGINS.match(before):  # If it rains, we stay
             continue

