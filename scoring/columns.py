@@ -55,15 +55,16 @@ class Conversations:
     """Conversations of topics of one type of which it is known what a good answer contains, under the same settings,
     with their relevant nuggets in one sequence.
 
-    at: (n,) the number of each conversation. unjudged: (n,) entities that the gold table says nothing of. The others
-    are (nuggets,), conversation by conversation, in reading order. of: the place of the conversation. turn: another
-    number for each turn of each conversation. entry: what the gold table says, a place in `entries`. made: what `once`
-    has computed so far.
+    at: (n,) the number of each conversation. unjudged: (n,) entities that the gold table says nothing of. limit: (n,)
+    L in the unit of each. The others are (nuggets,), conversation by conversation, in reading order. of: the place of
+    the conversation. turn: another number for each turn of each conversation. entry: what the gold table says, a place
+    in `entries`. made: what `once` has computed so far.
     """
 
     grounds: Sequence[Material]
     at: Counts
     unjudged: Counts
+    limit: Counts
     of: Counts
     turn: Counts
     position: Counts
@@ -84,6 +85,7 @@ class Conversations:
             grounds,
             np.array(at, dtype=np.int64),
             np.array(named.unjudged, dtype=np.int64),
+            np.array(named.limit, dtype=np.int64),
             np.repeat(np.arange(len(grounds)), np.diff(named.named)),
             np.array(named.turn, dtype=np.int64),
             np.array(named.position, dtype=np.int64),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from recordings.conversation import Conversation
+from scoring.lengths import Unit
 from scoring.nuggets import Nugget, find_nuggets
 from scoring.settings import Settings
 from scoring.swan.assessment import Assessment, PageText, assess
@@ -110,8 +111,18 @@ class Material:
 
     @property
     def passages(self) -> tuple[Passage, ...]:
-        """What was exchanged, in order, with the positions of its words."""
-        return self.once("passages", lambda: passages(self.conversation))
+        """What was exchanged, in order, with the positions of its words, or characters."""
+        return self.once("passages", lambda: passages(self.conversation, self.settings.unit))
+
+    @property
+    def unit(self) -> Unit:
+        """What its positions and lengths count."""
+        return self.passages[0].unit if self.passages else "words"
+
+    @property
+    def patience(self) -> int:
+        """L in that unit."""
+        return self.settings.limit(self.unit)
 
     @property
     def assessment(self) -> Assessment:

@@ -14,6 +14,7 @@ from protocols.answer import Answer
 from recordings.conversation import Conversation
 from scoring.nuggets import find_nuggets
 from scoring.settings import Settings
+from scoring.words import conversation_unit
 from topics.attributes import AttributeSet
 from topics.gold import GoldEntry, GoldTable
 from topics.kinds import UrlKind
@@ -30,13 +31,15 @@ class NamedEntities:
     """Of C conversations with S system turns, the N relevant entities in the order of reading, without repetitions.
 
     turns, named: (C + 1,) where the turns and the entities of each conversation begin, and where the last ones end.
-    unjudged: (C,) entities that the gold table says nothing of. turn: (N,) the turn that names an entity, of S.
-    position: (N,) WC(n). gain: (N,) g(n). entry: (N,) what the gold table says of it, a place in `entries`.
+    unjudged: (C,) entities that the gold table says nothing of. limit: (C,) L in the unit of each. turn:
+    (N,) the turn that names an entity, of S. position: (N,) WC(n). gain: (N,) g(n). entry: (N,) what the gold table
+    says of it, a place in `entries`.
     """
 
     turns: list[int] = field(default_factory=lambda: [0])
     named: list[int] = field(default_factory=lambda: [0])
     unjudged: list[int] = field(default_factory=list)
+    limit: list[int] = field(default_factory=list)
     turn: list[int] = field(default_factory=list)
     position: list[int] = field(default_factory=list)
     gain: list[float] = field(default_factory=list)
@@ -71,7 +74,8 @@ class _Reader:
         """The next conversation."""
         found, self._turn = self.found, self.found.turns[-1]
         begun = len(found.turn)
-        unjudged = self._read(conversation, topic)
+        unit = conversation_unit(conversation, self._settings.unit)
+        unjudged = self._read(conversation, topic) if unit == "words" else None
         if unjudged is None:
             for column in (found.turn, found.position, found.gain, found.entry):
                 del column[begun:]
@@ -80,6 +84,7 @@ class _Reader:
         found.turns.append(self._turn)
         found.named.append(len(found.turn))
         found.unjudged.append(unjudged)
+        found.limit.append(self._settings.limit(unit))
 
     def _read(self, conversation: Conversation, topic: Topic) -> int | None:
         """How many entities are unjudged; None where an answer needs more care, with a part of the turns taken."""
@@ -138,7 +143,7 @@ class _Reader:
 
     def _look_again(self, conversation: Conversation, topic: Topic) -> int:
         """How many entities are unjudged."""
-        begun, judged = self._turn, self._judged[topic.id]
+        begun, judged = self._turn, self._judged.setdefault(topic.id, {})
         places: dict[int, int] = {}
         for turn in conversation.turns:
             if turn.reply is not None:

@@ -38,9 +38,9 @@ class Nugget:
 
     turn: number from 1. start, end: characters of the answer's text (end exclusive); both -1 where the link stands
     outside the text, on a card or a footnote; it then has the position of the turn's last word.
-    position: WC(n), from 1, of its last word in the whole conversation. entity: canonical key. url: as written.
-    grade: relevance in the gold table; None where the entity is not judged. gain: g(n) in [0, 1]; 0 for unjudged
-    entities and for duplicates. memberships: group distribution by attribute set, for relevant nuggets only.
+    position: WC(n), from 1, of its last word, or character, in the whole conversation. entity: canonical key. url: as
+    written. grade: relevance in the gold table; None where the entity is not judged. gain: g(n) in [0, 1]; 0 for
+    unjudged entities and for duplicates. memberships: group distribution by attribute set, for relevant nuggets only.
     unknown: attribute sets in which the gold table gives no group; the uniform distribution is used instead.
     """
 
@@ -93,7 +93,7 @@ def find_nuggets(
     replies = {turn.number: turn.reply.answer for turn in conversation.turns if turn.reply is not None}
     found: list[Nugget] = []
     seen: set[str] = set()
-    for passage in passages(conversation) if spoken is None else spoken:
+    for passage in passages(conversation, settings.unit) if spoken is None else spoken:
         if passage.speaker != "system":
             continue
         for entity, url, start, end, position in _occurrences(replies[passage.turn], passage, kind):

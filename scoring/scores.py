@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
@@ -19,6 +20,7 @@ from scoring.forms.pool import Pool
 from scoring.forms.rows import form_rows
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.design import Design
+from scoring.lengths import Unit
 from scoring.material import Material
 from scoring.measure import Figure, Measure
 from scoring.measures.latency import LATENCY, TTFT, load_notes
@@ -32,7 +34,7 @@ from scoring.swan.ruled_sets import judge_sets
 from scoring.swan.rules.rule import Sight
 from scoring.swan.schema import load_schema
 from scoring.table import Late, ScoreRow, ScoreTable
-from scoring.words import passages
+from scoring.words import conversation_unit, passages
 from topics.counting import pluralize
 from topics.errors import InputError
 from topics.gold import GoldTable
@@ -91,7 +93,9 @@ def score(
 
         def sight(conversation: Conversation) -> Sight:
             ground = PageText(topics.topics[known[conversation.key.topic]], gold, topics.attributes, settings)
-            nuggets = given.judgments.nuggets(conversation.trial_id, conversation.attempt, passages(conversation))
+            nuggets = given.judgments.nuggets(
+                conversation.trial_id, conversation.attempt, passages(conversation, settings.unit)
+            )
             return ground.sight(conversation, nuggets, None)
 
         return replace(given, judgments=judge_sets(given.judgments, found.values(), given.schema, sight))
@@ -167,6 +171,7 @@ def score(
         *_of_sessions([one.system for one in each if one.system in continued]),
         *_notes(gold, unlabelled, unjudged, len(lost), missing, not_asked),
         *filter(None, drifting),
+        *(_of_lengths(found.values(), settings) if gold is not None or wanted else ()),
         *loads,
         *asked.notes(),
     )
@@ -181,6 +186,30 @@ def _of_sessions(systems: Sequence[str]) -> Iterator[str]:
             f"Sessions of {', '.join(systems)} go on from topic to topic, so answers of one session depend on each "
             "other: intervals over several topics take each session whole."
         )
+
+
+def _of_lengths(conversations: Iterable[Conversation], settings: Settings) -> Iterator[str]:
+    """What positions and lengths count, for each system of which they do not count what they do by default in English:
+    words."""
+    units: dict[str, Counter[tuple[Unit, Unit]]] = {}
+    for one in conversations:
+        units.setdefault(one.key.system, Counter())[conversation_unit(one, settings.unit), conversation_unit(one)] += 1
+    for system, of in units.items():
+        unblanked = sum(count for (_, script), count in of.items() if script == "characters")
+        many = pluralize(of.total(), "conversation")
+        if settings.unit == "characters":
+            yield f"{system}: positions and lengths count characters, as asked (L = {settings.patience_characters})."
+        elif settings.unit == "words" and unblanked:
+            yield (
+                f"{system}: positions and lengths count words, as asked (L = {settings.patience}); in {unblanked} of "
+                f"{many} answers have no blanks between words."
+            )
+        elif unblanked:
+            rest = f"; in the others words (L = {settings.patience})" if unblanked < of.total() else ""
+            yield (
+                f"{system}: positions and lengths count characters (L = {settings.patience_characters}) in {unblanked} "
+                f"of {many}, whose answers have no blanks between words{rest}."
+            )
 
 
 def _late_rows(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
+from scoring.lengths import Unit, UnitChoice
 from scoring.setting import ByGrade, ByName, Choice, Number, Setting, declared_settings, setting
 from topics.errors import InputError, Place
 from topics.gold import GoldTable
@@ -27,7 +28,9 @@ TurnWeight = Literal["one", "largest-pw"]
 class Settings:
     """The parameters of the measures, checked when they are made; the defaults are those of [GFRC] §3.2.
 
-    patience: L in words: how far a user reads (5 minutes at 250 words a minute).
+    patience: L in words: how far a user reads (5 minutes at 250 words a minute). patience_characters: L of
+    conversations that are measured in characters (2 minutes at 500 a minute, [GFRC] §2.2). unit: which are: those whose
+    answers are written without blanks between words, see `scoring.lengths`; all; or none.
     gains: gain of each relevance grade; a grade of the gold table that is missing here is refused.
     An entity is relevant when its gain is above 0. alpha: weight of R in GFR(C).
     weights: w_m by attribute set; sets that are not named weigh 1; only ratios matter.
@@ -45,6 +48,15 @@ class Settings:
 
     patience: int = setting(
         1250, Number(1, 10**9, whole=True, of="words"), "L: most words that a user reads", metavar="L"
+    )
+    patience_characters: int = setting(
+        1000,
+        Number(1, 10**9, whole=True, of="characters"),
+        "L where words have no blanks: most characters that a user reads",
+        metavar="L",
+    )
+    unit: UnitChoice = setting(
+        "by-script", Choice(get_args(UnitChoice)), "What positions and lengths count; by-script: characters in Japanese"
     )
     gains: Mapping[int, float] = setting(
         MappingProxyType({0: 0.0, 1: 0.5, 2: 1.0}),
@@ -109,6 +121,10 @@ class Settings:
             if isinstance(declared.kind, ByGrade):
                 values[name] = {**declared.default, **declared.kind.accept(name, value)}
         return cls(**values)
+
+    def limit(self, unit: Unit) -> int:
+        """L in a unit."""
+        return self.patience if unit == "words" else self.patience_characters
 
     def gain(self, grade: int, place: Place | None = None) -> float:
         """The gain of a relevance grade, in [0, 1]. Raises InputError, with the place of the grade where it is known,

@@ -1,17 +1,21 @@
-"""Words and their positions in a conversation.
+"""Words, or characters, and their positions in a conversation.
 
-A word is what `str.split()` gives: a run of characters between whitespace. Positions count from 1 over everything
-that was exchanged, user turns included, because what a user types costs the user time too ([GFRC] §3.2).
+A word is what `str.split()` gives: a run of characters between whitespace. A conversation whose answers are written
+without blanks between words is measured in characters instead, all of it ([GFRC] §2.2; see `scoring.lengths`).
+Positions count from 1 over everything that was exchanged, user turns included, because what a user types costs the user
+time too ([GFRC] §3.2).
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from recordings.conversation import Conversation
+from scoring.lengths import Unit, UnitChoice, length, unit_of, unit_starts
 
-__all__ = ["Passage", "passages", "word_count"]
+__all__ = ["Passage", "conversation_unit", "passages", "word_count"]
 
 
 def word_count(text: str) -> int:
@@ -21,10 +25,10 @@ def word_count(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One side of one turn, and where its words stand in the conversation.
+    """One side of one turn, and where its words, or characters, stand in the conversation.
 
-    turn: number from 1. speaker: `user` or `system`. before: words of the conversation ahead of it.
-    words: its own words.
+    turn: number from 1. speaker: `user` or `system`. unit: of the conversation. before: words, or characters, of the
+    conversation ahead of it. words: its own, in that unit.
     """
 
     turn: int
@@ -32,6 +36,7 @@ class Passage:
     text: str
     before: int
     words: int
+    unit: Unit = "words"
 
     @property
     def first_position(self) -> int:
@@ -44,11 +49,14 @@ class Passage:
         return max(1, self.before + self.words)
 
     def positions(self, ends: Sequence[int]) -> list[int]:
-        """Positions in the conversation of the last word that each character span touches.
+        """Positions in the conversation of the last word, or character, that each character span touches.
 
         ends: (spans,) where each span ends in `text`, exclusive. Returns (spans,), each at least 1. A span of
         whitespace alone touches no word and takes the position of the word ahead of it.
         """
+        if self.unit == "characters":
+            starts = unit_starts(self.text)
+            return [max(1, self.before + bisect_left(starts, end)) for end in ends]
         touched: dict[int, int] = {}
         words, at = self.before, 0
         for end in sorted(set(ends)):
@@ -59,8 +67,14 @@ class Passage:
         return [touched[end] for end in ends]
 
 
-def passages(conversation: Conversation) -> tuple[Passage, ...]:
+def conversation_unit(conversation: Conversation, choice: UnitChoice = "by-script") -> Unit:
+    """The unit that a conversation is measured in: that of its answers, all together."""
+    return unit_of((turn.reply.answer.text for turn in conversation.turns if turn.reply is not None), choice)
+
+
+def passages(conversation: Conversation, choice: UnitChoice = "by-script") -> tuple[Passage, ...]:
     """What was exchanged, in order: each user turn and, where one came, its reply."""
+    unit = conversation_unit(conversation, choice)
     found: list[Passage] = []
     before = 0
     for turn in conversation.turns:
@@ -68,7 +82,7 @@ def passages(conversation: Conversation) -> tuple[Passage, ...]:
         if turn.reply is not None:
             sides.append(("system", turn.reply.answer.text))
         for speaker, text in sides:
-            words = word_count(text)
-            found.append(Passage(turn.number, speaker, text, before, words))
+            words = length(text, unit)
+            found.append(Passage(turn.number, speaker, text, before, words, unit))
             before += words
     return tuple(found)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from recordings.conversation import Conversation, TrialKey
 from recordings.run_folder import Run
 from scoring.catalogue import understand
 from scoring.inference.matched import Difference, compare, difference
+from scoring.lengths import Unit, length
 from scoring.library import list_forms, single
 from scoring.measures.group_fairness import FAIRNESS, SUMMARY
 from scoring.measures.relevance import RELEVANCE
@@ -28,7 +29,7 @@ from scoring.scores import SHIPPED
 from scoring.settings import Settings, scoring_settings
 from scoring.swan.schema import load_schema
 from scoring.table import ScoreRow, ScoreTable, has_top
-from scoring.words import word_count
+from scoring.words import conversation_unit
 from topics.errors import InputError, Place
 from topics.identity import generator
 
@@ -57,7 +58,8 @@ class Comparison:
     """A system's groups beside each other. base: the group the others are set beside. figures: rows as `harvest score`
     gives them, by measure and group. differences: of a group to the base, by measure and group. nulls: by measure and
     pair, of the second to the first, which is the base where that is one of them. family: comparisons that the
-    correction is over. words: of a user's opening, by group: the mean.
+    correction is over. words: of a user's opening, by group: the mean. unit: they are
+    counted in, that of most conversations.
     """
 
     system: GroupedSystem
@@ -69,6 +71,7 @@ class Comparison:
     family: int
     settings: Settings
     words: Mapping[str, float]
+    unit: Unit
     notes: tuple[str, ...]
 
 
@@ -217,6 +220,7 @@ def _compared(
         [max(noise[key], default=math.nan) for key, _ in tested],
         level=settings.level,
     )
+    unit = _unit(material, names.values(), settings)
     return Comparison(
         system=system,
         base=base,
@@ -226,7 +230,8 @@ def _compared(
         nulls=nulls,
         family=sum(not math.isnan(one.p) for one in differences),
         settings=settings,
-        words={group: _opening(material, name) for group, name in names.items()},
+        words={group: _opening(material, name, unit) for group, name in names.items()},
+        unit=unit,
         notes=table.notes,
     )
 
@@ -240,8 +245,14 @@ def _without_a_pair(material: Material, one: str, other: str) -> tuple[int, int]
     return len(lost), len((planned | done.keys()) - lost - {trial for trial, count in done.items() if count == 2})
 
 
-def _opening(material: Material, system: str) -> float:
-    counts = [word_count(one.turns[0].said) for one in material.finished if one.key.system == system and one.turns]
+def _unit(material: Material, systems: Collection[str], settings: Settings) -> Unit:
+    """What positions count in most conversations of these systems."""
+    units = Counter(conversation_unit(one, settings.unit) for one in material.finished if one.key.system in systems)
+    return "characters" if units["characters"] > units["words"] else "words"
+
+
+def _opening(material: Material, system: str, unit: Unit) -> float:
+    counts = [length(one.turns[0].said, unit) for one in material.finished if one.key.system == system and one.turns]
     return sum(counts) / len(counts) if counts else math.nan
 
 

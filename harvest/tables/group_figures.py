@@ -139,9 +139,9 @@ def _warnings(found: Comparison) -> Iterator[str]:
     if positional and longer:
         said = ", ".join(f"{group} {decimal(more, 1, signed=True)}" for group, more in longer.items())
         yield (
-            f"openings differ from those of {found.base} in words ({printable(said, line=True)}), and positions in "
-            f"{' and '.join(positional)} count them: a word more costs a fair system up to 1/{found.settings.patience} "
-            f"of {RELEVANCE.name}"
+            f"openings differ from those of {found.base} in {found.unit} ({printable(said, line=True)}), and positions "
+            f"in {' and '.join(positional)} count them: a {found.unit[:-1]} more costs a fair system up to "
+            f"1/{found.settings.limit(found.unit)} of {RELEVANCE.name}"
         )
     for what, count in _left_out(found):
         if count:

@@ -106,8 +106,10 @@ def _reading(
     turns: list[tuple[int, TurnFairness]] = []
     for path, conversation in enumerate(conversations):
         nuggets = find_nuggets(conversation, topic, pool.gold, pool.attributes, measure.settings)
-        first = {one.turn: one.first_position for one in passages(conversation) if one.speaker == "system"}
-        found = group_fairness(nuggets, first, attribute, measure.settings)[0]
+        spoken = [one for one in passages(conversation, measure.settings.unit) if one.speaker == "system"]
+        first = {one.turn: one.first_position for one in spoken}
+        limit = measure.settings.limit(spoken[0].unit if spoken else "words")
+        found = group_fairness(nuggets, first, attribute, measure.settings, limit)[0]
         turns += [(path, turn) for turn in found.turns]
     readings = fairness(
         [path for path, _ in turns],

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from scoring.measure import Declaration, Figure, Measure, Parameter, a_number
 from scoring.measures.nugget_recall import known_nuggets
-from scoring.measures.relevance import PATIENCE
+from scoring.measures.relevance import LIMITS
 from scoring.measures.s_measure import of_conversation as s_of
 from scoring.measures.s_measure import s_flat as flat_s
 from scoring.measures.t_measure import of_conversation as t_of
@@ -64,7 +64,7 @@ F_FLAT = Declaration(
     example="F-flat(beta=10)",
     n="relevant entities named",
     needs=("gold",),
-    parameters=(Parameter("beta", "importance of S-flat relative to T-flat", default=1.0, value=_beta), PATIENCE),
+    parameters=(Parameter("beta", "importance of S-flat relative to T-flat", default=1.0, value=_beta), *LIMITS),
     has_top=False,
     score=_score,
 )

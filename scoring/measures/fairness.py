@@ -80,12 +80,14 @@ def group_fairness(
     turns: Mapping[int, int],
     attribute: AttributeSet,
     settings: Settings,
+    limit: int | None = None,
     *,
     cumulative: bool = False,
 ) -> tuple[GroupFairness, ...]:
     """GF^m, Eq. 10 with turn weights: one value for each of `divergence_names`.
 
     nuggets: of one conversation, in reading order. turns: the system turns, number -> position of the first word.
+    limit: L in the unit of the positions; None: they count words.
     A turn without relevant nuggets is left out, or with `irrelevant="uniform"` counts as a uniform distribution
     under both methods; with `turn_weight="largest-pw"` its weight is then that of its first word, the largest any
     nugget in it could have had. Value 0 where no turn counts, or where every turn that counts weighs 0.
@@ -113,7 +115,7 @@ def group_fairness(
         weight = 1.0
         if settings.turn_weight == "largest-pw":
             positions = [nugget.position for nugget in relevant] or [first_position]
-            weight = float(position_weight(positions, settings.patience).max())
+            weight = float(position_weight(positions, limit or settings.patience).max())
         counted.append(_turn(number, here, known, count, weight, attribute, names))
     if not counted:
         return tuple(GroupFairness(name, divergence, 0.0, ()) for divergence in names)

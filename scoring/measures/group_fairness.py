@@ -16,7 +16,7 @@ from scoring.columns import Column, Conversations
 from scoring.measure import Asking, Declaration, Figure, Measure, Parameter, a_number
 from scoring.measures.fairness import GroupFairness, combine, divergence_names, group_fairness, summary
 from scoring.measures.fairness_columns import FairnessColumns, combined, fairness_columns, taken_alike
-from scoring.measures.relevance import PATIENCE, RELEVANCE, relevance, relevances
+from scoring.measures.relevance import LIMITS, RELEVANCE, relevance, relevances
 from scoring.notation import Term, Value, number_text
 from scoring.nuggets import Nugget
 from scoring.settings import Settings
@@ -107,7 +107,10 @@ def _made(material: Material, of: Declaration) -> Sequence[tuple[str, GroupFairn
     def make() -> Sequence[tuple[str, GroupFairness]]:
         turns = {one.turn: one.first_position for one in material.passages if one.speaker == "system"}
         nuggets, settings = material.relevant, material.settings
-        sets = [group_fairness(nuggets, turns, one, settings, cumulative=cumulative) for one in material.sets]
+        sets = [
+            group_fairness(nuggets, turns, one, settings, material.patience, cumulative=cumulative)
+            for one in material.sets
+        ]
         return [(_label(one.attribute, one.divergence, place), one) for made in sets for place, one in enumerate(made)]
 
     return material.once((GroupFairness, cumulative), make)
@@ -148,7 +151,7 @@ def _figures(material: Material, of: Declaration, summed: Declaration) -> Iterat
     yield overall
     if of is FAIRNESS:
         yield _where_relevant(overall, "", earning)
-    score = material.once(RELEVANCE, lambda: relevance(material.nuggets, settings.patience))
+    score = material.once(RELEVANCE, lambda: relevance(material.nuggets, material.patience))
     value, worst, best = (summary(score, one, settings.alpha) for one in (value, worst, best))
     yield Figure(_summary_name(summed, settings), value, counted, None, None, unjudged, unknown, "", worst, best)
 
@@ -190,7 +193,7 @@ def _columns(many: Conversations, of: Declaration, summed: Declaration) -> Seque
         some |= many.unknown(attribute.name)
     unknown = np.bincount(many.of[some], minlength=len(many))
     add("", FairnessColumns("", value, worst, best), unknown, rel=True)
-    score = relevances(many, settings.patience)
+    score = relevances(many)
     value, worst, best = (settings.alpha * score + (1 - settings.alpha) * end for end in (value, worst, best))
     found.append(many.column(_summary_name(summed, settings), value, worst, best, unknown))
     return found
@@ -248,7 +251,7 @@ _PARAMETERS = (
     Parameter("irrelevant", "turns without relevant entities: ignore or uniform", setting="irrelevant"),
     Parameter("turn_weight", "weight of a turn: one or largest-pw", setting="turn_weight"),
 )
-_SUMMARY_PARAMETERS = (Parameter("alpha", "weight of R", setting="alpha", value=a_number), PATIENCE)
+_SUMMARY_PARAMETERS = (Parameter("alpha", "weight of R", setting="alpha", value=a_number), *LIMITS)
 _TURNS = "turns that hold a relevant nugget"
 _UNKNOWN = "nothing is known of the topic's entities"
 

@@ -1,7 +1,8 @@
 """Recall and W-recall of a text: how many of the known nuggets it holds, plainly and by weight.
 
 The known nuggets of a conversation are the entities that the gold table calls relevant to its topic, weighted by their
-gains. The vital string of an entity is its address, which is one word; offsets are counted in words.
+gains. The vital string of an entity is its address, which is one word, and one character where these are counted;
+offsets are in the unit of the conversation, see `scoring.lengths`.
 
 Source: the 1CLICK tasks of NTCIR (Sakai, Kato and Song, CIKM 2011), as NTCIREVAL prints them. Position plays no part.
 """
@@ -67,8 +68,8 @@ def weighted_recall(weights: npt.ArrayLike, offsets: npt.ArrayLike) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KnownNuggets:
-    """The relevant entities of a topic. weights: (N,) gains. lengths: (N,) words of their vital strings, 1 each.
-    offsets: (N,) words read up to the end of the first link to each; NaN for one that is not in the conversation.
+    """The relevant entities of a topic. weights: (N,) gains. lengths: (N,) of their vital strings, 1 each. offsets:
+    (N,) words, or characters, read up to the end of the first link to each; NaN where it is not in the conversation.
     """
 
     weights: Floats

@@ -1,4 +1,8 @@
-"""R(C): relevance of a conversation, discounted by how many words it takes to get there ([GFRC] Eq. 3, 6-8)."""
+"""R(C): relevance of a conversation, discounted by how many words it takes to get there ([GFRC] Eq. 3, 6-8).
+
+Where words have no blanks between them, positions and L count characters, as in Eq. 2 ([GFRC] §2.2: L = 1,000); see
+`scoring.lengths`.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ if TYPE_CHECKING:
     from scoring.material import Material
 
 __all__ = [
-    "PATIENCE",
+    "LIMITS",
     "POSITION_WEIGHT",
     "RELEVANCE",
     "hard_normaliser",
@@ -27,14 +31,15 @@ __all__ = [
 ]
 
 
-def position_weight(position: npt.ArrayLike, patience: int) -> npt.NDArray[np.float64]:
+def position_weight(position: npt.ArrayLike, patience: int | npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
     """pw(n) = max(0, 1 - (WC(n) - 1)/L), Eq. 6: 1 for the first word, 0 from word L + 1 on.
 
-    position: (...) WC(n) from 1. patience: L in words, at least 1. Returns (...) in [0, 1].
+    position: (...) WC(n) from 1. patience: L, at least 1, in the unit of the positions: one number, or (...).
+    Returns (...) in [0, 1].
     Eq. 8 prints WC for WC - 1; Table 1 and the normaliser of Eq. 7 need Eq. 6.
     """
     places = np.asarray(position, dtype=np.float64)
-    if patience < 1 or not np.all(places >= 1):
+    if not (np.all(np.asarray(patience) >= 1) and np.all(places >= 1)):
         raise ValueError("positions and patience count from 1")
     return np.maximum(0.0, 1.0 - (places - 1.0) / patience)
 
@@ -47,8 +52,9 @@ def hard_normaliser(patience: int) -> float:
 def relevance(nuggets: Iterable[Nugget], patience: int) -> float:
     """R(C) = (1/N) · sum over the nuggets of pw(n)·g(n), Eq. 3.
 
-    patience: L in words. In [0, 1]; 1 is out of reach in practice, so values are small: compare them, and print
-    four digits or more. On a conversation without relevant nuggets: 0, which is its value and not a gap.
+    patience: L in the unit of their positions. In [0, 1]; 1 is out of reach in practice, so values are small: compare
+    them, and print four digits or more. On a conversation without relevant nuggets: 0, which is its value and not a
+    gap.
     """
     earning = [nugget for nugget in nuggets if nugget.relevant]
     if not earning:
@@ -58,44 +64,54 @@ def relevance(nuggets: Iterable[Nugget], patience: int) -> float:
     return float((weights * gains).sum() / hard_normaliser(patience))
 
 
-def relevances(many: Conversations, patience: int) -> npt.NDArray[np.float64]:
+def relevances(many: Conversations) -> npt.NDArray[np.float64]:
     """(conversations,) `relevance` of each, to the last bit."""
-    return many.once((relevance, patience), lambda: _relevances(many, patience))
+    return many.once(relevance, lambda: _relevances(many))
 
 
-def _relevances(many: Conversations, patience: int) -> npt.NDArray[np.float64]:
-    products = position_weight(many.position, patience) * many.gain
+def _relevances(many: Conversations) -> npt.NDArray[np.float64]:
+    products = position_weight(many.position, many.limit[many.of]) * many.gain
     counts = many.counts
     starts = np.cumsum(counts) - counts
     sums = np.zeros(len(many))
     for count in np.unique(counts[counts > 0]):  # those with as many nuggets: numpy adds them as it adds one alone
         rows = np.flatnonzero(counts == count)
         sums[rows] = products[starts[rows][:, None] + np.arange(count)].sum(axis=1)
-    return sums / hard_normaliser(patience)
+    return sums / ((many.limit + 1) / 2)
 
 
 def _whole(value: Value) -> float:
-    """A number of words; one with a fraction is left for the settings to refuse."""
+    """A number of words or characters; one with a fraction is left for the settings to refuse."""
     number = a_number(value)
     return int(number) if number.is_integer() else number
 
 
-PATIENCE = Parameter("L", "words a user reads at most", setting="patience", value=_whole)
+LIMITS = (
+    Parameter("L", "words a user reads at most", setting="patience", value=_whole),
+    Parameter(
+        "Lc", "characters a user reads at most where words have no blanks", setting="patience_characters", value=_whole
+    ),
+)
+
+
+def in_characters(material: Material) -> str:
+    """What stands beside a figure that counts lengths: its unit and L, where these are not words."""
+    return f"in characters, L = {material.patience}" if material.unit == "characters" else ""
 
 
 def _relevance(material: Material, measure: Measure) -> Figure:
     repeated = sum(nugget.duplicate for nugget in material.nuggets)
     return Figure(
         measure.base_name,
-        material.once(RELEVANCE, lambda: relevance(material.nuggets, material.settings.patience)),
+        material.once(RELEVANCE, lambda: relevance(material.nuggets, material.patience)),
         len(material.relevant),
         unjudged=material.unjudged,
-        note=f"{repeated} repeated" if repeated else "",
+        note="; ".join(filter(None, (f"{repeated} repeated" if repeated else "", in_characters(material)))),
     )
 
 
 def _columns(many: Conversations) -> Sequence[Column]:
-    return (many.column(RELEVANCE.name, relevances(many, many.grounds[0].settings.patience)),)
+    return (many.column(RELEVANCE.name, relevances(many)),)
 
 
 RELEVANCE = Declaration(
@@ -108,7 +124,7 @@ RELEVANCE = Declaration(
     example="R(L=600)",
     n="relevant nuggets",
     needs=("gold",),
-    parameters=(PATIENCE,),
+    parameters=LIMITS,
     legend="relevance",
     has_top=False,  # divided by a relevant nugget at every word, which nobody reaches
     shown="always",
@@ -121,7 +137,7 @@ def _weights(material: Material) -> Iterator[Figure]:
     nuggets = material.nuggets
     if not nuggets:
         return
-    name, patience = POSITION_WEIGHT.name, material.settings.patience
+    name, patience = POSITION_WEIGHT.name, material.patience
     for nugget in nuggets:
         weight = max(0.0, 1.0 - (nugget.position - 1.0) / patience)  # of few numbers faster than `position_weight`
         unjudged, unknown = int(nugget.unjudged), len(nugget.unknown)

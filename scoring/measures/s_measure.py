@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from scoring.measure import Declaration, Figure, Measure
 from scoring.measures.nugget_recall import known_nuggets
-from scoring.measures.relevance import PATIENCE
+from scoring.measures.relevance import LIMITS, in_characters
 
 if TYPE_CHECKING:
     from scoring.material import Material
@@ -82,15 +82,21 @@ def _nuggets(weights: npt.ArrayLike, lengths: npt.ArrayLike) -> tuple[Floats, Fl
 
 
 def of_conversation(material: Material) -> float:
-    """S-measure of a conversation over the relevant entities of its topic, in words."""
+    """S-measure of a conversation over the relevant entities of its topic, in words or characters ([GFRC] Eq. 2)."""
     known = known_nuggets(material)
-    return s_measure(known.weights, known.lengths, known.offsets, material.settings.patience)
+    return s_measure(known.weights, known.lengths, known.offsets, material.patience)
 
 
 def _of(form: Callable[[float], float]) -> Callable[[Material, Measure], Figure]:
     def score(material: Material, measure: Measure) -> Figure:
         found = known_nuggets(material).found
-        return Figure(measure.name, form(of_conversation(material)), found, unjudged=material.unjudged)
+        return Figure(
+            measure.name,
+            form(of_conversation(material)),
+            found,
+            unjudged=material.unjudged,
+            note=in_characters(material),
+        )
 
     return score
 
@@ -107,7 +113,7 @@ S_MEASURE = Declaration(
     example="S-measure(L=600)",
     n="relevant entities named",
     needs=("gold",),
-    parameters=(PATIENCE,),
+    parameters=LIMITS,
     range=(0.0, math.inf),
     has_top=False,
     score=_of(lambda value: value),
@@ -122,6 +128,6 @@ S_FLAT = Declaration(
     example="S-flat(L=600)",
     n="relevant entities named",
     needs=("gold",),
-    parameters=(PATIENCE,),
+    parameters=LIMITS,
     score=_of(s_flat),
 )

@@ -43,7 +43,8 @@ def t_flat(value: float) -> float:
 
 
 def of_conversation(material: Material) -> float:
-    """T-measure of a conversation over the relevant entities of its topic, in words, the user's own included."""
+    """T-measure of a conversation over the relevant entities of its topic, in words or, where these have
+    no blanks between them, in characters, the user's own included; an entity has the length 1 in either unit."""
     known = known_nuggets(material)
     return t_measure(known.lengths, known.offsets, sum(passage.words for passage in material.passages))
 
@@ -51,7 +52,13 @@ def of_conversation(material: Material) -> float:
 def _of(form: Callable[[float], float]) -> Callable[[Material, Measure], Figure]:
     def score(material: Material, measure: Measure) -> Figure:
         found = known_nuggets(material).found
-        return Figure(measure.name, form(of_conversation(material)), found, unjudged=material.unjudged)
+        return Figure(
+            measure.name,
+            form(of_conversation(material)),
+            found,
+            unjudged=material.unjudged,
+            note="in characters" if material.unit == "characters" else "",
+        )
 
     return score
 

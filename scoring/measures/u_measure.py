@@ -4,7 +4,8 @@
 
 A *trailtext* is everything a user read, in the order of reading: a list's snippets and the pages that were clicked, a
 conversation, a summary with what lay behind its links. U knows neither ranks nor turns, so it makes all of these
-comparable. R of a conversation is U with pos = WC - 1 words, L = 1250 and N = (L + 1)/2.
+comparable. R of a conversation is U with pos = WC - 1 words, L = 1250 and N = (L + 1)/2; where words have no blanks
+between them, both count characters, with L = 1000 ([GFRC] §2.2).
 
 Source: Sakai and Dou, SIGIR 2013 (U with N = 1); [GFRC] Eq. 2 for the same discount.
 """
@@ -20,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.measure import Declaration, Figure, Measure
-from scoring.measures.relevance import PATIENCE
+from scoring.measures.relevance import LIMITS, in_characters
 
 if TYPE_CHECKING:
     from scoring.material import Material
@@ -106,8 +107,8 @@ def expected_utility(probabilities: npt.ArrayLike, utilities: npt.ArrayLike) -> 
 def _score(material: Material, measure: Measure) -> Figure:
     earning = [nugget for nugget in material.nuggets if nugget.relevant]
     read_before = [nugget.position - 1 for nugget in earning]
-    value = u_measure([nugget.gain for nugget in earning], read_before, material.settings.patience)
-    return Figure(measure.name, value, len(earning), unjudged=material.unjudged)
+    value = u_measure([nugget.gain for nugget in earning], read_before, material.patience)
+    return Figure(measure.name, value, len(earning), unjudged=material.unjudged, note=in_characters(material))
 
 
 U_MEASURE = Declaration(
@@ -120,7 +121,7 @@ U_MEASURE = Declaration(
     example="U-measure(L=600)",
     n="relevant nuggets",
     needs=("gold",),
-    parameters=(PATIENCE,),
+    parameters=LIMITS,
     range=(0.0, math.inf),
     has_top=False,
     score=_score,

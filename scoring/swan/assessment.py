@@ -47,7 +47,7 @@ class PageText:
         entities = (
             find_nuggets(conversation, self.topic, self.gold, self.attributes, self.settings) if self.topic else ()
         )
-        found = extract_nuggets(conversation, extractor, entities)
+        found = extract_nuggets(conversation, extractor, entities, self.settings.unit)
         if nuggets is not None:
             links = tuple(one for one in found if one.type == "E")
             found = (*nuggets, *links)
@@ -128,16 +128,18 @@ def assess(
     """
     judgments = judgments or Judgments()
     ground = ground or PageText()
-    if judgments.lacks(conversation.trial_id, conversation.attempt, passages(conversation)):
+    unit = ground.settings.unit
+    exchanged = passages(conversation, unit)
+    if judgments.lacks(conversation.trial_id, conversation.attempt, exchanged):
         nothing: dict[str, tuple[()]] = {one.name: () for one in schema if one.level != "set"}
         return Assessment(conversation.key, conversation.attempt, (), nothing, nothing, lacking=True)
-    known = judgments.nuggets(conversation.trial_id, conversation.attempt, passages(conversation))
+    known = judgments.nuggets(conversation.trial_id, conversation.attempt, exchanged)
     sight = ground.sight(conversation, known, extractor)
-    said = turn_items(conversation, sight.nuggets, "user") if any(one.speaker == "user" for one in schema) else ()
+    said = turn_items(conversation, sight.nuggets, "user", unit) if any(one.speaker == "user" for one in schema) else ()
     levels = {
-        "nugget": nugget_items(conversation, sight.nuggets),
-        "turn": (*turn_items(conversation, sight.nuggets), *said),
-        "dialogue": dialogue_items(conversation, sight.nuggets),
+        "nugget": nugget_items(conversation, sight.nuggets, unit),
+        "turn": (*turn_items(conversation, sight.nuggets, choice=unit), *said),
+        "dialogue": dialogue_items(conversation, sight.nuggets, unit),
     }
     opinions = judgments.opinions.get((conversation.trial_id, conversation.attempt), {})
     items: dict[str, tuple[Item, ...]] = {}

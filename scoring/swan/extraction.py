@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from recordings.conversation import Conversation
+from scoring.lengths import UnitChoice
 from scoring.nuggets import Nugget as Entity
 from scoring.swan.clauses import pieces
 from scoring.swan.nugget import Candidate, Nugget, place_nuggets
@@ -72,12 +73,16 @@ class RuleExtractor:
 
 
 def extract_nuggets(
-    conversation: Conversation, extractor: Extractor | None = None, entities: Iterable[Entity] = ()
+    conversation: Conversation,
+    extractor: Extractor | None = None,
+    entities: Iterable[Entity] = (),
+    choice: UnitChoice = "by-script",
 ) -> tuple[Nugget, ...]:
     """The nuggets of both sides, in reading order, those of types F and O by `extractor` (the rules where None).
 
     entities: what `scoring.nuggets.find_nuggets` found; they come as type E, and one whose link stands outside the
-    text keeps the span -1, -1 and the position of its turn's last word. Raises ValueError for what cannot be.
+    text keeps the span -1, -1 and the position of its turn's last word. choice: of the unit of positions. Raises
+    ValueError for what cannot be.
     """
     extractor = extractor or RuleExtractor()
     links: dict[int, list[Entity]] = {}
@@ -85,7 +90,7 @@ def extract_nuggets(
         links.setdefault(entity.turn, []).append(entity)
     found: list[Nugget] = []
     earlier: list[Passage] = []
-    for passage in passages(conversation):
+    for passage in passages(conversation, choice):
         here = links.get(passage.turn, []) if passage.speaker == "system" else []
         inside = [Candidate(one.start, one.end, "E", "entity", entity=one.entity) for one in here if one.in_text]
         own = [*extractor.candidates(passage, tuple(earlier))]

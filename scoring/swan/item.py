@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from recordings.conversation import Conversation
+from scoring.lengths import UnitChoice
 from scoring.swan.nugget import Nugget
-from scoring.words import passages
+from scoring.words import conversation_unit, passages
 
 __all__ = ["Item", "Scored", "Source", "Valued", "dialogue_items", "nugget_items", "turn_items"]
 
@@ -25,7 +26,8 @@ __all__ = ["Item", "Scored", "Source", "Valued", "dialogue_items", "nugget_items
 class Item:
     """What is scored. start, end: of a nugget; both -1 for a whole turn, and turn 0 for a conversation as a whole.
 
-    type: `F`, `O`, or "" for a turn. position: WC of its last word, from 1. seen: system nuggets (F and O) before
+    type: `F`, `O`, or "" for a turn. position: WC of its last word, from 1; of its last character, where
+    these are counted (characters). seen: system nuggets (F and O) before
     it in the conversation. final: it stands in the final system turn.
     """
 
@@ -37,6 +39,7 @@ class Item:
     seen: int
     final: bool
     speaker: str = "system"
+    characters: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,21 +89,26 @@ class Valued:
     disputed: bool
 
 
-def nugget_items(conversation: Conversation, nuggets: Sequence[Nugget]) -> tuple[Item, ...]:
-    """The system nuggets of types F and O as items, in reading order."""
-    last = _last_turn(conversation)
+def nugget_items(
+    conversation: Conversation, nuggets: Sequence[Nugget], choice: UnitChoice = "by-script"
+) -> tuple[Item, ...]:
+    """The system nuggets of types F and O as items, in reading order. choice: of the unit of their positions."""
+    last, characters = _last_turn(conversation), conversation_unit(conversation, choice) == "characters"
     own = sorted(
         (one for one in nuggets if one.speaker == "system" and one.type != "E"),
         key=lambda one: (one.turn, one.start, one.end),
     )
     return tuple(
-        Item(one.turn, one.start, one.end, one.type, one.position, seen, one.turn == last)
+        Item(one.turn, one.start, one.end, one.type, one.position, seen, one.turn == last, characters=characters)
         for seen, one in enumerate(own)
     )
 
 
 def turn_items(
-    conversation: Conversation, nuggets: Sequence[Nugget], speaker: Literal["system", "user"] = "system"
+    conversation: Conversation,
+    nuggets: Sequence[Nugget],
+    speaker: Literal["system", "user"] = "system",
+    choice: UnitChoice = "by-script",
 ) -> tuple[Item, ...]:
     """One item for each turn of the speaker; positions are those of the last words. A system turn may be without
     nuggets or words; a user turn without words is where nobody spoke, and is none."""
@@ -116,15 +124,18 @@ def turn_items(
             sum(one.turn < passage.turn for one in own),
             passage.turn == last,
             speaker,
+            passage.unit == "characters",
         )
-        for passage in passages(conversation)
+        for passage in passages(conversation, choice)
         if passage.speaker == speaker and (speaker == "system" or passage.text)
     )
 
 
-def dialogue_items(conversation: Conversation, nuggets: Sequence[Nugget]) -> tuple[Item, ...]:
+def dialogue_items(
+    conversation: Conversation, nuggets: Sequence[Nugget], choice: UnitChoice = "by-script"
+) -> tuple[Item, ...]:
     """One item, placed where its last system turn is; none where the system never answered."""
-    return tuple(replace(item, turn=0) for item in turn_items(conversation, nuggets)[-1:])
+    return tuple(replace(item, turn=0) for item in turn_items(conversation, nuggets, choice=choice)[-1:])
 
 
 def _last_turn(conversation: Conversation) -> int:

@@ -5,6 +5,7 @@ the order of items changes nothing. `str(…)` gives the text that `parse_weight
 
     uniform                 1: a conversation is a bag of nuggets
     linear(L=1250)          max(0, 1 - (WC - 1)/L): worth falls with every word read (S-measure, [GFRC] Eq. 6)
+    linear(L=1250, Lc=800)  Lc: the same in characters, where these are counted; 1000 by default ([GFRC] §2.2, Eq. 2)
     last_turn               1 in the conversation's final system turn, 0 before it: the recency effect
     anchored(rate=0.9)      rate ** (nuggets seen so far): what comes first sets the anchor
     linear(L=1250)*last_turn    the product of any of these
@@ -27,13 +28,21 @@ __all__ = ["Anchored", "Item", "LastTurn", "Linear", "Places", "Product", "Unifo
 
 Floats = npt.NDArray[np.float64]
 
+CHARACTERS = 1000
+"""L in characters: two minutes of reading Japanese ([GFRC] §2.2)."""
+
 
 class Item(Protocol):
     """What a weighting sees of a nugget or a turn that is scored."""
 
     @property
     def position(self) -> int:
-        """WC, from 1, of its last word in the conversation."""
+        """WC, from 1, of its last word in the conversation, or of its last character."""
+        ...
+
+    @property
+    def characters(self) -> bool:
+        """Whether its conversation is measured in characters, since words have no blanks between them."""
         ...
 
     @property
@@ -49,11 +58,13 @@ class Item(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Items by columns, of one conversation or of several, in any order. position, seen, final: (n,) as in `Item`."""
+    """Items by columns, of one conversation or of several, in any order. position, seen, final, characters: (n,) as in
+    `Item`; characters: None where all count words."""
 
     position: Floats
     seen: Floats
     final: npt.NDArray[np.bool_]
+    characters: npt.NDArray[np.bool_] | None = None
 
     @classmethod
     def of(cls, items: Sequence[Item]) -> Places:
@@ -61,13 +72,15 @@ class Places:
             np.array([one.position for one in items], dtype=np.float64),
             np.array([one.seen for one in items], dtype=np.float64),
             np.array([one.final for one in items], dtype=np.bool_),
+            np.array([one.characters for one in items], dtype=np.bool_),
         )
 
     def __len__(self) -> int:
         return len(self.position)
 
     def __getitem__(self, part: slice) -> Places:
-        return Places(self.position[part], self.seen[part], self.final[part])
+        characters = None if self.characters is None else self.characters[part]
+        return Places(self.position[part], self.seen[part], self.final[part], characters)
 
 
 class Weighting(Protocol):
@@ -93,20 +106,25 @@ class Uniform:
 class Linear:
     """1 for the conversation's first word, falling by 1/L with every word, 0 from word L + 1 on.
 
-    L: words a user reads at most, at least 1.
+    L: words a user reads at most, at least 1. Lc: characters, of conversations that are measured in them.
     """
 
     L: int = 1250
+    Lc: int = CHARACTERS
 
     def __post_init__(self) -> None:
         if self.L < 1:
             raise ValueError(f"L counts words from 1, not {self.L}")
+        if self.Lc < 1:
+            raise ValueError(f"Lc counts characters from 1, not {self.Lc}")
 
     def weights(self, places: Places) -> Floats:
-        return position_weight(places.position, self.L)
+        if places.characters is None or not places.characters.any():
+            return position_weight(places.position, self.L)
+        return position_weight(places.position, np.where(places.characters, self.Lc, self.L))
 
     def __str__(self) -> str:
-        return f"linear(L={self.L})"
+        return f"linear(L={self.L})" if self.Lc == CHARACTERS else f"linear(L={self.L}, Lc={self.Lc})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +181,8 @@ class Product:
         return "*".join(map(str, self.factors))
 
 
-_FACTOR = re.compile(r"\s*([a-z_]+)\s*(?:\(\s*([A-Za-z]+)\s*=\s*([0-9.eE+-]+)\s*\)|\(\s*\))?\s*")
+_FACTOR = re.compile(r"\s*([a-z_]+)\s*(?:\(([^()]*)\))?\s*")
+_GIVEN = re.compile(r"\s*([A-Za-z]+)\s*=\s*([0-9.eE+-]+)\s*")
 _ALLOWED = "uniform, linear(L=1250), last_turn, anchored(rate=0.9), or several with * between them"
 
 
@@ -175,18 +194,22 @@ def parse_weighting(text: str) -> Weighting:
 
 def _factor(part: str, whole: str) -> Weighting:
     match = _FACTOR.fullmatch(part)
-    name, key, value = match.groups() if match else ("", None, None)
+    name, inside = match.groups() if match else ("", None)
+    parts = [_GIVEN.fullmatch(one) for one in inside.split(",")] if inside and inside.strip() else []
+    given = {one[1]: one[2] for one in parts if one}
+    if len(given) < len(parts):
+        name = ""
     try:
-        if (name, key) == ("uniform", None):
-            return Uniform()
-        if (name, key) == ("last_turn", None):
-            return LastTurn()
-        if name == "linear" and key in (None, "L"):
-            if value is not None and not re.fullmatch("[0-9]{1,9}", value):
-                raise ValueError("L is a whole number of words, from 1 to 999999999")
-            return Linear(int(value)) if value is not None else Linear()
-        if name == "anchored" and key in (None, "rate"):
-            return Anchored(float(value)) if value is not None else Anchored()
+        if name in ("uniform", "last_turn") and not given:
+            return Uniform() if name == "uniform" else LastTurn()
+        if name == "linear" and given.keys() <= {"L", "Lc"}:
+            for key, value in given.items():
+                if not re.fullmatch("[0-9]{1,9}", value):
+                    unit = "words" if key == "L" else "characters"
+                    raise ValueError(f"{key} is a whole number of {unit}, from 1 to 999999999")
+            return Linear(**{key: int(value) for key, value in given.items()})
+        if name == "anchored" and given.keys() <= {"rate"}:
+            return Anchored(**{key: float(value) for key, value in given.items()})
     except ValueError as fault:
         reason = str(fault) if "invalid literal" not in str(fault) and "convert" not in str(fault) else "no such number"
         raise ValueError(f"{whole!r} is not a weighting: {reason}; allowed: {_ALLOWED}") from None

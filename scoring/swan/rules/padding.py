@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from protocols.rules.repetition import same_text
+from scoring.lengths import CHARACTERS_A_WORD, Unit, length, unit_of
 from scoring.swan.nugget import Nugget
 from scoring.swan.rules.rule import Sight, Verdict
-from scoring.words import word_count
 from topics.late_pattern import late_pattern
 
 __all__ = ["Padding"]
@@ -31,10 +31,13 @@ _SHORT = 3  # words that may be said again: a refrain, "Yes."
 
 @dataclass(frozen=True, slots=True)
 class Padding:
-    """1 - padding/words of a turn with 8 words or more of pleasantries and of nuggets that stand in it before."""
+    """1 - padding/words of a turn with 8 words or more of pleasantries and of nuggets that stand in it before.
+
+    Where words have no blanks between them, characters are counted, two for a word (see `scoring.lengths`).
+    """
 
     level: ClassVar[Literal["turn"]] = "turn"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
     needs: ClassVar[tuple[str, ...]] = ()
     limits: ClassVar[str] = "knows set phrases of English and the same words twice; blind to the same in other words"
     silence: ClassVar[str] = "fewer than 8 words of the turn are pleasantries or said twice"
@@ -45,17 +48,24 @@ class Padding:
         for one in sight.nuggets:
             if one.speaker != "system" or one.type == "E":
                 continue
-            form = same_text(one.text).rstrip(".!?…:;,")
-            again = (one.turn, form) in said and word_count(form) > _SHORT
+            form = same_text(one.text).rstrip(".!?…:;,。！？")
+            again = (one.turn, form) in said and _words(form, unit_of((form,), sight.settings.unit)) > _SHORT
             said.add((one.turn, form))
             if again or _PLEASANTRY.match(one.text.replace("’", "'")):
                 found.setdefault(one.turn, []).append(one)
         for item in sight.items:
             idle = found.get(item.turn, [])
-            count, words = sum(word_count(one.text) for one in idle), word_count(sight.text(item))
-            if count >= _LEAST:
-                because = f"{count} of {words} words are pleasantries or said twice"
-                yield Verdict(item, max(0.0, 1 - count / words), because, tuple(one.span for one in idle))
+            text = sight.text(item)
+            unit = unit_of((text,), sight.settings.unit)
+            if sum(_words(one.text, unit) for one in idle) >= _LEAST:
+                count, whole = sum(length(one.text, unit) for one in idle), length(text, unit)
+                because = f"{count} of {whole} {unit} are pleasantries or said twice"
+                yield Verdict(item, max(0.0, 1 - count / whole), because, tuple(one.span for one in idle))
 
     def __str__(self) -> str:
         return "padding"
+
+
+def _words(text: str, unit: Unit) -> float:
+    """A length as so many words take to read."""
+    return length(text, unit) / (CHARACTERS_A_WORD if unit == "characters" else 1)

@@ -171,9 +171,9 @@ def test_a_model_is_used_only_where_somebody_names_it_and_is_named_on_its_scores
 
 def test_a_kept_score_of_a_person_goes_before_a_rule_unless_the_precedence_says_otherwise() -> None:
     layers = [layer(0.5, target=TURN, criterion="Conciseness")]
-    rule = (1.0, "rule brevity(words=250) 1", False)
+    rule = (1.0, "rule brevity(words=250) 2", False)
     assert told(layers, criterion="Conciseness") == [(0.5, "human anna 1", True), rule]
-    assert told(layers, "rule,human", "Conciseness") == [(1.0, "rule brevity(words=250) 1", True), rule]
+    assert told(layers, "rule,human", "Conciseness") == [(1.0, "rule brevity(words=250) 2", True), rule]
     assert told(layers, "human", "Conciseness") == [(0.5, "human anna 1", False)]
 
 
@@ -187,7 +187,7 @@ def test_a_judgment_that_a_criterion_does_not_apply_takes_its_item_out() -> None
 def test_a_rule_that_the_schema_does_not_name_is_left_out_and_counted() -> None:
     other = layer(0.0, kind="rule", author="brevity(words=3)", target=TURN, criterion="Conciseness")
     assert Judgments.of([other], SCHEMA).refused == 1
-    assert told([other], criterion="Conciseness")[0][:2] == (1.0, "rule brevity(words=250) 1")
+    assert told([other], criterion="Conciseness")[0][:2] == (1.0, "rule brevity(words=250) 2")
 
 
 def test_modesty_is_scored_by_rule_as_soon_as_somebody_scored_correctness() -> None:
