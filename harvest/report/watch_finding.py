@@ -21,6 +21,7 @@ from harvest.tables.watch_words import (
     evidence_words,
     had_changed_words,
     is_shown_by_itself,
+    joined_words,
     settling_words,
     value_text,
 )
@@ -156,10 +157,11 @@ def _sentence(kind: str, system: WatchedSystem, one: WatchedFigure | None, found
     if kind in ("fell", "rose"):
         return f"{name} {kind} since the baseline: {did}. One audit is not enough for an alarm ({evidence_words(one)})."
     if kind == "perhaps back":
-        return f"{name} is perhaps back near the baseline: {did}. Another audit has to confirm it.{since}"
+        near = f"{did}{joined_words(one)}"
+        return f"{name} is perhaps back near the baseline: {near}. Another audit has to confirm it.{since}"
     if kind == "back":
         words = back_words(one)
-        return f"{name} is back near the baseline: {did}. {words[0].upper()}{words[1:]}."
+        return f"{name} is back near the baseline: {did}{joined_words(one)}. {words[0].upper()}{words[1:]}."
     if kind == "same":
         small = f"{100 * found.matters:g} points"
         return f"{name} is the same as at the baseline, within {small}: {did}."

@@ -20,6 +20,7 @@ __all__ = [
     "had_changed_words",
     "interval_words",
     "is_shown_by_itself",
+    "joined_words",
     "moment_text",
     "moved_words",
     "over_words",
@@ -53,9 +54,11 @@ def figure_sentence(one: WatchedFigure, found: Watched) -> str:
         return f"{name} changed by {changed_by_words(one)} since the baseline ({base}){change_words(one)}"
     if one.word == "perhaps back":
         had = had_changed_words(one)
-        return f"{name} is perhaps back near the baseline ({moved}), {_AGAIN}; it had changed by {had}"
+        return (
+            f"{name} is perhaps back near the baseline ({moved}{joined_words(one)}), {_AGAIN}; it had changed by {had}"
+        )
     if one.word == "back":
-        return f"{name} is back near the baseline ({moved}); {back_words(one)}"
+        return f"{name} is back near the baseline ({moved}{joined_words(one)}); {back_words(one)}"
     if state.is_changed:
         had = had_changed_words(one)
         return f"{name}: cannot tell whether it is back at the baseline ({moved}); it had changed by {had}"
@@ -97,6 +100,16 @@ def interval_words(one: WatchedFigure) -> str:
     low, high = one.difference.shown
     of = "" if one.difference.interval.printed else " between these runs"
     return "" if math.isnan(low) else f"{_between(low, high, one.name)}{of}"
+
+
+def joined_words(one: WatchedFigure) -> str:
+    """The difference of the audits that were taken together to say that a figure is near the baseline, for its own
+    interval may hold half of the change; "" if there was one."""
+    value, low, high, audits = one.state.joined
+    if audits < 2:
+        return ""
+    shown = f"{signed_value(value, one.name)}{_unit(one.name)}{_between(low, high, one.name)}"
+    return f"; the last {audits} audits together: {shown}"
 
 
 def _between(low: float, high: float, name: str) -> str:

@@ -81,6 +81,9 @@ class WatchState:
     the last one was. back: since when it was back for the last time; ended: when the alarm of the change before that
     was raised; NaN for never. levels: evidence for a drop and a rise, as a share of what raises an alarm.
 
+    joined: if the last audit was near the baseline, the difference, low, high and number of the audits that were taken
+    together for it.
+
     kept: evidence. (value, variance) of audits: audits, that tell the size of the change; stretch, since the last one
     that left out 0; later, since a second alarm was raised; gathered, since there has been evidence on this side.
     """
@@ -96,6 +99,7 @@ class WatchState:
     back: float = math.nan
     ended: float = math.nan
     levels: tuple[float, float] = (0.0, 0.0)
+    joined: tuple[float, float, float, int] = (math.nan, math.nan, math.nan, 0)
     kept: Floats = field(default_factory=no_evidence)
     audits: tuple[tuple[float, float], ...] = ()
     stretch: tuple[tuple[float, float], ...] = ()
@@ -195,8 +199,9 @@ def _since_the_change(state: WatchState, after: WatchState, seen: Seen, around: 
     stretch = (*state.stretch, (seen.value, seen.own))
     values, variances = zip(*stretch, strict=True)
     count = len(stretch)
-    low, high = around(sum(values) / count, sum(variances) / count**2, count)
-    together = replace(seen, low=low, high=high)
+    mean = sum(values) / count
+    low, high = around(mean, sum(variances) / count**2, count)
+    together, joined = replace(seen, low=low, high=high), (mean, low, high, count)
     # Of ten audits after a repair one leaves out 0 by chance: it takes those before it along.
     if seen.is_apart(state.side) and (count == 1 or together.is_apart(state.side)):
         return _still_changed(
@@ -207,9 +212,9 @@ def _since_the_change(state: WatchState, after: WatchState, seen: Seen, around: 
     if not (holds and (seen.leaves_out(half, state.side) or together.leaves_out(half, state.side))):
         return replace(after, stretch=stretch, is_near=False)
     if state.name == "perhaps back" and seen.at - state.near >= apart:
-        return WatchState(back=state.near, ended=state.since)
+        return WatchState(back=state.near, ended=state.since, joined=joined)
     near = seen.at if math.isnan(state.near) else state.near
-    return replace(after, name="perhaps back", near=near, is_near=True, stretch=stretch, raised=math.nan)
+    return replace(after, name="perhaps back", near=near, is_near=True, joined=joined, stretch=stretch, raised=math.nan)
 
 
 def _still_changed(state: WatchState, after: WatchState, seen: Seen, apart: float) -> WatchState:

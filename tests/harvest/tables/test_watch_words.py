@@ -81,6 +81,17 @@ def test_after_a_repair_the_change_is_past(state: WatchState, said: str) -> None
     assert "-17.1 points (alarm of 2026-01-08 00:00, confirmed 2026-01-15 00:00)" in found or "from 2026" in found
 
 
+def test_audits_that_are_near_the_baseline_only_together_say_their_interval() -> None:
+    state = WatchState(back=START + 21 * DAY, ended=START, joined=(-0.041, -0.098, 0.016, 2))
+    said = sentence(moved(-0.096, -0.225, 0.032), state, CHANGED)
+    assert said.startswith(
+        "ave%useful is back near the baseline (-9.6 points [-22.5, +3.2]; the last 2 audits together: -4.1 points "
+        "[-9.8, +1.6]); it had changed from "
+    )
+    alone = sentence(moved(-0.02, -0.072, 0.032), replace(state, joined=(-0.02, -0.072, 0.032, 1)), CHANGED)
+    assert "together" not in alone
+
+
 def test_an_alarm_says_whether_this_audit_shows_it() -> None:
     alarm = WatchState(name="alarm", raised=START)
     shown = sentence(moved(-0.182, -0.25, -0.11), alarm, levels=(1.1, 0.0))

@@ -91,6 +91,10 @@ def test_audits_that_are_too_small_by_themselves_are_taken_together() -> None:
         state = after(seen(7 * week, -0.01), state=state)
     assert not seen(0, -0.01).leaves_out(small.change / 2, 0)
     assert (state.name, math.isnan(state.back)) == ("watching", False)
+    mean, low, high, audits = state.joined
+    assert mean == pytest.approx(-0.01)
+    assert audits > 1
+    assert small.change / 2 < low < mean < high, "what says that it is back leaves out half of the change"
 
 
 def test_one_audit_that_leaves_out_0_by_chance_says_no_change_after_a_repair() -> None:
