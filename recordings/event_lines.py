@@ -7,11 +7,12 @@ any 1.x, refuse other versions, and pass over keys they do not know.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from typing import Any
 
 import msgspec
 
-from protocols.answer import Answer
+from protocols.answer import Answer, Attachment, Offer, Source, ToolCall
 from protocols.route import Evidence, Route
 from recordings.conversation import Outcome, SystemTurn, TrialKey
 from recordings.errors import RunError
@@ -20,7 +21,7 @@ from recordings.json_text import Json, line
 from topics.errors import Place
 from topics.links import Link
 
-__all__ = ["FORMAT", "check_format", "decode", "encode", "event_line"]
+__all__ = ["FORMAT", "check_format", "decode", "encode", "event_line", "parts_row"]
 
 FORMAT = "harvest-events/1"
 
@@ -133,6 +134,7 @@ def _encode_reply(reply: SystemTurn) -> dict[str, Any]:
     }
     if answer.links_left_out:
         row["links_left_out"] = answer.links_left_out
+    row.update(parts_row(answer))
     row.update(
         asked_at=reply.asked_at,
         first_seconds=reply.first_seconds,
@@ -148,7 +150,32 @@ def _encode_reply(reply: SystemTurn) -> dict[str, Any]:
         row["sent_as"] = reply.sent_as
     if reply.model:
         row["model"] = reply.model
+    if reply.notes:
+        row["notes"] = list(reply.notes)
     return row
+
+
+def parts_row(answer: Answer) -> dict[str, Any]:
+    """What came with the text of an answer, by the keys of a line; a part that it lacks has no key."""
+    row: dict[str, Any] = {}
+    if answer.sources:
+        row["sources"] = [_without_defaults(source, "href") for source in answer.sources]
+    if answer.thoughts:
+        row["thoughts"] = answer.thoughts
+    if answer.calls:
+        row["calls"] = [_without_defaults(call, "name") for call in answer.calls]
+    if answer.offers:
+        row["offers"] = [_without_defaults(offer, "title") for offer in answer.offers]
+    if answer.attachments:
+        row["attachments"] = [_without_defaults(attachment, "name") for attachment in answer.attachments]
+    if answer.refused:
+        row["refused"] = True
+    return row
+
+
+def _without_defaults(part: Source | ToolCall | Offer | Attachment, first: str) -> dict[str, Any]:
+    values = {entry.name: (getattr(part, entry.name), entry.default) for entry in fields(part)}
+    return {name: value for name, (value, default) in values.items() if name == first or value != default}
 
 
 class _Row:
@@ -174,6 +201,9 @@ class _Row:
             raise RunError(f"{key!r} is {value}, less than {least}", place=self.place)
         return value
 
+    def absent(self, key: str) -> bool:
+        return self.values.get(key) is None
+
     def flag(self, key: str) -> bool:
         return bool(self._take(key, (bool,), "true or false", False))
 
@@ -188,6 +218,15 @@ class _Row:
 
     def rows(self, key: str) -> list[Any]:
         return list(self._take(key, (list,), "a list", []))
+
+    def objects(self, key: str) -> list[_Row]:
+        return [_Row(_object(value, self.place), self.place) for value in self.rows(key)]
+
+    def sentences(self, key: str) -> tuple[str, ...]:
+        value = self.rows(key)
+        if not all(isinstance(item, str) for item in value):
+            raise RunError(f"{key!r} holds something that is not text", place=self.place)
+        return tuple(value)
 
     def texts(self, key: str) -> Mapping[str, str]:
         value: dict[str, str] = self._take(key, (dict,), "an object", {})
@@ -243,13 +282,8 @@ def _answered(row: _Row) -> Answered:
                 pieces.append((row.finite(seconds, "pieces"), characters))
             case _:
                 raise RunError("'pieces' holds something that is not [seconds, characters]", place=row.place)
-    links = [_Row(_object(link, row.place), row.place) for link in row.rows("links")]
     reply = SystemTurn(
-        answer=Answer(
-            row.text("text", _MISSING),
-            tuple(Link(link.text("text"), link.text("href", _MISSING)) for link in links),
-            row.count("links_left_out"),
-        ),
+        answer=_answer(row),
         asked_at=row.text("asked_at"),
         first_seconds=row.seconds("first_seconds"),
         seconds=row.seconds("seconds"),
@@ -261,8 +295,38 @@ def _answered(row: _Row) -> Answered:
         sends=row.count("sends", 1),
         sent_as=row.text("sent_as"),
         model=row.text("model"),
+        notes=row.sentences("notes"),
     )
     return Answered(*_attempt(row), row.count("turn", _MISSING, least=1), reply)
+
+
+def _answer(row: _Row) -> Answer:
+    return Answer(
+        row.text("text", _MISSING),
+        tuple(Link(link.text("text"), link.text("href", _MISSING)) for link in row.objects("links")),
+        row.count("links_left_out"),
+        tuple(
+            Source(
+                one.text("href", _MISSING),
+                one.text("title"),
+                one.count("start", -1, least=-1),
+                one.count("end", -1, least=-1),
+                one.text("place", "beside"),
+            )
+            for one in row.objects("sources")
+        ),
+        row.text("thoughts"),
+        tuple(ToolCall(one.text("name", _MISSING), one.text("arguments")) for one in row.objects("calls")),
+        tuple(
+            Offer(one.text("title", _MISSING), one.text("value"), one.text("kind", "reply"))
+            for one in row.objects("offers")
+        ),
+        tuple(
+            Attachment(one.text("name", _MISSING), one.text("type"), None if one.absent("size") else one.count("size"))
+            for one in row.objects("attachments")
+        ),
+        row.flag("refused"),
+    )
 
 
 def _routed(row: _Row) -> Routed:

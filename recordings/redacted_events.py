@@ -7,6 +7,7 @@ import operator
 from functools import cache
 from typing import Any, TypeVar
 
+from protocols.answer import Answer
 from recordings.event_lines import encode
 from recordings.events import Event
 from recordings.json_text import texts_in
@@ -37,9 +38,11 @@ def redacted_value(value: Any, redactor: Redactor) -> Any:
         items = [redacted_value(item, redactor) for item in value]
         return value if all(map(operator.is_, items, value)) else tuple(items)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        clean = {name: redacted_value(getattr(value, name), redactor) for name in _fields(type(value))}
-        changed = {name: item for name, item in clean.items() if item is not getattr(value, name)}
-        return dataclasses.replace(value, **changed) if changed else value
+        # The places of an answer's sources are those of its text, which redaction makes longer or shorter.
+        placed: Any = value.with_text(redactor.text(value.text)) if isinstance(value, Answer) else value
+        clean = {name: redacted_value(getattr(placed, name), redactor) for name in _fields(type(placed))}
+        changed = {name: item for name, item in clean.items() if item is not getattr(placed, name)}
+        return dataclasses.replace(placed, **changed) if changed else placed
     return redactor.value(value)
 
 

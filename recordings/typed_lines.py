@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from protocols.answer import Answer
+from protocols.answer import Answer, Attachment, Offer, Source, ToolCall
 from protocols.route import Evidence, Route
 from recordings.conversation import Outcome, SystemTurn, TrialKey
 from recordings.events import Answered, Asked, Event, Failed, Routed, TrialEnded, TrialStarted
@@ -57,6 +57,31 @@ class AskedLine(_Line, tag="asked"):
     act: str = ""
 
 
+class _Source(Struct, gc=False):
+    href: str
+    title: str = ""
+    start: _Place = -1
+    end: _Place = -1
+    place: str = "beside"
+
+
+class _Call(Struct, gc=False):
+    name: str
+    arguments: str = ""
+
+
+class _Offer(Struct, gc=False):
+    title: str
+    value: str = ""
+    kind: str = "reply"
+
+
+class _Attachment(Struct, gc=False):
+    name: str
+    type: str = ""
+    size: _Count | None = None
+
+
 class TurnLine(_Line, tag="turn"):
     """A line of `recordings.events.Answered`."""
 
@@ -75,10 +100,30 @@ class TurnLine(_Line, tag="turn"):
     sends: _Count = 1
     sent_as: str = ""
     model: str = ""
+    sources: tuple[_Source, ...] = ()
+    thoughts: str = ""
+    calls: tuple[_Call, ...] = ()
+    offers: tuple[_Offer, ...] = ()
+    attachments: tuple[_Attachment, ...] = ()
+    refused: bool = False
+    notes: tuple[str, ...] = ()
+
+    def answer(self) -> Answer:
+        return Answer(
+            self.text,
+            self.links,
+            self.links_left_out,
+            tuple([Source(one.href, one.title, one.start, one.end, one.place) for one in self.sources]),
+            self.thoughts,
+            tuple([ToolCall(one.name, one.arguments) for one in self.calls]),
+            tuple([Offer(one.title, one.value, one.kind) for one in self.offers]),
+            tuple([Attachment(one.name, one.type, one.size) for one in self.attachments]),
+            self.refused,
+        )
 
     def reply(self) -> SystemTurn:
         return SystemTurn(
-            Answer(self.text, self.links, self.links_left_out),
+            self.answer(),
             self.asked_at,
             self.first_seconds,
             self.seconds,
@@ -90,6 +135,7 @@ class TurnLine(_Line, tag="turn"):
             self.sends,
             self.sent_as,
             self.model,
+            self.notes,
         )
 
 

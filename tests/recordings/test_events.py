@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from protocols.answer import Answer
+from protocols.answer import PLACES, Answer, Attachment, Offer, Source, ToolCall
 from protocols.route import Evidence, Route
 from recordings.conversation import Outcome, SystemTurn, TrialKey
 from recordings.errors import RunError
@@ -32,10 +33,27 @@ counts = st.integers(0, 10**9)
 turns = st.integers(1, 10**6)
 seconds = st.floats(0, 1e9) | st.none()
 names = st.dictionaries(anything, anything, max_size=3)
+places = st.integers(-1, 99)
+
+
+def _several(kind: type[Any], *values: st.SearchStrategy[Any]) -> st.SearchStrategy[tuple[Any, ...]]:
+    return st.lists(st.builds(kind, *values), max_size=2).map(tuple)
+
 
 replies = st.builds(
     SystemTurn,
-    answer=st.builds(Answer, text=anything, links=st.lists(st.builds(Link, anything, anything), max_size=3).map(tuple)),
+    answer=st.builds(
+        Answer,
+        text=anything,
+        links=st.lists(st.builds(Link, anything, anything), max_size=3).map(tuple),
+        links_left_out=counts,
+        sources=_several(Source, anything, anything, places, places, st.sampled_from(PLACES)),
+        thoughts=anything,
+        calls=_several(ToolCall, anything, anything),
+        offers=_several(Offer, anything, anything, anything),
+        attachments=_several(Attachment, anything, anything, st.none() | counts),
+        refused=st.booleans(),
+    ),
     asked_at=anything,
     first_seconds=seconds,
     seconds=seconds,
@@ -45,6 +63,8 @@ replies = st.builds(
     evidence=names,
     ended=st.booleans(),
     sends=turns,
+    model=anything,
+    notes=st.lists(anything, max_size=2).map(tuple),
 )
 pieces = st.builds(Evidence, start=st.integers(-1, 99), end=st.integers(-1, 99), quote=anything, note=anything)
 routes = st.builds(

@@ -7,7 +7,7 @@ import json
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from protocols.answer import Answer
+from protocols.answer import Answer, Attachment, Offer, Source, ToolCall
 from protocols.route import Evidence, Route
 from recordings.conversation import Outcome, SystemTurn, TrialKey
 from recordings.errors import RunError
@@ -26,7 +26,17 @@ EVENTS: tuple[Event, ...] = (
         1,
         1,
         SystemTurn(
-            Answer("Primer.", (Link("a", "https://example.org"),), 2),
+            Answer(
+                "Primer.",
+                (Link("a", "https://example.org"),),
+                2,
+                (Source("https://example.org", "a", 0, 6, "card"), Source("https://example.com")),
+                "a film about time",
+                (ToolCall("search", "{}"),),
+                (Offer("More", "/more", "button"),),
+                (Attachment("still.png", "image/png", 7), Attachment("sound")),
+                True,
+            ),
             "2026-01-01",
             0.5,
             1.25,
@@ -37,6 +47,8 @@ EVENTS: tuple[Event, ...] = (
             True,
             2,
             "said so",
+            "m1",
+            ("taken once",),
         ),
     ),
     Routed(
@@ -57,7 +69,9 @@ VALUES = st.one_of(
         st.one_of(
             st.integers(0, 2),
             st.lists(st.integers(0, 3), max_size=3),
-            st.dictionaries(st.sampled_from(["text", "href", "start"]), st.sampled_from(["x", 1, -2])),
+            st.dictionaries(
+                st.sampled_from(["text", "href", "start", "name", "title", "size"]), st.sampled_from(["x", 1, -2])
+            ),
         )
     ),
     st.dictionaries(st.text(max_size=2), st.one_of(st.text(max_size=2), st.integers())),
