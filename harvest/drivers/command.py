@@ -11,7 +11,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from harvest.drivers.options import Seconds, Text, resolve_text
+from harvest.drivers.history import History
+from harvest.drivers.options import THOUGHTS_APART, Seconds, Text, resolve_text
 from harvest.drivers.payload import json_bytes
 from harvest.drivers.process import Program
 from harvest.drivers.program_output import Mark, json_turn, readable, text_turn
@@ -64,6 +65,7 @@ class Options(StrictModel):
     input: Literal["json", "text"] = Field(
         "json", description="mode once: `json` gives {text, history} on standard input, `text` the user turn alone"
     )
+    thoughts_apart: bool = Field(True, description=THOUGHTS_APART)
     env: dict[str, Text] = Field({}, description="environment variables to set; a value is text or `{env: NAME}`")
     timeout: Seconds = Field(60.0, description="seconds for a whole turn; then the program is killed")
     start_timeout: Seconds = Field(60.0, description="seconds until the first prompt or greeting")
@@ -183,7 +185,8 @@ class _Talk:
         exhibits = (Exhibit("stdin", "text/plain", sent), *self._exhibits(raw))
         try:
             read = json_turn if self._options.mode == "json" else text_turn
-            turn = await aside(len(raw), lambda: read(raw, watch))
+            apart = self._options.thoughts_apart
+            turn = await aside(len(raw), lambda: read(raw, watch, thoughts_apart=apart))
         except DriverError as fault:
             await self._give_up(fault.reason)
             raise Unanswered(fault.reason, fault.detail, partial=readable(raw), exhibits=exhibits) from None
@@ -265,9 +268,17 @@ class _Once:
     def __init__(
         self, options: Options, driver: CommandDriver, argv: tuple[str, ...], history: tuple[Exchange, ...]
     ) -> None:
-        self._options, self._driver, self._argv, self._history = options, driver, argv, list(history)
+        self._options, self._driver, self._argv, self._history = options, driver, argv, History(history)
 
     async def say(self, text: str) -> Reply:
+        if self._options.input == "json":
+            reply = await self._history.ask(lambda: self._asked(text))
+        else:
+            reply = await self._asked(text)
+        self._history.add(text, reply.turn.answer)
+        return reply
+
+    async def _asked(self, text: str) -> Reply:
         program = await self._driver.start(self._argv)
         sent, watch = self._payload(text), Stopwatch(self._driver.clock)
         try:
@@ -279,7 +290,8 @@ class _Once:
             if program.exit_code != 0:
                 reason = _exit_reason(program.exit_code)
                 raise Unanswered(reason, f"the program ended with an error ({reason})")
-            turn = await aside(len(raw), lambda: text_turn(raw, watch))
+            apart = self._options.thoughts_apart
+            turn = await aside(len(raw), lambda: text_turn(raw, watch, thoughts_apart=apart))
         except TimeoutError:
             detail = f"not done within {self._options.timeout:g} s; the program was killed"
             raise _blamed(Unanswered("timeout", detail), program) from None
@@ -287,7 +299,6 @@ class _Once:
             raise _blamed(fault, program) from None
         finally:
             await program.kill()
-        self._history.append(Exchange(text, turn.answer))
         return Reply(turn, (Exhibit("stdin", "text/plain", sent), *_exhibits(raw, program)))
 
     async def close(self) -> None:
@@ -296,12 +307,7 @@ class _Once:
     def _payload(self, text: str) -> bytes:
         if self._options.input == "text":
             return text.encode()
-        history = [
-            {"role": role, "content": content}
-            for exchange in self._history
-            for role, content in (("user", exchange.said), ("assistant", exchange.answer.text))
-        ]
-        return json_bytes({"text": text, "history": history}) + _LINE
+        return json_bytes({"text": text, "history": self._history.messages()}) + _LINE
 
 
 def _marked(program: Program, watch: Stopwatch) -> bool:

@@ -1,8 +1,9 @@
 """Reading chat completions: a whole JSON body, or a stream of chunks, as OpenAI-compatible servers send them.
 
 What counts as the reply is the text of the first choice; a refusal in a field of its own is the reply where there
-is no other text. Tool calls, reasoning and further choices are kept as evidence only. `finish` is the server's word:
-`length` (cut by the server's own limit) and `content_filter` are replies like any other, even without text.
+is no other text. Sources beside the text, thoughts, tool calls and suggestions are parts of the answer, and none of its
+words; further choices are kept as evidence only. `finish` is the server's word: `length` (cut by the server's own
+limit) and `content_filter` are replies like any other, even without text.
 
 Anything not shaped like a completion is refused. Read leniently, a proxy's odd error would become an empty answer, and
 empty answers are scored.
@@ -11,16 +12,27 @@ empty answers are scored.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from harvest.drivers.parts import MisshapenError, Parts
 from harvest.drivers.received import Received, error_code, error_message, excerpt, sound_text
+from harvest.drivers.reply_path import ReplyPath
+from harvest.drivers.sources import addresses_in
+from harvest.drivers.stream_text import REPEATED
 from harvest.systems.driver import Unanswered
 from harvest.systems.timing import Stopwatch
+from protocols.answer import Answer
 
-__all__ = ["Completion"]
+__all__ = ["Completion", "count_tokens"]
 
-_COUNTS = {"prompt_tokens": "prompt", "completion_tokens": "completion", "total_tokens": "total"}
+_COUNTS = {
+    "prompt_tokens": "prompt",
+    "input_tokens": "prompt",
+    "completion_tokens": "completion",
+    "output_tokens": "completion",
+    "total_tokens": "total",
+}
 _DETAILS = {
     ("completion_tokens_details", "reasoning_tokens"): "reasoning",
     ("prompt_tokens_details", "cached_tokens"): "cached",
@@ -31,17 +43,38 @@ _FAILED = frozenset(
 """Ends that gateways and servers report where generating failed, not the model's; the last two are DeepSeek's and
 Zhipu's."""
 _OTHER_ANSWERS = ("refusal", "tool_calls", "function_call")
+_THOUGHTS = ("reasoning_content", "reasoning", "thinking", "thinking_blocks", "reasoning_details")
+"""Where servers put what a model thinks: DeepSeek and vLLM, OpenRouter and Groq, Ollama, LiteLLM, OpenRouter again."""
+_SOURCES = ("annotations", "search_results", "citations", "sources", "references")
+"""Where they put sources, in a message, in a piece of one or in the body."""
+_NO_SOURCES = frozenset(
+    {"content", "text", "refusal", "tool_calls", "function_call", "images", "image_url", "audio", "file", "error"}
+    | {"favicon", "icon", "thumbnail", "logo", "image", *_THOUGHTS}
+)
+
+BESIDE = "the body holds addresses that are no part of the answer: name their path in `links` if they are its sources"
+"""The note on a reply that came with something that may be a source, and is not known as one."""
+SEVERAL = "the system sent several choices; the first is the answer"
 
 
 class Completion:
     """A completion while it comes together. finish: why the system stopped; tokens: counts it reported; model: what it
-    calls the model that answered, and its fingerprint."""
+    calls the model that answered, and its fingerprint.
 
-    def __init__(self) -> None:
-        self._content: list[str] = []
-        self._refusal: list[str] = []
+    links: where further sources are. thoughts_apart: what opens the text in marks of thinking is no part of it.
+    """
+
+    def __init__(self, links: Sequence[ReplyPath] = (), *, thoughts_apart: bool = True) -> None:
+        self._links, self._thoughts_apart = links, thoughts_apart
+        self._parts = Parts(streamed=True)
         self._characters = 0
         self._chosen = self._said = self._done = self._ends_often = self._in_pieces = False
+        self._late: list[str] = []
+        self._message = ""
+        self._calls: dict[object, list[str]] = {}
+        self._seen: dict[str, object] = {}
+        self._addresses: dict[str, None] = {}
+        self._envelope = _Envelope()
         self.finish = ""
         self._complaint = self._other = ""
         self.tokens: Mapping[str, int] = MappingProxyType({})
@@ -49,7 +82,7 @@ class Completion:
 
     @property
     def partial(self) -> str:
-        return self._joined().encode("utf-8", "replace").decode("utf-8")
+        return self._parts.said.encode("utf-8", "replace").decode("utf-8")
 
     @property
     def model(self) -> str:
@@ -78,19 +111,22 @@ class Completion:
             said = excerpt(error_message(chunk) or data) or "without a word"
             raise Unanswered("system-error", f"the stream reports an error: {said}")
         before = self._characters
-        self._read(chunk, "delta")
+        self._read(chunk, "delta", ":" in data and ("://" in data or ":\\/" in data))
         if self._characters > before:
             watch.piece(self._characters)
         return False
 
     def read(self, received: Received) -> None:
         """A whole body. Raises Unanswered: `bad-json`, `bad-completion`, `system-error`, or bytes that are not text."""
-        self._read(received.json(), "message")
+        self._parts.streamed = False
+        self._read(received.json(), "message", b"://" in received.body or b":\\/" in received.body)
 
-    def text(self) -> str:
-        """The reply's text. Raises Unanswered where there is no choice at all (`no-choices`), or only one without text,
-        refusal, tool call and finish reason (`broken-stream` after [DONE], else `bad-completion`), and where an error
-        was the last that came (`system-error`).
+    def answer(self) -> tuple[Answer, tuple[str, ...]]:
+        """The answer, and notes on how it came.
+
+        Raises Unanswered where there is no choice at all (`no-choices`), or only one without text, refusal, tool call
+        and finish reason (`broken-stream` after [DONE], else `bad-completion`), where an error was the last that came
+        (`system-error`), and where the pieces of a stream are not one reply (`broken-stream`).
         """
         if self._complaint and not self.finish:
             raise Unanswered("system-error", self._complaint)
@@ -101,49 +137,69 @@ class Completion:
             if self._done:
                 raise Unanswered("broken-stream", f"the stream ended with {detail}")
             raise Unanswered("bad-completion", f"a choice with {detail}")
-        return sound_text(self._joined())
+        parts = self._parts
+        if self._message and self._message.strip() == parts.said.strip():
+            parts.streamed = False  # said twice or not, the whole message has it too
+        parts.take_calls([{"name": name, "arguments": arguments} for name, arguments in self._calls.values()])
+        answer, notes = parts.answer(thoughts_apart=self._thoughts_apart)
+        said, late = parts.said_once, "".join(self._late).strip()
+        if late and late != said:
+            raise Unanswered("broken-stream", "text came after the finish_reason: the stream is out of order")
+        if self._message.strip() not in ("", said, answer.text):
+            raise Unanswered("broken-stream", "the message at the end is not what came in pieces")
+        if late:
+            notes = tuple(dict.fromkeys((*notes, REPEATED)))
+        known = {source.href for source in answer.sources}.union(link.href for link in answer.links)
+        beside = any(address not in known and address not in answer.text for address in self._addresses)
+        return answer, (*notes, BESIDE) if beside else notes
 
-    def _joined(self) -> str:
-        return "".join(self._content) or "".join(self._refusal)
-
-    def _read(self, value: object, holder: str) -> None:
+    def _read(self, value: object, holder: str, addressed: bool) -> None:
+        """addressed: there may be an address in it."""
         if not isinstance(value, Mapping):
             raise Unanswered("bad-json", f"not a completion but {type(value).__name__}: {excerpt(repr(value))}")
         _check_error(value)
         if isinstance(value.get("usage"), Mapping):
-            self.tokens = _tokens(value["usage"])
+            self.tokens = count_tokens(value["usage"])
         self._model = _name(value.get("model")) or self._model
         self._fingerprint = _name(value.get("system_fingerprint")) or self._fingerprint
         choices = value.get("choices")
+        if choices is not None and not isinstance(choices, list):
+            raise _misshapen("choices", choices)
+        for choice in choices or ():
+            if not isinstance(choice, Mapping):
+                raise _misshapen("a choice", choice)
+            if choice.get("index") in (0, None):
+                self._choose(choice, holder, value.get("id"))
+                break
+        if choices and (len(choices) > 1 or choices[0].get("index") not in (0, None)):
+            self._parts.note(SEVERAL)
+        self._take_sources(value)
+        for path in self._links:
+            for found in path.find(value):
+                self._parts.take_sources(found)
+        self._parts.take_offers(value.get("related_questions") or [])
+        if addressed:
+            self._addresses |= dict.fromkeys(addresses_in(value, _NO_SOURCES))
         if choices is None:
             self._other = _another_api(value) or self._other
             if not self.finish:  # else the reply is whole
                 self._complaint = _bare_error(value) or self._complaint
-            return
-        if not isinstance(choices, list):
-            raise _misshapen("choices", choices)
-        for choice in choices:
-            if not isinstance(choice, Mapping):
-                raise _misshapen("a choice", choice)
-            if choice.get("index") in (0, None):
-                self._choose(choice, holder)
-                break
 
-    def _choose(self, choice: Mapping[str, object], holder: str) -> None:
+    def _choose(self, choice: Mapping[str, object], holder: str, reply: object) -> None:
         self._chosen = True
-        before = self._characters
+        before, pieces = self._characters, len(self._parts.pieces)
         piece = choice.get(holder)
         # Some servers send whole messages in a stream, some of them after its pieces.
         message = piece or choice.get("message")
         if isinstance(message, Mapping):
-            content, refusal = _plain(message.get("content")), _plain(message.get("refusal"))
-            if self._in_pieces and not piece and (content or refusal):
-                if (content or refusal).strip() != self._joined().strip():
-                    raise Unanswered("broken-stream", "the message at the end is not what came in pieces")
-            else:
-                self._add(self._content, content)
-                self._add(self._refusal, refusal)
-            self._in_pieces = self._in_pieces or (bool(piece) and self._characters > before)
+            try:
+                if not piece and self._in_pieces and _words(message):
+                    self._message = _words(message)
+                else:
+                    self._take(message, reply)
+                    self._in_pieces = self._in_pieces or (bool(piece) and self._characters > before)
+            except MisshapenError as fault:
+                raise Unanswered("bad-completion", str(fault)) from None
             self._said = self._said or self._characters > 0 or any(message.get(key) for key in _OTHER_ANSWERS)
         elif message is not None or holder == "message" or choice.get("text"):  # a stream's chunks may have no delta
             raise _misshapen(f"a choice's {holder}", message)
@@ -154,17 +210,88 @@ class Completion:
         if finish and finish.lower() in _FAILED:
             raise Unanswered("system-error", f"the system gave up: finish_reason {finish!r}")
         if self.finish and self._characters > before:
-            if not finish:
-                raise Unanswered("broken-stream", "text came after the finish_reason: the stream is out of order")
-            self._ends_often = True
+            if finish:
+                self._ends_often = True
+            else:
+                self._late += self._parts.pieces[pieces:]  # right only if it says again what was said
+                del self._parts.pieces[pieces:]
         if finish:
             self.finish = excerpt(finish, 60)
 
-    def _add(self, parts: list[str], text: str) -> None:
-        if text:
-            parts.append(text)
-            self._characters += len(text)
+    def _take(self, message: Mapping[str, object], reply: object) -> None:
+        """A whole message, or a piece of one."""
+        parts, first = self._parts, len(self._parts.pieces)
+        parts.take_content(message.get("content"))
+        parts.take_refusal(message.get("refusal"))
+        came = parts.characters - self._characters
+        if came:
+            self._characters = parts.characters
             self._complaint = ""  # it was none, for the reply went on
+        if self._envelope.begins_again(reply, message.get("role"), words=came > 0):
+            parts.restarts.add(first)
+        for field in _THOUGHTS:
+            if message.get(field):
+                parts.take_thoughts(message[field], field)
+        self._take_sources(message)
+        if isinstance(context := message.get("context"), Mapping):
+            self._take_sources(context)
+        parts.take_attachments(message.get("images") or [])
+        parts.take_attachments(message.get("audio") or [])
+        calls = message.get("tool_calls")
+        for place, call in enumerate(calls if isinstance(calls, list) else ()):
+            if isinstance(call, Mapping):
+                self._take_call(call.get("index", place), call.get("function", call))
+        self._take_call(None, message.get("function_call"))
+
+    def _take_call(self, key: object, function: object) -> None:
+        if not isinstance(function, Mapping):
+            return
+        call = self._calls.setdefault(key if isinstance(key, int) else None, ["", ""])
+        for place, field in enumerate(("name", "arguments")):
+            given = function.get(field)
+            if isinstance(given, str):
+                call[place] += given
+            elif given is not None:
+                call[place] = json.dumps(given, ensure_ascii=False)
+
+    def _take_sources(self, holder: Mapping[str, object]) -> None:
+        for field in _SOURCES:
+            found = holder.get(field)
+            if found and self._seen.get(field) != found:  # some servers send all of them with every piece
+                self._seen[field] = found
+                self._parts.take_sources(found)
+
+
+class _Envelope:
+    """What surrounds the words of a stream: by it, and not by the words, a server shows that it began again."""
+
+    def __init__(self) -> None:
+        self._reply: object = None
+        self._alike = self._bare = 0
+        self._again = False
+
+    def begins_again(self, reply: object, role: object, *, words: bool) -> bool:
+        """Whether the words of this piece are the first after another id or a second role. Servers that give each piece
+        an id or a role of its own say nothing by it."""
+        if reply and self._reply and reply != self._reply:
+            self._again = self._again or self._alike > 1
+            self._alike = 0
+        if role and self._bare:
+            self._again, self._bare = True, 0
+        self._reply, self._alike = reply or self._reply, self._alike + 1
+        if not words:
+            return False
+        self._bare += not role
+        again, self._again = self._again, False
+        return again
+
+
+def _words(message: Mapping[str, object]) -> str:
+    """The words of a whole message. Raises MisshapenError."""
+    whole = Parts()
+    whole.take_content(message.get("content"))
+    whole.take_refusal(message.get("refusal"))
+    return whole.said
 
 
 def _check_error(holder: Mapping[str, object]) -> None:
@@ -205,33 +332,12 @@ def _misshapen(what: str, value: object) -> Unanswered:
     return Unanswered("bad-completion", f"{what} cannot be {type(value).__name__}: {excerpt(repr(value), 80)}")
 
 
-def _plain(content: object) -> str:
-    """The text of a content: a string, or a list of parts of which those with text count."""
-    if content is None or isinstance(content, str):
-        return content or ""
-    if isinstance(content, list):
-        return "".join(_part(part) for part in content)
-    raise _misshapen("content", content)
-
-
-def _part(part: object) -> str:
-    if isinstance(part, str):
-        return part
-    if not isinstance(part, Mapping):
-        raise _misshapen("a part of the content", part)
-    if part.get("type", "text") not in ("text", "output_text"):
-        return ""
-    text = part.get("text")
-    if text is not None and not isinstance(text, str):
-        raise _misshapen("the text of a part", text)
-    return text or ""
-
-
 def _name(value: object) -> str:
     return excerpt(sound_text(value), 120) if isinstance(value, str) else ""
 
 
-def _tokens(usage: Mapping[str, object]) -> Mapping[str, int]:
+def count_tokens(usage: Mapping[str, object]) -> Mapping[str, int]:
+    """The counts of a `usage`, by the names they have in a recording."""
     found: dict[str, int] = {}
     for key, name in _COUNTS.items():
         _count(found, name, usage.get(key))

@@ -10,12 +10,14 @@ from pathlib import Path as FilePath
 from typing import Annotated, Literal, Self
 from urllib.parse import urlencode
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from harvest.drivers.options import Headers, Text, Url, WireOptions, resolve_text
+from harvest.drivers.described_reply import PARTS, STREAMS, WHOLE_BODY, Described, session_id
+from harvest.drivers.history import History
+from harvest.drivers.options import THOUGHTS_APART, Headers, Text, Url, WireOptions, resolve_text
 from harvest.drivers.payload import json_bytes
-from harvest.drivers.received import Received, error_message, excerpt, sound_text
-from harvest.drivers.reply_path import ReplyPath
+from harvest.drivers.received import Received, excerpt
+from harvest.drivers.reply_path import Path, Paths, ReplyPath, check_path
 from harvest.drivers.template import (
     PLACEHOLDERS,
     Fields,
@@ -30,35 +32,25 @@ from harvest.drivers.template import (
 )
 from harvest.drivers.wire import Jar, Request, Wire
 from harvest.systems.driver import Capabilities, Denied, DriverError, Opening, Reply, Surroundings, Unanswered
-from protocols.answer import Answer, Exchange
-from recordings.conversation import SystemTurn
+from protocols.answer import Exchange
 from recordings.long_work import aside
 from topics.document import StrictModel, refusal
-from topics.links import Link
 
 __all__ = ["Options", "build"]
 
-WHOLE_BODY = "text"
 _FAREWELL = 5.0  # seconds: the longest a session's end is waited for
 
 
-def _path(text: str) -> str:
-    try:
-        ReplyPath.parse(text)
-    except ValueError as fault:
-        raise refusal(str(fault)) from None
-    return text
-
-
 def _text_or_path(text: str) -> str:
-    return text if text == WHOLE_BODY else _path(text)
+    return text if text == WHOLE_BODY else check_path(text)
 
 
 def _session(text: str) -> str:
-    return text if text == "client" else _path(text)
+    return text if text == "client" else check_path(text)
 
 
-Path = Annotated[str, AfterValidator(_path)]
+def _replies(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
 
 
 class Call(StrictModel):
@@ -86,13 +78,25 @@ class Options(WireOptions):
     query: Fields = Field({}, description="fields of the query, added to the URL")
     body: Template = Field(None, description="a JSON value to send; strings in it may hold placeholders")
     form: Fields | None = Field(None, description="fields of a form to send instead of `body`")
-    reply: Annotated[str, AfterValidator(_text_or_path)] = Field(
-        description="where the reply's text is: a path such as `$.reply.text`, or `text` for the whole body"
+    reply: Annotated[
+        tuple[Annotated[str, AfterValidator(_text_or_path)], ...], Field(min_length=1), BeforeValidator(_replies)
+    ] = Field(
+        description="where the reply's text is: a path such as `$.reply.text`, a list of paths of which the first that "
+        "matches counts, or `text` for the whole body"
     )
     join: str = Field("\n\n", description="stands between the texts of a `reply` with `[*]`")
-    links: Path | None = Field(
-        None, description="where links are that do not stand in the text: URLs, or objects with `url` and `title`"
+    links: Paths = Field(
+        (), description="where links are that do not stand in the text: URLs, or objects with `url` and `title`"
     )
+    refusal: Paths = Field((), description="where the system says that it refuses; it is the reply if there is no text")
+    thoughts: Paths = Field((), description="where the system writes what it thinks: no part of the reply")
+    thoughts_apart: bool = Field(True, description=THOUGHTS_APART)
+    tools: Paths = Field((), description="where its tool calls are: objects with a name and arguments")
+    offers: Paths = Field((), description="where suggestions and buttons are: texts, or objects with a title")
+    attachments: Paths = Field((), description="where files and pictures are: objects with `name`, `type`, `size`")
+    finish: Paths = Field((), description="where the system says why it stopped (`length`: cut by its own limit)")
+    model: Paths = Field((), description="where it names the model that answered")
+    tokens: Paths = Field((), description="where its counts of tokens are: an object such as `$.usage`")
     ended: Path | None = Field(None, description="where a true value says that the system closed the conversation")
     stateful: bool = Field(True, description="the system remembers the conversation; false where we send it all")
     session: Annotated[str, AfterValidator(_session)] | None = Field(
@@ -193,6 +197,7 @@ class HttpDriver:
         self.closing = _Caller(options.close, options.headers, surroundings) if options.close is not None else None
         # The headers of the options may hold placeholders, so each request brings them itself.
         self.wire = Wire(options.model_copy(update={"headers": {}}), surroundings)
+        self.description = description(options)
         self.answered = False
 
     @property
@@ -208,13 +213,13 @@ class HttpDriver:
         if self.opening is not None:
             received = await self.ask(self.opening, {"session": session}, jar)
             if self.options.session not in (None, "client"):
-                session = _session_id(received, str(self.options.session))
+                session = session_id(ReplyPath.parse(str(self.options.session)), received.json())
                 if session is None:
                     detail = f"the answer to `open` has no session id at {self.options.session}"
                     raise received.fault(
                         Unanswered if self.answered else Denied,
                         "no-session",
-                        f"{detail}; it begins: {_beginning(received)}",
+                        f"{detail}; it begins: {received.beginning}",
                     )
         return _Session(self, session, jar, opening.history)
 
@@ -223,6 +228,8 @@ class HttpDriver:
         received = await self.wire.ask(request, jar=jar)
         fault = received.refusal(answered=self.answered)
         if fault is not None:
+            if 400 <= received.status < 500 and "stream" in fault.detail.lower():
+                fault.detail += f"; {STREAMS}"
             raise fault
         return received
 
@@ -232,32 +239,36 @@ class HttpDriver:
 
 class _Session:
     def __init__(self, driver: HttpDriver, session: str | None, jar: Jar, history: tuple[Exchange, ...]) -> None:
-        self._driver, self._id, self._jar, self._history = driver, session, jar, list(history)
+        self._driver, self._id, self._jar, self._history = driver, session, jar, History(history)
         self._closed = self._nameless = False
 
     async def say(self, text: str) -> Reply:
+        if self._driver.options.stateful:
+            reply = await self._asked(text)
+        else:
+            reply = await self._history.ask(lambda: self._asked(text))
+        self._history.add(text, reply.turn.answer)
+        return reply
+
+    async def _asked(self, text: str) -> Reply:
         driver, options = self._driver, self._driver.options
         if self._nameless and not self._id:
             raise Unanswered(
                 "no-session", f"no reply so far has a session id at {options.session}: this would start another session"
             )
-        history = [message for exchange in self._history for message in _messages(exchange)]
         values = {
             "text": text,
             "session": self._id,
             "turn": len(self._history) + 1,
-            "history": history,
-            "messages": [*history, {"role": "user", "content": text}],
+            "history": self._history.messages(),
+            "messages": self._history.messages(text),
         }
         received = await driver.ask(driver.turn, values, self._jar)
-        answer, session, ended = await aside(len(received.body), lambda: _read(received, options))
+        described = await aside(len(received.body), lambda: driver.description.read(received))
         driver.answered = True
-        self._id = session or self._id
+        self._id = described.session or self._id
         self._nameless = options.stateful and options.session not in (None, "client")
-        self._history.append(Exchange(text, answer))
-        watch = received.watch
-        turn = SystemTurn(answer, watch.asked_at, watch.first_seconds, watch.seconds, ended=ended)
-        return Reply(turn, received.exhibits)
+        return Reply(described.turn, received.exhibits)
 
     async def close(self) -> None:
         if self._closed or self._driver.closing is None:
@@ -274,67 +285,17 @@ def _size(values: Mapping[str, object]) -> int:
     return sum(len(message["content"]) for message in messages) if isinstance(messages, list) else 0
 
 
-def _messages(exchange: Exchange) -> list[dict[str, str]]:
-    return [
-        {"role": "user", "content": exchange.said},
-        {"role": "assistant", "content": exchange.answer.text},
-    ]
-
-
-def _read(received: Received, options: Options) -> tuple[Answer, str | None, bool]:
-    """The answer, the session's id where each reply names it, and whether the system closed the conversation."""
-    answer, session, ended = _answer(received, options), None, False
-    if options.session not in (None, "client") and options.open is None:
-        session = _session_id(received, str(options.session))
-    if options.ended is not None:
-        ended = any(found is True for found in ReplyPath.parse(options.ended).find(received.json()))
-    return answer, session, ended
-
-
-def _answer(received: Received, options: Options) -> Answer:
-    """Raises Unanswered: `no-text`, `bad-type`, `bad-json`, `system-error`, or bytes that are not text."""
-    text = received.text() if options.reply == WHOLE_BODY else _text(received, options)
-    if options.links is None:
-        return Answer.of(text)
-    more = map(_link, ReplyPath.parse(options.links).find(received.json()))
-    return Answer.of(text, (link for link in more if link is not None))
-
-
-def _text(received: Received, options: Options) -> str:
-    path, body = ReplyPath.parse(options.reply), received.json()
-    found = path.find(body)
-    if not found and isinstance(body, Mapping) and body.get("error"):
-        raise received.fault(Unanswered, "system-error", excerpt(error_message(body) or repr(body["error"])))
-    if not path.many and (not found or found[0] is None):
-        detail = f"nothing at {options.reply}; the answer begins: {_beginning(received)}"
-        raise received.fault(Unanswered, "no-text", detail)
-    for value in found:
-        if not isinstance(value, str):
-            kind = type(value).__name__
-            raise received.fault(Unanswered, "bad-type", f"the value at {options.reply} is {kind}, not text")
-    return sound_text(options.join.join(str(value) for value in found))
-
-
-def _beginning(received: Received) -> str:
-    return repr(excerpt(received.body[:800].decode("utf-8", "replace")))
-
-
-def _link(found: object) -> Link | None:
-    if isinstance(found, str):
-        return Link(excerpt(found, 4096), excerpt(found, 4096))
-    if isinstance(found, Mapping):
-        href = next((found[key] for key in ("url", "href", "link", "uri") if isinstance(found.get(key), str)), None)
-        text = next((found[key] for key in ("title", "text", "name") if isinstance(found.get(key), str)), href)
-        return Link(excerpt(text, 4096), excerpt(href, 4096)) if href is not None and text is not None else None
-    return None
-
-
-def _session_id(received: Received, path: str) -> str | None:
-    found = ReplyPath.parse(path).find(received.json())
-    value = found[0] if found else None
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    return value if isinstance(value, str) and value else None
+def description(options: Options) -> Described:
+    """Where the options say that the parts of a reply are."""
+    named_in_replies = options.session not in (None, "client") and options.open is None
+    return Described(
+        reply=options.reply,
+        join=options.join,
+        parts={name: tuple(map(ReplyPath.parse, getattr(options, name))) for name in PARTS},
+        ended=(ReplyPath.parse(options.ended),) if options.ended is not None else (),
+        session=(ReplyPath.parse(str(options.session)),) if named_in_replies else (),
+        thoughts_apart=options.thoughts_apart,
+    )
 
 
 def build(options: Options, surroundings: Surroundings) -> HttpDriver:

@@ -11,9 +11,11 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from harvest.drivers.completions import Completion
-from harvest.drivers.options import Url, VariableName, WireOptions, sendable
+from harvest.drivers.history import History
+from harvest.drivers.options import THOUGHTS_APART, Url, VariableName, WireOptions, sendable
 from harvest.drivers.payload import json_bytes
 from harvest.drivers.received import Received, error_code
+from harvest.drivers.reply_path import Paths, ReplyPath
 from harvest.drivers.wire import Request, Wire
 from harvest.systems.driver import Capabilities, DriverError, Opening, Reply, Surroundings, Unanswered
 from protocols.answer import Answer
@@ -64,6 +66,10 @@ class Options(WireOptions):
     seed: int | Literal["trial"] | None = Field(
         None, description="sent if given: one number for all trials, or `trial` for one derived for each"
     )
+    links: Paths = Field(
+        (), description="where sources are beside those that are found by themselves: a path, or a list of paths"
+    )
+    thoughts_apart: bool = Field(True, description=THOUGHTS_APART)
     extra: Annotated[dict[str, Any], AfterValidator(_extra)] = Field(
         {}, description="further fields of the request, as they are"
     )
@@ -91,12 +97,9 @@ class OpenAIDriver:
 
     async def open(self, opening: Opening) -> _Session:
         self._wire.ready()
-        messages: list[dict[str, str]] = []
-        if self._options.system_prompt is not None:
-            messages.append({"role": "system", "content": self._options.system_prompt})
-        for exchange in opening.history:
-            messages += _messages(exchange.said, exchange.answer.text)
-        return _Session(self, self._fields(opening), messages)
+        prompt = self._options.system_prompt
+        before = [{"role": "system", "content": prompt}] if prompt is not None else []
+        return _Session(self, self._fields(opening), History(opening.history, before))
 
     async def close(self) -> None:
         await self._wire.close()
@@ -116,9 +119,13 @@ class OpenAIDriver:
             fields["stream_options"] = {"include_usage": True} if options.stream_usage else None
         return {name: value for name, value in fields.items() if value is not None or name in options.extra}
 
+    def _completion(self) -> Completion:
+        options = self._options
+        return Completion(tuple(map(ReplyPath.parse, options.links)), thoughts_apart=options.thoughts_apart)
+
     async def complete(self, fields: Mapping[str, Any], messages: list[dict[str, str]]) -> Reply:
         """The reply to the last of `messages`. Raises DriverError."""
-        completion = Completion()
+        completion = self._completion()
         said = sum(len(message["content"]) for message in messages)
         content = await aside(said, lambda: json_bytes({**fields, "messages": messages}))
         received = await self._wire.ask(
@@ -136,7 +143,7 @@ class OpenAIDriver:
         )
         if received.status == 400 and error_code(received.loaded) == "content_filter":
             # Azure answers a filtered prompt with a status of 400; to a user that is a refusal, not a fault.
-            return _reply("", "content_filter", Completion(), received)
+            return _reply(Answer(""), (), "content_filter", Completion(), received)
         fault = received.refusal(answered=self._answered and received.status != 404)
         if fault is not None:
             raise fault
@@ -146,21 +153,17 @@ class OpenAIDriver:
 
 
 class _Session:
-    def __init__(self, driver: OpenAIDriver, fields: Mapping[str, Any], messages: list[dict[str, str]]) -> None:
-        self._driver, self._fields, self._messages = driver, fields, messages
+    def __init__(self, driver: OpenAIDriver, fields: Mapping[str, Any], history: History) -> None:
+        self._driver, self._fields, self._history = driver, fields, history
 
     async def say(self, text: str) -> Reply:
-        reply = await self._driver.complete(self._fields, [*self._messages, {"role": "user", "content": text}])
-        # Only now: a turn that failed leaves no trace, so it can be sent again.
-        self._messages += _messages(text, reply.turn.answer.text)
+        history = self._history
+        reply = await history.ask(lambda: self._driver.complete(self._fields, history.messages(text)))
+        history.add(text, reply.turn.answer)
         return reply
 
     async def close(self) -> None:
         """Nothing is held."""
-
-
-def _messages(said: str, answered: str) -> list[dict[str, str]]:
-    return [{"role": "user", "content": said}, {"role": "assistant", "content": answered}]
 
 
 def _seed(seed: int | str | None, opening: Opening) -> int | None:
@@ -173,16 +176,16 @@ def _read(completion: Completion, received: Received) -> Reply:
     try:
         if not completion.whole:
             completion.read(received)
-        text = completion.text()
+        answer, notes = completion.answer()
     except DriverError as unread:
         raise received.fault(Unanswered, unread.reason, unread.detail, partial=completion.partial or None) from None
-    return _reply(text, completion.finish, completion, received)
+    return _reply(answer, notes, completion.finish, completion, received)
 
 
-def _reply(text: str, finish: str, completion: Completion, received: Received) -> Reply:
+def _reply(answer: Answer, notes: tuple[str, ...], finish: str, completion: Completion, received: Received) -> Reply:
     watch = received.watch
     turn = SystemTurn(
-        Answer.of(text),
+        answer,
         asked_at=watch.asked_at,
         first_seconds=watch.first_seconds,
         seconds=watch.seconds,
@@ -190,6 +193,7 @@ def _reply(text: str, finish: str, completion: Completion, received: Received) -
         tokens=completion.tokens,
         pieces=watch.pieces,
         model=completion.model,
+        notes=notes,
     )
     return Reply(turn, received.exhibits)
 

@@ -22,6 +22,7 @@ from topics.errors import InputError
 from topics.target import checked_target
 
 __all__ = [
+    "THOUGHTS_APART",
     "FromEnvironment",
     "Headers",
     "Proxy",
@@ -36,6 +37,9 @@ __all__ = [
 ]
 
 SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "x-api-key", "api-key", "x-auth-token"})
+
+THOUGHTS_APART = "thoughts in marks such as `<think>` at the beginning of the text are no part of the answer"
+"""What the option `thoughts_apart` says, of every driver that has it."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")

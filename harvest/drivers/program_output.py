@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
 
-from harvest.drivers.received import excerpt, sound_text
+from harvest.drivers.received import excerpt
+from harvest.drivers.stated_turn import turn_of_fields, turn_of_text
 from harvest.systems.driver import Unanswered
 from harvest.systems.timing import Stopwatch
-from protocols.answer import Answer
 from recordings.conversation import SystemTurn
-from topics.links import Link
 
 __all__ = ["Mark", "json_turn", "readable", "text_turn"]
 
@@ -63,12 +61,12 @@ def _decoded(raw: bytes) -> str:
         raise Unanswered("not-utf8", f"byte {error.start} of the reply is not UTF-8: {error.reason}") from None
 
 
-def text_turn(raw: bytes, watch: Stopwatch) -> SystemTurn:
+def text_turn(raw: bytes, watch: Stopwatch, *, thoughts_apart: bool) -> SystemTurn:
     text = _decoded(raw).replace("\r\n", "\n").removesuffix("\n").removesuffix("\r")
-    return SystemTurn(Answer.of(text), watch.asked_at, watch.first_seconds, watch.seconds)
+    return turn_of_text(text, watch, thoughts_apart=thoughts_apart)
 
 
-def json_turn(raw: bytes, watch: Stopwatch) -> SystemTurn:
+def json_turn(raw: bytes, watch: Stopwatch, *, thoughts_apart: bool) -> SystemTurn:
     """Raises Unanswered: `bad-json`, `bad-type`, `not-utf8`, `system-error` (the program's own `error`)."""
     line = _decoded(raw)
     try:
@@ -77,38 +75,4 @@ def json_turn(raw: bytes, watch: Stopwatch) -> SystemTurn:
         raise Unanswered("bad-json", f"a line is not JSON ({error}): {excerpt(line)!r}") from None
     if not isinstance(value, Mapping):
         raise Unanswered("bad-json", f"a line is not a JSON object: {excerpt(line)!r}")
-    if value.get("error"):
-        raise Unanswered("system-error", f"the program reports: {excerpt(str(value['error']))}")
-    text = value.get("text")
-    if not isinstance(text, str):
-        raise Unanswered("bad-type", f'a line has no text at "text": {excerpt(line)!r}')
-    text = sound_text(text)
-    more = value.get("links")
-    if more is not None and not isinstance(more, list):
-        raise Unanswered("bad-json", f'"links" is not a list: {excerpt(repr(more))}')
-    links = (
-        Link(excerpt(str(link.get("text") or link["href"]), 4096), excerpt(link["href"], 4096))
-        for link in more or ()
-        if isinstance(link, Mapping) and isinstance(link.get("href"), str)
-    )
-    tokens = value.get("tokens")
-    return SystemTurn(
-        Answer.of(text, links),
-        asked_at=watch.asked_at,
-        first_seconds=watch.first_seconds,
-        seconds=watch.seconds,
-        finish=excerpt(str(value.get("finish") or ""), 60),
-        tokens=_counts(tokens) if isinstance(tokens, Mapping) else MappingProxyType({}),
-        ended=value.get("ended") is True,
-        model=excerpt(str(value.get("model") or ""), 120),
-    )
-
-
-def _counts(tokens: Mapping[str, object]) -> Mapping[str, int]:
-    return MappingProxyType(
-        {
-            name: count
-            for name, count in tokens.items()
-            if isinstance(count, int) and not isinstance(count, bool) and count >= 0
-        }
-    )
+    return turn_of_fields(value, watch, thoughts_apart=thoughts_apart)

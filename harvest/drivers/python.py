@@ -11,6 +11,7 @@ import contextlib
 import importlib
 import importlib.util
 import inspect
+import json
 import sys
 import traceback
 from collections.abc import Iterator
@@ -21,13 +22,14 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from harvest.drivers.function_calls import Calls, Function, keep_output_aside
-from harvest.drivers.options import Seconds
+from harvest.drivers.history import History
+from harvest.drivers.options import THOUGHTS_APART, Seconds
 from harvest.drivers.own_modules import OwnModules
 from harvest.drivers.received import sound_text
+from harvest.drivers.stated_turn import turn_of_fields, turn_of_text
 from harvest.systems.driver import Capabilities, Exhibit, Opening, Reply, Surroundings, Unanswered
 from harvest.systems.exposure import Function as Code
 from harvest.systems.timing import REAL_CLOCK, Clock, Stopwatch
-from protocols.answer import Answer
 from recordings.conversation import SystemTurn
 from recordings.long_work import aside
 from topics.document import StrictModel, refusal
@@ -58,6 +60,7 @@ class Options(StrictModel):
         description="`text`: f(text); `history`: f(text, history), with a list of {role, content}; `nothing`: f() is "
         "called for each session and returns the function that takes text and remembers",
     )
+    thoughts_apart: bool = Field(True, description=THOUGHTS_APART)
     timeout: Seconds = Field(60.0, description="seconds for a whole turn")
     max_reply: int = Field(
         8 * 2**20, ge=1, description="bytes of a reply in UTF-8; a longer one is a fault (`too-large`)"
@@ -83,29 +86,30 @@ class PythonDriver:
             if not callable(function):
                 kind = type(function).__name__
                 raise Unanswered("bad-type", f"{self._options.function} returned {kind}, not a function of text")
-        history = [
-            message for exchange in opening.history for message in _messages(exchange.said, exchange.answer.text)
-        ]
-        return _Session(self._options, self._calls, function, history, self._clock)
+        return _Session(self._options, self._calls, function, History(opening.history), self._clock)
 
     async def close(self) -> None:
         self._calls.close()
 
 
 class _Session:
-    def __init__(
-        self, options: Options, calls: Calls, function: Function, history: list[dict[str, str]], clock: Clock
-    ) -> None:
+    def __init__(self, options: Options, calls: Calls, function: Function, history: History, clock: Clock) -> None:
         self._options, self._calls, self._function, self._history = options, calls, function, history
         self._clock = clock
         self._late = False
 
     async def say(self, text: str) -> Reply:
+        if self._options.takes == "history":
+            reply = await self._history.ask(lambda: self._asked(text, self._history.messages()))
+        else:
+            reply = await self._asked(text)
+        self._history.add(text, reply.turn.answer)
+        return reply
+
+    async def _asked(self, *arguments: Any) -> Reply:
         options = self._options
         if self._late and options.takes == "nothing":
             raise Unanswered("timeout", "the turn before this one is still being answered")
-        # A copy: what the function does to its arguments must not change what was said.
-        arguments = (text, [dict(message) for message in self._history]) if options.takes == "history" else (text,)
         watch = Stopwatch(self._clock)
         try:
             answered = await _called(self._calls, self._function, arguments, options.timeout)
@@ -116,33 +120,49 @@ class _Session:
             self._late = True
             raise
         watch.mark()
-        answer = await aside(_size(answered), lambda: Answer.of(_checked(answered, options)))
-        self._history += _messages(text, answer.text)
-        return Reply(SystemTurn(answer, watch.asked_at, watch.first_seconds, watch.seconds))
+        return Reply(await aside(_size(answered), lambda: _turn(answered, options, watch)))
 
     async def close(self) -> None:
         """Nothing is held."""
-
-
-def _messages(said: str, answered: str) -> list[dict[str, str]]:
-    return [{"role": "user", "content": said}, {"role": "assistant", "content": answered}]
 
 
 def _size(answered: object) -> int:
     return str.__len__(answered) if issubclass(type(answered), str) else 0  # type: ignore[arg-type]
 
 
-def _checked(answered: object, options: Options) -> str:
+def _turn(answered: object, options: Options, watch: Stopwatch) -> SystemTurn:
+    """The turn that was returned. Raises Unanswered: `bad-type`, `too-large`, and as `turn_of_fields`."""
     # None of its own methods is trusted, nor what it says its class is: they are the function's code too.
-    kind = type(answered)
-    if not issubclass(kind, str):
-        detail = f"{options.function} returned {kind.__name__}, not text"
-        raise Unanswered("bad-type", detail, exhibits=(Exhibit("returned", "text/plain", _encoded(_shown(answered))),))
+    if type(answered) is dict:
+        try:
+            written = json.dumps(answered)
+            fields = json.loads(written)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise _of_no_use(answered, f"an object that is no JSON ({error})", options) from None
+        _check_size(written, options)
+        try:
+            return turn_of_fields(fields, watch, thoughts_apart=options.thoughts_apart)
+        except Unanswered as fault:
+            raise Unanswered(fault.reason, fault.detail, exhibits=(_returned(answered),)) from None
+    if not issubclass(type(answered), str):
+        raise _of_no_use(answered, type(answered).__name__, options)
     text = sound_text(str.__str__(answered))
+    _check_size(text, options)
+    return turn_of_text(text, watch, thoughts_apart=options.thoughts_apart)
+
+
+def _check_size(text: str, options: Options) -> None:
     if len(text.encode("utf-8", "surrogatepass")) > options.max_reply:
         detail = f"the reply is longer than {options.max_reply} bytes (max_reply)"
         raise Unanswered("too-large", detail, partial=text[: 2**20])
-    return text
+
+
+def _of_no_use(answered: object, kind: str, options: Options) -> Unanswered:
+    return Unanswered("bad-type", f"{options.function} returned {kind}, not text", exhibits=(_returned(answered),))
+
+
+def _returned(answered: object) -> Exhibit:
+    return Exhibit("returned", "text/plain", _encoded(_shown(answered)))
 
 
 def _shown(value: object) -> str:

@@ -80,6 +80,16 @@ class Received:
         return self.url.partition("?")[0]
 
     @property
+    def beginning(self) -> str:
+        """Of the body, for a message."""
+        return repr(excerpt(self.body[:800].decode("utf-8", "replace")))
+
+    @property
+    def delimited(self) -> bool:
+        """Whether HTTP itself says where the body ends, so that a cut cannot pass for an end."""
+        return bool(self.header("content-length") or "chunked" in self.header("transfer-encoding").lower())
+
+    @property
     def media_type(self) -> str:
         return self.header("content-type").partition(";")[0].strip().lower()
 

@@ -9,8 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
-__all__ = ["ReplyPath"]
+from pydantic import AfterValidator, BeforeValidator
+
+from topics.document import refusal
+
+__all__ = ["Path", "Paths", "ReplyPath"]
 
 _STEP = re.compile(
     r"\.(?P<name>[^.\[\]'\"*\s]+)|\[(?P<index>-?[0-9]{1,9})\]|\[(?P<every>\*)\]"
@@ -66,3 +71,21 @@ def _inside(value: object, kind: str, step: str | int) -> Sequence[object]:
         if isinstance(step, int) and -len(value) <= step < len(value):
             return [value[step]]
     return []
+
+
+def check_path(text: str) -> str:
+    """The path, where it is one. Raises a refusal of the option otherwise."""
+    try:
+        ReplyPath.parse(text)
+    except ValueError as fault:
+        raise refusal(str(fault)) from None
+    return text
+
+
+def _listed(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
+Path = Annotated[str, AfterValidator(check_path)]
+Paths = Annotated[tuple[Path, ...], BeforeValidator(_listed)]
+"""An option that is one path, or a list of them."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, BeforeValidator
 from pydantic.fields import FieldInfo
 
 from harvest.drivers.registry import DRIVERS, build_driver, options_model
@@ -38,7 +38,8 @@ def _kind(annotation: Any) -> str:
     """A type in words."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        return _kind(arguments[0])
+        one_alone = any(isinstance(part, BeforeValidator) for part in arguments[1:])
+        return f"text or {_kind(arguments[0])}" if one_alone else _kind(arguments[0])
     if origin is Literal:
         return ", ".join(f"`{word}`" for word in arguments)
     if origin in (Union, types.UnionType):

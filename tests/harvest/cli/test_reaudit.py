@@ -16,6 +16,7 @@ from harvest.drivers.completions import Completion
 from harvest.parrot.placebo import placebo_server
 from harvest.report.document import make_report
 from harvest.studies.watch_history import WatchRules, read_history
+from protocols.answer import Answer
 from recordings.errors import StoreError
 from recordings.run_folder import read
 from recordings.shared_file import SharedFile
@@ -287,8 +288,13 @@ def test_a_harness_that_reads_its_placebo_wrongly_says_nothing_of_the_system(
         (placebo,) = Path("runs").rglob("*.placebo")
         assert len(read(placebo).finished) <= 0.05 * 4 * 8 + 1
 
-        whole = Completion.text
-        monkeypatch.setattr(Completion, "text", lambda self: whole(self)[:-5])
+        whole = Completion.answer
+
+        def cut(completion: Completion) -> tuple[Answer, tuple[str, ...]]:
+            answer, notes = whole(completion)
+            return answer.with_text(answer.text[:-5]), notes
+
+        monkeypatch.setattr(Completion, "answer", cut)
         looks = Path("audit.history.jsonl").read_text()
         code, out = run("reaudit", "audit.yaml", "--json")
         assert code == 3

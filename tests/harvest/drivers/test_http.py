@@ -167,13 +167,21 @@ async def test_a_declared_charset_is_honoured() -> None:
 
 
 @pytest.mark.parametrize(
+    ("body", "reply", "text"),
+    [('{"a": null}', "$.a", ""), ('{"a": ""}', "$.a", ""), ('[{"text": "x"}, {"text": null}]', "$[*].text", "x")],
+)
+async def test_a_null_where_the_reply_is_says_nothing(body: str, reply: str, text: str) -> None:
+    assert (await _ask(body, reply=reply))[0].turn.answer.text == text
+
+
+@pytest.mark.parametrize(
     ("body", "reply", "reason"),
     [
         ("{}", "$.a", "no-text"),
-        ('{"a": null}', "$.a", "no-text"),
+        ('{"a": null, "error": "upstream is down"}', "$.a", "system-error"),
         ('{"a": 3}', "$.a", "bad-type"),
         ('{"a": ["x"]}', "$.a", "bad-type"),
-        ('[{"text": "x"}, {"text": null}]', "$[*].text", "bad-type"),
+        ('[{"text": "x"}, {"text": 3}]', "$[*].text", "bad-type"),
         ("<html>", "$.a", "bad-json"),
         ('{"error": "upstream is down"}', "$.messages[*].text", "system-error"),
         ('{"messages": [], "error": {"code": 7}}', "$.messages[*].text", "system-error"),

@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harvest.drivers.completions import Completion
+from harvest.drivers.completions import BESIDE, SEVERAL, Completion
 from harvest.drivers.registry import build_driver
+from harvest.drivers.stream_text import REPEATED
 from harvest.systems.driver import Driver, Opening, Reply, Surroundings, Unanswered
 from harvest.systems.timing import Stopwatch
-from protocols.answer import Answer, Exchange
+from protocols.answer import Answer, Exchange, ToolCall
 from tests.servers.local_http import STREAM_HEAD, Asked, chunk, response, serving
 from topics.errors import InputError
 
@@ -418,7 +419,7 @@ def test_any_json_is_a_text_or_unanswered(value: object) -> None:
     completion, reason = Completion(), ""
     try:
         completion.take("", json.dumps(value), Stopwatch())
-        text = completion.text()
+        text = completion.answer()[0].text
     except Unanswered as fault:
         text, reason = completion.partial, fault.reason
     assert isinstance(text, str)
@@ -498,3 +499,155 @@ def test_options_that_cannot_work_are_refused_before_anything_is_sent(options: d
     with pytest.raises(InputError, match=said) as caught:
         _driver("http://127.0.0.1:1", **options)
     assert "sk-secret" not in str(caught.value)
+
+
+SHOP, OTHER = "https://www.example.com/a", "https://www.example.com/b"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    ("message", "beside", "sources"),
+    [
+        ({}, {"citations": [SHOP, OTHER]}, [(SHOP, ""), (OTHER, "")]),
+        ({"citations": [SHOP]}, {}, [(SHOP, "")]),
+        ({}, {"citations": [SHOP], "search_results": [{"url": SHOP, "title": "A", "date": "2026"}]}, [(SHOP, "A")]),
+        ({"annotations": [{"type": "url_citation", "url_citation": {"url": SHOP}}]}, {}, [(SHOP, "")]),
+        ({"annotations": [{"type": "file_citation", "filename": "a.pdf", "file_id": "f"}]}, {}, [("", "a.pdf")]),
+        ({"context": {"citations": [{"url": SHOP, "title": "A", "content": "x"}]}}, {}, [(SHOP, "A")]),
+        ({}, {"sources": [{"source": {"name": "A", "url": SHOP}, "document": ["x"]}]}, [(SHOP, "A")]),
+        ({}, {"odd": {"places": [{"href": SHOP}]}}, [(SHOP, "")]),
+        ({}, {"citations": "none"}, [("", "none")]),
+        ({"annotations": 7}, {"citations": [7, None, {}]}, []),
+    ],
+)
+async def test_sources_beside_the_text_are_sources_of_the_answer(
+    message: dict[str, Any], beside: dict[str, Any], sources: list[tuple[str, str]], stream: bool
+) -> None:
+    body = _whole({"content": "It is here [1][2].", **message}, **beside)
+    if stream:
+        first = {"choices": [{"index": 0, "delta": {"content": "It is here [1][2]."}}], **beside}
+        last = {"choices": [{"index": 0, "delta": message, "finish_reason": "stop"}], **beside}
+        body = _streamed(_event(first), _event(last))
+    reply, _ = await _ask(body, stream=stream, links=("$.odd.places",))
+    answer = reply.turn.answer
+    assert answer.text == "It is here [1][2]."
+    assert [(source.href, source.title) for source in answer.sources] == sources
+    assert [link.href for link in answer.links] == [href for href, _ in sources if href]
+    assert reply.turn.notes == ()
+
+
+async def test_addresses_that_nobody_knows_for_sources_are_noted() -> None:
+    for beside, notes in (
+        ({"odd": [{"to": SHOP}]}, (BESIDE,)),
+        ({"odd": [{"to": SHOP}], "citations": [SHOP]}, ()),
+        ({"odd": [{"icon": SHOP}], "id": "x", "words": f"see {SHOP}"}, ()),
+    ):
+        reply, _ = await _ask(_whole({"content": "here", "reasoning_content": f"not {OTHER}"}, **beside))
+        assert reply.turn.notes == notes
+
+
+async def test_a_place_that_the_text_does_not_have_is_none() -> None:
+    said = "<think>hm</think>\n\nIt is here."
+    places = [(19, 29, 0, 10), (18, 29, -1, -1), (22, 99, -1, -1), (5, 5, -1, -1), (True, 9, -1, -1)]
+    for begin, end, *place in places:
+        note = [{"type": "url_citation", "url": SHOP, "start_index": begin, "end_index": end}]
+        reply, _ = await _ask(_whole({"content": said, "annotations": note}))
+        (source,) = reply.turn.answer.sources
+        assert [source.start, source.end] == place
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"reasoning_content": "hm"},
+        {"reasoning": "hm"},
+        {"reasoning": "hm", "reasoning_content": "hm"},
+        {"thinking": "hm"},
+        {"thinking_blocks": [{"type": "thinking", "thinking": "hm", "signature": "x"}]},
+        {"reasoning_details": [{"type": "reasoning.text", "text": "hm"}]},
+        {
+            "content": [
+                {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]},
+                {"type": "text", "text": "Yes."},
+            ]
+        },
+        {"content": [{"type": "reasoning", "summary": [{"type": "summary_text", "text": "hm"}]}, {"text": "Yes."}]},
+        {"content": "<think>hm</think>Yes."},
+    ],
+)
+async def test_thoughts_are_apart_wherever_they_stand_and_are_not_sent_back(message: dict[str, Any]) -> None:
+    reply, asked = await _ask(_whole({"content": "Yes.", **message}), "one", "two")
+    assert (reply.turn.answer.text, reply.turn.answer.thoughts) == ("Yes.", "hm")
+    assert asked[1].json["messages"][1] == {"role": "assistant", "content": "Yes."}
+
+
+async def test_marks_of_thinking_stay_where_the_audit_asks_for_it() -> None:
+    reply, _ = await _ask(_whole({"content": "<think>hm</think>Yes."}), thoughts_apart=False)
+    assert (reply.turn.answer.text, reply.turn.answer.thoughts) == ("<think>hm</think>Yes.", "")
+
+
+async def test_thoughts_and_tool_calls_come_together_from_their_pieces() -> None:
+    call = [{"index": 0, "id": "c", "function": {"name": "search", "arguments": ""}}]
+    rest = [[{"index": 0, "function": {"arguments": piece}}] for piece in ('{"q": ', '"film"}')]
+    events = [chunk(reasoning_content=piece) for piece in ("First ", "this, ", "then that.")]
+    events += [chunk(tool_calls=piece) for piece in (call, *rest)]
+    reply, _ = await _ask(_streamed(*events, chunk(finish_reason="tool_calls")), stream=True)
+    assert reply.turn.answer == Answer(
+        "", thoughts="First this, then that.", calls=(ToolCall("search", '{"q": "film"}'),)
+    )
+
+
+GOOD = "Lund has two such shops: https://www.example.com/lund and one more."
+PIECES = [chunk(content=word if place == 0 else f" {word}") for place, word in enumerate(GOOD.split(" "))]
+STOP = chunk(finish_reason="stop")
+
+
+def _named(name: str, *events: bytes) -> list[bytes]:
+    return [event.replace(b'{"choices"', b'{"id": "' + name.encode() + b'", "choices"') for event in events]
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [*PIECES, chunk(content=GOOD), STOP],
+        [*PIECES, chunk(content=GOOD, finish_reason="stop")],
+        [*PIECES, STOP, chunk(content=GOOD)],
+        [*PIECES, STOP, *PIECES],
+        [*PIECES, chunk(content=f"{GOOD}\n"), STOP, _message(GOOD)],
+        [*_named("a", *PIECES[:6], chunk(content=" ")), *_named("b", *PIECES), STOP],
+        [*PIECES[:6], chunk(content=" "), chunk(role="assistant", content=""), *PIECES, STOP],
+        [event for event in PIECES for _ in range(2)] + [STOP],
+    ],
+)
+async def test_a_stream_that_says_things_again_is_taken_once_and_says_so(events: list[bytes]) -> None:
+    reply, _ = await _ask(_streamed(*events), stream=True)
+    assert reply.turn.answer.text.strip() == GOOD
+    assert len(reply.turn.answer.links) == 1
+    assert reply.turn.notes == (REPEATED,)
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [*_named("a", *PIECES), STOP],
+        [chunk(role="assistant", **json.loads(event[6:])["choices"][0]["delta"]) for event in PIECES],
+        [event for number, piece in enumerate(PIECES) for event in _named(str(number), piece)],
+        [chunk(content=GOOD), chunk(content=" "), chunk(content=GOOD), STOP, _message(f"{GOOD} {GOOD}")],
+    ],
+)
+async def test_a_stream_that_says_nothing_again_is_left_as_it_is(events: list[bytes]) -> None:
+    reply, _ = await _ask(_streamed(*events), stream=True)
+    assert reply.turn.answer.text in (GOOD, f"{GOOD} {GOOD}")
+    assert reply.turn.notes == ()
+
+
+@pytest.mark.parametrize("events", [[*PIECES, STOP, chunk(content="And more.")], [*PIECES, STOP, _message("Another.")]])
+async def test_other_words_after_the_end_are_a_broken_stream(events: list[bytes]) -> None:
+    with pytest.raises(Unanswered, match="broken-stream"):
+        await _ask(_streamed(*events), stream=True)
+
+
+async def test_further_choices_are_noted() -> None:
+    choices = [{"index": at, "message": {"content": str(at)}, "finish_reason": "stop"} for at in (0, 1)]
+    reply, _ = await _ask(response("200 OK", json.dumps({"choices": choices})))
+    assert (reply.turn.answer.text, reply.turn.notes) == ("0", (SEVERAL,))

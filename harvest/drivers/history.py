@@ -1,0 +1,84 @@
+"""What was said so far, as it is sent to a system that remembers nothing.
+
+An empty reply is an answer and stays in the history. Some systems refuse it there, though they gave it themselves. The
+conversation then goes on without that message; where two messages of the user in a row are refused as well, they become
+one. Otherwise it would be lost together with the answer that counts against the system, and only such conversations
+would.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
+
+from harvest.systems.driver import DriverError, Exhibit, NotSent, Reply
+from protocols.answer import Answer, Exchange
+
+LEFT_OUT = "the system refuses its own empty reply as a part of the history; it was sent without that message"
+"""The note on a turn before which an empty reply was left out."""
+
+_REFUSED = re.compile(r"http-4(?!0[123478]|09|25|29)\d\d|http-500|system-error|exception|exit-\d+")
+"""Reasons that a message which says nothing may lead to. Keys, quotas and times do not depend on the history."""
+
+Message = dict[str, str]
+
+
+class History:
+    """The exchanges of one session. before: messages that stand before them."""
+
+    def __init__(self, exchanges: Iterable[Exchange] = (), before: Iterable[Message] = ()) -> None:
+        self._before, self._exchanges = list(before), list(exchanges)
+        self._form = 0  # as it was; 1: without empty replies; 2: and with the user's words around them in one message
+
+    def __len__(self) -> int:
+        return len(self._exchanges)
+
+    def add(self, said: str, answer: Answer) -> None:
+        """Only once a turn is answered: one that failed leaves no trace, so it can be sent again."""
+        self._exchanges.append(Exchange(said, answer))
+
+    def messages(self, following: str | None = None) -> list[Message]:
+        """As role and content. following: what the user says next, as the last message."""
+        told = [*self._before]
+        joins = False
+        for exchange in self._exchanges:
+            _user(told, exchange.said, joins=joins)
+            left_out = self._form > 0 and _silent(exchange)
+            joins = left_out and self._form > 1
+            if not left_out:
+                told.append({"role": "assistant", "content": exchange.answer.text})
+        if following is not None:
+            _user(told, following, joins=joins)
+        return told
+
+    async def ask(self, send: Callable[[], Awaitable[Reply]]) -> Reply:
+        """The reply of `send`, which sends what `messages` gives, in another form where the system may have refused its
+        own empty reply. Raises DriverError as `send` does."""
+        silent = any(map(_silent, self._exchanges))
+        forms = range(self._form, 3) if silent else (self._form,)
+        refused: list[Exhibit] = []
+        for form in forms:
+            self._form = form
+            try:
+                reply = await send()
+            except DriverError as fault:
+                if form == forms[-1] or isinstance(fault, NotSent) or not _REFUSED.fullmatch(fault.reason):
+                    self._form = forms[0]  # it was not that
+                    raise
+                refused = refused or [replace(one, name=f"refused-{one.name}") for one in fault.exhibits]
+                continue
+            if silent and form:
+                reply = replace(reply, turn=replace(reply.turn, notes=(*reply.turn.notes, LEFT_OUT)))
+            return replace(reply, exhibits=(*reply.exhibits, *refused)) if refused else reply
+        raise AssertionError("a history has at least one form")
+
+
+def _silent(exchange: Exchange) -> bool:
+    return not exchange.answer.text.strip()
+
+
+def _user(told: list[Message], text: str, *, joins: bool) -> None:
+    # Two messages of the user in a row are refused in their turn by some systems.
+    if joins:
+        told[-1] = {"role": "user", "content": f"{told[-1]['content']}\n\n{text}"}
+    else:
+        told.append({"role": "user", "content": text})

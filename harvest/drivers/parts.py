@@ -1,0 +1,267 @@
+"""The parts of an answer while a driver collects them: one reading for every door, so that one assistant gets one
+record by each of them.
+
+A content is a text, or a list of parts as OpenAI, Anthropic, Mistral and Gemini send them. Parts for other readers than
+the user (thoughts, tool calls) never become text. What has no place here stays in the evidence.
+"""
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from harvest.drivers.received import excerpt, sound_text
+from harvest.drivers.sources import sources_in
+from harvest.drivers.stream_text import REPEATED, told_once
+from protocols.answer import Answer, Attachment, Offer, Source, ToolCall
+from protocols.thoughts import split_thoughts
+
+THOUGHT_ALOUD = "it thought aloud at the beginning of its text; the thoughts are kept apart from the answer"
+"""The note on an answer whose text began with marks of thinking."""
+
+_LONGEST = 4096
+_DEEPEST = 6
+_TEXTS = ("text", "output_text", "input_text")
+_THOUGHTS = ("thinking", "reasoning", "reasoning_text", "thought", "redacted_thinking", "reasoning.text")
+_CALLS = ("tool_use", "tool_call", "function", "function_call", "server_tool_use")
+_FILES = ("image", "image_url", "output_image", "audio", "input_audio", "output_audio", "file", "document", "video")
+
+
+class MisshapenError(ValueError):
+    """A value is no content: what, and which type it has. Each driver says so in its own reason."""
+
+    def __init__(self, what: str, value: object) -> None:
+        super().__init__(f"{what} cannot be {type(value).__name__}: {excerpt(repr(value), 80)}")
+
+
+class Parts:
+    """streamed: they come in pieces, which may come again. pieces: of the text. refusals: of a refusal in a field of
+    its own. restarts: numbers of pieces at which a stream began again. said_once: the words, without what came again
+    and with thoughts in marks, once there is an answer."""
+
+    def __init__(self, *, streamed: bool = False) -> None:
+        self.streamed = streamed
+        self.pieces: list[str] = []
+        self.refusals: list[str] = []
+        self.restarts: set[int] = set()
+        self._thoughts: dict[str, list[str]] = {}
+        self._sources: list[Source] = []
+        self._calls: list[ToolCall] = []
+        self._offers: list[Offer] = []
+        self._attachments: list[Attachment] = []
+        self._notes: dict[str, None] = {}
+        self._length = 0
+        self.said_once = ""
+
+    @property
+    def said(self) -> str:
+        """The words so far: the text, or the refusal where there is none."""
+        return "".join(self.pieces) or "".join(self.refusals)
+
+    @property
+    def characters(self) -> int:
+        """How many characters of words came."""
+        return self._length + sum(map(len, self.refusals))
+
+    def take_content(self, content: object) -> None:
+        """Raises MisshapenError where it is none."""
+        if isinstance(content, str):
+            self.take_text(content)
+        elif isinstance(content, list):
+            for part in content:
+                self.take_part(part)
+        elif content is not None:
+            raise MisshapenError("content", content)
+
+    def take_part(self, part: object) -> None:
+        """One part of a content. Raises MisshapenError where it is none."""
+        if isinstance(part, str):
+            self.take_text(part)
+            return
+        if not isinstance(part, Mapping):
+            raise MisshapenError("a part of the content", part)
+        kind, text = part.get("type", "text"), part.get("text")
+        if part.get("thought") is True or kind in _THOUGHTS:
+            self.take_thoughts(part)
+        elif kind == "refusal":
+            self.take_refusal(part.get("refusal"))
+        elif kind in _CALLS or "functionCall" in part:
+            self.take_calls(part.get("functionCall", part))
+        elif kind in _FILES or "inlineData" in part:
+            self.take_attachments(part.get("inlineData", part))
+        elif kind in _TEXTS:
+            if text is not None and not isinstance(text, str):
+                raise MisshapenError("the text of a part", text)
+            begin = self._length
+            self.take_text(text or "")
+            self.take_sources(part.get("annotations"), begin)
+            for cited in sources_in(part.get("citations")):
+                # Anthropic cuts its text where a citation begins and ends: the part is the place.
+                inside = text is not None and bool(text.strip())
+                self._sources.append(replace(cited, start=begin, end=self._length) if inside else cited)
+
+    def take_value(self, value: object, join: str) -> None:
+        """A text, or a list of parts; `join` stands between its words and those before. Raises MisshapenError."""
+        joined = join if self._length else ""
+        self.take_text(joined)
+        length = self._length
+        if isinstance(value, Mapping):
+            self.take_part(value)
+        elif isinstance(value, list) and not all(isinstance(part, Mapping) for part in value):
+            raise MisshapenError("a reply", value)
+        else:
+            self.take_content(value)
+        if self._length == length and joined and not isinstance(value, str):  # parts for other readers
+            self.pieces.pop()
+            self._length -= len(joined)
+
+    def take_text(self, text: str) -> None:
+        self.pieces.append(text)
+        self._length += len(text)
+
+    def forget_text(self) -> None:
+        """What comes now takes the place of the text so far."""
+        self.pieces.clear()
+        self.restarts.clear()
+        self._length = 0
+
+    def take_refusal(self, refusal: object) -> None:
+        """Raises MisshapenError where it is neither text, nor parts of it, nor nothing."""
+        holder = Parts()
+        holder.take_content(refusal)
+        self.refusals += [piece for piece in (*holder.pieces, *holder.refusals) if piece]
+
+    def take_thoughts(self, value: object, field: str = "") -> None:
+        """Text, parts of it, or objects that hold it; nothing is refused, for no figure rests on thoughts. field: in
+        which they came: gateways send the same thoughts in several."""
+        self._thoughts.setdefault(field, []).extend(_words(value))
+
+    def take_sources(self, value: object, offset: int = 0, place: str = "beside") -> None:
+        self._sources += [replace(source, place=place) for source in sources_in(value, offset)]
+
+    def take_calls(self, value: object) -> None:
+        for item in value if isinstance(value, list) else [value]:
+            function = item.get("function") if isinstance(item, Mapping) else None
+            inner = function if isinstance(function, Mapping) else item
+            if isinstance(inner, Mapping) and isinstance(name := inner.get("name") or inner.get("tool_name"), str):
+                given = next((inner[key] for key in ("arguments", "input", "args") if key in inner), "")
+                self._calls.append(ToolCall(_line(name), sound_text(given) if isinstance(given, str) else _json(given)))
+            elif isinstance(inner, str) and inner.strip():
+                self._calls.append(ToolCall(_line(inner)))
+
+    def take_offers(self, value: object) -> None:
+        for item in value if isinstance(value, list) else [value]:
+            if isinstance(item, str) and item.strip():
+                self._offers.append(Offer(_line(item)))
+            elif isinstance(item, Mapping):
+                title = _first(item, ("title", "text", "label", "name", "question"))
+                value_sent = _first(item, ("value", "payload", "href", "url", "link"))
+                kind = _first(item, ("kind", "type")) or "reply"
+                if title or value_sent:
+                    self._offers.append(Offer(title or value_sent, value_sent if title else "", kind))
+
+    def take_attachments(self, value: object) -> None:
+        for item in value if isinstance(value, list) else [value]:
+            if isinstance(item, str) and item.strip():
+                self._attachments.append(Attachment(_address(item)))
+            elif isinstance(item, Mapping):
+                self._attachments.append(_attachment(item))
+
+    def note(self, sentence: str) -> None:
+        self._notes[sentence] = None
+
+    def answer(self, *, thoughts_apart: bool = True) -> tuple[Answer, tuple[str, ...]]:
+        """The answer, and the notes on how it came. thoughts_apart: what opens the text in marks of thinking is no part
+        of it."""
+        notes = dict(self._notes)
+        text, again = self._once(self.pieces, self.restarts)
+        refusal, refused_again = self._once(self.refusals)
+        if again or refused_again:
+            notes[REPEATED] = None
+        self.said_once = (text or refusal).strip()
+        aloud, begin = split_thoughts(text) if thoughts_apart else ("", 0)
+        if begin:
+            notes[THOUGHT_ALOUD] = None
+        text = text[begin:]
+        thoughts = dict.fromkeys(
+            (self._once(several)[0] if self.streamed else "\n\n".join(several)).strip()
+            for several in (*self._thoughts.values(), [aloud])
+        )
+        answer = Answer.of(text if text.strip() else refusal or text, sources=_placed(self._sources, text, begin))
+        return replace(
+            answer,
+            thoughts=sound_text("\n\n".join(filter(None, thoughts))),
+            calls=tuple(self._calls),
+            offers=tuple(self._offers),
+            attachments=tuple(self._attachments),
+            refused=bool(refusal) and not text.strip(),
+        ), tuple(notes)
+
+    def _once(self, pieces: Sequence[str], restarts: Collection[int] = ()) -> tuple[str, bool]:
+        text, again = told_once(pieces, restarts) if self.streamed else ("".join(pieces), False)
+        return sound_text(text), again
+
+
+def _placed(given: Iterable[Source], text: str, shift: int) -> list[Source]:
+    """Each source once for each place that it has in the text; without a place only where it has none at all."""
+    by_name: dict[str, list[Source]] = {}
+    for source in given:
+        start, end = source.start - shift, source.end - shift
+        if source.start < 0 or start < 0 or end > len(text):
+            start = end = -1
+        placed = replace(source, start=start, end=end)
+        known = by_name.setdefault(placed.href or placed.title, [])
+        if known and not known[0].title and placed.title:
+            known[:] = [replace(one, title=placed.title) for one in known]
+        if known and not placed.title:
+            placed = replace(placed, title=known[0].title)
+        if known and known[0].start < 0 <= placed.start:
+            known[:] = [placed]
+        elif not known or (placed.start >= 0 and placed not in known):
+            known.append(placed)
+    return [source for several in by_name.values() for source in several]
+
+
+def _words(value: object, depth: int = 0) -> Iterable[str]:
+    """The texts of thoughts, however they are wrapped."""
+    if isinstance(value, str):
+        yield value
+    elif depth == _DEEPEST:
+        return
+    elif isinstance(value, list):
+        for item in value:
+            yield from _words(item, depth + 1)
+    elif isinstance(value, Mapping):
+        for key in ("thinking", "text", "summary", "reasoning", "content", "thought"):
+            if isinstance(value.get(key), (str, list)) and value[key]:
+                yield from _words(value[key], depth + 1)
+                return
+
+
+def _attachment(item: Mapping[str, object]) -> Attachment:
+    inner = next((item[key] for key in _FILES if isinstance(item.get(key), Mapping)), None)
+    holder: Mapping[str, object] = {**item, **inner} if isinstance(inner, Mapping) else item
+    media_type = _first(holder, ("mimeType", "mime_type", "media_type", "content_type", "format"))
+    name = _first(holder, ("name", "filename", "title", "url", "image_url", "file_id", "id"))
+    size = holder.get("size", holder.get("bytes"))
+    whole = isinstance(size, int) and not isinstance(size, bool) and size >= 0
+    return Attachment(_address(name), media_type or _first(item, ("type",)), size if whole else None)  # type: ignore[arg-type]
+
+
+def _address(name: str) -> str:
+    """A file that is written out in its own address has no name."""
+    return "" if name[:5].lower() == "data:" else _line(name)
+
+
+def _first(holder: Mapping[str, object], keys: Iterable[str]) -> str:
+    return next((_line(found) for key in keys if isinstance(found := holder.get(key), str) and found.strip()), "")
+
+
+def _line(text: str) -> str:
+    return excerpt(sound_text(text), _LONGEST)
+
+
+def _json(value: object) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        return ""

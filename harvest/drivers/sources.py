@@ -1,0 +1,91 @@
+"""Sources as APIs give them: an address, or an object that has one somewhere near its top.
+
+"https://…"                                           Perplexity's and xAI's citations
+{"url", "title", "start_index", "end_index"}          annotations of Responses, search results
+{"type": "url_citation", "url_citation": {…}}         annotations of chat completions
+{"web": {"uri", "title"}}                             Gemini's grounding chunks
+{"metadata": {"source"}}, {"source": {"name", "url"}} documents of Flowise, LangChain and Open WebUI
+{"file_id", "filename"}, {"document_title"}           a document without an address
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from harvest.drivers.received import excerpt, sound_text
+from protocols.answer import Source
+
+_LONGEST = 4096
+_DEEPEST = 4
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|www\.|/")
+_HREF = ("url", "href", "link", "uri")
+_TITLE = ("title", "text", "name", "document_title", "filename")
+_INNER = ("url_citation", "file_citation", "web", "source", "metadata", "document", "retrievedContext")
+_BEGIN = ("start_index", "start", "start_char_index")
+_END = ("end_index", "end", "end_char_index")
+
+
+def sources_in(value: object, offset: int = 0) -> Iterator[Source]:
+    """The sources that a value names: one, or a list of them. offset: of the text that its places are counted in, from
+    the beginning of the whole."""
+    if isinstance(value, list):
+        for item in value:
+            found = _source(item, offset)
+            if found is not None:
+                yield found
+    elif (one := _source(value, offset)) is not None:
+        yield one
+
+
+def addresses_in(value: object, passed: frozenset[str], most: int = 50) -> list[str]:
+    """Texts in a JSON value that are an address and nothing else, at most so many; what stands under the keys `passed`
+    is not looked at."""
+    found: dict[str, None] = {}
+    waiting = [value]
+    while waiting and len(found) < most:
+        item = waiting.pop()
+        if isinstance(item, str):
+            if item[:4].lower() == "http" and re.fullmatch(r"[Hh][Tt][Tt][Pp][Ss]?://\S+", item[:_LONGEST]):
+                found[item[:_LONGEST]] = None
+        elif isinstance(item, Mapping):
+            waiting += [inner for key, inner in item.items() if key not in passed]
+        elif isinstance(item, list):
+            waiting += item
+    return list(found)
+
+
+def _source(value: object, offset: int) -> Source | None:
+    if isinstance(value, str):
+        line = excerpt(sound_text(value), _LONGEST)
+        return Source(line, "") if _ADDRESS.match(line) else Source("", line) if line else None
+    if not isinstance(value, Mapping):
+        return None
+    href, title, start, end = "", "", -1, -1
+    inner: object = value
+    for _ in range(_DEEPEST):
+        if isinstance(inner, str):
+            href = href or (inner if _ADDRESS.match(inner) else "")
+            break
+        if not isinstance(inner, Mapping):
+            break
+        href = href or _text(inner, _HREF)
+        title = title or _text(inner, _TITLE)
+        if start < 0:
+            start, end = _place(inner, offset)
+        inner = next((inner[key] for key in _INNER if isinstance(inner.get(key), (Mapping, str))), None)
+    href, title = excerpt(sound_text(href), _LONGEST), excerpt(sound_text(title), _LONGEST)
+    return Source(href, title if title != href else "", start, end) if href or title else None
+
+
+def _text(holder: Mapping[str, object], keys: tuple[str, ...]) -> str:
+    return next((found for key in keys if isinstance(found := holder.get(key), str) and found.strip()), "")
+
+
+def _place(holder: Mapping[str, object], offset: int) -> tuple[int, int]:
+    start, end = (next((holder[key] for key in keys if _whole(holder.get(key))), None) for keys in (_BEGIN, _END))
+    if isinstance(start, int) and isinstance(end, int) and 0 <= start < end:
+        return start + offset, end + offset
+    return -1, -1
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

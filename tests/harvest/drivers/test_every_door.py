@@ -1,0 +1,231 @@
+"""One assistant gets one record by every door: ten shapes of a reply, and what each driver makes of them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harvest.drivers.registry import build_driver
+from harvest.systems.driver import Opening, Surroundings
+from protocols.answer import Answer, Attachment, Exchange, Offer, Source, ToolCall
+from protocols.interpreter import retrace
+from protocols.library import load_protocol
+from protocols.route import Say
+from recordings.conversation import SystemTurn
+from tests.servers.local_http import STREAM_HEAD, Asked, response, serving
+from topics.library import load_topics
+from topics.links import Link
+
+FILM = "https://www.imdb.com/title/tt0088763/"
+OTHER = "https://www.imdb.com/title/tt0111161/"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A reply as an OpenAI-like server gives it, as a program states it, and as it should be recorded."""
+
+    message: dict[str, Any]
+    stated: dict[str, Any]
+    answer: Answer
+    finish: str = "stop"
+    beside: dict[str, Any] = field(default_factory=dict)
+    further: tuple[dict[str, Any], ...] = ()
+
+
+def _linked(text: str, *sources: Source, **parts: Any) -> Answer:
+    links = tuple(Link(source.title or source.href, source.href) for source in sources)
+    return Answer(text, links, 0, sources, **parts)
+
+
+THOUGHT = f"perhaps {FILM}, but I must not name it"
+IN_TEXT = "A film is [Alpha](" + FILM + ")."
+PLACE = {"start_index": 17, "end_index": 21}
+CITED = "Alpha is one [1], Beta another [2]."
+SHAPES = {
+    "a link in the text": Shape({"content": IN_TEXT}, {"text": IN_TEXT}, Answer(IN_TEXT, (Link("Alpha", FILM),))),
+    "addresses beside the text": Shape(
+        {"content": CITED},
+        {"text": CITED, "links": [FILM, OTHER]},
+        _linked(CITED, Source(FILM), Source(OTHER)),
+        beside={"citations": [FILM, OTHER]},
+    ),
+    "annotations with places": Shape(
+        {
+            "content": CITED,
+            "annotations": [
+                {"type": "url_citation", "url_citation": {"url": OTHER, "title": "B", **PLACE}},
+                {"type": "url_citation", "url": FILM, "title": "A", "start_index": 0, "end_index": 5},
+            ],
+        },
+        {
+            "text": CITED,
+            "sources": [
+                {"href": OTHER, "title": "B", "start": 17, "end": 21},
+                {"href": FILM, "title": "A", "start": 0, "end": 5},
+            ],
+        },
+        _linked(CITED, Source(OTHER, "B", 17, 21), Source(FILM, "A", 0, 5)),
+    ),
+    "thoughts in marks": Shape(
+        {"content": f"<think>\n{THOUGHT}\n</think>\n\nI do not know any."},
+        {"text": f"<think>\n{THOUGHT}\n</think>\n\nI do not know any."},
+        Answer("I do not know any.", thoughts=THOUGHT),
+    ),
+    "thoughts in a field": Shape(
+        {"content": "I do not know any.", "reasoning_content": THOUGHT},
+        {"text": "I do not know any.", "thoughts": THOUGHT},
+        Answer("I do not know any.", thoughts=THOUGHT),
+    ),
+    "a refusal in a field": Shape(
+        {"content": None, "refusal": "Das kann ich nicht sagen."},
+        {"text": None, "refusal": "Das kann ich nicht sagen."},
+        Answer("Das kann ich nicht sagen.", refused=True),
+    ),
+    "tool calls alone": Shape(
+        {
+            "content": None,
+            "tool_calls": [{"index": 0, "id": "c", "function": {"name": "search", "arguments": '{"q": "film"}'}}],
+        },
+        {"text": "", "tools": [{"name": "search", "arguments": '{"q": "film"}'}]},
+        Answer("", calls=(ToolCall("search", '{"q": "film"}'),)),
+        finish="tool_calls",
+    ),
+    "content in parts": Shape(
+        {
+            "content": [
+                {"type": "thinking", "thinking": [{"type": "text", "text": THOUGHT}]},
+                {"type": "text", "text": "Alpha "},
+                {"type": "text", "text": "is one.", "citations": [{"url": FILM, "title": "A"}]},
+                {"type": "image_url", "image_url": {"url": "https://example.org/still.png"}},
+            ]
+        },
+        {
+            "text": "Alpha is one.",
+            "thoughts": [THOUGHT],
+            "sources": [{"url": FILM, "title": "A", "start": 6, "end": 13}],
+            "attachments": [{"name": "https://example.org/still.png", "type": "image_url"}],
+        },
+        _linked(
+            "Alpha is one.",
+            Source(FILM, "A", 6, 13),
+            thoughts=THOUGHT,
+            attachments=(Attachment("https://example.org/still.png", "image_url"),),
+        ),
+    ),
+    "nothing": Shape({"content": ""}, {"text": ""}, Answer("")),
+    "several choices and suggestions": Shape(
+        {"content": "Alpha."},
+        {"text": "Alpha.", "offers": ["More films?"]},
+        Answer("Alpha.", offers=(Offer("More films?"),)),
+        finish="length",
+        beside={"related_questions": ["More films?"]},
+        further=({"content": f"Or {OTHER}"},),
+    ),
+}  # fmt: skip
+DOORS = ("openai", "openai streamed", "http", "http streamed", "command", "python")
+
+
+def _body(shape: Shape) -> dict[str, Any]:
+    choices = [{"index": 0, "message": shape.message, "finish_reason": shape.finish}]
+    choices += [{"index": 1, "message": message, "finish_reason": "stop"} for message in shape.further]
+    return {"model": "m1", "choices": choices, **shape.beside}
+
+
+def _events(shape: Shape) -> Iterator[dict[str, Any]]:
+    content = shape.message["content"]
+    pieces = content if isinstance(content, list) else [content[at : at + 7] for at in range(0, len(content or ""), 7)]
+    others = {name: value for name, value in shape.message.items() if name != "content"}
+    yield {"model": "m1", "choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}}]}
+    for piece in pieces:
+        delta = {"content": [piece] if isinstance(piece, dict) else piece}
+        others_too = [{"index": 1, "delta": message} for message in shape.further]
+        yield {"model": "m1", "choices": [{"index": 0, "delta": delta}, *others_too], **shape.beside}
+    if others:
+        yield {"model": "m1", "choices": [{"index": 0, "delta": others}]}
+    yield {"model": "m1", "choices": [{"index": 0, "delta": {}, "finish_reason": shape.finish}]}
+
+
+def _paths(holder: str) -> dict[str, Any]:
+    message = f"$.choices[0].{holder}"
+    return {
+        "reply": f"{message}.content",
+        "links": ("$.citations", f"{message}.annotations"),
+        "thoughts": f"{message}.reasoning_content",
+        "refusal": f"{message}.refusal",
+        "tools": f"{message}.tool_calls",
+        "offers": "$.related_questions",
+        "finish": "$.choices[0].finish_reason",
+        "model": "$.model",
+    }
+
+
+async def _asked(door: str, shape: Shape, folder: Path) -> SystemTurn:
+    """What the door makes of the reply."""
+    streamed = door.endswith("streamed")
+    stated = {**shape.stated, "finish": shape.finish, "model": "m1"}
+
+    async def answering(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        if streamed:
+            events = [f"data: {json.dumps(event)}\n\n".encode() for event in _events(shape) if event["choices"]]
+            writer.write(STREAM_HEAD + b"".join(events) + b"data: [DONE]\n\n")
+            await writer.drain()
+            writer.close()
+        else:
+            writer.write(response("200 OK", json.dumps(_body(shape))))
+
+    async with serving(answering) as server:
+        options: dict[str, Any] = {"timeout": 20}
+        match door.split()[0]:
+            case "openai":
+                options |= {"base_url": server.url, "model": "m1", "stream": streamed}
+            case "http":
+                options |= {
+                    "url": server.url,
+                    "body": {"q": "{{ text }}"},
+                    **_paths("delta" if streamed else "message"),
+                }
+            case "command":
+                code = f"import sys\nfor line in sys.stdin: print({json.dumps(stated)!r}, flush=True)"
+                options |= {"argv": (sys.executable, "-c", code), "mode": "json"}
+            case "python":
+                (folder / "bot.py").write_text(f"def answer(text):\n    return {stated!r}\n")
+                options |= {"function": "bot.py:answer"}
+        driver = build_driver(
+            door.split()[0], options, Surroundings("s", folder, environment={"PATH": "/usr/bin:/bin"})
+        )
+        try:
+            session = await driver.open(Opening("s", "M002", 1, seed=1))
+            reply = await session.say("Films?")
+            await session.close()
+        finally:
+            await driver.close()
+    return reply.turn
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("name", SHAPES)
+async def test_a_reply_is_one_record_by_every_door(name: str, door: str, tmp_path: Path) -> None:
+    shape = SHAPES[name]
+    turn = await _asked(door, shape, tmp_path)
+    assert turn.answer == shape.answer
+    assert (turn.finish, turn.model) == (shape.finish, "m1")
+
+
+async def test_usefulness_is_the_same_by_every_door(tmp_path: Path) -> None:
+    """Sources beside the text make an answer useful, thoughts never do."""
+    protocol, topics = load_protocol("fairweb-two-round"), load_topics("fairweb-45")
+    (asked,) = retrace(protocol, topics["M002"], ())
+    assert isinstance(asked, Say)
+    labels = {}
+    for door in DOORS:
+        answers = [(await _asked(door, shape, tmp_path)).answer for shape in SHAPES.values()]
+        first = [retrace(protocol, topics["M002"], (Exchange(asked.text, answer),))[1] for answer in answers]
+        labels[door] = "".join(action.route.label for action in first if action.route is not None)
+    assert set(labels.values()) == {"oooxxxxoxx"}
