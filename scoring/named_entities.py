@@ -164,6 +164,8 @@ def _named(answer: Answer, kind: UrlKind, keys: dict[str, str | None]) -> list[t
     end at -1. None where the answer needs more care. keys: what addresses are known to name, and added to."""
     if "![" in answer.text:
         return None  # the address of a picture names nothing
+    if any(source.start >= 0 for source in answer.sources):
+        return None  # an address beside the text has a place in it
     mentions = url_ends(answer.text)
     if mentions is None:
         return None

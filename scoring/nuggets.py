@@ -36,8 +36,9 @@ _NONE: Mapping[str, tuple[float, ...]] = MappingProxyType({})
 class Nugget:
     """One link to an entity in a system turn.
 
-    turn: number from 1. start, end: characters of the answer's text (end exclusive); both -1 where the link stands
-    outside the text, on a card or a footnote; it then has the position of the turn's last word.
+    turn: number from 1. start, end: characters of the answer's text (end exclusive), of a link beside it those that it
+    is a source of; both -1 where the link stands outside the text, on a card or a footnote, and the system does not say
+    what it supports; it then has the position of the turn's last word.
     position: WC(n), from 1, of its last word, or character, in the whole conversation. entity: canonical key. url: as
     written. grade: relevance in the gold table; None where the entity is not judged. gain: g(n) in [0, 1]; 0 for
     unjudged entities and for duplicates. memberships: group distribution by attribute set, for relevant nuggets only.
@@ -119,7 +120,8 @@ def _memberships(
 
 
 def _occurrences(answer: Answer, passage: Passage, kind: UrlKind) -> Iterator[tuple[str, str, int, int, int]]:
-    """(entity, url, start, end, position) for each link of one answer: those in the text, then those outside it."""
+    """(entity, url, start, end, position) for each link of one answer: those in the text or with a place in it, then
+    those outside it."""
     spans: list[tuple[str, str, int, int]] = []
     pictures = {image.end() for image in _IMAGE.finditer(answer.text)} if "![" in answer.text else frozenset()
     for mention in find_urls(answer.text):
@@ -130,11 +132,12 @@ def _occurrences(answer: Answer, passage: Passage, kind: UrlKind) -> Iterator[tu
             spans[-1] = (entity, mention.href, spans[-1][2], mention.end)
         else:
             spans.append((entity, mention.href, mention.start, mention.end))
+    written = {url for _, url, *_ in spans}
+    spans = _with_sources(answer, kind, spans)
     positions = passage.positions([end for *_, end in spans]) if spans else ()
     for (entity, url, start, end), position in zip(spans, positions, strict=True):
         yield entity, url, start, end, position
     inside = {entity for entity, *_ in spans}
-    written = {url for _, url, *_ in spans}
     for link in answer.links:
         if link.href in written:
             continue
@@ -142,3 +145,18 @@ def _occurrences(answer: Answer, passage: Passage, kind: UrlKind) -> Iterator[tu
         if entity is not None and entity not in inside:
             inside.add(entity)
             yield entity, link.href, -1, -1, passage.last_position
+
+
+def _with_sources(
+    answer: Answer, kind: UrlKind, spans: list[tuple[str, str, int, int]]
+) -> list[tuple[str, str, int, int]]:
+    """The spans, and of each entity that they lack the first words that it is a source of, in order of reading."""
+    lacked: dict[str, tuple[str, str, int, int]] = {}
+    inside = {entity for entity, *_ in spans}
+    for source in sorted((one for one in answer.sources if one.start >= 0), key=lambda one: one.start):
+        entity = kind.key(source.href)
+        words = answer.text[source.start : source.end]
+        if entity is not None and entity not in inside and words.strip():
+            start = source.start + len(words) - len(words.lstrip())
+            lacked.setdefault(entity, (entity, source.href, start, start + len(words.strip())))
+    return sorted([*spans, *lacked.values()], key=lambda span: span[2]) if lacked else spans

@@ -17,14 +17,14 @@ from topics.document import StrictModel
 from topics.patterns import searchable
 from topics.topic import Topic
 
-__all__ = ["Contains"]
+__all__ = ["SPACED", "Contains"]
 
 _SEARCHED = 100_000
 _LONGEST_PHRASE = 200
 _MOST_HITS = 10_000
 
 # A letter of a script that puts spaces between words; Chinese, Japanese, Thai and the like have no word boundaries.
-_SPACED = (
+SPACED = (
     r"[^\W\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f"
     r"\U00020000-\U0003ffff]"
 )
@@ -97,6 +97,6 @@ def _compiled(phrases: tuple[str, ...] | None, pattern: str | None, case: bool) 
 def _phrase(phrase: str) -> str:
     words = phrase.split()
     body = r"\s{1,50}".join(re.sub("['’ʼ´]", "['’ʼ´]", re.escape(word)) for word in words)
-    before = f"(?<!{_SPACED})" if re.match(_SPACED, words[0]) else ""
-    after = f"(?!{_SPACED})" if re.match(_SPACED, words[-1][-1]) else ""
+    before = f"(?<!{SPACED})" if re.match(SPACED, words[0]) else ""
+    after = f"(?!{SPACED})" if re.match(SPACED, words[-1][-1]) else ""
     return before + body + after

@@ -6,10 +6,12 @@ reads, and few enough that an answer made of a million URLs takes some tenths of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 from protocols.answer import Answer
+from protocols.rules.contains import SPACED
 from topics.links import KINDS, MOST_LINKS, UrlKind, canonical_url, find_urls
 from topics.topic import Topic
 
@@ -22,14 +24,19 @@ ANY = "any"
 """Every URL, whatever it leads to."""
 
 _SEARCHED = 1_000_000
+_MOST_TRIED = 20
+"""Places of one anchor that are looked at: "Up" may be the beginning of many words."""
+_INSIDE = re.compile(SPACED * 2)
+"""Two letters side by side, of scripts that put spaces between words: a word goes on there."""
 _MOST_LOOKED_FOR = 200
 """Anchors searched in the text at most: each search can cost a walk through the whole text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """One URL of an answer. key: canonical identity. start, end: where its URL or anchor stands; both -1 outside
-    the text. href: the URL. bare: the URL itself stands in the text (not only an anchor that leads to it)."""
+    """One URL of an answer. key: canonical identity. start, end: where its URL or anchor stands, or what it is a source
+    of; both -1 outside the text. href: the URL. bare: the URL itself stands in the text (not only an anchor that leads
+    to it)."""
 
     key: str
     start: int
@@ -83,19 +90,38 @@ def named_urls(answer: Answer, name: str, topic: Topic) -> tuple[Named, ...]:
 
 def _behind(answer: Answer, kind: UrlKind | None, written: Container[str]) -> Iterator[Named]:
     cursor, looked_for = 0, 0
+    places = {source.href: source for source in reversed(answer.sources) if source.start >= 0}
     for link in answer.links[:MOST_LINKS]:
         key = None if link.href in written else _key(link.href, kind)
         if key is None:
             continue
+        if (source := places.get(link.href)) is not None:
+            yield Named(key, source.start, source.end, link.href, False)
+            continue
         start = -1
         if link.text and looked_for < _MOST_LOOKED_FOR:
             looked_for += 1
-            start = answer.text.find(link.text, cursor)
+            start = _place(answer.text, link.text, cursor)
         if start < 0:
             yield Named(key, -1, -1, link.href, False)
         else:
             cursor = start + len(link.text)
             yield Named(key, start, cursor, link.href, False)
+
+
+def _place(text: str, anchor: str, cursor: int) -> int:
+    """Where the anchor stands in the text as whole words, from `cursor` on; -1 where it does not."""
+    for _ in range(_MOST_TRIED):
+        start = text.find(anchor, cursor)
+        if start < 0:
+            break
+        end = start + len(anchor)
+        # Emphasis is no end of a word: "**Up**date".
+        before, after = text[max(0, start - 5) : start].rstrip("*_"), text[end : end + 5].lstrip("*_")
+        if not (_INSIDE.fullmatch(before[-1:] + anchor[0]) or _INSIDE.fullmatch(anchor[-1] + after[:1])):
+            return start
+        cursor = start + 1
+    return -1
 
 
 def _key(href: str, kind: UrlKind | None) -> str | None:

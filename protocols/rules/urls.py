@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import ClassVar
 
 from pydantic import Field, field_validator
@@ -44,7 +44,8 @@ class Urls(StrictModel):
         found = named_urls(sight.answer, self.kind, sight.topic)
         distinct = len({item.key for item in found})
         holds = distinct >= self.at_least
-        pieces = limit_evidence(self._pieces(sight.answer.text, found), len(found))
+        placed = {source.href for source in sight.answer.sources if source.start >= 0}
+        pieces = limit_evidence(self._pieces(sight.answer.text, found, placed), len(found))
         if not holds:
             what = f"at least {self.at_least} URL(s) of the kind {self._called(sight.topic)}"
             pieces += (absence(what, f"{distinct} different ones found{looked_at(sight.answer)}"),)
@@ -56,12 +57,15 @@ class Urls(StrictModel):
     def _called(self, topic: Topic) -> str:
         return topic.type.url.name if self.kind == ASKED and topic.type.url else self.kind
 
-    def _pieces(self, text: str, found: tuple[Named, ...]) -> Iterator[Evidence]:
+    def _pieces(self, text: str, found: tuple[Named, ...], placed: Container[str]) -> Iterator[Evidence]:
         seen: set[str] = set()
         for item in found:
             note = f"again {item.key}" if item.key in seen else item.key
             seen.add(item.key)
             if item.start < 0:
                 yield absence(item.href, f"{note}, a link outside the text")
+            elif item.bare:
+                yield span(text, item.start, item.end, note)
             else:
-                yield span(text, item.start, item.end, note if item.bare else f"{note}, behind this anchor")
+                behind = "the source of these words" if item.href in placed else "behind this anchor"
+                yield span(text, item.start, item.end, f"{note}, {behind}")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from protocols.answer import Answer, Source
 from recordings.conversation import Conversation
 from scoring.nuggets import Nugget, find_nuggets
 from scoring.settings import Settings
@@ -112,6 +115,29 @@ def test_a_link_outside_the_text_stands_at_the_last_word_of_its_turn_and_says_so
     first, second = reply(text, Link(BACK, BACK), Link("Terminator", TERMINATOR), Link("t", TERMINATOR))
     assert (first.position, first.in_text) == (5, True)
     assert (second.entity, second.position, second.in_text, second.start) == (TERMINATOR, 9, False, -1)
+
+
+@pytest.mark.parametrize(
+    ("sources", "places"),
+    [
+        ([Source(BACK, "B", 0, 5), Source(TERMINATOR, "T", 17, 21)], [(BACK, 0, 5, 2), (TERMINATOR, 17, 21, 6)]),
+        ([Source(TERMINATOR, "T", 17, 21), Source(BACK, "B", 0, 5)], [(BACK, 0, 5, 2), (TERMINATOR, 17, 21, 6)]),
+        ([Source(BACK, "B", 17, 21), Source(BACK, "B", 0, 5)], [(BACK, 0, 5, 2)]),
+        ([Source(BACK), Source(TERMINATOR, "T", 17, 21)], [(TERMINATOR, 17, 21, 6), (BACK, -1, -1, 7)]),
+        ([Source("https://example.org", "other", 0, 5)], []),
+        ([Source(BACK, "B", 5, 9)], [(BACK, 6, 8, 3)]),
+        ([Source(BACK, "B", 5, 6), Source(TERMINATOR, "T", 90, 99)], [(BACK, -1, -1, 7), (TERMINATOR, -1, -1, 7)]),
+    ],
+)
+def test_a_source_stands_where_the_system_says_it_does(
+    sources: list[Source], places: list[tuple[str, int, int, int]]
+) -> None:
+    answer = Answer.of("Alpha is one and Beta another.", sources=sources)
+    spoken = conversation(("go", answer.text))
+    (turn,) = spoken.turns
+    assert turn.reply is not None
+    spoken = replace(spoken, turns=(replace(turn, reply=replace(turn.reply, answer=answer)),))
+    assert [(one.entity, one.start, one.end, one.position) for one in found(spoken)] == places
 
 
 def test_a_link_outside_the_text_to_an_entity_of_an_earlier_turn_is_a_repetition() -> None:

@@ -7,7 +7,7 @@ import re
 import pytest
 from pydantic import ValidationError
 
-from protocols.answer import Answer, Exchange
+from protocols.answer import Answer, Exchange, Source
 from protocols.rules.composed import All, Any, Not
 from protocols.rules.contains import Contains
 from protocols.rules.empty import Empty
@@ -81,6 +81,30 @@ def test_a_link_behind_an_anchor_counts_and_its_evidence_is_the_anchor() -> None
     verdict = judged(Urls(at_least=2), answer)
     assert verdict.holds
     assert [(piece.start, piece.quote) for piece in verdict.evidence] == [(6, "Primer"), (-1, LOOPER)]
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "start"),
+    [
+        ("**Up**date: I list one film. Up is it.", "Up", 29),
+        ("**Up**date: I list one film, upon request.", "Up", -1),
+        ("Ups and Downs, then Up.", "Up", 20),
+        ("映画は君の名は。です", "君の名は", 3),
+        ("Die Sachertorte von Sacher.", "Sacher", 20),
+        ("See C++ and C.", "C++", 4),
+    ],
+)
+def test_an_anchor_is_found_as_whole_words(text: str, title: str, start: int) -> None:
+    (piece,) = judged(Urls(), Answer(text, (Link(title, PRIMER),))).evidence
+    assert piece.start == start
+
+
+def test_the_place_that_the_system_gives_a_source_is_its_evidence() -> None:
+    text = "Up is a film; so is Primer."
+    answer = Answer.of(text, sources=(Source(PRIMER, "Up", 20, 26),))
+    (piece,) = judged(Urls(), answer).evidence
+    assert (piece.start, piece.quote) == (20, "Primer")
+    assert piece.note.endswith("the source of these words")
 
 
 def test_a_topic_without_a_url_kind_is_unfit_for_the_asked_kind() -> None:
