@@ -11,46 +11,12 @@ from types import MappingProxyType
 
 from protocols.answer import Answer, Exchange
 from protocols.route import Route
+from recordings.reply_endings import ending_of
 
-__all__ = ["ENDINGS", "INVALID", "LARGEST_NUMBER", "Conversation", "Outcome", "SystemTurn", "TrialKey", "Turn"]
+__all__ = ["INVALID", "LARGEST_NUMBER", "Conversation", "Outcome", "SystemTurn", "TrialKey", "Turn"]
 
 INVALID = "invalid"
 """The outcome of an attempt that the infrastructure failed: not counted, tried again as a new attempt."""
-
-ENDINGS: Mapping[str, str] = MappingProxyType(
-    {
-        **dict.fromkeys(
-            (
-                "stop",
-                "eos",
-                "eos_token",
-                "end_turn",
-                "stop_sequence",
-                "complete",
-                "completed",
-                "tool_calls",
-                "tool_use",
-            ),
-            "whole",
-        ),
-        **dict.fromkeys(
-            ("length", "max_tokens", "max_output_tokens", "model_length", "token_limit", "incomplete"), "cut"
-        ),
-        **dict.fromkeys(
-            (
-                "content_filter",
-                "content_filtered",
-                "guardrail_intervened",
-                "safety",
-                "recitation",
-                "prohibited_content",
-            ),
-            "filtered",
-        ),
-        **dict.fromkeys(("refusal", "refused"), "refused"),
-    }
-)
-"""What systems call the end of a reply, in lower case, and what it means for the answer."""
 
 LARGEST_NUMBER = 10**9 - 1
 """Of a trial, an attempt, a place in a session or a count of turns, in every file and option that names one."""
@@ -103,7 +69,7 @@ class SystemTurn:
     def ending(self) -> str:
         """Whether the answer is `whole`, `cut` by the system's own limit, `filtered` or `refused`, by the system's
         word for its end; "" where the word says none of these."""
-        return "refused" if self.answer.refused else ENDINGS.get(self.finish.strip().lower(), "")
+        return "refused" if self.answer.refused else ending_of(self.finish)
 
 
 @dataclass(frozen=True, slots=True)

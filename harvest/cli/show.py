@@ -16,7 +16,7 @@ from rich.text import Text
 
 from harvest.cli.number import WholeNumberRange
 from harvest.cli.path import GivenPath
-from harvest.tables.conversation_rows import conversation_row, label_line, outcome_words
+from harvest.tables.conversation_rows import conversation_row, label_line, outcome_words, part_lines
 from harvest.terminal import people_console, printable, terminal_width, wrap_lines
 from protocols.labels import USEFUL
 from recordings.conversation import LARGEST_NUMBER, Conversation
@@ -25,6 +25,8 @@ from recordings.shard import planned_trials, shard_note
 from topics.errors import InputError, Place
 
 __all__ = ["command"]
+
+_LONGEST_PART = 300  # characters of thoughts and the like; --json has them whole
 
 
 @click.command()
@@ -187,6 +189,10 @@ def _print_conversation(console: Console, conversation: Conversation, of_failure
             heading.append(printable(f" model={turn.reply.model}", line=True), style="dim")
         console.print(heading)
         console.print(Text(printable(turn.reply.answer.text)), soft_wrap=True)
+        for part in (*part_lines(turn.reply.answer), *(f"note: {note}" for note in turn.reply.notes)):
+            shown = printable(part, line=True)
+            cut = shown if len(shown) <= _LONGEST_PART else f"{shown[:_LONGEST_PART]}…"
+            console.print(Text(f"  {cut}", style="dim"), soft_wrap=True)
         if turn.route is not None:
             route = f"  {turn.route.rule} ({turn.route.version}) -> {turn.route.target}"
             console.print(Text(printable(route, line=True), style="dim"))

@@ -227,6 +227,9 @@
     if (one.why) found.append(items("because of:", one.why, one.moreWhy));
     if (one.nuggets) found.append(items("entities it names:", one.nuggets, one.nuggetsMore));
     if (one.judged) found.append(items("judged (score × weight):", one.judged, one.judgedMore));
+    if (one.parts) {
+      found.push(items("came with it:", one.parts, 0));
+    }
     if (one.links) {
       found.append(items("links:", one.links.map(([words, href]) => (words === href ? href : words + " – " + href)), one.moreLinks));
     }

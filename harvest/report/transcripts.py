@@ -18,7 +18,7 @@ from urllib.parse import quote
 from harvest.report.judged import judged_items
 from harvest.studies.assessed import Assessed
 from harvest.studies.scorecard import Material
-from harvest.tables.conversation_rows import outcome_words
+from harvest.tables.conversation_rows import outcome_words, part_lines
 from harvest.tables.figures import printed_rows
 from harvest.terminal import printable
 from recordings.conversation import Conversation, Turn
@@ -222,6 +222,7 @@ def _turn(turn: Turn, folder: str) -> dict[str, Any]:
             "sentAs": bounded(reply.sent_as)[0],
             "links": [[bounded(link.text, _QUOTE)[0], bounded(link.href, 500)[0]] for link in links[:_MOST_LINKS]],
             "moreLinks": max(0, len(links) - _MOST_LINKS) + reply.answer.links_left_out,
+            "parts": [bounded(line, _QUOTE)[0] for line in (*part_lines(reply.answer), *reply.notes)[:_MOST_LINKS]],
             "files": list(_files(reply.evidence, folder)),
         }
     if turn.route is not None:

@@ -5,7 +5,6 @@ whether it is what was to be measured, so every sentence gives its count and of 
 """
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,38 +12,27 @@ from pathlib import Path
 from harvest.pages.finding.notices import opens_as_failure
 from recordings.conversation import Conversation, SystemTurn
 from recordings.evidence import read_exhibit
+from recordings.reply_endings import ending_of
 from topics.counting import pluralize
 
 _READ_OFF = frozenset({"signs", "quiet", "stuck"})
 """`finish` of an answer that was read from a page."""
 
-# Words of OpenAI's, Anthropic's, Google's, Mistral's, Cohere's, Amazon's, IBM's and Hugging Face's interfaces, and of
-# servers that speak like one of them, as `_plain` writes them.
-_CUT = frozenset(
-    {
-        *("length", "max_tokens", "max_output_tokens", "max_new_tokens", "max_completion_tokens", "max_length"),
-        *("model_length", "token_limit", "length_limit", "max_token", "limit", "truncated", "incomplete"),
-        *("model_context_window_exceeded", "context_length_exceeded", "context_window_exceeded", "context_length"),
-        *("time_limit", "insufficient_system_resource", "error_limit"),
-    }
-)
-_FILTERED = frozenset(
-    {
-        *("content_filter", "content_filtered", "filtered", "filter", "safety", "image_safety", "recitation"),
-        *("blocklist", "prohibited_content", "spii", "sensitive", "guardrail_intervened", "guardrail", "guardrails"),
-        *("refusal", "moderation", "blocked", "error_toxic"),
-    }
-)
+_BY_ITSELF = ("filtered", "refused")
 _MOST_NAMES = 5
 _COMPLETION = ("choices", "content", "output")
 """What a body has whose `id` is that of a reply: elsewhere it may be that of a session, which all its replies share."""
 
 
-def odd_answers(finished: Sequence[Conversation], folders: Mapping[str, Path]) -> Iterator[str]:
-    """The sentences about these conversations, the valid ones. folders: the run of each system, where the bodies of
-    replies are kept; of a system that is not there, no reply id is known.
+def odd_answers(
+    attempts: Sequence[Conversation], finished: Sequence[Conversation], folders: Mapping[str, Path]
+) -> Iterator[str]:
+    """The sentences about these conversations. attempts: all; finished: the valid ones. folders: the run of each
+    system, where the bodies of replies are kept; of a system that is not there, no reply id is known.
     """
     yield from _empty(finished)
+    yield from _silent_pages(attempts)
+    yield from _noted(finished)
     by_system: dict[str, list[Conversation]] = {}
     for one in finished:
         by_system.setdefault(one.key.system, []).append(one)
@@ -71,6 +59,33 @@ def _empty(finished: Sequence[Conversation]) -> Iterator[str]:
         yield f"{pluralize(of.total(), 'empty reply')}, counted as answers ({systems})."
 
 
+def _silent_pages(attempts: Sequence[Conversation]) -> Iterator[str]:
+    """An API's silence is an answer, a page's is not: nobody sees whether it would still have answered."""
+    of = Counter(
+        one.key.system
+        for one in attempts
+        if one.outcome is not None and not one.valid and one.outcome.reason == "no-reply"
+    )
+    if of:
+        systems = ", ".join(f"{system} x {count}" for system, count in of.items())
+        yield (
+            f"{pluralize(of.total(), 'attempt')} in which a page showed no answer ({systems}): in no figure and played "
+            "again, while an empty reply of an API counts as an answer. Compare such systems with care."
+        )
+
+
+def _noted(finished: Sequence[Conversation]) -> Iterator[str]:
+    """What drivers noted on replies, each kind once: a figure may rest on how they were read."""
+    of: dict[str, Counter[str]] = {}
+    for one in finished:
+        for turn in one.turns:
+            for note in turn.reply.notes if turn.reply is not None else ():
+                of.setdefault(note, Counter())[one.key.system] += 1
+    for note, counts in of.items():
+        systems = ", ".join(f"{system} x {count}" for system, count in counts.items())
+        yield f"{pluralize(counts.total(), 'answer')} ({systems}): {note}."
+
+
 def _several_models(system: str, replies: Sequence[SystemTurn]) -> Iterator[str]:
     """One name for two systems: a gateway that falls back to another model, or a new version in the middle of a run."""
     of = Counter(reply.model for reply in replies)
@@ -86,18 +101,12 @@ def _several_models(system: str, replies: Sequence[SystemTurn]) -> Iterator[str]
 
 
 def _ended_early(system: str, replies: Sequence[SystemTurn]) -> Iterator[str]:
-    for words, what in ((_CUT, "cut by the system's own limit"), (_FILTERED, "filtered by the system itself")):
-        of = Counter(reply.finish for reply in replies if _plain(reply.finish) in words)
+    for endings, what in (("cut",), "cut by the system's own limit"), (_BY_ITSELF, "filtered by the system itself"):
+        of = Counter(reply.finish for reply in replies if ending_of(reply.finish) in endings)
         if of:
             said = ", ".join(of)
             count = f"{of.total()} of {pluralize(len(replies), 'answer')}"
             yield f"{system}: {count} {what} ({said}), counted as they are."
-
-
-def _plain(finish: str) -> str:
-    """The word in the form of the lists above: `FinishReason.MAX_TOKENS` and `max-tokens` are `max_tokens`."""
-    last = finish.rpartition(".")[2].strip()
-    return re.sub(r"(?<=[a-z])(?=[A-Z])|[\s-]+", "_", last).lower()
 
 
 def _same_words(system: str, own: Sequence[Conversation]) -> Iterator[str]:

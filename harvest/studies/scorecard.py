@@ -327,7 +327,7 @@ def score_material(
     )
     notes = (
         *material.alike,
-        *odd_answers(material.finished, material.folders),
+        *odd_answers(material.conversations, material.finished, material.folders),
         *([PROBED] if material.probed else ()),
     )
     return replace(table, notes=(*table.notes, *notes)) if notes else table

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from protocols.answer import Answer
 from recordings.conversation import Conversation, Turn
+from recordings.event_lines import parts_row
 
-__all__ = ["conversation_row", "label_line", "outcome_words"]
+__all__ = ["conversation_row", "label_line", "outcome_words", "part_lines"]
 
 
 def label_line(conversation: Conversation) -> str:
@@ -22,6 +24,25 @@ def outcome_words(conversation: Conversation) -> str:
         return "interrupted"
     told = outcome.kind in ("invalid", "user-stopped") and outcome.reason  # an import need not give one
     return f"{outcome.kind} ({outcome.reason})" if told else outcome.kind
+
+
+def part_lines(answer: Answer) -> list[str]:
+    """What came with the text of an answer, a line each."""
+    lines = []
+    for source in answer.sources:
+        named = f"{source.title}: {source.href}" if source.title and source.href else source.title or source.href
+        place = f" for {answer.text[source.start : source.end]!r}" if source.start >= 0 else ""
+        lines.append(f"source ({source.place}){place}: {named}")
+    if answer.thoughts:
+        lines.append(f"thoughts: {answer.thoughts}")
+    lines += [f"tool call: {call.name} {call.arguments}".rstrip() for call in answer.calls]
+    lines += [f"{offer.kind}: {offer.title}" + (f" -> {offer.value}" if offer.value else "") for offer in answer.offers]
+    for file in answer.attachments:
+        size = f"{file.size} bytes" if file.size is not None else ""
+        lines.append(f"attachment: {' '.join(filter(None, (file.name, file.type, size)))}")
+    if answer.refused:
+        lines.append("the system marked this as a refusal")
+    return lines
 
 
 def conversation_row(conversation: Conversation, *, whole: bool) -> dict[str, Any]:
@@ -54,8 +75,11 @@ def _turn(turn: Turn) -> dict[str, Any]:
         "sent_as": reply.sent_as if reply else "",
         "text": reply.answer.text if reply else None,
         "links": [asdict(link) for link in reply.answer.links] if reply else [],
+        **(parts_row(reply.answer) if reply else {}),
         "seconds": reply.seconds if reply else None,
         "finish": reply.finish if reply else "",
+        "ending": reply.ending if reply else "",
+        "notes": list(reply.notes) if reply else [],
         "model": reply.model if reply else "",
         "evidence": dict(reply.evidence) if reply else {},
         "route": asdict(turn.route) if turn.route else None,

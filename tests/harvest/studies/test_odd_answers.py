@@ -27,7 +27,7 @@ def played(replies: Sequence[SystemTurn], topic: str = "T1", trial: int = 1, sys
 
 
 def told(*conversations: Conversation, folders: Mapping[str, Path] | None = None) -> list[str]:
-    return list(odd_answers(conversations, folders or {}))
+    return list(odd_answers(conversations, conversations, folders or {}))
 
 
 def ended(*finishes: str) -> list[str]:
