@@ -12,7 +12,10 @@ from dataclasses import dataclass, replace
 
 from topics.links import MOST_LINKS, Link, find_links
 
-__all__ = ["PLACES", "Answer", "Attachment", "Exchange", "Offer", "Source", "ToolCall"]
+__all__ = ["PARTS", "PLACES", "Answer", "Attachment", "Exchange", "Offer", "Source", "ToolCall"]
+
+PARTS = ("sources", "thoughts", "calls", "offers", "attachments", "refused")
+"""What an answer has beside its text and links, by the names of fields and of keys in a recording."""
 
 PLACES = ("text", "beside", "folded", "card", "footnote")
 """Where a source can stand: its address is in the text, or beside it, in something that unfolds, on a card of its own,

@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from protocols.answer import Answer
+from protocols.answer import PARTS, Answer
 from protocols.route import Route
 from recordings.attempts import Attempt, AttemptId
 from recordings.chain_check import check_written
@@ -35,6 +35,7 @@ from topics.regular_file import read_inside
 __all__ = ["Revision", "write_revision"]
 
 _TURN = ("text", "links")
+_NOTHING: Mapping[str, Json] = {**{key: [] for key in PARTS}, "thoughts": "", "refused": False}
 _ROUTE = ("label", "rule", "version", "evidence", "target")
 _END = ("outcome", "reason", "detail")
 
@@ -120,7 +121,8 @@ def _now(attempt: Attempt, row: Mapping[str, Any], revision: Revision) -> dict[s
     trial_id, number, turn = attempt.started.trial_id, attempt.started.attempt, int(row.get("turn") or 0)
     if row.get("event") == "turn" and turn in revision.answers:
         value = encode(Answered(trial_id, number, turn, SystemTurn(revision.answers[turn])))
-        return {key: value[key] for key in _TURN}
+        gone = {key: _NOTHING[key] for key in PARTS if key in row and key not in value}
+        return {key: value[key] for key in (*_TURN, *PARTS) if key in value} | gone
     if row.get("event") == "route" and turn in revision.routes:
         value = encode(Routed(trial_id, number, revision.routes[turn]))
         return {key: value[key] for key in _ROUTE}

@@ -1,4 +1,4 @@
-"""`harvest reread`: read the kept pages of a run again with today's code, and say what changed."""
+"""`harvest reread`: read the kept pages and replies of a run again with today's code, and say what changed."""
 
 from __future__ import annotations
 
@@ -6,17 +6,24 @@ import difflib
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
 
 from harvest.cli.path import GivenPath
+from harvest.drivers.rereading import READ, read_reply
 from harvest.pages.chats.reread import Found, Reread, read_again
 from harvest.studies.rerouting import Rerouted, refit_evidence, reroute
+from harvest.systems.driver import DriverError
 from harvest.terminal import printable, tell
+from protocols.answer import PARTS, Answer
 from recordings.attempts import AttemptId
 from recordings.conversation import INVALID, Conversation, Outcome
+from recordings.event_lines import parts_row
+from recordings.evidence import read_exhibit
+from recordings.redacted_events import redacted_value
+from recordings.redaction import Redactor, marks_in
 from recordings.revision import Revision, check_target, write_revision
 from recordings.run_folder import Run, read
 from simulators.wrappers.wrapped import REWORDING
@@ -75,6 +82,7 @@ def command(run: Path, system: str | None, out: Path | None, as_json: bool) -> N
     if out is not None:
         check_target(recorded, out)
     answers, found = read_again(recorded, system=system)
+    answers = [_from_reply(recorded, answer) for answer in answers]
     revised = list(_revised(recorded, answers))
     told = _counted(answers, found, revised)
     damage: Sequence[str] = recorded.damage
@@ -90,6 +98,26 @@ def command(run: Path, system: str | None, out: Path | None, as_json: bool) -> N
         tell(printable(f"damage: {sentence}", line=True))
     if out is not None:
         click.echo(f"{pluralize(told['changed'], 'answer')} mended in {out}; {run} is as it was", err=True)
+
+
+def _from_reply(run: Run, answer: Reread) -> Reread:
+    """The answer as today's code reads the reply that was kept of an API; as it is where none was."""
+    definition, reply = run.header.systems.get(answer.conversation.key.system), answer.turn.reply
+    driver = definition.get("driver") if isinstance(definition, dict) else None
+    if answer.source or reply is None or not isinstance(definition, dict) or driver not in READ:
+        return answer
+    source = next((name for name in ("stream", "response") if name in reply.evidence), "")
+    if not source or "headers" not in reply.evidence:
+        return answer
+    try:
+        head, body = (read_exhibit(run.path, reply.evidence[name]) for name in ("headers", source))
+        now = read_reply(str(driver), definition.get("options") or {}, head, body)
+    except (DriverError, ValueError, KeyError, TypeError) as fault:
+        return replace(answer, source=source, trouble=f"{reply.evidence[source]} cannot be read: {fault}")
+    kept: Answer = redacted_value(now, Redactor())
+    if marks_in(answer.was.text) > marks_in(kept.text):
+        return replace(answer, source=source, trouble="left as it is: it would bring back what was redacted")
+    return replace(answer, now=kept, source=source)
 
 
 def _revised(run: Run, answers: Sequence[Reread]) -> Iterator[_Revised]:
@@ -184,6 +212,9 @@ def _what(answer: Reread) -> str:
         parts.append(f"the text changed ({len(answer.was.text)} characters, now {len(answer.now.text)})")
     if answer.now.links != answer.was.links:
         parts.append(f"the links changed ({len(answer.was.links)}, now {len(answer.now.links)})")
+    for name in PARTS:
+        if getattr(answer.now, name) != getattr(answer.was, name):
+            parts.append(f"{name} changed")
     return "; ".join(parts) or "reads the same"
 
 
@@ -279,4 +310,5 @@ def _place(conversation: Conversation, turn: int | None) -> dict[str, object]:
 
 def _encoded(answer: Reread, *, now: bool) -> dict[str, object]:
     chosen = answer.now if now and answer.now is not None else answer.was
-    return {"text": chosen.text, "links": [{"text": link.text, "href": link.href} for link in chosen.links]}
+    links = [{"text": link.text, "href": link.href} for link in chosen.links]
+    return {"text": chosen.text, "links": links, **parts_row(chosen)}

@@ -17,7 +17,7 @@ from harvest.drivers.history import History
 from harvest.drivers.options import THOUGHTS_APART, Headers, Text, Url, WireOptions, resolve_text
 from harvest.drivers.payload import json_bytes
 from harvest.drivers.received import Received, excerpt
-from harvest.drivers.reply_path import Path, Paths, ReplyPath, check_path
+from harvest.drivers.reply_path import Path, Paths, ReplyPath, check_path, listed
 from harvest.drivers.template import (
     PLACEHOLDERS,
     Fields,
@@ -49,10 +49,6 @@ def _session(text: str) -> str:
     return text if text == "client" else check_path(text)
 
 
-def _replies(value: object) -> object:
-    return (value,) if isinstance(value, str) else value
-
-
 class Call(StrictModel):
     """One request."""
 
@@ -79,7 +75,7 @@ class Options(WireOptions):
     body: Template = Field(None, description="a JSON value to send; strings in it may hold placeholders")
     form: Fields | None = Field(None, description="fields of a form to send instead of `body`")
     reply: Annotated[
-        tuple[Annotated[str, AfterValidator(_text_or_path)], ...], Field(min_length=1), BeforeValidator(_replies)
+        tuple[Annotated[str, AfterValidator(_text_or_path)], ...], Field(min_length=1), BeforeValidator(listed)
     ] = Field(
         description="where the reply's text is: a path such as `$.reply.text`, a list of paths of which the first that "
         "matches counts, or `text` for the whole body"

@@ -119,13 +119,9 @@ class OpenAIDriver:
             fields["stream_options"] = {"include_usage": True} if options.stream_usage else None
         return {name: value for name, value in fields.items() if value is not None or name in options.extra}
 
-    def _completion(self) -> Completion:
-        options = self._options
-        return Completion(tuple(map(ReplyPath.parse, options.links)), thoughts_apart=options.thoughts_apart)
-
     async def complete(self, fields: Mapping[str, Any], messages: list[dict[str, str]]) -> Reply:
         """The reply to the last of `messages`. Raises DriverError."""
-        completion = self._completion()
+        completion = completion_of(self._options)
         said = sum(len(message["content"]) for message in messages)
         content = await aside(said, lambda: json_bytes({**fields, "messages": messages}))
         received = await self._wire.ask(
@@ -164,6 +160,11 @@ class _Session:
 
     async def close(self) -> None:
         """Nothing is held."""
+
+
+def completion_of(options: Options) -> Completion:
+    """A completion that is read as the options say."""
+    return Completion(tuple(map(ReplyPath.parse, options.links)), thoughts_apart=options.thoughts_apart)
 
 
 def _seed(seed: int | str | None, opening: Opening) -> int | None:

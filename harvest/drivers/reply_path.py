@@ -82,10 +82,13 @@ def check_path(text: str) -> str:
     return text
 
 
-def _listed(value: object) -> object:
-    return (value,) if isinstance(value, str) else value
+def listed(value: object) -> object:
+    """One alone as a list of one; a list as it is kept in an audit that was read."""
+    if isinstance(value, str):
+        return (value,)
+    return tuple(value) if isinstance(value, list) else value
 
 
 Path = Annotated[str, AfterValidator(check_path)]
-Paths = Annotated[tuple[Path, ...], BeforeValidator(_listed)]
+Paths = Annotated[tuple[Path, ...], BeforeValidator(listed)]
 """An option that is one path, or a list of them."""

@@ -1,0 +1,72 @@
+"""What an older Harvest passed over in an API's reply is recovered from the evidence, and nothing else changes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.chat_api import chat_api
+from tests.support.command_line import harvest
+
+FILM = "https://www.imdb.com/title/tt0088763/"
+AUDIT = """
+format: harvest-audit/1
+name: old
+topics: fairweb-45
+only: [M002]
+protocol: fairweb-two-round
+trials: 1
+systems:
+  - {name: mine, driver: DRIVER, options: OPTIONS}
+"""
+PARTS = ("sources", "thoughts", "calls", "offers", "attachments", "refused", "notes")
+
+
+def _as_recorded_before(run: Path, text: str | None, links: list[Any] | None) -> None:
+    """The run as it would have been recorded without parts: with this text and these links in each turn."""
+    (file,) = run.glob("trials-*.jsonl")
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    for row in rows:
+        if row["event"] == "turn":
+            for name in PARTS:
+                row.pop(name, None)
+            row["text"] = row["text"] if text is None else text
+            row["links"] = row["links"] if links is None else links
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+@pytest.mark.parametrize("driver", ["openai", "http"])
+@pytest.mark.parametrize(
+    ("said", "was", "now", "thoughts"),
+    [
+        (f"<think>perhaps {FILM}</think>None.", f"<think>perhaps {FILM}</think>None.", "None.", f"perhaps {FILM}"),
+        (f"It is {FILM}.", None, f"It is {FILM}.", None),
+    ],
+)
+def test_a_reply_is_read_again(
+    driver: str, said: str, was: str | None, now: str, thoughts: str | None, tmp_path: Path
+) -> None:
+    with chat_api(lambda turns: (said, "m1")) as port:
+        url = f"http://127.0.0.1:{port}/v1"
+        options: dict[str, Any] = {"base_url": url, "model": "m1"}
+        if driver == "http":
+            body = {"messages": "{{ messages }}"}
+            options = {"url": url, "body": body, "stateful": False, "reply": ["$.a", "$.choices[0].message.content"]}
+        audit = AUDIT.replace("DRIVER", driver).replace("OPTIONS", json.dumps(options))
+        (tmp_path / "audit.yaml").write_text(audit)
+        assert harvest("run", "audit.yaml", "--out", "run", cwd=tmp_path).returncode == 0
+    links = None if was is None else [{"text": FILM, "href": FILM}]
+    _as_recorded_before(tmp_path / "run", was, links)
+    done = harvest("reread", "run", "--out", "again", "--json", cwd=tmp_path)
+    told = json.loads(done.stdout)
+    assert told["troubles"] == []
+    changed = 2 if was is not None else 0
+    assert (done.returncode, told["read"], told["changed"], told["unreadable"]) == (0, 2, changed, 0)
+    (file,) = (tmp_path / "again").glob("trials-*.jsonl")
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    turns = [row for row in rows if row["event"] == "turn"]
+    assert [(row["text"], row.get("thoughts")) for row in turns] == [(now, thoughts)] * 2
+    assert all(("before" in row) == (was is not None) for row in turns)
