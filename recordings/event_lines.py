@@ -7,12 +7,12 @@ any 1.x, refuse other versions, and pass over keys they do not know.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import msgspec
 
-from protocols.answer import Answer, Attachment, Offer, Source, ToolCall
+from protocols.answer import PARTS, Answer, Attachment, Offer, Source, ToolCall
 from protocols.route import Evidence, Route
 from recordings.conversation import Outcome, SystemTurn, TrialKey
 from recordings.errors import RunError
@@ -21,7 +21,7 @@ from recordings.json_text import Json, line
 from topics.errors import Place
 from topics.links import Link
 
-__all__ = ["FORMAT", "check_format", "decode", "encode", "event_line", "parts_row"]
+__all__ = ["FORMAT", "check_format", "decode", "encode", "event_line", "parts_row", "with_parts"]
 
 FORMAT = "harvest-events/1"
 
@@ -171,6 +171,13 @@ def parts_row(answer: Answer) -> dict[str, Any]:
     if answer.refused:
         row["refused"] = True
     return row
+
+
+def with_parts(answer: Answer, row: Mapping[str, Json], place: Place) -> Answer:
+    """The answer with what `parts_row` wrote of it. Raises RunError with the place."""
+    parts = {key: row[key] for key in PARTS if key in row}
+    read = _answer(_Row({"text": answer.text, **parts}, place))
+    return replace(read, links=answer.links, links_left_out=answer.links_left_out)
 
 
 def _without_defaults(part: Source | ToolCall | Offer | Attachment, first: str) -> dict[str, Any]:

@@ -26,7 +26,7 @@ _KINDS: Mapping[str, type] = {
     **dict.fromkeys(("system", "topic", "outcome", "reason", "detail", "id", "session", "user", "worker"), str),
     **dict.fromkeys(("started_at", "ended_at"), str),
     **dict.fromkeys(("trial", "attempt", "place", "missing", "most_turns"), int),
-    **dict.fromkeys(("labels", "acts", "states", "links", "users"), list),
+    **dict.fromkeys(("labels", "acts", "states", "links", "parts", "users"), list),
 }
 """Keys, and of what kind their values are."""
 
@@ -166,6 +166,13 @@ class Metadata:
             found.append(None if item is None else tuple(links))
         if found and len(found) not in (answers, turns):
             raise InputError(f"metadata.links has {len(found)} for {pluralize(answers, 'answer')}", allowed=_LINKS)
+        return found
+
+    def parts(self, turns: int) -> list[Mapping[str, Any] | None]:
+        """What came with the text of each turn's answer, as a recording has it; [] where the line does not say."""
+        found = self._list("parts")
+        if not all(item is None or isinstance(item, dict) for item in found) or (found and len(found) != turns):
+            raise InputError("metadata.parts is not an object or null for each turn", allowed=_EACH_TURN)
         return found
 
     def outcome(self, turns: int, answers: int, labels: Sequence[str], last: str) -> Outcome | None:

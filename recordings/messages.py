@@ -20,6 +20,7 @@ from pathlib import Path
 
 from protocols.answer import Answer
 from recordings.conversation import Conversation, SystemTurn, TrialKey, Turn
+from recordings.event_lines import with_parts
 from recordings.header import trial_identity
 from recordings.import_numbers import Draft, Identity, Known, number
 from recordings.imported_names import MOST_TURNS_ALLOWED, check_system_name
@@ -171,7 +172,9 @@ class _Reading:
             identity = self.identity(system, topic, "file", place)
         else:
             identity = self.identity(system, topic, known, told.name or began, words=sides.turns)
-        conversation = _conversation(TrialKey(system, topic, trial), identity, told, sides, began)
+        conversation = _conversation(
+            TrialKey(system, topic, trial), identity, told, sides, began, Place(record.at.path)
+        )
         self.passed += sides.passed
         if sides.prompts:
             self.prompts[identity, conversation.attempt] = tuple(sides.prompts)
@@ -181,12 +184,12 @@ class _Reading:
         return Draft(conversation, known, record, told.name if known == "id" else "")
 
 
-def _conversation(key: TrialKey, identity: str, told: Metadata, sides: Sides, began: str) -> Conversation:
+def _conversation(key: TrialKey, identity: str, told: Metadata, sides: Sides, began: str, place: Place) -> Conversation:
     said = sides.turns
     answers = sum(answer is not None for _, answer in said)
     labels, states = told.labels(len(said), answers), told.of_turns("states", len(said))
     users, acts = told.of_turns("users", len(said)), told.of_turns("acts", len(said))
-    links = told.links(len(said), answers)
+    links, parts = told.links(len(said), answers), told.parts(len(said))
     outcome = told.outcome(len(said), answers, labels, sides.last)
     turns = []
     for at, (question, answer) in enumerate(said, 1):
@@ -197,7 +200,9 @@ def _conversation(key: TrialKey, identity: str, told: Metadata, sides: Sides, be
         found = links[at - 1] if at <= len(links) else None
         reply = None
         if answer is not None:
-            reply = SystemTurn(Answer.of(answer) if found is None else Answer(answer, found))
+            given = Answer.of(answer) if found is None else Answer(answer, found)
+            own = parts[at - 1] if at <= len(parts) else None
+            reply = SystemTurn(with_parts(given, own, place) if own else given)
         routed = reply is not None and label not in ("", "-")
         route = imported_route(at, state, label, target) if routed else None
         user, act = ("".join(one[at - 1 : at]) for one in (users, acts))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from os import PathLike
 
 from recordings.conversation import Conversation
+from recordings.event_lines import parts_row
 from recordings.exports import write_export
 from recordings.json_text import Json, line
 from recordings.transcript_heading import own_links
@@ -61,6 +62,7 @@ def messages_line(conversation: Conversation, most_turns: int = 0) -> bytes:
         ("users", [turn.user for turn in conversation.turns]),
         ("acts", [turn.act for turn in conversation.turns]),
         ("links", own_links(conversation.turns)),
+        ("parts", [parts_row(turn.reply.answer) or None if turn.reply else None for turn in conversation.turns]),
     ):
         if any(value is not None and value != "" for value in values):
             metadata[key] = list(values)

@@ -40,7 +40,7 @@ def redacted_value(value: Any, redactor: Redactor) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         # The places of an answer's sources are those of its text, which redaction makes longer or shorter.
         placed: Any = value.with_text(redactor.text(value.text)) if isinstance(value, Answer) else value
-        clean = {name: redacted_value(getattr(placed, name), redactor) for name in _fields(type(placed))}
+        clean = {name: redacted_value(getattr(placed, name), redactor) for name in _fields(type(value))}
         changed = {name: item for name, item in clean.items() if item is not getattr(placed, name)}
         return dataclasses.replace(placed, **changed) if changed else placed
     return redactor.value(value)

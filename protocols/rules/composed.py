@@ -1,13 +1,14 @@
-"""Rules made of rules: `any`, `all` and `not`, and a rule referred to by its name."""
+"""Rules made of rules: `any`, `all`, `not` and `thoughts`, and a rule referred to by its name."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from protocols.rules.rule import Rule, Sight, Verdict
+from protocols.answer import Answer, Exchange
+from protocols.rules.rule import Rule, Sight, Verdict, absence
 from topics.topic import Topic
 
-__all__ = ["All", "Any", "Not", "Reference"]
+__all__ = ["All", "Any", "Not", "Reference", "Thoughts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +104,31 @@ class Not:
     def judge(self, sight: Sight) -> Verdict:
         verdict = self.rule.judge(sight)
         return Verdict(not verdict.holds, verdict.evidence)
+
+    def unfit(self, topic: Topic) -> str | None:
+        return self.rule.unfit(topic)
+
+
+@dataclass(frozen=True, slots=True)
+class Thoughts:
+    """Holds when the rule does for what the system thought in place of what it answered. Evidence: that of the rule,
+    outside the text of the answer."""
+
+    rule: Rule
+
+    @property
+    def version(self) -> str:
+        return f"thoughts({self.rule.version})"
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return self.rule.needs
+
+    def judge(self, sight: Sight) -> Verdict:
+        thought = [Exchange(one.said, Answer.of(one.answer.thoughts)) for one in sight.exchanges]
+        verdict = self.rule.judge(replace(sight, exchanges=tuple(thought)))
+        pieces = (absence(piece.quote, f"in the thoughts: {piece.note}") for piece in verdict.evidence)
+        return Verdict(verdict.holds, tuple(pieces))
 
     def unfit(self, topic: Topic) -> str | None:
         return self.rule.unfit(topic)

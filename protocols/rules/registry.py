@@ -1,7 +1,7 @@
 """The rules there are, and how they are read from and written to a protocol file.
 
 A rule in a file is a mapping with one key: its kind, and under it the options (`{urls: {at_least: 3}}`);
-`any` and `all` take a list of rules or names of rules, `not` takes one.
+`any` and `all` take a list of rules or names of rules, `not` and `thoughts` take one.
 
 Other distributions add kinds by entry points of the group `harvest.rules`, `kind = "module:Class"`: a StrictModel whose
 fields are the options, and a `Rule`.
@@ -14,7 +14,7 @@ from functools import cache
 from importlib.metadata import EntryPoint
 
 from protocols.rules.breakdown import Breakdown
-from protocols.rules.composed import All, Any, Not, Reference
+from protocols.rules.composed import All, Any, Not, Reference, Thoughts
 from protocols.rules.contains import Contains
 from protocols.rules.empty import Empty
 from protocols.rules.error_page import ErrorPage
@@ -48,7 +48,7 @@ KINDS_OF_RULES: Mapping[str, type[StrictModel]] = {
 GROUP = "harvest.rules"
 """The group of entry points by which other distributions add kinds of rules."""
 
-_COMPOSED = ("any", "all", "not")
+_COMPOSED = ("any", "all", "not", "thoughts")
 _PARTS = ("version", "needs", "judge", "unfit")
 
 Named = Callable[[str, Loc], Rule]
@@ -101,8 +101,9 @@ def _checked(model: type[StrictModel]) -> type[StrictModel]:
 
 
 def _composed(document: Document, loc: Loc, kind: str, value: object, named: Named) -> Rule:
-    if kind == "not":
-        return Not(read_rule(document, loc, value, named))
+    if kind in ("not", "thoughts"):
+        inner = read_rule(document, loc, value, named)
+        return Not(inner) if kind == "not" else Thoughts(inner)
     if not isinstance(value, tuple) or len(value) < 2:
         raise document.error(loc, f"{kind} takes a list of at least two rules")
     rules = tuple(read_rule(document, (*loc, place), item, named) for place, item in enumerate(value))
@@ -120,6 +121,8 @@ def encode_rule(rule: Rule) -> object:
             return {"all": [encode_rule(part) for part in rule.rules]}
         case Not():
             return {"not": encode_rule(rule.rule)}
+        case Thoughts():
+            return {"thoughts": encode_rule(rule.rule)}
         case StrictModel():
             kind = next(kind for kind in (*KINDS_OF_RULES, *_others()) if type(rule) is _model(kind))
             return {kind: rule.model_dump(mode="json", by_alias=True, exclude_none=True)}

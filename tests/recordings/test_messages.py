@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 
-from recordings.conversation import Conversation, TrialKey
+from protocols.answer import Answer, Attachment, Offer, Source, ToolCall
+from recordings.conversation import Conversation, SystemTurn, TrialKey, Turn
 from recordings.messages import read_messages
 from recordings.messages_export import messages_line, write_messages
 from recordings.transcript import read_transcript
@@ -43,6 +45,29 @@ def test_what_we_write_comes_back_exactly(given: Conversation) -> None:
         file.write_bytes(messages_line(given))
         file.read_text(encoding="utf-8")
         assert read_messages(file).conversations == (given,)
+
+
+def test_the_parts_of_an_answer_come_back(tmp_path: Path) -> None:
+    answer = replace(
+        Answer.of("Alpha.", sources=(Source("https://example.org/a", "A", 0, 5, "card"), Source("", "b.pdf"))),
+        thoughts="hm",
+        calls=(ToolCall("search", "{}"),),
+        offers=(Offer("More?"),),
+        attachments=(Attachment("a.png", "image/png", 7),),
+        refused=True,
+    )
+    turns = (Turn(1, "", "Films?", SystemTurn(answer)), Turn(2, "", "More?", SystemTurn(Answer.of("Beta."))))
+    write_messages([Conversation(TrialKey("B", "M001", 1), "id", 1, turns, None)], tmp_path / "x.jsonl")
+    (back,) = read_messages(tmp_path / "x.jsonl").conversations
+    assert [turn.reply.answer for turn in back.turns if turn.reply] == [answer, Answer.of("Beta.")]
+
+
+@pytest.mark.parametrize("parts", [[1], [{}, {}], [{"sources": [{"title": "A"}]}], [{"thoughts": 7}]])
+def test_parts_that_cannot_be_are_refused(parts: list[object], tmp_path: Path) -> None:
+    row = {"messages": [message("user", "a"), message("assistant", "b")], "metadata": {"parts": parts}}
+    with pytest.raises(InputError) as fault:
+        read(tmp_path / "x.jsonl", row)
+    assert "x.jsonl:1" in str(fault.value)
 
 
 def test_figure_5_survives_the_way_through_messages(tmp_path: Path) -> None:

@@ -8,15 +8,17 @@ import pytest
 from pydantic import ValidationError
 
 from protocols.answer import Answer, Exchange, Source
-from protocols.rules.composed import All, Any, Not
+from protocols.rules.composed import All, Any, Not, Thoughts
 from protocols.rules.contains import Contains
 from protocols.rules.empty import Empty
 from protocols.rules.format import Format
 from protocols.rules.label_was import LabelWas
+from protocols.rules.registry import encode_rule, read_rule
 from protocols.rules.repetition import Repetition
 from protocols.rules.rule import Rule, Sight, Verdict
 from protocols.rules.urls import Urls
 from protocols.rules.words import Words
+from topics.document import parse_document
 from topics.links import KINDS, Link
 from topics.patterns import searchable
 from topics.topic import Topic, TopicType
@@ -241,6 +243,23 @@ def test_a_pattern_that_could_run_away_is_refused(pattern: str, why: str) -> Non
 @pytest.mark.parametrize("pattern", [r"error \d{3}", "(?:yes|no) .{0,80}!", "[^]a-z]{1,5}", r"\bno (movies?|films?)\b"])
 def test_a_bounded_pattern_is_taken(pattern: str) -> None:
     assert searchable(pattern) == pattern
+
+
+def test_what_a_system_thought_is_seen_by_a_rule_that_asks_for_it_and_by_no_other() -> None:
+    answer = Answer("None.", thoughts=f"It is {PRIMER}, which I must not name.")
+    rule = Thoughts(Urls())
+    assert not judged(Urls(), answer).holds
+    verdict = judged(rule, answer)
+    assert verdict.holds
+    assert (verdict.evidence[0].start, verdict.evidence[0].quote) == (-1, PRIMER)
+    assert verdict.evidence[0].note.startswith("in the thoughts: ")
+    assert not judged(rule, Answer(f"It is {PRIMER}.")).holds
+    assert judged(Thoughts(Contains(phrases=("must not",))), answer).holds
+    assert judged(Thoughts(Empty()), Answer("Yes.")).holds
+    assert rule.version == "thoughts(urls/1)"
+    written = encode_rule(rule)
+    document = parse_document("rule: {thoughts: {urls: {kind: asked, at_least: 1}}}", "p.yaml")
+    assert read_rule(document, ("rule",), written, lambda name, loc: Empty()) == rule
 
 
 def test_composed_rules_hold_by_their_parts_and_show_their_evidence() -> None:
