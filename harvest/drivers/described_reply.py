@@ -60,7 +60,7 @@ class Described:
             if event.endswith("replace"):
                 parts.forget_text()
             answered = _take_reply(parts, paths, value, "" if streamed else self.join, received) or answered
-            self._take_parts(parts, value)
+            self._take_parts(parts, value, received)
         if not parts.said.strip():
             _check_error(received, values)
         if not answered and not parts.refusals and not any(path.many for path in paths):
@@ -89,6 +89,9 @@ class Described:
             try:
                 value = json.loads(event.data)
             except (ValueError, RecursionError) as error:
+                if event.name == "error":
+                    said = excerpt(event.data) or "without a word"
+                    raise received.fault(Unanswered, "system-error", f"the stream reports an error: {said}") from None
                 detail = f"an event is not JSON ({error}): {excerpt(event.data)!r}; `reply: text` joins what they hold"
                 raise received.fault(Unanswered, "bad-json", detail) from None
             name = event.name or next(
@@ -100,7 +103,7 @@ class Described:
             found.append((name, value))
         return found
 
-    def _take_parts(self, parts: Parts, value: object) -> None:
+    def _take_parts(self, parts: Parts, value: object, received: Received) -> None:
         takers: dict[str, Callable[[object], None]] = {
             "refusal": parts.take_refusal,
             "links": parts.take_sources,
@@ -114,7 +117,7 @@ class Described:
                 try:
                     take(found)
                 except MisshapenError as fault:
-                    raise Unanswered("bad-type", f"{name}: {fault}") from None
+                    raise received.fault(Unanswered, "bad-type", f"{name}: {fault}") from None
 
     def _turn(
         self, received: Received, values: Sequence[tuple[str, object]], answer: Answer, notes: tuple[str, ...]

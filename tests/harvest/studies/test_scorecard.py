@@ -12,6 +12,7 @@ import pytest
 
 from harvest.studies.score_file import scores_document, write_scores
 from harvest.studies.scorecard import gather_material, refuse_twice, score_material
+from recordings.conversation import INVALID, Outcome
 from recordings.header import make_header
 from recordings.imports import record
 from recordings.run_folder import Run, read
@@ -100,3 +101,24 @@ def test_every_command_that_takes_runs_together_refuses_a_copy(tmp_path: Path, c
     out = {"bless": ("--out", "b.json"), "report": ("--out", "r.html")}.get(command, ())
     done = harvest(command, "run", "copy", *out, cwd=tmp_path)
     assert (done.returncode, "copy: the same run is given twice" in done.stderr) == (2, True), done.stderr
+
+
+def test_silent_pages_and_notes_on_replies_are_counted_beside_the_figures(tmp_path: Path) -> None:
+    said = [conversation(("say", "no"), trial=trial) for trial in (1, 2, 3)]
+    told = []
+    for one, notes in zip(said, [("it came twice",), ("it came twice", "it thought"), ()], strict=True):
+        (turn,) = one.turns
+        assert turn.reply is not None
+        told.append(replace(one, turns=(replace(turn, reply=replace(turn.reply, notes=notes)),)))
+    silent = replace(conversation(("say", "no"), trial=4), outcome=Outcome(INVALID, "no-reply"))
+    header = make_header(
+        audit={"name": "t", "trials": 4},
+        protocol=None,
+        topics=topic_set(Topic("M002", MOVIE, "say")),
+        systems={"B1": {"name": "B1", "driver": "python"}},
+    )
+    record(tmp_path / "run", [*told, silent], header)
+    notes = score_material(gather_material([read(tmp_path / "run")])).notes
+    assert "2 answers (B1 x 2): it came twice." in notes
+    assert "1 answer (B1 x 1): it thought." in notes
+    assert [note for note in notes if note.startswith("1 attempt in which a page showed no answer (B1 x 1)")]

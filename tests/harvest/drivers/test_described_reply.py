@@ -1,0 +1,130 @@
+"""Replies of APIs that the audit describes: several fields, parts, and streams of events."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from harvest.drivers.described_reply import UNMARKED
+from harvest.drivers.http import Options, description
+from harvest.drivers.received import Received
+from harvest.systems.driver import Unanswered
+from harvest.systems.timing import Stopwatch
+from protocols.answer import Answer, Source, ToolCall
+from recordings.conversation import SystemTurn
+
+FILM = "https://www.imdb.com/title/tt0088763/"
+
+
+def _read(body: str, media_type: str = "application/json", *, length: bool = True, **options: Any) -> SystemTurn:
+    asked = {"url": "http://127.0.0.1/x", "body": {"q": "{{ text }}"}, **options}
+    headers = [("content-type", media_type)] + ([("content-length", str(len(body.encode())))] if length else [])
+    received = Received("", 200, tuple(headers), body.encode(), Stopwatch())
+    return description(Options.model_validate_json(json.dumps(asked))).read(received).turn
+
+
+def _sse(*values: object, name: str = "") -> str:
+    head = f"event: {name}\n" if name else ""
+    return "".join(f"{head}data: {json.dumps(value)}\n\n" for value in values)
+
+
+WORDS = [{"event": "message", "answer": word, "conversation_id": "c7"} for word in ("Open ", "at ", "nine.")]
+REPLACED = {"event": "message_replace", "answer": "Open at nine."}
+
+
+@pytest.mark.parametrize(
+    ("body", "media_type", "reply"),
+    [
+        (_sse({"event": "ping"}, *WORDS, {"event": "message_end"}), "text/event-stream", "$.answer"),
+        (_sse(*WORDS) + "data: [DONE]\n\n", "text/event-stream; charset=utf-8", "$.answer"),
+        (_sse(*WORDS).replace("\n", "\r\n"), "text/event-stream", "$.answer"),
+        (_sse(*WORDS).rstrip("\n"), "text/event-stream", "$.answer"),
+        (": hello\n\n" + _sse(*WORDS, name="message"), "text/event-stream", "$.answer"),
+        ("".join(json.dumps(one) + "\n" for one in WORDS) + "\n", "application/x-ndjson", "$.answer"),
+        (_sse(*WORDS, {"event": "message", "answer": "Open at nine."}), "text/event-stream", "$.answer"),
+        (_sse({"answer": "Shut."}, REPLACED), "text/event-stream", "$.answer"),
+        ("data: Open \n\ndata: at nine.\n\n", "text/event-stream", "text"),
+        (_sse({"a": "Open "}, {"b": {"c": "at nine."}}), "text/event-stream", ["$.a", "$.b.c"]),
+    ],
+)  # fmt: skip
+def test_a_stream_is_one_reply(body: str, media_type: str, reply: Any) -> None:
+    turn = _read(body, media_type, reply=reply)
+    if reply == "$.answer" and body.count("nine") > 1:
+        # Fewer than twenty characters that come again may be the system's own.
+        assert turn.answer.text == "Open at nine.Open at nine."
+    else:
+        assert turn.answer.text == "Open at nine."
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (_sse({"answer": "Open"}, {"event": "error", "message": "busy"}), "system-error"),
+        (_sse({"answer": "Open"}, {"error": {"message": "busy"}}), "system-error"),
+        (_sse({"answer": "Open"}) + "event: error\ndata: busy\n\n", "system-error"),
+        ("data: Open\n\n", "bad-json"),
+        (_sse({"event": "ping"}), "no-text"),
+        ("", "no-text"),
+        (_sse({"answer": 3}), "bad-type"),
+    ],
+)
+def test_a_stream_without_a_reply_is_unanswered(body: str, reason: str) -> None:
+    with pytest.raises(Unanswered) as fault:
+        _read(body, "text/event-stream", reply="$.answer")
+    assert fault.value.reason == reason
+
+
+def test_a_stream_that_could_be_cut_unseen_says_so() -> None:
+    assert _read(_sse(*WORDS), "text/event-stream", reply="$.answer", length=False).notes == (UNMARKED,)
+    assert _read(_sse(*WORDS), "text/event-stream", reply="$.answer").notes == ()
+
+
+REFUSES = {
+    "output": [{"type": "message", "content": [{"type": "refusal", "refusal": "I cannot help with that request."}]}]
+}
+
+
+@pytest.mark.parametrize(
+    "paths",
+    [
+        {"reply": "$.output[*].content"},
+        {"reply": "$.output[*].content[*]"},
+        {"reply": "$.output[*].content[*].text", "refusal": "$.output[*].content[*].refusal"},
+        {"reply": ["$.output[*].content[*].text", "$.output[*].content[*].refusal"]},
+    ],
+)
+def test_a_refusal_in_another_field_is_the_reply(paths: dict[str, Any]) -> None:
+    answer = _read(json.dumps(REFUSES), **paths).answer
+    assert answer.text == "I cannot help with that request."
+    assert answer.refused is (not isinstance(paths["reply"], list))
+
+
+def test_parts_of_other_apis_are_read_alike() -> None:
+    anthropic = [
+        {"type": "thinking", "thinking": "hm"},
+        {"type": "text", "text": "It is "},
+        {"type": "text", "text": "Alpha", "citations": [{"url": FILM, "title": "A", "cited_text": "x"}]},
+        {"type": "text", "text": "."},
+        {"type": "tool_use", "name": "search", "input": {"q": "film"}},
+    ]
+    turn = _read(
+        json.dumps(
+            {"content": anthropic, "stop_reason": "max_tokens", "usage": {"input_tokens": 9, "output_tokens": 2}}
+        ),
+        reply="$.content",
+        finish="$.stop_reason",
+        tokens="$.usage",
+    )
+    whole = Answer.of("It is Alpha.", sources=(Source(FILM, "A", 6, 11),))
+    assert turn.answer.text == whole.text
+    assert (turn.answer.links, turn.answer.sources) == (whole.links, whole.sources)
+    assert (turn.answer.thoughts, turn.answer.calls) == ("hm", (ToolCall("search", '{"q": "film"}'),))
+    assert (turn.ending, dict(turn.tokens)) == ("cut", {"prompt": 9, "completion": 2})
+    gemini = {
+        "parts": [{"text": "hm", "thought": True}, {"text": "Yes."}],
+        "chunks": [{"web": {"uri": FILM, "title": "A"}}],
+    }
+    answer = _read(json.dumps(gemini), reply="$.parts", links="$.chunks[*].web").answer
+    assert (answer.text, answer.thoughts, answer.sources) == ("Yes.", "hm", (Source(FILM, "A"),))
