@@ -442,7 +442,7 @@ def test_the_reply_of_another_api_is_named(body: dict[str, object], named: str) 
     completion = Completion()
     completion.take("", json.dumps(body), Stopwatch())
     with pytest.raises(Unanswered) as fault:
-        completion.text()
+        completion.answer()
     assert ("this looks like" in fault.value.detail, named in fault.value.detail) == (bool(named), True)
 
 
