@@ -178,7 +178,8 @@ def continued_systems(run: Run) -> frozenset[str]:
     declared = {
         name for name, one in run.header.systems.items() if isinstance(one, dict) and one.get("session") == "continued"
     }
-    return frozenset(declared | {one.key.system for one in run.finished if one.place > 1})
+    begun = (attempt.started for attempt in run.attempts if attempt.valid)  # whatever else of them was read
+    return frozenset(declared | {one.key.system for one in begun if one.place > 1})
 
 
 def recorded_design(run: Run, systems: Collection[str]) -> Design:
