@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-__all__ = ["Now", "moment", "seconds", "stamp", "utc_now"]
+__all__ = ["Now", "clock_time", "moment", "seconds", "stamp", "utc_now"]
 
 Now = Callable[[], datetime]
 """Gives the time, with its time zone."""
@@ -33,6 +33,11 @@ def moment(written: str) -> float:
     except ValueError:
         return -math.inf
     return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+
+
+def clock_time(time: datetime) -> str:
+    """The time of day on the clocks of this machine, for people who wait for it."""
+    return time.astimezone().strftime("%H:%M:%S")
 
 
 def seconds(length: float) -> float:

@@ -12,6 +12,7 @@ from typing import TypeAlias
 from harvest.systems.driver import Denied, NotSent
 from harvest.systems.load import Load
 from harvest.systems.timing import REAL_CLOCK, Clock
+from recordings.times import clock_time
 
 __all__ = [
     "BUSY_TIMEOUT",
@@ -152,8 +153,7 @@ class Busy:
         if not self.over and not self._told and (again or wait > _LONG):
             self._told = True
             end = self._clock.now() + timedelta(seconds=self._since + self._longest - now)
-            until = end.astimezone().strftime("%H:%M:%S")
-            self.tell(f"says that it is asked too much: unless it answers, it is waited for until {until}")
+            self.tell(f"says that it is asked too much: unless it answers, it is waited for until {clock_time(end)}")
 
     @property
     def look_again(self) -> float:

@@ -194,7 +194,7 @@ def test_what_is_saved_of_a_shard_is_gone_on_with_as_that_shard(here: Path, caps
     assert _harvest("score", "saved") == 2
     assert _harvest("run", "audit.yaml", "--shard", "1/2", "--out", "saved") == 0
     assert "15 of 16 trials; 1 to play" in capsys.readouterr().err
-    assert _harvest("merge", "saved", "2", "--out", "both") == 0
+    assert _harvest("merge", "saved", "2", "--out", "both") == 3, "what was damaged stays noted"
     assert _harvest("merge", "1", "2", "--salvage", "--out", "saved whole") == 3
     assert "by: harvest run AUDIT --out 'saved whole'\n" in capsys.readouterr().err
     assert _harvest("run", "audit.yaml", "--out", "both") == 0

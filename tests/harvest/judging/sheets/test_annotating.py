@@ -69,7 +69,7 @@ def test_it_writes_a_layer_of_nuggets_and_one_for_each_rule_and_says_so(run: Pat
     assert "Modesty: its rule scores it by the scores of Correctness, when the run is scored" in told
     layers = {(layer.kind, layer.author): layer for layer in read_layers(run)}
     assert {judgment.criterion for judgment in layers["rule", "rules"].judgments} == {NUGGET}
-    assert layers["rule", "brevity(words=250)"].version == "1"
+    assert layers["rule", "brevity(words=250)"].version == "2"
     assert all((run / "judgments" / name).read_bytes() == data for name, data in before.items())
 
 
