@@ -89,8 +89,12 @@ def _folded(line: str, width: int, hang: int) -> list[str]:
     return found
 
 
+_NARROW = re.compile(r"[ -~\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2027\u2400-\u2426]*")
+"""What takes a column each: letters and marks of Latin scripts, and what stands for control characters."""
+
+
 def _columns(text: str) -> int:
-    if text.isascii():
+    if _NARROW.fullmatch(text):
         return len(text)
     from rich.cells import cell_len  # late: most commands print nothing of the kind
 

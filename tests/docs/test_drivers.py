@@ -39,7 +39,7 @@ def _kind(annotation: Any) -> str:
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         one_alone = any(isinstance(part, BeforeValidator) for part in arguments[1:])
-        return f"text or {_kind(arguments[0])}" if one_alone else _kind(arguments[0])
+        return f"text or {_kind(arguments[0])}" if one_alone and arguments[0] is not str else _kind(arguments[0])
     if origin is Literal:
         return ", ".join(f"`{word}`" for word in arguments)
     if origin in (Union, types.UnionType):

@@ -180,7 +180,8 @@ def test_a_fault_of_a_server(played: Played, name: str) -> None:
         again = "no: denied"
     elif remembered(FAULTS[name]):
         pair = asked, played.asked[f"{name}{MEMORY}"]
-        again = {(1, 1): "no", (2, 2): "yes", (2, 1): "without memory"}[pair]
+        counts = any(one.key.system == f"{name}{MEMORY}" for one in played.run.finished)
+        again = "without memory" if counts else {(1, 1): "no", (2, 2): "yes", (2, 1): "without memory"}[pair]
     else:
         again = {2: "without memory"}[asked]
     hold(Row(FAULTS[name].says, recorded, again, seen, f"`test_a_fault_of_a_server[{name}]`"), "Servers")
