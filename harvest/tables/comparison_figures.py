@@ -260,8 +260,9 @@ def _reasons(found: Comparison) -> Iterator[Text]:
             if pair.bounds is not None:
                 low, high = (signed(measure, end) for end in sorted(pair.bounds))
                 yield Text(
-                    f"{_named(measure, pair, found)}: the systems lost different shares of their attempts; with all of "
-                    f"them at one end of the measure or the other, the difference is between {low} and {high}",
+                    f"{_named(measure, pair, found)}: the systems lost different shares of their attempts, or many; "
+                    "with all of them at one end of the measure or the other, the difference is between "
+                    f"{low} and {high}",
                     style="yellow",
                 )
             if pair.typical is not None:

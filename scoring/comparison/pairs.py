@@ -12,7 +12,7 @@ from scoring.comparison.result import Driver, MeasureComparison, Pair
 from scoring.inference.aligned import Aligned
 from scoring.inference.in_time import shared_in_time
 from scoring.inference.interval import no_interval
-from scoring.inference.losses import Lost, losses_differ
+from scoring.inference.losses import Lost, losses_matter
 from scoring.inference.needed import Needed, needed
 from scoring.inference.paired import Estimand, Guard, Paired, residual_variance
 from scoring.inference.sessions import needed_sessions
@@ -57,7 +57,8 @@ def compare_pairs(
 
     Corrected p: of topics like these by the closed randomised Tukey HSD; of these topics, of ratios of sums, and where
     sessions of a system run through all topics, by Holm's method. A winner needs an interval that leaves out 0, too,
-    corrected by Holm's method, and where systems lost different shares of their attempts, within the bounds of these.
+    corrected by Holm's method, and where systems lost different shares of their attempts, or many, within the
+    bounds of these.
     """
     values, figures, pairs = aligned.values, aligned.figures, list(combinations(range(len(aligned.systems)), 2))
 
@@ -79,7 +80,7 @@ def compare_pairs(
     bounds: list[tuple[float, float] | None] = [None] * len(pairs)
     for at, (place, one) in enumerate(zip(pairs, found, strict=True)):
         names = aligned.systems[place[0]], aligned.systems[place[1]]
-        if extreme is not None and lost is not None and _lost_unevenly(aligned, place, lost):
+        if extreme is not None and lost is not None and _losses_matter(aligned, place, lost):
             ends = compared(extreme(*names), place), compared(extreme(*names[::-1]), place)
             found[at], bounds[at] = hull(one, ends), (ends[0].value, ends[1].value)
             corrected[place] = min(1.0, max(corrected[place], found[at].p * len(pairs)))
@@ -143,11 +144,11 @@ def _of_units(values: Floats, aligned: Aligned) -> Floats:
     return np.asarray((np.arange(_units(aligned))[:, None] == aligned.clusters) @ values)
 
 
-def _lost_unevenly(aligned: Aligned, place: tuple[int, int], lost: Mapping[str, Lost]) -> bool:
+def _losses_matter(aligned: Aligned, place: tuple[int, int], lost: Mapping[str, Lost]) -> bool:
     topics = (*aligned.topics, *aligned.left_out)
     gone = [lost[name].among(topics) if (name := aligned.systems[at]) in lost else 0 for at in place]
     kept = [int(aligned.trials[:, at].sum()) for at in place]
-    return losses_differ((gone[0], gone[1]), (kept[0], kept[1]))
+    return losses_matter((gone[0], gone[1]), (kept[0], kept[1]))
 
 
 def _alike_in_time(aligned: Aligned, names: tuple[str, str]) -> str:
@@ -193,7 +194,7 @@ def _pair(
     apart = np.where(np.abs(apart) <= _SAME, 0.0, apart) * (-1 if good == "low" else 1)
     verdict, why = decide(found, corrected, outside, least, alpha=alpha, good=good, pairs=pairs)
     if bounds is not None and verdict == "cannot tell" and not found.interval.note:
-        why = "the systems lost different shares of their attempts, and what was lost could turn it round"
+        why = "the systems lost different shares of their attempts, or many, and what was lost could turn it round"
     enough = _needed(aligned, each, found, place, bounds, (alpha + _SAME) / pairs, estimand, reach, guard)
     if verdict in ("cannot tell", "too few"):  # what was played already has not settled it
         enough = enough.beyond(len(each), int(aligned.trials[:, list(place)].max(initial=0)))

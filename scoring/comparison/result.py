@@ -31,10 +31,11 @@ class Pair:
     least: the smallest p that so many topics can give; NaN where any p can be. effect: |value|/√V_E2 over the systems
     compared. why: the reason why it cannot be told, if it is not a large p. bounds: the difference with all lost
     attempts of the first system at the low end of the measure and those of the second at the high end, and the other
-    way round; None unless they lost different shares. typical: the median of the topics' differences and its interval,
-    if the measure has no end near its values and topics are too few for a mean; else None. wins, ties, losses: topics
-    in which the first system's own figure is better (higher, where neither end is good), equal, worse. drivers: every
-    topic, by its share, largest first; () where the value is 0. needed: what would settle it.
+    way round; None unless they lost different shares, or many. typical: the median of the topics' differences and
+    its interval, if the measure has no end near its values and topics are too few for a mean; else None. wins,
+    ties, losses: topics in which the first system's own figure is better (higher, where neither end is good),
+    equal, worse. drivers: every topic, by its share, largest first; () where the value is 0. needed: what would
+    settle it.
     """
 
     first: str
