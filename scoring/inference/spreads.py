@@ -240,6 +240,9 @@ def _weights(topics: int, unseen: float) -> Floats:
 
 
 def _interval(ends: tuple[float, float], within: Range) -> Interval:
+    """Without width there is nothing to say: the noise of trials hides what lies between topics, however much it is."""
+    if not ends[1] > ends[0]:
+        return no_interval("trials of a topic differ by so much that nothing can be seen between topics")
     return Interval(*ends, METHOD, "topics", assumes=within.assumes)
 
 

@@ -9,6 +9,7 @@ import math
 import re
 from pathlib import Path
 
+import pandas
 import pytest
 
 import harvest
@@ -46,7 +47,6 @@ def test_names_survive_the_way_into_pandas_as_the_page_says() -> None:
         ScoreRow("%useful", system, topic, None, None, value, 1)
         for system, topic, value in (("NA", "1e5", 0.5), ("None", "007", math.nan), ("nan", "M1", 1.0))
     ]
-    pandas = pytest.importorskip("pandas")
     frame = eval(call.replace('"scores.csv"', "file"), {**vars(pandas), "file": io.StringIO(csv_rows(rows))})
     assert list(zip(frame["system"], frame["topic"], strict=True)) == [(row.system, row.topic) for row in rows]
     assert frame["value"].isna().tolist() == [False, True, False]

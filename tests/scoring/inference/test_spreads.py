@@ -128,6 +128,15 @@ def test_one_failure_among_many_answers_does_not_say_that_all_is_chance_of_trial
     assert found.interval.high > 0.5
 
 
+@pytest.mark.parametrize("topics", [4, 6, 10])
+def test_topics_that_all_have_one_success_of_two_say_nothing_of_what_lies_between_them(topics: int) -> None:
+    """Whatever the topics are, the noise of two trials hides it: 0 to 0 would be a claim that they are alike."""
+    found = within_system(np.tile([1.0, 0.0], (topics, 1)), level=0.95, within=SHARES)
+    for one in (found.topic, found.icc):
+        assert not one.interval.printed
+        assert one.interval.note == "trials of a topic differ by so much that nothing can be seen between topics"
+
+
 def test_without_a_top_a_spread_asks_for_45_topics_and_says_why() -> None:
     rng = np.random.default_rng(1)
     for within in (UNKNOWN, Range(0.0, math.inf, has_top=False), Range(0.0, 20.0, has_top=False)):
