@@ -63,6 +63,9 @@ class Described:
             self._take_parts(parts, value, received)
         if not parts.said.strip():
             _check_error(received, values)
+        if not answered and any(path.find(value) for path in paths for _, value in values):
+            # A null is what a server sends that broke off; of a reply that is known to have ended, it is the text.
+            answered = any(any(_first(self.parts.get("finish", ()), value)) for _, value in values)
         if not answered and not parts.refusals and not any(path.many for path in paths):
             where = " or ".join(path.text for path in paths)
             detail = f"nothing at {where}; the answer begins: {received.beginning}"
@@ -176,7 +179,7 @@ def _check_error(received: Received, values: Sequence[tuple[str, object]]) -> No
 
 
 def _take_reply(parts: Parts, paths: Sequence[ReplyPath], value: object, join: str, received: Received) -> bool:
-    """Whether the reply is in this value: a null is an empty one."""
+    """Whether the reply is in this value."""
     for path in paths:
         found = [one for one in path.find(value) if one is not None]
         for one in found:
@@ -187,4 +190,4 @@ def _take_reply(parts: Parts, paths: Sequence[ReplyPath], value: object, join: s
                 raise received.fault(Unanswered, "bad-type", f"the value at {path.text} is {kind}, not text") from None
         if found:
             return True
-    return any(path.find(value) for path in paths)
+    return False

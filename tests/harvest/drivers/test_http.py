@@ -168,10 +168,19 @@ async def test_a_declared_charset_is_honoured() -> None:
 
 @pytest.mark.parametrize(
     ("body", "reply", "text"),
-    [('{"a": null}', "$.a", ""), ('{"a": ""}', "$.a", ""), ('[{"text": "x"}, {"text": null}]', "$[*].text", "x")],
+    [
+        ('{"a": null, "why": "stop"}', "$.a", ""),
+        ('{"a": "", "why": null}', "$.a", ""),
+        ('[{"text": "x"}, {"text": null}]', "$[*].text", "x"),
+    ],
 )
 async def test_a_null_where_the_reply_is_says_nothing(body: str, reply: str, text: str) -> None:
-    assert (await _ask(body, reply=reply))[0].turn.answer.text == text
+    assert (await _ask(body, reply=reply, finish="$.why"))[0].turn.answer.text == text
+
+
+@pytest.mark.parametrize("body", ['{"a": null}', '{"a": null, "why": null}', '{"a": null, "why": ""}'])
+async def test_a_null_of_which_nothing_says_that_it_ended_is_unanswered(body: str) -> None:
+    assert (await _fault(body, reply="$.a", finish="$.why")).reason == "no-text"
 
 
 @pytest.mark.parametrize(
