@@ -7,7 +7,7 @@ the first side lost at the low end of the measure and all that the second lost a
 (J. L. Horowitz and C. F. Manski, JASA 95 (2000), 77-84). Where the sides lost alike and small shares, that says little
 and hides much, so it is done only if their shares differ, by Fisher's exact test at a level that is generous on
 purpose, or if together they lost more than 5%: alike shares may be of unlike answers. If one side loses 30% of its
-successes and the other 30% of its failures, alike systems were told apart in 48% of 45 × 5 studies.
+successes and the other 30% of its failures, alike systems were told apart in 48% of 150 studies of 45 × 5.
 """
 
 from collections.abc import Mapping, Sequence
