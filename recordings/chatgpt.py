@@ -11,12 +11,14 @@ from typing import Any
 
 from recordings.json_text import Json
 
-_READ = ("mapping", "current_node", "id", "conversation_id", "create_time", "update_time")
+_READ = ("mapping", "messages", "current_node", "id", "conversation_id", "create_time", "update_time")
 
 
 def is_chatgpt(value: Json) -> bool:
     """Whether a JSON value is a conversation of this export."""
     if not isinstance(value, dict) or not isinstance(value.get("mapping"), dict):
+        return False
+    if isinstance(value.get("messages"), list):  # another program's, with a `mapping` of its own
         return False
     return all(isinstance(node, dict) and "parent" in node for node in value["mapping"].values())
 

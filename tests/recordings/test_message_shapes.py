@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from recordings.message_shapes import conversations_in, records_of
@@ -71,6 +71,8 @@ def test_one_conversation_over_several_lines_is_read(tmp_path: Path, shape: str)
         ),
     )
 )
+@example({"mapping": {}, "messages": False})
+@example({"mapping": {}, "messages": [{"role": "user", "content": "Who?"}]})
 def test_no_json_breaks_the_reader(value: object) -> None:
     for at in json_values(json.dumps(value), "x.json", print):
         for one in conversations_in(at):
