@@ -1,10 +1,11 @@
 """Answers as retrieval tracks and nugget tools take them: JSONL, a record for each conversation.
 
-    {"run_id": "B1/1", "topic_id": "M002", "topic": "…", "references": [], "response_length": 31,
-     "answer": [{"text": "…", "citations": []}]}
+    {"run_id": "B1/1", "topic_id": "M002", "topic": "…", "references": ["https://…"], "response_length": 31,
+     "answer": [{"text": "…", "citations": [0]}]}
 
-`run_id` is SYSTEM/TRIAL; `answer` holds the text of each system turn. `response_length` counts words at white space. It
-is the form of TREC's RAG tracks, which `nuggetizer` reads.
+`run_id` is SYSTEM/TRIAL; `answer` holds the text of each system turn, and `citations` the places in `references`,
+from 0, of the sources that the turn gave, each once: their addresses, or titles where they have none. `response_length`
+counts words at white space. It is the form of TREC's RAG tracks, which `nuggetizer` reads.
 """
 
 from __future__ import annotations
@@ -28,16 +29,20 @@ def write_answers(
 
 
 def _record(one: Conversation, requests: Mapping[str, str]) -> bytes:
-    texts = [turn.reply.answer.text for turn in one.turns if turn.reply is not None]
-    answer: list[Json] = [{"text": text, "citations": []} for text in texts]
+    answers = [exchange.answer for exchange in one.exchanges]
+    places: dict[str, int] = {}
+    answer: list[Json] = []
+    for each in answers:
+        named = dict.fromkeys(source.href or source.title for source in each.sources)
+        answer.append({"text": each.text, "citations": [places.setdefault(name, len(places)) for name in named]})
     first = one.turns[0].said if one.turns else ""
     return line(
         {
             "run_id": f"{one.key.system}/{one.key.trial}",
             "topic_id": one.key.topic,
             "topic": requests.get(one.key.topic) or first,
-            "references": [],
-            "response_length": sum(len(text.split()) for text in texts),
+            "references": list(places),
+            "response_length": sum(len(each.text.split()) for each in answers),
             "answer": answer,
         }
     )

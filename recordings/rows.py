@@ -14,7 +14,9 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from protocols.answer import Answer
 from recordings.conversation import Conversation, SystemTurn, Turn
+from topics.languages import language_of
 
 __all__ = ["conversation_rows", "data_frame", "turn_rows"]
 
@@ -54,8 +56,10 @@ def turn_rows(conversations: Iterable[Conversation], run: str | None = None) -> 
 
     run: what to call the run in each row. Columns: run (None where not given), system, topic, trial, attempt, valid,
     turn (from 1), state, act, said, answer (None where nothing whole came back), label (`o`, `x`, or None where no
-    decision was recorded), links (how many; None without an answer), asked_at, first_seconds and seconds (from sending
-    to the first and to the last piece), finish, model, sends, ended.
+    decision was recorded), links (how many; None without an answer), sources, calls, offers and attachments (how many),
+    thoughts (as text), refused, ending (`whole`, `cut`, `filtered`, `refused`, or "" where the system does not say),
+    language (a code such as `de`, or "" where it cannot be told from the words), asked_at, first_seconds and seconds
+    (from sending to the first and to the last piece), finish, model, sends, ended.
     """
     return [
         {**_attempt(one, run), "valid": one.valid, **_turn(turn), **_reply(turn.reply)}
@@ -98,19 +102,25 @@ def _turn(turn: Turn) -> dict[str, Any]:
 
 def _reply(reply: SystemTurn | None) -> dict[str, Any]:
     """The columns of a reply, all of them None where there is none."""
-    names = ("answer", "links", "asked_at", "first_seconds", "seconds", "finish", "model", "sends", "ended")
     if reply is None:
-        return dict.fromkeys(names)
+        return dict.fromkeys(_reply(SystemTurn(Answer(""))))
     answer = reply.answer
-    values = (
-        answer.text,
-        len(answer.links) + answer.links_left_out,
-        reply.asked_at,
-        reply.first_seconds,
-        reply.seconds,
-        reply.finish,
-        reply.model,
-        reply.sends,
-        reply.ended,
-    )
-    return dict(zip(names, values, strict=True))
+    return {
+        "answer": answer.text,
+        "links": len(answer.links) + answer.links_left_out,
+        "sources": len(answer.sources),
+        "calls": len(answer.calls),
+        "offers": len(answer.offers),
+        "attachments": len(answer.attachments),
+        "thoughts": answer.thoughts,
+        "refused": answer.refused,
+        "ending": reply.ending,
+        "language": language_of(answer.text),
+        "asked_at": reply.asked_at,
+        "first_seconds": reply.first_seconds,
+        "seconds": reply.seconds,
+        "finish": reply.finish,
+        "model": reply.model,
+        "sends": reply.sends,
+        "ended": reply.ended,
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import click
 from harvest.cli.output_file import check_output_file
 from harvest.cli.path import GivenPath, NameOrFile
 from harvest.terminal import printable, tell
+from protocols.answer import PARTS
 from recordings.answers_export import write_answers
 from recordings.conversation import Conversation
 from recordings.dbdc_export import annotator_counts, write_dialogues
@@ -83,6 +85,8 @@ def command(
     elif criterion:
         _write_scores(run, chosen, out, criterion, schema or "sakai-2023")
         return
+    if without := _parts_left_out(form, chosen):
+        tell(f"note: {form!r} has no place for {without}; `messages` keeps them")
     for sentence in recorded.damage:
         tell(printable(f"damage: {sentence}", line=True))
     lost = {one.key for one in recorded.conversations if system in (None, one.key.system)} - {one.key for one in chosen}
@@ -92,6 +96,19 @@ def command(
             "file has no bounds for them; --all writes every attempt"
         )
     tell(f"{pluralize(len(chosen), 'conversation')} written to {out}")
+
+
+def _parts_left_out(form: str, chosen: Sequence[Conversation]) -> str:
+    """Which parts of answers a form has no place for, counted in answers; "" where all of them are written."""
+    kept = {"messages": PARTS, "answers": ("sources",)}.get(form, ())
+    of = Counter(
+        name
+        for one in chosen
+        for exchange in one.exchanges
+        for name in PARTS
+        if name not in kept and getattr(exchange.answer, name)
+    )
+    return ", ".join(f"{'refusals' if name == 'refused' else name} of {pluralize(of[name], 'answer')}" for name in of)
 
 
 def _write_scores(run: Path, chosen: Sequence[Conversation], out: Path, name: str, schema: str) -> None:

@@ -8,11 +8,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import click
 
 from harvest.cli.path import GivenPath
-from harvest.drivers.rereading import READ, read_reply
+from harvest.drivers.rereading import kept_reply, read_reply, thoughts_told_apart
 from harvest.pages.chats.reread import Found, Reread, read_again
 from harvest.studies.rerouting import Rerouted, refit_evidence, reroute
 from harvest.systems.driver import DriverError
@@ -101,21 +102,25 @@ def command(run: Path, system: str | None, out: Path | None, as_json: bool) -> N
 
 
 def _from_reply(run: Run, answer: Reread) -> Reread:
-    """The answer as today's code reads the reply that was kept of an API; as it is where none was."""
+    """The answer as today's code reads the reply that was kept of an API or a program, or else its recorded text; as
+    it is where there is neither."""
     definition, reply = run.header.systems.get(answer.conversation.key.system), answer.turn.reply
-    driver = definition.get("driver") if isinstance(definition, dict) else None
-    if answer.source or reply is None or not isinstance(definition, dict) or driver not in READ:
+    if answer.source or reply is None or not isinstance(definition, dict):
         return answer
-    source = next((name for name in ("stream", "response") if name in reply.evidence), "")
-    if not source or "headers" not in reply.evidence:
+    driver, options = str(definition.get("driver")), definition.get("options") or {}
+    source = kept_reply(driver, reply.evidence)
+    if not source or not isinstance(options, dict):
         return answer
     try:
-        head, body = (read_exhibit(run.path, reply.evidence[name]) for name in ("headers", source))
-        now = read_reply(str(driver), definition.get("options") or {}, head, body)
+        if source == "text":
+            now = thoughts_told_apart(answer.was) if options.get("thoughts_apart", True) else answer.was
+        else:
+            head = read_exhibit(run.path, reply.evidence["headers"]) if "headers" in reply.evidence else b""
+            now = read_reply(driver, options, read_exhibit(run.path, reply.evidence[source]), head)
     except (DriverError, ValueError, KeyError, TypeError) as fault:
         return replace(answer, source=source, trouble=f"{reply.evidence[source]} cannot be read: {fault}")
     kept: Answer = redacted_value(now, Redactor())
-    if marks_in(answer.was.text) > marks_in(kept.text):
+    if marks_in(answer.was.text) > marks_in(kept.text + kept.thoughts):
         return replace(answer, source=source, trouble="left as it is: it would bring back what was redacted")
     return replace(answer, now=kept, source=source)
 
@@ -158,7 +163,7 @@ def _revisions(revised: Sequence[_Revised]) -> Mapping[AttemptId, Revision]:
     }
 
 
-def _counted(answers: Sequence[Reread], found: Sequence[Found], revised: Sequence[_Revised]) -> dict[str, int]:
+def _counted(answers: Sequence[Reread], found: Sequence[Found], revised: Sequence[_Revised]) -> dict[str, Any]:
     read_now = [one for one in answers if one.now is not None]
     return {
         "read": len(read_now),
@@ -169,7 +174,14 @@ def _counted(answers: Sequence[Reread], found: Sequence[Found], revised: Sequenc
         "parted": sum(bool(one.path.parted) for one in revised),
         "refused": sum(one.refused is not None for one in revised),
         "found_in_failed_turns": len(found),
+        "parts": dict(Counter(name for one in read_now for name in _changed_parts(one))),
     }
+
+
+def _changed_parts(answer: Reread) -> list[str]:
+    """What an answer is made of that is different now, by names of fields."""
+    names = ("text", "links", *PARTS)
+    return [name for name in names if getattr(answer.now, name) != getattr(answer.was, name)]
 
 
 def _name(conversation: Conversation, turn: int) -> str:
@@ -234,7 +246,7 @@ def _diff(was: str, now: str) -> Iterator[str]:
 
 
 def _summary(
-    answers: Sequence[Reread], found: Sequence[Found], revised: Sequence[_Revised], told: Mapping[str, int]
+    answers: Sequence[Reread], found: Sequence[Found], revised: Sequence[_Revised], told: Mapping[str, Any]
 ) -> Iterator[str]:
     for one in answers:
         if one.trouble:
@@ -257,7 +269,7 @@ def _summary(
 
 
 def _document(
-    told: Mapping[str, int],
+    told: Mapping[str, Any],
     answers: Sequence[Reread],
     found: Sequence[Found],
     revised: Sequence[_Revised],

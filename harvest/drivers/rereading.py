@@ -1,7 +1,9 @@
-"""Reading the kept reply of an API again with today's code: what older Harvests passed over is in the evidence."""
+"""Reading the kept reply of an API or a program again with today's code: what older Harvests passed over is in the
+evidence. Where no reply was kept, thoughts can still be told from the recorded text."""
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 
 from harvest.drivers.completions import Completion
 from harvest.drivers.event_stream import events_in
@@ -9,21 +11,38 @@ from harvest.drivers.http import Options as HttpOptions
 from harvest.drivers.http import description
 from harvest.drivers.openai import Options as OpenAIOptions
 from harvest.drivers.openai import completion_of
+from harvest.drivers.program_output import json_turn, text_turn
 from harvest.drivers.received import Received
 from harvest.systems.timing import Stopwatch
 from protocols.answer import Answer
+from protocols.thoughts import split_thoughts
+from topics.links import find_links
 
-READ = frozenset({"http", "openai"})
-"""Drivers whose replies can be read again."""
+_KEPT = {"command": ("stdout",), "http": ("stream", "response"), "openai": ("stream", "response")}
+"""By driver whose replies can be read again, the exhibits that hold one; the first that there is counts."""
+
+_TEXT = frozenset({"python"})
+"""Drivers that keep no reply beside its text."""
 
 
-def read_reply(driver: str, options: Mapping[str, object], head: bytes, body: bytes) -> Answer:
-    """The answer in a reply's headers and body, as the driver keeps them. Raises DriverError where it is none, and
-    ValueError where headers or options are damaged."""
+def kept_reply(driver: str, evidence: Mapping[str, str]) -> str:
+    """The name of the exhibit that an answer can be read from again, `text` for the recorded text, "" for nothing."""
+    name = next((one for one in _KEPT.get(driver, ()) if one in evidence), "")
+    if name in ("stream", "response") and "headers" not in evidence:
+        return ""
+    return name or ("text" if driver in _TEXT else "")
+
+
+def read_reply(driver: str, options: Mapping[str, object], kept: bytes, head: bytes = b"") -> Answer:
+    """The answer in what a driver keeps of a reply; head: the headers of an API's. Raises DriverError where it is none,
+    and ValueError where headers or options are damaged."""
+    if driver == "command":
+        read = json_turn if options.get("mode") == "json" else text_turn
+        return read(kept, Stopwatch(), thoughts_apart=options.get("thoughts_apart") is not False).answer
+    given = json.dumps(options)
     declared = json.loads(head)
     headers = tuple((str(name), str(value)) for name, value in declared["headers"])
-    received = Received("", int(declared["status"]), headers, body, Stopwatch())
-    given = json.dumps(options)
+    received = Received("", int(declared["status"]), headers, kept, Stopwatch())
     if driver == "http":
         return description(HttpOptions.model_validate_json(given)).read(received).turn.answer
     completion = completion_of(OpenAIOptions.model_validate_json(given))
@@ -32,6 +51,25 @@ def read_reply(driver: str, options: Mapping[str, object], head: bytes, body: by
     if not completion.whole:
         completion.read(received)
     return completion.answer()[0]
+
+
+def thoughts_told_apart(answer: Answer) -> Answer:
+    """The answer without the thoughts that open its text, which become a part of their own; links that stood only in
+    them are gone with them. The same answer where none do."""
+    thoughts, begin = split_thoughts(answer.text)
+    if not begin or answer.thoughts:
+        return answer
+    own = {link.href for link in find_links(answer.text).links}
+    beside = [link for link in answer.links if link.href not in own]
+    now = Answer.of(answer.text[begin:], beside, answer.with_text(answer.text[begin:]).sources)
+    return replace(
+        answer,
+        text=now.text,
+        links=now.links,
+        links_left_out=now.links_left_out,
+        sources=now.sources,
+        thoughts=thoughts,
+    )
 
 
 def _feed(completion: Completion, received: Received) -> None:

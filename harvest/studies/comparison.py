@@ -161,6 +161,7 @@ def compare_runs(
         notes=(
             *(() if systems or len(runs) > 1 else material.silent),
             *material.alike,
+            *material.reread,
             *notes,
             *(_without_values(keys, values, chosen) if measures else ()),
             *none,

@@ -21,7 +21,7 @@ from recordings.openings import harvest_versions
 from recordings.provenance import DISTRIBUTION
 from recordings.run_folder import Run
 
-__all__ = ["Reading", "reading_contrasts", "reading_of"]
+__all__ = ["Reading", "reading_contrasts", "reading_of", "reread_sentence"]
 
 _PAGES = "browser"  # the driver whose answers are read off pages; the others hand on what a system says
 _UNKNOWN = "an unknown version"
@@ -67,6 +67,21 @@ def reading_of(run: Run) -> Reading:
     software, only = source.get("software"), source.get("system")
     again = software.get(DISTRIBUTION, "") if isinstance(software, dict) else ""
     return Reading(harvest_versions(run), str(again) or _UNKNOWN, only if isinstance(only, str) else "")
+
+
+def reread_sentence(run: Run) -> str:
+    """That figures of `run` rest on answers which were read again, and on which of their parts; "" where none did."""
+    source = run.header.source
+    if not isinstance(source, dict) or source.get("format") != "reread" or not source.get("changed"):
+        return ""
+    parts = source.get("parts")
+    named = [f"{name} in {count}" for name, count in parts.items()] if isinstance(parts, dict) else []
+    what = f" ({', '.join(named)})" if named else ""
+    return (
+        f"{run.path.name}: {source['changed']} of {source.get('read')} answers are others{what} since Harvest "
+        f"{reading_of(run).again} read again what was kept of them, so figures can differ from those of the run as it "
+        "was recorded."
+    )
 
 
 def reading_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:

@@ -16,6 +16,7 @@ from typing import Any
 from harvest.audits.threshold import Threshold
 from harvest.studies.judges import refuse_unknown
 from harvest.studies.odd_answers import odd_answers
+from harvest.studies.readings import reread_sentence
 from harvest.studies.recorded_audit import recorded_scoring, recorded_thresholds
 from harvest.studies.side_by_side import run_names
 from harvest.studies.silent_systems import none_valid, silent_systems, what_went_wrong
@@ -70,6 +71,7 @@ class Material:
     scoring: the settings of the first run's audit. thresholds: of its audit, where there is but one run. layers: what
     people, rules and models judged. probed: a probe took the user's side in one of the runs. continued: the systems
     whose sessions go on from topic to topic, as the runs declare. folders: the run in which each system was recorded.
+    reread: a sentence about each run whose answers are others than those that were recorded.
     """
 
     topics: TopicSet
@@ -85,6 +87,7 @@ class Material:
     probed: bool = False
     continued: frozenset[str] = frozenset()
     folders: Mapping[str, Path] = field(default_factory=dict)
+    reread: tuple[str, ...] = ()
 
     @cached_property
     def finished(self) -> tuple[Conversation, ...]:
@@ -169,6 +172,7 @@ def gather_material(runs: Sequence[Run], left_out: Collection[str] = ()) -> Mate
         folders={
             names[system]: run.path for run, names in named for system in {one.key.system for one in run.finished}
         },
+        reread=tuple(filter(None, map(reread_sentence, runs))),
     )
 
 
@@ -328,6 +332,7 @@ def score_material(
     )
     notes = (
         *material.alike,
+        *material.reread,
         *odd_answers(material.conversations, material.finished, material.folders),
         *([PROBED] if material.probed else ()),
     )

@@ -8,6 +8,7 @@ from typing import Any
 from protocols.answer import Answer
 from recordings.conversation import Conversation, Turn
 from recordings.event_lines import parts_row
+from topics.languages import language_of
 
 __all__ = ["conversation_row", "label_line", "outcome_words", "part_lines"]
 
@@ -79,6 +80,7 @@ def _turn(turn: Turn) -> dict[str, Any]:
         "seconds": reply.seconds if reply else None,
         "finish": reply.finish if reply else "",
         "ending": reply.ending if reply else "",
+        "language": language_of(reply.answer.text) if reply else "",
         "notes": list(reply.notes) if reply else [],
         "model": reply.model if reply else "",
         "evidence": dict(reply.evidence) if reply else {},

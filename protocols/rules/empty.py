@@ -22,9 +22,10 @@ _VISIBLE = re.compile(f"[^{INVISIBLE}]")
 
 
 class Empty(StrictModel):
-    """Holds when the answer has no visible character and no link. Evidence: the absence, or the first visible piece."""
+    """Holds when a user sees nothing: no visible character, no link, no file or picture, and nothing to press.
+    Evidence: the absence, or the first visible piece."""
 
-    version: ClassVar[str] = "empty/1"
+    version: ClassVar[str] = "empty/2"
     needs: ClassVar[frozenset[str]] = frozenset()
 
     def judge(self, sight: Sight) -> Verdict:
@@ -34,6 +35,11 @@ class Empty(StrictModel):
             return Verdict(False, (span(answer.text, visible.start(), visible.end(), "the first visible character"),))
         if answer.links:
             return Verdict(False, (absence(answer.links[0].href, "no visible text, but a link"),))
+        beside = [one.name or one.type for one in answer.attachments] + [
+            one.title or one.value for one in answer.offers
+        ]
+        if beside:
+            return Verdict(False, (absence(beside[0], "no visible text, but this beside it"),))
         return Verdict(True, (absence("a visible character", f"none in {len(answer.text)} characters"),))
 
     def unfit(self, topic: Topic) -> str | None:

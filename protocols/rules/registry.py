@@ -20,6 +20,8 @@ from protocols.rules.empty import Empty
 from protocols.rules.error_page import ErrorPage
 from protocols.rules.format import Format
 from protocols.rules.label_was import LabelWas
+from protocols.rules.language import Language
+from protocols.rules.parts import Parts
 from protocols.rules.refusal import Refusal
 from protocols.rules.repetition import Repetition
 from protocols.rules.rule import Rule
@@ -38,6 +40,8 @@ KINDS_OF_RULES: Mapping[str, type[StrictModel]] = {
     "error_page": ErrorPage,
     "format": Format,
     "label_was": LabelWas,
+    "language": Language,
+    "parts": Parts,
     "refusal": Refusal,
     "repetition": Repetition,
     "urls": Urls,

@@ -5,11 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from protocols.answer import Answer, Offer, Source, ToolCall
 from recordings import conversation_rows, data_frame, read, turn_rows
+from recordings.conversation import SystemTurn, Turn
 from tests.support.checkout import ROOT
 
 RUN = read(ROOT / "recordings" / "samples" / "run-1")
@@ -36,6 +39,18 @@ def test_there_is_one_row_for_each_user_turn_with_the_words_of_both_sides() -> N
     unanswered = [row for row in rows if row["answer"] is None]
     assert unanswered
     assert {row[name] for row in unanswered for name in ("links", "seconds", "sends", "finish")} == {None}
+
+
+def test_a_row_counts_what_came_with_the_words_and_tells_their_language() -> None:
+    answer = Answer.of("Am Montag öffnen wir um neun.", sources=(Source("https://a.example/hours"),))
+    reply = SystemTurn(
+        replace(answer, thoughts="Monday?", calls=(ToolCall("search"),) * 2, offers=(Offer("Yes"),), refused=True)
+    )
+    one = replace(RUN.conversations[0], turns=(Turn(1, "ask", "Wann?", reply), Turn(2, "ask", "Und?")))
+    names = ("links", "sources", "calls", "offers", "attachments", "thoughts", "refused", "ending", "language")
+    first, second = turn_rows([one])
+    assert tuple(first[name] for name in names) == (1, 1, 2, 1, 0, "Monday?", True, "refused", "de")
+    assert {second[name] for name in names} == {None}
 
 
 def test_every_row_has_the_same_columns_so_that_a_csv_file_can_be_written() -> None:

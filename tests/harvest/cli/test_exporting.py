@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from harvest.cli.main import main
 from harvest.judging.validation_rows import split_of
+from protocols.answer import Answer, Source
 from recordings.conversation import INVALID, Outcome
 from recordings.dbdc_export import annotator_counts
 from recordings.header import make_header
@@ -56,6 +58,39 @@ async def judged(folder: Path) -> Path:
     about = Target(first.trial_id, 1, 2).about()
     write_layer(folder / "run", Layer("human", "anna", "", "t", "", (Judgment(about, "Fluency", None),)))
     return folder / "run"
+
+
+@pytest.mark.parametrize(
+    ("form", "left_out"),
+    [
+        ("messages", ""),
+        ("answers", "thoughts of 1 answer, refusals of 1 answer"),
+        ("gfrc", "sources of 2 answers, thoughts of 1 answer, refusals of 1 answer"),
+        ("dbdc", "sources of 2 answers, thoughts of 1 answer, refusals of 1 answer"),
+    ],
+)
+def test_parts_that_a_form_has_no_place_for_are_counted_and_sources_are_citations(
+    form: str, left_out: str, tmp_path: Path
+) -> None:
+    topics = topic_set(Topic("T1", CHAT, "About T1?"))
+    header = make_header(audit={"name": "t"}, protocol=None, topics=topics, systems={"mine": {}})
+    one = conversation(("say", "Nine."), ("say", "Ten."), labels="oo", topic="T1", system="mine")
+    film, leaflet = Source("https://a.example/film"), Source("", "Leaflet 3")
+    answers = (
+        replace(Answer.of("Nine.", sources=(film, leaflet)), thoughts="Nine?"),
+        replace(Answer.of("Ten.", sources=(leaflet, film, leaflet)), refused=True),
+    )
+    turns = [replace(turn, reply=replace(turn.reply, answer=each)) for turn, each in zip(one.turns, answers)]  # type: ignore[type-var]
+    record(tmp_path / "run", [replace(one, turns=tuple(turns))], header)
+    done = harvest("export", tmp_path / "run", "--format", form, "--out", tmp_path / "out")
+    assert done.returncode == 0
+    note = f"note: '{form}' has no place for {left_out}; `messages` keeps them"
+    assert (note in done.stderr) == bool(left_out), done.stderr
+    assert ("has no place" in done.stderr) == bool(left_out)
+    if form == "answers":
+        row = json.loads((tmp_path / "out").read_text())
+        assert row["references"] == ["https://a.example/film", "Leaflet 3"]
+        assert [each["citations"] for each in row["answer"]] == [[0, 1], [1, 0]]
 
 
 async def test_answers_are_records_of_the_rag_tracks(tmp_path: Path) -> None:

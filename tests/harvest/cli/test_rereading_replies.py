@@ -1,8 +1,9 @@
-"""What an older Harvest passed over in an API's reply is recovered from the evidence, and nothing else changes."""
+"""What an older Harvest passed over in a reply is recovered from what was kept of it, and nothing else changes."""
 
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,16 @@ def _as_recorded_before(run: Path, text: str | None, links: list[Any] | None) ->
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
-@pytest.mark.parametrize("driver", ["openai", "http"])
+PROGRAM = """
+import json, sys
+def answer(text): return SAID
+if __name__ == "__main__":
+    for line in sys.stdin:
+        print(json.dumps({"text": SAID}) if sys.argv[1] == "json" else SAID, flush=True)
+"""
+
+
+@pytest.mark.parametrize("driver", ["openai", "http", "python", "command json", "command lines"])
 @pytest.mark.parametrize(
     ("said", "was", "now", "thoughts"),
     [
@@ -55,6 +65,12 @@ def test_a_reply_is_read_again(
         if driver == "http":
             body = {"messages": "{{ messages }}"}
             options = {"url": url, "body": body, "stateful": False, "reply": ["$.a", "$.choices[0].message.content"]}
+        (tmp_path / "bot.py").write_text(PROGRAM.replace("SAID", repr(said)))
+        if driver == "python":
+            options = {"function": "bot.py:answer"}
+        elif driver.startswith("command"):
+            driver, mode = driver.split()
+            options = {"argv": [sys.executable, "bot.py", mode], "mode": mode}
         audit = AUDIT.replace("DRIVER", driver).replace("OPTIONS", json.dumps(options))
         (tmp_path / "audit.yaml").write_text(audit)
         assert harvest("run", "audit.yaml", "--out", "run", cwd=tmp_path).returncode == 0
@@ -70,3 +86,7 @@ def test_a_reply_is_read_again(
     turns = [row for row in rows if row["event"] == "turn"]
     assert [(row["text"], row.get("thoughts")) for row in turns] == [(now, thoughts)] * 2
     assert all(("before" in row) == (was is not None) for row in turns)
+    scored = harvest("score", "again", cwd=tmp_path)
+    told_of_it = "again: 2 of 2 answers are others (text in 2, links in 2, thoughts in 2) since Harvest"
+    assert (told_of_it in " ".join(scored.stdout.split())) == (was is not None), scored.stdout
+    assert "answers are others" not in harvest("score", "run", cwd=tmp_path).stdout

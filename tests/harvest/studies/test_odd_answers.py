@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from harvest.report.document import make_report
 from harvest.studies.odd_answers import odd_answers
 from harvest.studies.scorecard import gather_material, score_material
-from protocols.answer import Answer
+from protocols.answer import Answer, Attachment, Offer
 from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
 from recordings.evidence import keep_exhibit
 from recordings.run_folder import read
@@ -194,3 +194,27 @@ async def test_run_score_and_report_say_the_same_and_no_figure_moves(tmp_path: P
     mended = score_material(replace(material, conversations=whole, folders={}))
     assert not any("models" in note or "cut by" in note or "reply id" in note for note in mended.notes)
     assert repr(mended.joint) == repr(scored.joint)
+
+
+def asked(said: str, *answers: Answer) -> Conversation:
+    turns = tuple(Turn(number, "ask", said, SystemTurn(one)) for number, one in enumerate(answers, start=1))
+    return Conversation(TrialKey("mine", "T1", 1), "mine", 1, turns, Outcome("completed"))
+
+
+def test_answers_in_another_language_than_the_question_are_counted_where_both_can_be_told() -> None:
+    said = "When does the shop in the high street open on Monday?"
+    german, english = (
+        Answer("Am Montag öffnen wir um neun."),
+        Answer("On Monday the shop opens at nine in the morning."),
+    )
+    assert told(asked(said, german, english, Answer("Primer (2004)"))) == [
+        "mine: 1 of 2 answers whose language can be told are in another one than the user's turn (en > de x 1)."
+    ]
+    assert told(asked(said, english)) == []
+    assert told(asked("Ja?", german)) == []
+
+
+def test_a_picture_or_a_choice_without_a_word_is_no_empty_reply() -> None:
+    picture = Answer("", attachments=(Attachment("a.png", "image/png"),))
+    assert told(asked("And?", picture, Answer("", offers=(Offer("Yes"),)))) == []
+    assert told(asked("And?", Answer(""), picture)) == ["1 empty reply, counted as answers (mine x 1)."]

@@ -7,12 +7,15 @@ import re
 import pytest
 from pydantic import ValidationError
 
-from protocols.answer import Answer, Exchange, Source
+from protocols.answer import Answer, Attachment, Exchange, Offer, Source, ToolCall
 from protocols.rules.composed import All, Any, Not, Thoughts
 from protocols.rules.contains import Contains
 from protocols.rules.empty import Empty
 from protocols.rules.format import Format
 from protocols.rules.label_was import LabelWas
+from protocols.rules.language import Language
+from protocols.rules.parts import Parts
+from protocols.rules.refusal import Refusal
 from protocols.rules.registry import encode_rule, read_rule
 from protocols.rules.repetition import Repetition
 from protocols.rules.rule import Rule, Sight, Verdict
@@ -262,6 +265,102 @@ def test_what_a_system_thought_is_seen_by_a_rule_that_asks_for_it_and_by_no_othe
     assert read_rule(document, ("rule",), written, lambda name, loc: Empty()) == rule
 
 
+OPEN_DAY = Answer(
+    "On Monday.",
+    sources=(Source("https://example.org/hours", "Opening hours"), Source("", "Leaflet 3")),
+    calls=(ToolCall("search_web", '{"q": "hours"}'), ToolCall("search_web"), ToolCall("read_page")),
+    offers=(Offer("Yes, please", "/yes"), Offer("Show the map", kind="button")),
+    attachments=(Attachment("map.png", "image/png", 812),),
+)
+
+
+@pytest.mark.parametrize(
+    ("rule", "shown"),
+    [
+        (Parts(of="sources", at_least=2), ["https://example.org/hours", "Leaflet 3"]),
+        (Parts(of="sources", like=("leaflet",)), ["Leaflet 3"]),
+        (Parts(of="calls", at_least=2, like=("SEARCH",)), ["search_web", "search_web"]),
+        (Parts(of="offers", like=("button",)), ["Show the map"]),
+        (Parts(of="attachments", like=("image/", "audio/")), ["map.png"]),
+    ],
+)
+def test_what_came_with_the_text_is_seen_by_its_kind_and_its_words(rule: Parts, shown: list[str]) -> None:
+    verdict = judged(rule, OPEN_DAY)
+    assert verdict.holds
+    assert [piece.quote for piece in verdict.evidence] == shown
+
+
+@pytest.mark.parametrize(
+    ("rule", "missed"),
+    [
+        (Parts(of="calls", at_least=4), ("at least 4 tool calls", "3 came with the answer")),
+        (Parts(of="attachments", like=("pdf",)), ("at least 1 attachments like pdf", "0 came with the answer")),
+    ],
+)
+def test_parts_that_are_missed_are_counted(rule: Parts, missed: tuple[str, str]) -> None:
+    verdict = judged(rule, OPEN_DAY)
+    assert not verdict.holds
+    assert (verdict.evidence[-1].quote, verdict.evidence[-1].note) == missed
+
+
+def test_a_rule_about_parts_is_read_and_written_and_refuses_what_means_nothing() -> None:
+    written = {"parts": {"of": "calls", "at_least": 1, "like": ["search"]}}
+    document = parse_document("{parts: {of: calls, like: [search]}}", "p.yaml")
+    rule = read_rule(document, (), {"parts": {"of": "calls", "like": ("search",)}}, lambda *_: Empty())
+    assert encode_rule(rule) == written
+    with pytest.raises(ValidationError, match="has no character"):
+        Parts(of="calls", like=(" ",))
+    with pytest.raises(ValidationError, match="'sources', 'calls', 'offers' or 'attachments'"):
+        Parts(of="thoughts")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "beside", [{"attachments": (Attachment("a.png", "image/png"),)}, {"offers": (Offer("Yes"), Offer("No"))}]
+)
+def test_a_picture_or_a_choice_without_a_word_is_not_empty(beside: dict[str, tuple[Attachment | Offer, ...]]) -> None:
+    assert judged(Empty(), Answer(" ")).holds
+    assert not judged(Empty(), Answer(" ", **beside)).holds  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", ["", "Det kan jag inte hjälpa till med.", f"No. See {PRIMER}"])
+def test_an_answer_that_the_system_marks_as_a_refusal_is_one_in_any_language(text: str) -> None:
+    assert judged(Refusal(), Answer(text, refused=True)).holds
+    assert not judged(Refusal(), Answer(text)).holds
+
+
+@pytest.mark.parametrize(
+    ("rule", "said", "answered", "holds"),
+    [
+        (Language(one_of=("de", "nl")), "When?", "Am Montag öffnen wir um neun.", True),
+        (Language(one_of=("en",)), "When?", "Am Montag öffnen wir um neun.", False),
+        (Language(none_of=("asked",)), "When does the shop open on Monday?", "Am Montag öffnen wir um neun.", True),
+        (Language(none_of=("asked",)), "Wann machen Sie am Montag auf?", "Am Montag öffnen wir um neun.", False),
+        (Language(one_of=("asked",)), "次の映画を教えてください", "映画を三本挙げます。", True),
+        # neither is told from so few words, so neither rule holds
+        (Language(none_of=("asked",)), "Primer?", "Am Montag öffnen wir um neun.", False),
+        (Language(none_of=("de",)), "When?", f"Primer: {PRIMER}", False),
+        (Language(one_of=("en",)), "When?", "", False),
+        (
+            Language(one_of=("de",)),
+            "When?",
+            "```\nimport os  # and much more of this kind\n```\nDas geht so am besten.",
+            True,
+        ),
+    ],
+)
+def test_a_rule_asks_for_the_language_of_an_answer_where_it_is_known(
+    rule: Language, said: str, answered: str, holds: bool
+) -> None:
+    assert rule.judge(Sight(PLAIN, (Exchange(said, Answer(answered)),))).holds is holds
+
+
+def test_a_language_that_nobody_knows_is_refused() -> None:
+    with pytest.raises(ValidationError, match="unknown language 'eng'"):
+        Language(one_of=("eng",))
+    with pytest.raises(ValidationError, match="give either one_of or none_of"):
+        Language()
+
+
 def test_composed_rules_hold_by_their_parts_and_show_their_evidence() -> None:
     useful, short = Urls(), Words(at_most=3)
     assert judged(Any((useful, short)), "one two").holds
@@ -269,6 +368,6 @@ def test_composed_rules_hold_by_their_parts_and_show_their_evidence() -> None:
     assert not judged(All((useful, short)), "one two").holds
     assert judged(Not(useful), "one two").holds
     assert len(judged(Any((useful, short)), "one two three four").evidence) == 2
-    assert Any((useful, Not(Empty()))).version == "any(urls/1 not(empty/1))"
+    assert Any((useful, Not(Empty()))).version == "any(urls/1 not(empty/2))"
     assert All((useful, short)).needs == {"links"}
     assert "asks for no URL" in (Not(Any((short, useful))).unfit(PLAIN) or "")

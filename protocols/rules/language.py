@@ -1,0 +1,62 @@
+"""`language`: the answer is written in one of these languages, or in another one."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pydantic import Field, field_validator, model_validator
+
+from protocols.rules.rule import Sight, Verdict, absence
+from topics.document import StrictModel
+from topics.languages import known_languages, language_of
+from topics.suggestions import did_you_mean
+from topics.topic import Topic
+
+__all__ = ["ASKED", "Language"]
+
+ASKED = "asked"
+"""The language of the user's turn that was answered."""
+
+
+class Language(StrictModel):
+    """Holds when the language of the answer is known and is one of `one_of`, or none of `none_of`.
+
+    Exactly one of the two is given: codes of ISO 639-1 such as `de`, or `asked` for the language of the user's turn.
+    Where a language that is needed cannot be told (`topics.languages`), the rule does not hold. Evidence: both.
+    """
+
+    version: ClassVar[str] = "language/1"
+    needs: ClassVar[frozenset[str]] = frozenset()
+
+    one_of: tuple[str, ...] | None = Field(default=None, min_length=1)
+    none_of: tuple[str, ...] | None = Field(default=None, min_length=1)
+
+    @field_validator("one_of", "none_of")
+    @classmethod
+    def _known(cls, codes: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        known = (ASKED, *known_languages()) if codes else ()
+        for code in codes or ():
+            if code not in known:
+                raise ValueError(f"unknown language {code!r}{did_you_mean(code, known)}; allowed: {', '.join(known)}")
+        return codes
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> Language:
+        if (self.one_of is None) == (self.none_of is None):
+            raise ValueError("give either one_of or none_of")
+        return self
+
+    def judge(self, sight: Sight) -> Verdict:
+        codes = self.one_of or self.none_of or ()
+        found = language_of(sight.answer.text)
+        asked = language_of(sight.exchanges[-1].said) if ASKED in codes else ""
+        named = {asked if code == ASKED else code for code in codes}
+        known = bool(found) and "" not in named
+        holds = known and (found in named) == (self.one_of is not None)
+        what = "a language that cannot be told from these words" if not found else f"written in {found}"
+        if ASKED in codes:
+            what += f", asked in {asked or 'a language that cannot be told'}"
+        return Verdict(holds, (absence(f"{'one' if self.one_of else 'none'} of {', '.join(codes)}", what),))
+
+    def unfit(self, topic: Topic) -> str | None:
+        return None

@@ -1,0 +1,76 @@
+"""`parts`: something of a kind came with the text of the answer, such as a button or a tool call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar, Literal
+
+from pydantic import Field, field_validator
+
+from protocols.answer import Answer, Attachment, Offer, Source, ToolCall
+from protocols.route import Evidence
+from protocols.rules.rule import Sight, Verdict, absence, limit_evidence
+from topics.document import StrictModel
+from topics.topic import Topic
+
+__all__ = ["Parts"]
+
+_CALLED = {"sources": "sources", "calls": "tool calls", "offers": "offers", "attachments": "attachments"}
+
+
+class Parts(StrictModel):
+    """Holds when at least `at_least` parts of the kind `of` came with the answer.
+
+    of: `sources`, `calls`, `offers` or `attachments`. like: only parts count in which one of these texts stands, case
+    ignored: in the address or title of a source, the name of a tool, the title, value or kind of an offer, the name or
+    type of an attachment (`image/`). Evidence: each part, outside of the text, or how many there were.
+    """
+
+    version: ClassVar[str] = "parts/1"
+    needs: ClassVar[frozenset[str]] = frozenset()
+
+    of: Literal["sources", "calls", "offers", "attachments"]
+    at_least: int = Field(default=1, ge=1, le=10_000)
+    like: tuple[str, ...] | None = Field(default=None, min_length=1, max_length=200)
+
+    @field_validator("like")
+    @classmethod
+    def _some_text(cls, like: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        if any(not text.strip() for text in like or ()):
+            raise ValueError("one of `like` has no character; leave `like` out where every part counts")
+        return like
+
+    def judge(self, sight: Sight) -> Verdict:
+        wanted = [text.casefold() for text in self.like or ("",)]
+        found = [
+            absence(shown, f"{what}, beside the text")
+            for shown, what, words in _parts(sight.answer, self.of)
+            if any(text in word for text in wanted for word in words)
+        ]
+        pieces: tuple[Evidence, ...] = limit_evidence(found, len(found))
+        if len(found) < self.at_least:
+            what = f"at least {self.at_least} {_CALLED[self.of]}"
+            what += f" like {' | '.join(self.like)}" if self.like else ""
+            pieces += (absence(what, f"{len(found)} came with the answer"),)
+        return Verdict(len(found) >= self.at_least, pieces)
+
+    def unfit(self, topic: Topic) -> str | None:
+        return None
+
+
+def _parts(answer: Answer, of: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """(what to show of it, what it is, the texts in which `like` is looked for) for each part of a kind."""
+    for one in getattr(answer, of):
+        match one:
+            case Source(href, title):
+                yield href or title, "a source", _folded(href, title)
+            case ToolCall(name):
+                yield name, "a tool call", _folded(name)
+            case Offer(title, value, kind):
+                yield title or value, f"an offer ({kind})", _folded(title, value, kind)
+            case Attachment(name, media_type):
+                yield name, f"an attachment ({media_type or 'type not known'})", _folded(name, media_type)
+
+
+def _folded(*texts: str) -> tuple[str, ...]:
+    return tuple(text.casefold() for text in texts)
