@@ -7,10 +7,13 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
+from harvest.systems.exposure import is_this_machine
+from harvest.terminal import printable, tell
 from topics.errors import InputError
 
-__all__ = ["connected", "gone", "threads", "wait"]
+__all__ = ["connected", "gone", "threads", "trusted_in_clear", "wait"]
 
 _SECONDS = 10
 """How long a scheduler may take to be reached, and as long again to answer at first."""
@@ -56,6 +59,8 @@ def connected(address: str) -> Iterator[Any]:
             await asyncio.wait_for(super()._start(**options), 2 * _SECONDS)
 
     _refuse_tls(distributed.Security, address)
+    if warning := trusted_in_clear(address):
+        tell(printable(f"warning: {warning}", line=True))
     try:
         client = Client(address, timeout=_SECONDS, set_as_default=False)
     except Exception as fault:  # what another program says may be taken for a length, and then for want of memory
@@ -64,6 +69,19 @@ def connected(address: str) -> Iterator[Any]:
         raise InputError(f"there is no scheduler of Dask at {address}: {said}", advice="check the address") from None
     with client:
         yield client
+
+
+def trusted_in_clear(address: str) -> str:
+    """What to know before a scheduler at this address is trusted, as a sentence; "" where it is reached by TLS, or is
+    on this machine."""
+    scheme, _, rest = address.rpartition("://")
+    host = urlsplit(f"//{rest}").hostname
+    if scheme in _ENCRYPTED or scheme == "inproc" or is_this_machine(host):
+        return ""
+    return (
+        f"{address} is reached in clear and without certificates: whoever answers there can run code here, and whoever "
+        "reaches the cluster can run code on its workers and read their keys; use tls:// (SECURITY.md)"
+    )
 
 
 def _refuse_tls(security: Any, address: str) -> None:

@@ -55,6 +55,35 @@ def test_what_listens_and_is_no_scheduler_is_given_up(says: bytes, monkeypatch: 
     assert [one.name for one in threading.enumerate() if one not in before] == []
 
 
+@pytest.mark.parametrize(
+    ("address", "warned"),
+    [
+        ("tcp://10.1.2.3:8786", True),
+        ("tcp://scheduler.example:8786", True),
+        ("ws://scheduler.example:8786/x", True),
+        ("scheduler.example:8786", True),
+        ("tcp://[fd00::7]:8786", True),
+        ("tcp://127.0.0.1:8786", False),
+        ("127.0.0.1:8786", False),
+        ("tcp://[::1]:8786", False),
+        ("tcp://localhost:8786", False),
+        ("tls://scheduler.example:8786", False),
+        ("wss://scheduler.example:8786", False),
+    ],
+)
+def test_who_is_trusted_is_said_before_another_machine_is_reached_in_clear(address: str, warned: bool) -> None:
+    assert ("can run code here" in client.trusted_in_clear(address)) is warned
+
+
+def test_the_warning_comes_before_the_connection(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(client, "_SECONDS", 1)
+    with pytest.raises(InputError), connected("tcp://host.invalid:8786"):
+        pass
+    assert "tcp://host.invalid:8786 is reached in clear" in " ".join(capsys.readouterr().err.split())
+
+
 @pytest.mark.parametrize("address", ["", " "])
 def test_an_empty_address_is_refused_as_such(address: str) -> None:
     with pytest.raises(InputError, match="the address of the scheduler is empty"), connected(address):
