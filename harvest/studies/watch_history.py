@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,6 +33,7 @@ from scoring.inference.drift import SAME_BUDGET, SAME_SHARE, Baseline
 from scoring.inference.watch_state import Seen, WatchState, advance
 from scoring.inference.watched_audit import JudgingRules, pooled
 from scoring.statistics.change_points import ChangePoint, change_points
+from topics.counting import pluralize
 from topics.document import StrictModel, validated_json
 from topics.errors import InputError, Place
 from topics.identity import content_hash, generator
@@ -202,9 +203,17 @@ class History:
         last = {(one.baseline, one.at): one for one in self.lines}
         return tuple(sorted(last.values(), key=lambda one: moment(one.at)))
 
+    @cached_property
+    def _told(self) -> Mapping[tuple[str, str], list[Look]]:
+        """All looks by baseline and run, each list in the order of the file."""
+        found: dict[tuple[str, str], list[Look]] = {}
+        for one in self.lines:
+            found.setdefault((one.baseline, one.at), []).append(one)
+        return found
+
     def earlier(self, look: Look) -> tuple[Look, ...]:
         """What was told of the same run and baseline before this look, the oldest first."""
-        same = [one for one in self.lines if (one.baseline, one.at) == (look.baseline, look.at)]
+        same = self._told[look.baseline, look.at]
         return tuple(same[: same.index(look)])
 
     def until(self, now: float) -> History:
@@ -215,12 +224,14 @@ class History:
         """What is wrong with it, in sentences. now: seconds; no look can be later."""
         for place in self.torn:
             yield f"{place}: this line breaks off, as if a command was stopped while it wrote it, and does not count"
-        for one in self.looks:
-            if moment(one.at) > now:
-                yield (
-                    f"{path}: the look at {one.run} is dated {one.at[:16]}, which is in the future, and does not count "
-                    "until then; is the clock right?"
-                )
+        late = [one for one in self.looks if moment(one.at) > now]
+        if late:
+            first, more = late[0], len(late) - 1
+            others = f", and {pluralize(more, 'more look')} after it" if more else ""
+            yield (
+                f"{path}: the look at {first.run} is dated {first.at[:16]}{others}, which is in the future, and does "
+                "not count until then; is the clock right?"
+            )
 
 
 def read_history(path: str | PathLike[str], baseline: str = "") -> tuple[Look, ...]:

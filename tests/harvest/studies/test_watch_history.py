@@ -196,3 +196,5 @@ def test_a_look_from_the_future_is_named_and_is_not_the_last_one(tmp_path: Path)
     assert alarm_waits(history.looks)
     assert not alarm_waits(history.until(now).looks)
     assert list(history.damage(path, moment("2026-01-09T00:00:00Z"))) == []
+    (said,) = history.damage(path, moment("2025-12-31T00:00:00Z"))
+    assert "the look at 01 is dated 2026-01-01T00:00, and 1 more look after it, which is in the future" in said
