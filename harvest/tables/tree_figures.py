@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan
 from typing import Any
 
@@ -200,9 +200,13 @@ def tree_figures(
         sessions = None if why else sessions
     withheld = note.startswith("no interval")
     found = transitions(tree, level=level, interval=interval, topics=topics, sessions=sessions, withheld=withheld)
+    paths = unseen_paths(tree, level=level, topics=topics)
+    if note:  # Good-Turing takes trials, or topics, for independent
+        found, paths = replace(found, unseen=found.unseen.withheld()), paths.withheld()
+        note += "; how much is unseen is not estimated"
     ended = tree.end_names()
     named = end_shares(tree, ended, found, topics, sessions, withheld=withheld) if all(ended) else None
-    return TreeFigures(tree, found, unseen_paths(tree, level=level, topics=topics), scores, named, note)
+    return TreeFigures(tree, found, paths, scores, named, note)
 
 
 def _session(key: TrialKey) -> tuple[str, int]:
@@ -223,6 +227,8 @@ def _interval(low: float, high: float) -> str:
 
 def _unseen(mass: Unseen, at: Any, what: str, over_topics: bool) -> str:
     estimate, low, high = (float(part[at]) for part in (mass.estimate, mass.low, mass.high))
+    if isnan(estimate):
+        return ""
     once, n = int(mass.once[at]), int(mass.n[at])
     counted = f"{once} of {n} in one topic alone" if over_topics else f"{once} seen once, n={n}"
     return f"{what}: about {percent(estimate)} [{100 * low:.0f}, {100 * high:.0f}] ({counted})"

@@ -17,7 +17,7 @@ __all__ = ["legend", "plates", "sentences"]
 
 def sentences(one: TreeFigures) -> list[str]:
     """What there is to say of one tree: of its score, and of conversations that no trial took."""
-    return [*(one.scores.sentences() if one.scores is not None else ()), one.unseen_paths()]
+    return [*(one.scores.sentences() if one.scores is not None else ()), *filter(None, (one.unseen_paths(),))]
 
 
 def legend(figures: Sequence[TreeFigures]) -> list[str]:

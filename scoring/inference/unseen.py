@@ -25,7 +25,7 @@ Known limits, which no formula cures:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +49,11 @@ class Unseen:
     n: npt.NDArray[np.int64]
     once: npt.NDArray[np.int64]
     twice: npt.NDArray[np.int64]
+
+    def withheld(self) -> Unseen:
+        """The counts without an estimate: for trials that hang together."""
+        nothing = np.full_like(self.estimate, np.nan)
+        return replace(self, estimate=nothing, low=nothing, high=nothing)
 
 
 def unseen_mass(once: npt.ArrayLike, twice: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> Unseen:

@@ -239,6 +239,12 @@ def test_a_tree_has_the_units_that_its_scores_have(tmp_path: Path) -> None:
         assert np.isnan(found[name].found.stop_high).all()
         assert any(why in line for line in legend([found[name]]))
     assert any("taken whole" in line for line in legend([found["sessions"]]))
+    for name in ("few", "one", "sessions"):  # Good-Turing takes its trials for independent
+        assert np.isnan(found[name].found.unseen.estimate).all()
+        assert not any(found[name].unseen())
+        assert not any("another" in line for line in legend([found[name]]))
+        assert any("how much is unseen is not estimated" in line for line in legend([found[name]]))
+    assert not np.isnan(found["alone"].found.unseen.estimate).all()
 
 
 def test_the_mean_laid_over_a_tree_has_the_units_of_its_scores(tmp_path: Path) -> None:
