@@ -39,7 +39,17 @@ from scoring.statistics.flips import Flips, count_flips
 from topics.errors import InputError, Place
 from topics.identity import generator
 
-__all__ = ["ArmedSystem", "Changed", "MeasureOverArms", "Robustness", "armed_systems", "is_armed", "robustness"]
+__all__ = [
+    "Armed",
+    "ArmedSystem",
+    "Changed",
+    "MeasureOverArms",
+    "Robustness",
+    "armed_systems",
+    "gather_arms",
+    "is_armed",
+    "robustness",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +122,18 @@ class Robustness:
     notes: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Armed:
+    """What a run gives whose systems were played in arms. wanted: the measures. values: by name in the recording."""
+
+    systems: tuple[ArmedSystem, ...]
+    material: Material
+    settings: Settings
+    wanted: Mapping[Key, Measure]
+    values: Mapping[str, Values]
+    notes: tuple[str, ...]
+
+
 def is_armed(run: Run) -> bool:
     """Whether a system of the run was played in arms."""
     return any(isinstance(one, dict) and "arm" in one for one in run.header.systems.values())
@@ -147,18 +169,17 @@ def armed_systems(run: Run) -> tuple[ArmedSystem, ...]:
     )
 
 
-def robustness(
+def gather_arms(
     run: Run,
     *,
     measures: Sequence[Term] = (),
     changes: Mapping[str, Any] | None = None,
-    seed: int = 0,
     judges: Judges | None = None,
-) -> tuple[Robustness, ...]:
-    """Of every system that was played in arms.
+) -> Armed:
+    """The values of every system that was played in arms.
 
-    measures: of single conversations; () takes ave%useful. changes: settings instead of the audit's. seed: of
-    resampling. judges: of SWAN and WAN (`measure_values`).
+    measures: of single conversations; () takes ave%useful. changes: settings instead of the audit's. judges: of SWAN
+    and WAN (`measure_values`).
 
     Raises InputError for a run without arms, and for a measure that single conversations do not have.
     """
@@ -171,7 +192,15 @@ def robustness(
     others = [measure for measure in wanted.values() if measure.declaration not in SHARES]
     computed, notes = measure_values(names, material, others, settings, judges)
     values = {name: {**share_values(name, material), **computed[name]} for name in names}
-    return tuple(_over_arms(system, material, wanted, values, settings, seed, notes) for system in systems)
+    return Armed(systems, material, settings, wanted, values, notes)
+
+
+def robustness(armed: Armed, *, seed: int = 0) -> tuple[Robustness, ...]:
+    """Of every system that was played in arms. seed: of resampling."""
+    return tuple(
+        _over_arms(system, armed.material, armed.wanted, armed.values, armed.settings, seed, armed.notes)
+        for system in armed.systems
+    )
 
 
 def _understood(terms: Sequence[Term], settings: Settings, material: Material, judges: Judges) -> dict[Key, Measure]:

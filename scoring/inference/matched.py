@@ -12,6 +12,7 @@ import numpy as np
 
 from scoring.inference.aligned import Cell, Trial, align
 from scoring.inference.interval import Interval
+from scoring.inference.paired import Estimand
 from scoring.inference.sides import compare_sides
 from scoring.statistics.exchange import holm, least_p
 
@@ -22,7 +23,7 @@ _SAME = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The difference between two groups in one measure, for topics like these.
+    """The difference between two groups in one measure, for topics like these or for these.
 
     value: NaN without a pair. n: pairs it is taken over; topics: of how many topics; sessions: of how many sessions
     that run through all topics, 0 where each conversation has its own. invalid: pairs left out because one side or
@@ -63,21 +64,23 @@ def difference(
     clusters: Mapping[str, str] | None = None,
     invalid: int = 0,
     unplayed: int = 0,
+    estimand: Estimand = "like-these",
 ) -> Difference:
     """How far `other` lies above `base`, over the trials that both have a value of.
 
     topics: in the order of the topic set. base, other: of each valid conversation. reach: how far apart the sides of a
     topic can be; infinite if the measure has no end near its values, as R. pooled: the figures are ratios of sums, as
     of %recovery. continued: the trials of one number are one session that runs through all topics. clusters: by topic.
-    invalid, unplayed: how many pairs there are not, because one side failed or is not recorded.
+    invalid, unplayed: how many pairs there are not, because one side failed or is not recorded. estimand: whether of
+    topics like these, or of these.
     """
     both = [trial for trial in base if trial in other]
     known = [trial for trial in both if _defined(base[trial], pooled) and _defined(other[trial], pooled)]
     cells = {name: {trial: side[trial] for trial in known} for name, side in (("other", other), ("base", base))}
     sides = tuple(cells)
     aligned = align(topics, sides, cells, pooled=pooled, continued=sides if continued else (), clusters=clusters)
-    found = compare_sides(aligned, 0, 1, rng, estimand="like-these", level=level, reach=reach)
-    exchanged = not (continued or pooled)
+    found = compare_sides(aligned, 0, 1, rng, estimand=estimand, level=level, reach=reach)
+    exchanged = estimand == "like-these" and not (continued or pooled)
     units = len(aligned.topics) if aligned.clusters is None else int(aligned.clusters.max()) + 1
     return Difference(
         value=found.value,

@@ -14,7 +14,8 @@ import pytest
 from harvest.audits.audit import load_audit
 from harvest.playing.play import play
 from harvest.studies.comparison import compare_runs
-from harvest.studies.robustness import Robustness, armed_systems, robustness
+from harvest.studies.ranking_by_user import ranking_by_user
+from harvest.studies.robustness import Robustness, armed_systems, gather_arms, robustness
 from recordings.run_folder import Run
 from scoring.notation import parse
 from tests.harvest.audits.test_arms import audit_file
@@ -34,7 +35,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 @pytest.fixture(scope="module")
 def found(run: Run) -> Robustness:
-    (one,) = robustness(run, measures=[parse("ave%useful"), parse("%useful S1")])
+    (one,) = robustness(gather_arms(run, measures=[parse("ave%useful"), parse("%useful S1")]))
     return one
 
 
@@ -61,7 +62,7 @@ def test_a_spread_over_arms_leaves_out_0_only_where_an_arm_is_found(found: Robus
     # Six topics cannot give a p that is small enough for four comparisons, however far the arms lie apart.
     one = [{"name": "A", "driver": "parrot"}]
     played = play(load_audit(audit_file(tmp_path, arms=ARMS, only=TOPICS[:6], systems=one)), tmp_path / "run")
-    (few,) = robustness(played, measures=[parse("ave%useful"), parse("%useful S1")])
+    (few,) = robustness(gather_arms(played, measures=[parse("ave%useful"), parse("%useful S1")]))
     for measure in few.measures:
         assert not any(one.beyond for one in measure.differences.values())
         assert measure.spread.value > 0.1
@@ -107,9 +108,9 @@ def test_the_rows_hold_every_figure_and_the_page_fits(run: Run, monkeypatch: pyt
 
 def test_what_cannot_be_compared_is_refused(run: Run, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="so many turns"):
-        robustness(run, measures=[parse("%useful S9")])
+        robustness(gather_arms(run, measures=[parse("%useful S9")]))
     with pytest.raises(InputError, match="many conversations at once"):
-        robustness(run, measures=[parse("CVaR(R)")])
+        robustness(gather_arms(run, measures=[parse("CVaR(R)")]))
     other = play(load_audit(audit_file(tmp_path, arms=None)), tmp_path / "run")
     with pytest.raises(InputError, match="not played in arms"):
         armed_systems(other)
@@ -128,3 +129,40 @@ def test_csv_latex_and_a_figure_hold_what_json_does(run: Run, tmp_path: Path) ->
     svg = (tmp_path / "arms.svg").read_text(encoding="utf-8")
     texts = [element.text for element in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
     assert "keywords − as written" in texts
+
+
+def test_which_system_is_better_may_depend_on_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One system answers whole sentences only, the other keywords only."""
+    good = "'https://www.imdb.com/title/tt0088763/ https://dblp.org/pid/65/9612 https://www.youtube.com/watch?v=dQw4w9WgXcQ'"
+    (tmp_path / "bots.py").write_text(
+        f"def whole(text): return {good} if 'Please' in text else 'What?'\n"
+        f"def terse(text): return {good} if 'Please' not in text else 'What?'\n"
+    )
+    bots = [
+        {"name": name, "driver": "python", "options": {"function": f"bots.py:{function}"}}
+        for name, function in (("A", "whole"), ("B", "terse"), ("C", "whole"))
+    ]
+    arms = {name: ARMS[name] for name in ("as written", "keywords")}
+    topics = [f"{kind}{number:03d}" for kind in "MY" for number in range(1, 11)]
+    run = play(load_audit(audit_file(tmp_path, arms=arms, only=topics, systems=bots)), tmp_path / "run")
+    one, same, other = ranking_by_user(gather_arms(run, measures=[parse("%useful S1")]))
+    assert (one.found.first, one.found.second, same.found.second, other.found.first) == ("A", "B", "C", "B")
+    assert (one.depends, one.first, one.second) == ("which", ("as written",), ("keywords",))
+    assert (other.depends, other.first, other.second) == ("which", ("keywords",), ("as written",))
+    assert (same.depends, same.everywhere) == ("", "")
+    assert one.found.interactions["keywords"].value == pytest.approx(-2.0)
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = harvest("robustness", run.path, "-m", "%useful S1").stdout
+    assert all(len(line) <= 80 for line in shown.splitlines())
+    flat = " ".join(shown.split())
+    assert "which is better depends on the user: as written (by 100.0 points [" in flat
+    assert "prefers A and keywords (by 100.0 points [" in flat
+    assert "order of the systems beside that in the control, tau-b: keywords -1.00" in flat
+    document = json.loads(harvest("robustness", run.path, "-m", "%useful S1", "--json").stdout)
+    (told,) = (row for row in document["rankings"] if row["figure"] == "depends on the user" and row["other"] == "B")
+    assert (told["value"], told["prefer_system"], told["prefer_other"]) == ("which", ["as written"], ["keywords"])
+    rows = list(csv.DictReader(io.StringIO(harvest("robustness", run.path, "--csv").stdout)))
+    assert {row["figure"] for row in rows} >= {
+        "difference between systems",
+        "difference between systems, against the control",
+    }

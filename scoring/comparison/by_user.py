@@ -1,0 +1,125 @@
+"""Two systems in several arms of users: by how much one is better in each, and whether that depends on the user.
+
+    apart[a] = A - B in arm a                       interactions[a] = apart[a] - apart[control]
+
+Every arm asks the same topics, and a trial draws the same numbers in all arms, so that both are differences over
+matched trials (`scoring.inference.matched`).
+
+*The ranking depends on the user* if A is better in one arm and B in another: the qualitative interaction of M. Gail,
+R. Simon (Biometrics 41 (1985), 361-372). Their statistic takes arms for independent, and here all have the same topics.
+So both sides are tested, each by its boldest arm. If no arm prefers B, then at most all others but one can feign it
+where one prefers A for sure: hence a two-sided p of at most 2·alpha/(arms - 1), and of alpha, for each of the two, over
+the pairs of systems (Bonferroni). Both are asked of the interval, too.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from scoring.inference.aligned import Cell, Trial
+from scoring.inference.matched import Difference, difference
+from scoring.inference.paired import Estimand
+
+__all__ = ["ByUser", "Cells", "by_user"]
+
+Cells = Mapping[Trial, Cell]
+
+_SAME = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class ByUser:
+    """Two systems, by arm, the control first; differences as of `scoring.inference.matched`, not yet corrected.
+
+    first, second: the systems A and B. apart: A - B in each arm, for topics like these; these: for these topics.
+    interactions: by arm except the control, for topics like these; {} where the figures are ratios of sums over all
+    conversations, whose difference is no mean over trials.
+    """
+
+    first: str
+    second: str
+    apart: Mapping[str, Difference]
+    these: Mapping[str, Difference]
+    interactions: Mapping[str, Difference] = field(default_factory=dict)
+
+    @property
+    def control(self) -> str:
+        return next(iter(self.apart))
+
+    def turned(self, estimand: Estimand, alpha: float, pairs: int = 1) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """(arms in which the first is higher, arms in which the second is), the boldest first; ((), ()) unless both are
+        found. alpha: the chance of finding that wrongly, over `pairs` pairs of systems."""
+        each = self.apart if estimand == "like-these" else self.these
+        most = min(alpha, 2 * alpha / max(1, len(each) - 1)) / pairs + _SAME
+        sides = ([arm for arm, one in each.items() if one.value * sign > 0 and _p(one) <= most] for sign in (1, -1))
+        first, second = (tuple(sorted(arms, key=lambda arm: -abs(each[arm].value))) for arms in sides)
+        return (first, second) if first and second else ((), ())
+
+    def ahead(self, alpha: float) -> str:
+        """The system that is higher in every arm, for topics like these; "" where that is not found of one."""
+        each = self.apart.values()
+        if any(_p(one) > alpha + _SAME for one in each):  # all are wanted, so each may take the whole chance of error
+            return ""
+        signs = {one.value > 0 for one in each}
+        return "" if len(signs) != 1 else self.first if signs == {True} else self.second
+
+
+def _p(one: Difference) -> float:
+    """The larger of its p and that of its interval; 1 where one of them is undefined."""
+    return max(one.p, one.outside) if not math.isnan(one.p + one.outside) else 1.0
+
+
+def by_user(
+    first: str,
+    second: str,
+    topics: Sequence[str],
+    cells: Mapping[str, tuple[Cells, Cells]],
+    rng: np.random.Generator,
+    *,
+    level: float,
+    reach: float = 1.0,
+    pooled: bool = False,
+    continued: bool = False,
+    clusters: Mapping[str, str] | None = None,
+    invalid: Mapping[str, int] | None = None,
+) -> ByUser:
+    """Two systems by arm. cells: by arm, the control first, those of the first and of the second system. invalid: by
+    arm, how many trials have no valid attempt of one of them. Others as in `scoring.inference.matched.difference`."""
+    lost = invalid or {}
+
+    def of(base: Cells, other: Cells, arms: Sequence[str], span: float, estimand: Estimand) -> Difference:
+        return difference(
+            topics,
+            base,
+            other,
+            rng,
+            level=level,
+            reach=span,
+            pooled=pooled,
+            continued=continued,
+            clusters=clusters,
+            invalid=sum(lost.get(arm, 0) for arm in arms),
+            estimand=estimand,
+        )
+
+    apart = {arm: of(two, one, [arm], reach, "like-these") for arm, (one, two) in cells.items()}
+    these = {arm: of(two, one, [arm], reach, "these") for arm, (one, two) in cells.items()}
+    if pooled:
+        return ByUser(first, second, apart, these)
+    gains = {arm: _gains(*both) for arm, both in cells.items()}
+    control = next(iter(cells))
+    interactions = {
+        arm: of(gains[control], gains[arm], [control, arm], 2 * reach, "like-these") for arm in cells if arm != control
+    }
+    return ByUser(first, second, apart, these, interactions)
+
+
+def _gains(first: Cells, second: Cells) -> dict[Trial, Cell]:
+    """By trial that both systems have a value of, how far the first lies above the second."""
+    return {
+        trial: (first[trial][0] / first[trial][1] - second[trial][0] / second[trial][1], 1.0)
+        for trial in first
+        if trial in second and first[trial][1] > 0 and second[trial][1] > 0
+    }
