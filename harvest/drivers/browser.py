@@ -232,6 +232,7 @@ class _Session:
             finish=said.finish,
             ended=said.ended,
             sent_as=said.sent_as,
+            notes=said.notes,
         )
         return Reply(turn, said.exhibits)
 

@@ -57,7 +57,8 @@ class Manners:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A whole answer. asked_at: UTC, ISO 8601. first, last: seconds from sending to its first and last word.
+    """An answer. asked_at: UTC, ISO 8601. first, last: seconds from sending to its first and last word. finish: how its
+    end was told, or `truncated` where the page holds back the rest of it. notes: as of `SystemTurn`.
 
     sent_as: the user's words as the page took them, "" where they went as they were said.
     """
@@ -70,6 +71,7 @@ class Said:
     ended: bool
     exhibits: tuple[Exhibit, ...]
     sent_as: str = ""
+    notes: tuple[str, ...] = ()
 
 
 class Chat:
@@ -144,11 +146,12 @@ class Chat:
         self._taken = take(awaited.page, awaited.turn, text, quiet, self._habits) if by_quiet else None
         self._habits = learn(awaited.page, awaited.turn, self._habits)
         return Said(
-            answer=Answer(awaited.turn.text, awaited.turn.links),
+            answer=awaited.turn.answer,
             asked_at=asked_at,
             first=None if awaited.sample.began is None else min(awaited.sample.began, awaited.sample.last_change),
             last=awaited.sample.last_change,
-            finish=verdict.how,
+            finish="truncated" if awaited.turn.rest else verdict.how,
+            notes=awaited.turn.notes,
             ended=any(node.visible for node in awaited.page.marked("ended")),
             exhibits=exhibits,
             sent_as=sent_as,
@@ -340,6 +343,8 @@ class Chat:
             "opened_by": self._opening.did,
             "read_by": awaited.turn.how,
             "left_out": list(awaited.turn.left_out),
+            "rest_offered": awaited.turn.rest,
+            "notes": list(awaited.turn.notes),
             "habits": self._habits.as_json(),
             "selectors": self._site.selectors,
         }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from harvest.pages.finding.blockers import find_refusal
@@ -19,9 +19,9 @@ from protocols.answer import Answer
 from recordings.attempts import Attempt
 from recordings.conversation import Conversation, SystemTurn, Turn
 from recordings.evidence import read_exhibit
+from recordings.redacted_events import redacted_value
 from recordings.redaction import Redactor, marks_in
 from recordings.run_folder import Run
-from topics.links import Link
 
 __all__ = ["Found", "Reread", "read_again"]
 
@@ -46,7 +46,7 @@ class Reread:
 
     @property
     def changed(self) -> bool:
-        """Whether text or links are others now."""
+        """Whether text, links or other parts are others now."""
         return self.now is not None and self.now != self.was
 
 
@@ -117,9 +117,10 @@ def _answer(run: Path, conversation: Conversation, turn: Turn, reply: SystemTurn
         # Nobody records an answer without a word: this page is spoilt, or is not the one that was read.
         known.whole = False
         return Reread(conversation, turn, was, None, source, f"no answer is found in {evidence[source]}")
-    redactor = Redactor()  # as the writer did: markup may have hidden the shape of a secret
-    links = tuple(Link(redactor.text(link.text), redactor.text(link.href)) for link in read.links)
-    now = Answer(redactor.text(read.text), links)
+    now = read.answer
+    if source == "reply":  # what was offered below the answer is not in it
+        now = replace(now, offers=was.offers)
+    now = redacted_value(now, Redactor())  # as the writer did: markup may have hidden the shape of a secret
     if marks_in(was.text) > marks_in(now.text):
         # Markup can stand between the pieces of a secret where text has them side by side.
         return Reread(conversation, turn, was, None, source, "left as it is: it would bring back what was redacted")

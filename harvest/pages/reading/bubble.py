@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from harvest.pages.reading.boxes import editor_text, is_editor
-from harvest.pages.reading.markdown import is_picture
+from harvest.pages.reading.figures import is_figure, is_file_button, is_icon
 from harvest.pages.reading.page import Node, collapse_spaces
 from harvest.pages.reading.page_text import is_control, kind
 from harvest.pages.reading.phrases import is_role, is_time
@@ -21,8 +21,10 @@ __all__ = [
     "Leaf",
     "Siblings",
     "alone_in_line",
+    "closing_of",
     "edges_of",
     "ends_open",
+    "in_prose",
     "in_sentence",
     "is_brief",
     "leaves_of",
@@ -33,12 +35,14 @@ Edge = tuple[str, str]
 
 
 SHORT = 60  # characters: longer lines are never decoration
+_LONGEST_CLOSING = 200  # characters of a sentence under an answer
 PROSE = frozenset(
     {
         *("a", "blockquote", "code", "dd", "dt", "em", "h1", "h2", "h3", "h4", "h5", "h6", "i", "li", "ol", "p", "pre"),
         *("summary", "table", "tbody", "td", "textarea", "th", "tr", "ul"),
     }
 )
+_SAYING = PROSE - {"a", "em", "i"}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -66,19 +70,50 @@ def _each_leaf(node: Node, dropped: Collection[Node], controls: bool) -> Iterato
             text = collapse_spaces(editor_text(item) if is_editor(item) else item.get("h-value"))
             if text and not item.hidden and item not in dropped:
                 yield Leaf(text, item)
-        elif item.tag == "img":
-            if is_picture(item) and not item.hidden and item not in dropped:
+        elif is_figure(item) or (not controls and is_file_button(item)):
+            if not item.hidden and item not in dropped:
                 yield Leaf("", item)
-        elif not item.hidden and item not in dropped and (controls or not is_control(item)):
+        elif (
+            item.tag != "img"
+            and not is_icon(item)
+            and not item.hidden
+            and item not in dropped
+            and (controls or not is_control(item))
+        ):
             stack.extend((child, item) for child in reversed(item.children))
 
 
+def closing_of(leaves: Sequence[Leaf], bubble: Node) -> list[Node]:
+    """The elements that hold the last of the texts, a sentence at most, and not all of them; from large to small."""
+    said = [leaf for leaf in leaves if leaf.text]
+    found: list[Node] = []
+    for element in (said[-1].parent, *said[-1].parent.ancestors()) if len(said) > 1 else ():
+        if element is bubble or said[0].parent.within(element) or len(element.text) > _LONGEST_CLOSING:
+            break
+        found.append(element)
+    return found[::-1]
+
+
+def in_prose(node: Node, bubble: Node) -> bool:
+    """Whether it stands in a heading, a paragraph, an item, a cell: what is said there is part of what is said. Where
+    the bubble is a row of a table, its cells are places, and say nothing."""
+    row = bubble.tag in ("tr", "tbody", "table")
+    return any(
+        one.tag in _SAYING or one.get("role") == "heading" or is_editor(one)
+        for one in (node, *node.ancestors())
+        if one is not bubble and one.within(bubble) and not (row and one.tag in ("td", "th"))
+    )
+
+
 def edges_of(bubble: Node) -> set[Edge]:
-    """The lines at the edges of a bubble that stand in elements of their own, with more in the bubble beside them."""
+    """The lines at the edges of a bubble that stand in elements of their own, with more in the bubble beside them; and
+    the sentences at its end, marked as such."""
     leaves = [leaf for leaf in leaves_of(bubble, ()) if leaf.text]
-    found: set[Edge] = set()
+    found: set[Edge] = {(f"end:{kind(element)}", element.text) for element in closing_of(leaves, bubble)}
     whole, siblings = len(leaves), Siblings()
     for leaf in {*leaves[:3], *leaves[-3:]} if whole > 1 else ():
+        if in_prose(leaf.parent, bubble):
+            continue
         for element in (leaf.parent, *leaf.parent.ancestors()):
             if element is bubble or sum(other.parent.within(element) for other in leaves) == whole:
                 break

@@ -23,16 +23,23 @@ from harvest.pages.reading.bubble import (
     Leaf,
     Siblings,
     alone_in_line,
+    closing_of,
     ends_open,
+    in_prose,
     in_sentence,
     is_brief,
     leaves_of,
 )
+from harvest.pages.reading.figures import is_face, is_figure, is_file_button
+from harvest.pages.reading.folds import NOTES, Fold, find_folds, is_notes, is_pressed
 from harvest.pages.reading.listing import bar_of, is_listing
+from harvest.pages.reading.looks import look_of
 from harvest.pages.reading.page import Node, collapse_spaces
 from harvest.pages.reading.page_text import hints, hints_last, is_control, kind
 from harvest.pages.reading.phrases import (
+    asks_for_more,
     is_counter,
+    is_fine_print,
     is_label,
     is_named_time,
     is_placeholder,
@@ -40,7 +47,9 @@ from harvest.pages.reading.phrases import (
     is_role,
     is_status,
     is_time,
+    unfolds,
 )
+from harvest.pages.reading.reasoning import find_reasoning
 from harvest.pages.reading.slot import likeness, slot_in
 
 __all__ = ["Decorations", "find_decorations"]
@@ -60,7 +69,7 @@ _CONTENT = re.compile(r"(?:^|[-_])(?:text|content|body|prose|markdown|md)$|markd
 _PLACES = frozenset({"article", "div", "p", "section"})
 _DRAWN = frozenset({"canvas", "hr", "img", "input", "progress", "svg", "video"})
 _WAITING = frozenset({"caret", "cursor", "dots", "loader", "loading", "spinner", "typing"})
-_NOTES = frozenset({"reasoning", "thinking", "thought", "thoughts"})
+_SMALL_PRINT = frozenset({"disclaimer", "fineprint", "footer", "footnote", "legal", "notice", "warning"})
 
 
 class _Reason(IntEnum):
@@ -77,12 +86,22 @@ class _Reason(IntEnum):
 class Decorations:
     """nodes: what is left out of the reply, each with all in it. texts: what they say, in the order they were found.
 
-    doubtful: those of the nodes that are the answer where nothing else comes; none where anything is left.
+    doubtful: those of the nodes that are the answer where nothing else comes; none where anything is left. thoughts:
+    those that hold what the system thought. in_view: whether any of these was told by its place and look alone. folds:
+    what is folded away in the bubbles.
     """
 
     nodes: set[Node] = field(default_factory=set)
     texts: list[str] = field(default_factory=list)
     doubtful: frozenset[Node] = frozenset()
+    thoughts: tuple[Node, ...] = ()
+    in_view: bool = False
+    folds: tuple[Fold, ...] = ()
+
+    @property
+    def unfolded(self) -> set[Node]:
+        """What is hidden and read all the same: the rest of the text."""
+        return {one for fold in self.folds if fold.kind == "rest" for one in fold.body}
 
 
 def find_decorations(
@@ -105,12 +124,24 @@ def find_decorations(
     search = _Search(places, Example(echo, user), frozenset(names), frozenset(pressed), frozenset(known))
     for bubble in bubbles:
         search.plain(bubble)
+    folds = tuple(fold for bubble in bubbles for fold in find_folds(bubble, search.dropped))
+    for fold in folds:
+        search.take_fold(fold)
+    search.take_reasoning()
     for bubble in bubbles:
+        search.take_fine_print(bubble)
         search.edges(bubble)
         if search.announces(bubble):
             search.drop(bubble)
     search.spare()
-    return Decorations(search.dropped, [text for text in search.texts.values() if text], search.doubtful())
+    return Decorations(
+        search.dropped,
+        [text for text in search.texts.values() if text],
+        search.doubtful(),
+        tuple(search.thoughts),
+        search.in_view,
+        folds,
+    )
 
 
 class _Search:
@@ -129,6 +160,8 @@ class _Search:
         self.texts: dict[Node, str] = {}
         self.reasons: dict[Node, _Reason] = {}
         self.timed: set[tuple[Node, bool]] = set()  # ends of bubbles at which a time was left out
+        self.thoughts: list[Node] = []
+        self.in_view = False
         self.siblings = Siblings()
         self.next = dict(pairwise(self.bubbles))
 
@@ -142,6 +175,10 @@ class _Search:
             if self._is_plain(node, bubble):
                 self.drop(node)
                 continue
+            if self._is_thoughts(node, bubble):
+                self.thoughts.append(node)
+                self.drop(node)
+                continue
             if is_listing(node):
                 # Nothing but these: names of colours in code are made like anything.
                 for part in (*bar_of(node), *(inner for inner in node.walk() if is_control(inner))):
@@ -151,22 +188,87 @@ class _Search:
             stack.extend(reversed(node.elements))
 
     def _is_plain(self, node: Node, bubble: Node) -> bool:
-        if "leave_out" in node.get("h-site").split() or is_control(node):
+        if "leave_out" in node.get("h-site").split() or (is_control(node) and not is_file_button(node)):
+            return not is_figure(node)
+        if is_pressed(node) and (unfolds(node.text) or asks_for_more(node.text)):
             return True
         if node.tag == "time":
             return not in_sentence(node)
-        if node.tag == "details":
-            return _is_notes(node)
-        if node.tag == "img" and re.search(r"(?i)\bavatar\b|profile picture", node.get("alt")):
+        if node.tag == "img" and is_face(node):
             return True
         words = hints(node)
         if words & _WAITING:
             text = node.text
             return bool(text) and node is not bubble and is_placeholder(text)
-        if words & _NOTES and node is not bubble:
-            # Some name so what is no note at all; a note can be opened and shut.
-            return any(is_control(inner) and is_reasoning(inner.text) for inner in node.walk())
         return bool(hints_last(node) & {"avatar", "initials"}) and node is not bubble and len(node.text) <= _INITIALS
+
+    def _is_thoughts(self, node: Node, bubble: Node) -> bool:
+        if node.tag == "details":
+            return is_notes(node)
+        if not hints(node) & NOTES or node is bubble:
+            return False
+        # Some name so what is no note at all; a note can be opened and shut.
+        return any(is_control(inner) and is_reasoning(inner.text) for inner in node.walk())
+
+    def take_fold(self, fold: Fold) -> None:
+        """Leave out what unfolds it, and what stands in the place of what is read instead."""
+        for node in (fold.title, *fold.doubled):
+            if node is not None and node not in self.dropped and not is_control(node):
+                self.drop(node)
+
+    def take_reasoning(self) -> None:
+        """Leave out what was thought in view, with the line over it."""
+        found = find_reasoning(self.bubbles, self.dropped)
+        if found is None:
+            return
+        self.in_view = True
+        self.thoughts += found.nodes
+        for node in (found.title, *found.nodes):
+            if node is not None:
+                self.drop(node)
+
+    def take_fine_print(self, bubble: Node) -> None:
+        """Leave out the sentence under an answer that the page writes under every one.
+
+        It is known by its words, where it is set apart or is no paragraph; and in any words by the replies before,
+        where it is set apart from the text. Of the first reply an unknown one is read: it may be the answer's own.
+        """
+        leaves = leaves_of(bubble, self.dropped)
+        for element in closing_of(leaves, bubble):
+            text = element.text
+            if not self._says_more(element):
+                return  # what stands under nothing but a name is the answer
+            rest = [leaf for leaf in leaves if not leaf.parent.within(element)]
+            look, main = look_of(element), look_of(rest[-1].parent)
+            named = bool(hints(element) & _SMALL_PRINT) or element.tag in ("aside", "footer", "small")
+            apart = named or look.is_smaller_than(main) or look.is_fainter_than(main)
+            plain = in_prose(element, bubble)
+            told = is_fine_print(text) and (apart or not plain) and not self.siblings.one_of_many(element)
+            known = (f"end:{kind(element)}", text) in self.known and not is_brief(text)
+            if told or (known and (apart or (not plain and not self._goes_on(element)))):
+                self.drop(element)
+                return
+
+    def _says_more(self, element: Node) -> bool:
+        """Whether more than names and times is left in its bubble beside it: the same answer may come twice."""
+        bubble = self._bubble_of(element)
+        return any(
+            in_prose(leaf.parent, bubble) or not is_brief(leaf.text)
+            for leaf in leaves_of(bubble, self.dropped)
+            if not leaf.parent.within(element)
+        )
+
+    def _bubble_of(self, element: Node) -> Node:
+        return next(one for one in self.bubbles if element.within(one))
+
+    def _slot_of(self, element: Node) -> Node | None:
+        return self.slots[self._bubble_of(element)]
+
+    def _goes_on(self, element: Node) -> bool:
+        """Whether it is made like the element before it: then it is the text's next paragraph."""
+        beside = element.parent.elements if element.parent is not None else []
+        at = next((number for number, one in enumerate(beside) if one is element), 0)
+        return at > 0 and kind(beside[at - 1]) == kind(element)
 
     def edges(self, bubble: Node) -> None:
         """Names, times and states before and after what is said; those that are surest first, from either end."""
@@ -240,7 +342,7 @@ class _Search:
         with nothing in it."""
         if name.text.casefold() in self.pressed and not self._offered(name.text):
             return True
-        bubble = next(one for one in self.bubbles if name.within(one))
+        bubble = self._bubble_of(name)
         inside = list(bubble.walk())
         after = inside[inside.index(name) + sum(1 for _ in name.walk()) :]
         return any(
@@ -258,7 +360,7 @@ class _Search:
         """The elements with a text at their edge that are decoration, from small to large. near: the texts from that
         edge on."""
         found: list[tuple[Node, _Reason]] = []
-        prose = False
+        prose = in_prose(near[0].parent, bubble)  # what stands in a heading or a paragraph is said
         for element in (near[0].parent, *near[0].parent.ancestors()):
             inside = 0
             while inside < len(near) and inside < _NEAR and near[inside].parent.within(element):
@@ -314,7 +416,8 @@ class _Search:
         """By what it says. parts: its texts."""
         if not stamped and (_is_content(element) or (element.classes and kind(element) in self.example.said)):
             return _Reason.NONE
-        if (kind(element), text) in self.known and not prose and not self.siblings.among_prose(element):
+        known = (kind(element), text) in self.known and not prose and not self.siblings.among_prose(element)
+        if known and (is_brief(text) or self._says_more(element) or self._slot_of(element) is not None):
             return _Reason.KNOWN
         if first and ends_open(text) and element.tag in ("b", "strong", "span"):
             named = is_label(text, self.names) or (element.tag == self.example.named and is_brief(text))
@@ -382,9 +485,3 @@ def _came(leaf: Leaf) -> float | None:
 
 def _is_content(element: Node) -> bool:
     return any(_CONTENT.search(name) for name in element.classes if ":" not in name and "[" not in name)
-
-
-def _is_notes(details: Node) -> bool:
-    """A model's notes to itself, open or not; or what is shut and says nothing but its title before an answer."""
-    summary = next((child.text for child in details.elements if child.tag == "summary"), "")
-    return is_reasoning(summary) or bool(hints(details) & _NOTES)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from itertools import islice
 
 from harvest.pages.reading.boxes import editor_text, is_editor
+from harvest.pages.reading.gutters import NO_LINES, gutters_of
 from harvest.pages.reading.page import Node
 from harvest.pages.reading.page_text import hints, is_control
 from harvest.pages.reading.phrases import is_status
@@ -18,11 +19,8 @@ _NAME = re.compile(r"[A-Za-z][\w+#.-]{0,20}")
 _NO_LANGUAGE = frozenset(
     {"block", "code", "copyable", "hljs", "inline", "nohighlight", "none", "plaintext", "shiki", "text"}
 )
-_NO_LINES = frozenset({"code", "table", "tbody", "td", "th"})
-_GUTTER_NAME = re.compile(r"line-?num|lineno|ln-num|gutter|line-?number", re.IGNORECASE)
 _WORD = re.compile(r"\S+")
 _LONGEST_BAR = 40  # characters
-_COUNT = re.compile(r"\s*\d+(?:\s+\d+)*\s*")
 _CODE_HINTS = frozenset(
     {"code", "codeblock", "copy", "highlight", "hljs", "listing", "pre", "prism", "shiki", "snippet"}
 )
@@ -41,7 +39,7 @@ def listing_text(node: Node, dropped: Collection[Node] = ()) -> str:
     if is_editor(node):
         return editor_text(node).rstrip("\n")
     pieces: list[str] = []
-    gutters = _number_columns(node)
+    gutters = gutters_of(node, dropped)
     stack: list[Node | str | int] = [node]
     after_line = False
     while stack:
@@ -55,12 +53,12 @@ def listing_text(node: Node, dropped: Collection[Node] = ()) -> str:
             if len(pieces) == item or not pieces[-1].endswith("\n"):
                 pieces.append("\n")
             after_line = True
-        elif item.hidden or item in dropped or item in gutters or is_control(item) or _is_gutter(item):
+        elif item.hidden or item in dropped or item in gutters or is_control(item):
             continue
         elif item.tag == "br":
             pieces.append("\n")
         else:
-            if item is not node and item.block and item.tag not in _NO_LINES:
+            if item is not node and item.block and item.tag not in NO_LINES:
                 if pieces and not pieces[-1].endswith("\n"):
                     pieces.append("\n")
                 stack.append(len(pieces))
@@ -172,19 +170,3 @@ def _only_code(node: Node) -> bool:
 
 def _is_line(node: Node) -> bool:
     return any(is_editor(around) for around in node.ancestors())
-
-
-def _is_gutter(node: Node) -> bool:
-    if _GUTTER_NAME.search(node.get("class")) is None:
-        return False
-    return _COUNT.fullmatch(" ".join(_words(node))) is not None
-
-
-def _number_columns(node: Node) -> list[Node]:
-    """A column of numbers 1, 2, 3 … beside the code."""
-    columns: list[Node] = []
-    for child in node.elements:
-        words = list(_words(child))
-        if len(node.elements) > 1 and words and words == [str(number) for number in range(1, len(words) + 1)]:
-            columns.append(child)
-    return columns if len(columns) == 1 and columns[0] is node.elements[0] and len(list(_words(columns[0]))) > 1 else []

@@ -11,13 +11,16 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import NamedTuple
 
+from harvest.pages.reading.figures import figure_mark, file_of, is_figure, is_file_button, is_icon
+from harvest.pages.reading.gutters import is_gutter_of_another
 from harvest.pages.reading.listing import is_listing, language_of, listing_text
 from harvest.pages.reading.page import Node
 from harvest.pages.reading.page_text import CONTROLS, hints, is_control
+from harvest.pages.reading.raised import raised
 from harvest.pages.reading.spans import BREAK, Marks, emphasise, finish_line, inside_code, shown_text, write_link
 from harvest.pages.reading.tables import table_lines
 
-__all__ = ["is_picture", "markdown"]
+__all__ = ["markdown"]
 
 _DEEPEST = 100  # levels of elements that are told apart: Python's stack is short, and no answer is deeper
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
@@ -35,8 +38,8 @@ _STYLED = {
 }
 _PARTS = frozenset({"dd", "dt", "li", "summary", "tbody", "td", "th", "tr"})
 _APART = 8.0  # CSS pixels between two lines that make them paragraphs
-_LITTLE = 40.0  # CSS pixels: smaller pictures are avatars and icons
 _NO_TEXT = CONTROLS | {"svg", "progress", "hr", "rp"}
+_FIGURES = frozenset({"audio", "canvas", "img", "svg", "video"})
 _ANCHOR_SIGNS = frozenset({"", "#", "¶", "§", "🔗", "⚓", "↩", "↩︎", "link", "permalink", "anchor"})
 
 
@@ -48,17 +51,25 @@ class Block(NamedTuple):
     node: Node | None = None
 
 
-def markdown(node: Node, dropped: Collection[Node] = (), url: str = "") -> str:
+def markdown(
+    node: Node,
+    dropped: Collection[Node] = (),
+    url: str = "",
+    *,
+    unfolded: Collection[Node] = (),
+    wordless: bool = False,
+) -> str:
     """The visible text of `node` as Markdown, without what is in `dropped`; "" where there is none.
 
-    url: of the page, to tell links within it.
+    url: of the page, to tell links within it. unfolded: elements that are read though they are not seen. wordless:
+    nothing but figures is in it.
     """
-    return _Writer(dropped, url).whole(node)
+    return _Writer(dropped, url, unfolded, wordless).whole(node)
 
 
 class _Writer:
-    def __init__(self, dropped: Collection[Node], url: str) -> None:
-        self._dropped = frozenset(dropped)
+    def __init__(self, dropped: Collection[Node], url: str, unfolded: Collection[Node], wordless: bool) -> None:
+        self._dropped, self._unfolded, self._wordless = frozenset(dropped), frozenset(unfolded), wordless
         self._url = url.partition("#")[0]
         self._holds_block: dict[Node, bool] = {}
 
@@ -150,7 +161,7 @@ class _Writer:
 
     def _listing(self, node: Node) -> Iterator[Block]:
         code = listing_text(node, self._dropped)
-        if code.strip():
+        if code.strip() and not is_gutter_of_another(node):
             longest = max((len(ticks) for ticks in re.findall(r"`{3,}", code)), default=2)
             fence = "`" * (longest + 1)
             yield Block(f"{fence}{language_of(node)}\n{code}\n{fence}", True, node)
@@ -231,10 +242,12 @@ class _Writer:
         tag = node.tag
         if tag == "br":
             return BREAK
-        if tag == "img":
-            return _picture(node)
+        if tag in _FIGURES:
+            return figure_mark(node, wordless=self._wordless)
         if tag == "input" and node.get("type") == "checkbox":
             return "[x] " if "checked" in node.attributes else "[ ] "
+        if is_file_button(node) and (file := file_of(node)) is not None:
+            return f" [file: {file.name}] "
         if tag in _NO_TEXT or tag == "wbr":
             return ""
         if _is_formula(node):
@@ -247,6 +260,8 @@ class _Writer:
         if tag == "span" and node.classes:
             mark = next((_STYLED[name] for name in node.classes if name in _STYLED), "")
         inner = self.line(node.children, node, depth, marks | {mark} if mark else marks)
+        if tag in ("sup", "sub") or node.get("h-raise"):
+            return raised(node, inner)
         if node.block:
             inner = f" {inner} "
         if mark and mark not in marks:
@@ -276,13 +291,15 @@ class _Writer:
         return f"{mark}{shown_text(source, 'pre')}{mark}"
 
     def _gone(self, node: Node) -> bool:
-        if node.hidden or node in self._dropped:
+        if node in self._dropped or is_icon(node) or (node.hidden and node not in self._unfolded):
             return True
-        return is_control(node) and node.get("type") != "checkbox"
+        if not is_control(node) or node.get("type") == "checkbox":
+            return False
+        return not (is_figure(node) or is_file_button(node))
 
     def _starts_block(self, node: Node) -> bool:
         """Whether it is a block, or holds one without being a word of the text."""
-        if node.tag in ("br", "img") or _is_formula(node):
+        if node.tag == "br" or node.tag in _FIGURES or is_control(node) or _is_formula(node):
             return _is_formula(node) and "katex-display" in node.classes
         if node.tag == "a":
             return False
@@ -363,23 +380,6 @@ def _is_prose(node: Node) -> bool:
 
 def _is_formula(node: Node) -> bool:
     return node.tag in ("math", "mjx-container") or "katex" in node.classes or "katex-display" in node.classes
-
-
-def is_picture(node: Node) -> bool:
-    """Whether an image is part of an answer; avatars, icons and tracking dots are not."""
-    box = node.box
-    little = box is not None and (box.width <= _LITTLE or box.height <= _LITTLE)
-    return bool(node.get("src") or node.get("alt")) and not little
-
-
-def _picture(node: Node) -> str:
-    words = shown_text(node.get("alt"), "").strip()
-    if words and not any(character.isalnum() for character in words):
-        return words  # an emoji
-    if not is_picture(node):
-        return ""
-    source = node.get("src")
-    return f"![{words}]({source})" if source else words
 
 
 def _level(node: Node) -> int:

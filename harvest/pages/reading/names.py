@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from harvest.pages.reading.markdown import is_picture
+from harvest.pages.reading.figures import is_picture
 from harvest.pages.reading.page import Node, Page
 from harvest.pages.reading.page_text import is_control, signature
 

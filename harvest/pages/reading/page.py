@@ -9,6 +9,14 @@ are filled, scripts and styles are left out. Beside an element's own attributes 
     h-show    how it is laid out, where its tag does not say: block, inline, none
     h-space   pre, or line: white space that is shown (as white-space: pre or pre-line do)
     h-value   what is typed in (never of a password); of an editor of code all that is written in it
+    h-font    size of its letters in CSS pixels, h-ink their colour: where they differ from those around it
+    h-icon    1: its letters are drawings, those of an icon font
+    h-dim     its opacity, where it is seen through
+    h-edge    1: it has a line at its left, or a ground of its own
+    h-raise   super, or sub: it stands higher or lower than the line
+    h-mute    1: its text cannot be selected, as that around it can
+    h-cut     1: more is in it than its edges show
+    h-drawn   the words in a drawing (svg, canvas)
     h-off     1: disabled, or read-only        h-edit   1: can be typed into
     h-typed   1: the last turn was typed into it
     h-click   1: shows a pointing hand its parent does not show
@@ -17,15 +25,18 @@ are filled, scripts and styles are left out. Beside an element's own attributes 
     h-site    names of the site's selectors that it matches, separated by spaces
     h-shadow  1: it has a shadow root; its children here are the shadow's
 
+Text that stands directly in a closed `details` is in an element `h-text`. Of a `src` with a picture in itself only the
+media type is kept: `data:image/png`.
+
 The root is `h-page` with url, title, width, height and `asked` (milliseconds since the last send). In an answer that is
-kept by itself the reader's own mark is added: `h-left-out="1"` on what was no part of it, `left-out="marked"` at the
-root.
+kept by itself the reader's own mark is added: `h-left-out="1"` on what was no part of it, or `thoughts`, and
+`left-out="marked"` at the root.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -211,21 +222,23 @@ def letters(text: str) -> str:
     return _NO_LETTERS.sub("", text).casefold()
 
 
-def markup(page: Page, nodes: Iterable[Node], left_out: Collection[Node] | None = None) -> str:
+def markup(page: Page, nodes: Iterable[Node], left_out: Mapping[Node, str] | None = None) -> str:
     """A page that holds only these elements, as the eye would write it.
 
-    left_out: elements in them that are no part of the answer; they are marked, and the page says that all are. None:
-    nothing is marked.
+    left_out: elements in them that are no part of the answer, with what they are marked with; the page says that all
+    are. None: nothing is marked.
     """
     marked = {} if left_out is None else {"left-out": "marked"}
     frame = Element(page.root.tag, {**page.root.attributes, **marked})
     for node in nodes:
-        frame.append(_element(node, left_out or ()))
+        frame.append(_element(node, left_out or {}))
     return tostring(frame, encoding="unicode", short_empty_elements=False)
 
 
-def _element(node: Node, left_out: Collection[Node]) -> Element:
-    element = Element(node.tag, {**node.attributes, "h-left-out": "1"} if node in left_out else node.attributes)
+def _element(node: Node, left_out: Mapping[Node, str]) -> Element:
+    element = Element(
+        node.tag, {**node.attributes, "h-left-out": left_out[node]} if node in left_out else node.attributes
+    )
     last: Element | None = None
     for child in node.children:
         if isinstance(child, Node):

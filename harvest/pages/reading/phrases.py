@@ -9,8 +9,10 @@ import re
 from collections.abc import Iterable
 
 __all__ = [
+    "asks_for_more",
     "is_counter",
     "is_delivery",
+    "is_fine_print",
     "is_label",
     "is_named_time",
     "is_notice",
@@ -18,7 +20,9 @@ __all__ = [
     "is_reasoning",
     "is_role",
     "is_status",
+    "is_thought_title",
     "is_time",
+    "unfolds",
     "without_cursor",
 ]
 
@@ -126,12 +130,63 @@ _REASONING = re.compile(
     r"|réflexion|razonamiento|pensamiento|思考|推理|已深度思考|深度思考|思考过程)\b.{0,60}",
     re.IGNORECASE | re.DOTALL,
 )
+_LASTING = (
+    rf"(?:\d+(?:[.,:]\d+)?\s?(?:{_UNIT}|秒(?:间|間)?|分(?:钟|間)?|초|분)"
+    r"|(?:an?|some|several|a\sfew|a\scouple\sof|einige|einen|quelques|unos|algunos|alcuni)\s\w+)"
+)
+_THOUGHT = (
+    r"(?:thought|thinking|reasoning)\s(?:process|steps|trace|summary|complete|completed|finished|done)|thought|thoughts"
+    r"|thinking|thinking\sit\sthrough|reasoned|reasoning|pondered|chain[\s-]of[\s-]thought|(?:deep|extended)\s?think(?:ing)?"
+    r"|nachgedacht|nachdenken|denkt\snach|gedanken(?:gang|gänge)?|überlegt|überlegung(?:en)?|denkprozess"
+    r"|réflexion|raisonnement|(?:a\s)?réfléchi|réfléchit|razonamiento|razonando|pensamiento|(?:ha\s)?pensado|pensó|pensando"
+    r"|ragionamento|(?:ha\s)?(?:pensato|ragionato)|raciocínio|pensou|nagedacht|redenering|przemyśle(?:nia|ł)|rozumowanie"
+    r"|размышлени[ея]|рассуждени[ея]|думал[а]?|(?:已)?(?:深度)?(?:思考|推理)(?:过程|過程|完成|了|中|時間|プロセス)?|考え中|考えました"
+    r"|생각(?:\s?중|함|했음|하는\s?과정|\s?과정)?|추론(?:\s?과정)?"
+)
+_FOR = r"(?:for|in|about|für|pendant|durant|durante|por|per|voor|в\sтечение|用时|用時|耗时|동안)"
+_THOUGHT_TITLE = re.compile(
+    rf"[\W_]*(?:(?:show|hide|view|see|expand|collapse)\s)?(?:(?:my|the|model|full)\s)?(?:{_LASTING}\s?(?:lang\s|{_FOR}\s)?)?"
+    rf"(?:{_THOUGHT})(?:[\s(（:：·•,-]*(?:{_FOR}\s?)?{_LASTING})?[\W_]*",
+    re.IGNORECASE,
+)
+_MORE_OF = (
+    r"(?:\s(?:the\s|this\s|full\s|entire\s|whole\s|der\s|die\s|la\s|le\s)?"
+    r"(?:answer|response|message|reply|text|output|antwort|nachricht|réponse|respuesta|risposta|resposta))?"
+)
+_GO_ON = re.compile(
+    rf"[\W_]*(?:(?:continue|keep|resume)\s(?:generating|writing|going|typing){_MORE_OF}|(?:continue|resume|complete|finish){_MORE_OF}"
+    r"|continue\sgeneration|generate\s(?:more|the\srest)|go\son|carry\son|keep\sgoing"
+    r"|weiter(?:\s?(?:generieren|schreiben|machen|erzeugen))?|fortsetzen|fortfahren|(?:antwort|generierung)\sfortsetzen"
+    r"|continuer(?:\s(?:à|de)\s(?:générer|écrire)|\sla\s(?:génération|réponse))?|poursuivre|(?:continuar|seguir)(?:\s(?:generando|escribiendo|gerando|a\sgerar|generación|geração))?"
+    r"|continua(?:re)?(?:\s(?:a\s)?(?:generare|generazione|scrivere))?|doorgaan(?:\smet\sgenereren)?|ga\sdoor|kontynuuj(?:\sgenerowanie)?"
+    r"|продолжить(?:\s(?:генерацию|ответ))?|继续(?:生成|输出|回答)?|繼續(?:生成|回答)?|続き?を?(?:生成|書く)|続ける|生成を続ける|계속\s?(?:생성)?(?:하기)?)[\W_]*",
+    re.IGNORECASE,
+)
+_UNFOLD = re.compile(
+    rf"[\W_]*(?:(?:read|show|see|view|load|display)\s(?:more|all|(?:the\s)?(?:rest|full|whole|entire)){_MORE_OF}|more|expand{_MORE_OF}|read\son"
+    r"|mehr(?:\s(?:an)?(?:zeigen|lesen|sehen|anzeigen))?|(?:alles|vollständig)\s(?:an)?zeigen|weiterlesen|ausklappen|lire\s(?:la\ssuite|plus)|(?:voir|afficher)\s(?:plus|tout|la\ssuite)"
+    r"|(?:leer|ver|mostrar|ler|leia)\s(?:más|mais|todo|tudo)|leggi\s(?:di\spiù|tutto)|mostra\s(?:altro|di\spiù|tutto)|(?:lees|toon)\s(?:meer|alles|verder)"
+    r"|(?:czytaj|pokaż)\s(?:więcej|dalej)|читать\s(?:далее|полностью)|показать\s(?:ещё|еще|полностью|больше)|развернуть|展开(?:全文|更多)?|(?:显示|查看|阅读)(?:更多|全文|全部)"
+    r"|顯示更多|查看更多|もっと(?:見る|読む|表示)|続きを(?:読む|見る|表示)|(?:더|전체)\s?(?:보기|읽기))[\W_]*",
+    re.IGNORECASE,
+)
 _NOTICE = re.compile(
     r"(?:can|may|might|could)\s(?:still\s)?(?:make|contain|produce|give|be|display|generate)\s(?:\w+\s){0,4}"
     r"(?:mistakes|errors|incorrect|inaccura\w+|wrong|misleading)"
     r"|check\simportant\sinfo|verify\s(?:important|its|the)\s|powered\sby\s|terms\s(?:of\suse|and\sconditions|of\sservice)"
     r"|privacy\s(?:policy|notice)|kann\sfehler\smachen|peut\s(?:faire|commettre)\sdes\serreurs|puede\scometer\serrores"
     r"|pode\scometer\serros|può\scommettere\serrori|可能会?(?:会|出)?(?:犯错|出错|有误)",
+    re.IGNORECASE,
+)
+_FINE_PRINT = re.compile(
+    r"(?:ai|a\.i\.|ki|ia|machine)[\s-]?(?:generated|assisted|written|generiert\w*|erzeugt\w*)\s(?:content|answer|response|repl|text|by|inhalt)"
+    r"|generated\s(?:by|with|using)\s(?:an?\s)?(?:ai|artificial|machine)|(?:not|no|isn['’]t|never)\s(?:\w+\s){0,4}(?:legal|medical"
+    r"|financial|professional|tax|investment)(?:,?\s(?:or\s|and\s)?\w+){0,3}\sadvice|for\s(?:general\s)?information(?:al)?\s(?:purposes\s)?only"
+    r"|(?:please\s)?(?:double[\s-])?check\s(?:\w+\s){0,4}(?:accuracy|facts|answers|responses|information)"
+    r"|(?:von|durch|mit)\s(?:einer\s)?ki\s(?:erstellt|erzeugt|generiert)|(?:können|kann)\s(?:\w+\s){0,3}(?:fehlerhaft|falsch|ungenau|unrichtig|fehler)"
+    r"|généré\w?\spar\s(?:l['’])?ia|peu(?:t|vent)\s(?:\w+\s){0,4}(?:erron|inexact|incorrect|erreur)|generad[oa]s?\s(?:por|con)\s(?:la\s)?ia"
+    r"|puede[n]?\s(?:\w+\s){0,4}(?:incorrect|inexact|error)|generat[oi]\s(?:da(?:ll['’])?|con)\s?ia|gerad[oa]s?\s(?:por|com)\sia|podem?\s(?:\w+\s){0,4}(?:incorret|imprecis|erro)"
+    r"|内容由\s?ai\s?生成|由\s?ai\s?(?:自动)?生成|ai\s?(?:が|による)?生成|仅供参考|誤り|不正確|ai가\s?생성|부정확",
     re.IGNORECASE,
 )
 
@@ -175,9 +230,19 @@ def is_reasoning(text: str) -> bool:
     return len(text) <= 80 and _REASONING.fullmatch(text) is not None
 
 
+def is_thought_title(text: str) -> bool:
+    """Nothing but the line over a model's thoughts: `Thought for 3 seconds ⌄`, `3 Sekunden nachgedacht`."""
+    return len(text) <= 60 and _THOUGHT_TITLE.fullmatch(text) is not None
+
+
 def is_notice(text: str) -> bool:
     """The small print under a chat: `X can make mistakes.`"""
     return len(text) <= 200 and _NOTICE.search(text) is not None
+
+
+def is_fine_print(text: str) -> bool:
+    """What a page writes under an answer to warn of it: `AI-generated content may be incorrect.`"""
+    return len(text) <= 200 and (is_notice(text) or _FINE_PRINT.search(text) is not None)
 
 
 def is_label(text: str, names: Iterable[str] = ()) -> bool:
@@ -202,6 +267,16 @@ def is_named_time(text: str) -> bool:
         return all(len(part) <= 25 for part in parts) and any(is_time(part) or is_role(part) for part in parts)
     told = _NAMED_TIME.fullmatch(text) if len(text) <= 60 else None
     return told is not None and not any(word[0].islower() for word in told["name"].split())
+
+
+def asks_for_more(text: str) -> bool:
+    """What stands on a button that lets a system go on with an answer: `Continue generating`."""
+    return len(text) <= 60 and _GO_ON.fullmatch(text) is not None
+
+
+def unfolds(text: str) -> bool:
+    """What stands on a button that shows the rest of a text: `Read more`."""
+    return len(text) <= 60 and _UNFOLD.fullmatch(text) is not None
 
 
 def without_cursor(text: str) -> str:

@@ -10,24 +10,38 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from types import MappingProxyType
 from typing import Any
 
 from harvest.pages.reading.bubble import Edge, edges_of, leaves_of
 from harvest.pages.reading.decoration import Decorations, find_decorations
 from harvest.pages.reading.echo import trail
+from harvest.pages.reading.figures import is_figure
+from harvest.pages.reading.folds import find_folds
 from harvest.pages.reading.markdown import markdown
 from harvest.pages.reading.names import names_on, pressed_on
 from harvest.pages.reading.page import Node, Page, collapse_spaces
 from harvest.pages.reading.page_text import PageText, signature
+from harvest.pages.reading.parts import attachments_in, offers_in, rest_offered, sources_in, thoughts_in
 from harvest.pages.reading.phrases import is_label, is_placeholder, without_cursor
 from harvest.pages.reading.slot import slots_before, slots_of
 from harvest.pages.reading.turn_place import Spot, find_spot
+from protocols.answer import Answer
 from topics.links import Link, links_in
 
 __all__ = ["Habits", "ReadTurn", "learn", "read_bubbles", "read_turn"]
 
 _MOST_EDGES = 200  # kept of a conversation
 _OTHERS = 6  # earlier bubbles on the page that are looked at
+GOES_ON = "its page offers to go on with it or to show more of it, which was not asked for: it counts as it is"
+"""The note on an answer of which the page holds back the rest."""
+
+FOLDED = "a part of it, besides links, is folded away on its page and was not read"
+"""The note on an answer with more in it than sources behind something to press."""
+
+THOUGHT_IN_VIEW = "its page shows what it thought in view above it: that is kept apart from the answer"
+"""The note on an answer whose thoughts were told from it by their place, their look, or the line over them."""
+
 _SPOKEN = re.compile(r"[^\w\n]{0,3}(?P<name>[\w][\w .'’-]{0,38}?)\*{0,2}\s?[:：]\*{0,2}\s+")
 
 
@@ -67,10 +81,12 @@ class ReadTurn:
     links: as `links_in` finds them in the text. bubbles: the elements of the answer in the order they were said; one
     that was cut out of a running text has no number (id 0). echo: the user's words, None where the page does not
     repeat them. container: the element around all of it. how: `echo`, `site`, `new` or `reply`. left_out: what
-    decorations said; decorations: those elements. slots: how the elements are made that held the words. began, ended:
-    seconds from the send to the first and to the last piece of the answer, as far as the page dates them; None without
-    text. doubtful: the turn as it is to be read where nothing else comes, of what is more likely a name, a time or a
-    state; only without text.
+    decorations said; decorations: those elements, each with the mark it is kept with. slots: how the elements are made
+    that held the words. began, ended: seconds from the send to the first and to the last piece of the answer, as far as
+    the page dates them; None without text. doubtful: the turn as it is to be read where nothing else comes, of what is
+    more likely a name, a time or a state; only without text. beside: what came with the text, as an answer without
+    words. rest: what stands on the button that would show more of the answer; "" for none. notes: a sentence each on
+    what a reader of the figures should know.
     """
 
     text: str
@@ -80,12 +96,21 @@ class ReadTurn:
     container: Node | None = None
     how: str = "new"
     left_out: tuple[str, ...] = ()
-    decorations: Collection[Node] = field(default=frozenset(), repr=False)
+    decorations: Mapping[Node, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     slots: Collection[str] = field(default=frozenset(), repr=False)
     began: float | None = None
     ended: float | None = None
     rising: bool = field(default=False, repr=False)
     doubtful: ReadTurn | None = field(default=None, repr=False)
+    beside: Answer = field(default_factory=lambda: Answer(""), repr=False)
+    rest: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def answer(self) -> Answer:
+        """The text with its links, those of its sources, and with what came beside it."""
+        told = Answer.of(self.text, sources=self.beside.sources)
+        return replace(self.beside, text=self.text, links=told.links, links_left_out=told.links_left_out)
 
 
 def read_turn(page: Page, said: str, *, habits: Habits | None = None) -> ReadTurn:
@@ -105,13 +130,13 @@ def read_turn(page: Page, said: str, *, habits: Habits | None = None) -> ReadTur
         known=edges,
         slots={*habits.slots, *slots_before(others, spot.bubbles)},
     )
-    text = _written(spot.bubbles, decorations, page.url)
+    left_out = list(decorations.texts)
+    text = _written(spot.bubbles, decorations, page.url, left_out)
     name = _speaker(text, spot.echo, said, names)
     if name:
-        decorations.texts.append(name)
+        left_out.append(name)
         text = text[len(name) :].lstrip()
-    began, ended = _dates(ground, spot, decorations) if text else (None, None)
-    left_out = tuple(decorations.texts)
+    rest = rest_offered(page, spot.bubbles, decorations.folds, text)
     turn = ReadTurn(
         text,
         links_in(text),
@@ -119,23 +144,48 @@ def read_turn(page: Page, said: str, *, habits: Habits | None = None) -> ReadTur
         spot.echo,
         spot.container,
         spot.how,
-        left_out,
-        frozenset(decorations.nodes),
+        tuple(left_out),
+        _marks(decorations),
         slots_of(spot.bubbles, decorations.nodes, edges),
-        began,
-        ended,
+        *(_dates(ground, spot, decorations) if text else (None, None)),
         spot.rising,
+        beside=_beside(page, spot.bubbles, spot.container, decorations),
+        rest=rest,
+        notes=_notes(decorations, rest) if text else (),
     )
     if text and spot.doubtful:
         return replace(turn, text="", links=(), left_out=(*left_out, text), began=None, ended=None, doubtful=turn)
     if text or not decorations.doubtful:
         return turn
-    given_back = Decorations(decorations.nodes - decorations.doubtful, [])
-    text = _written(spot.bubbles, given_back, page.url)
+    given_back = replace(decorations, nodes=decorations.nodes - decorations.doubtful, texts=[])
+    text = _written(spot.bubbles, given_back, page.url, [])
     began, ended = _dates(ground, spot, given_back)
     kept = tuple(one for one in left_out if one not in {node.text for node in decorations.doubtful})
     doubtful = replace(turn, text=text, links=links_in(text), left_out=kept, began=began, ended=ended)
-    return replace(turn, doubtful=replace(doubtful, decorations=frozenset(given_back.nodes)))
+    return replace(turn, doubtful=replace(doubtful, decorations=_marks(given_back)))
+
+
+def _beside(page: Page, bubbles: Sequence[Node], container: Node | None, decorations: Decorations) -> Answer:
+    return Answer(
+        "",
+        sources=tuple(sources_in(decorations.folds, page.url)),
+        thoughts=thoughts_in(decorations.thoughts, decorations.folds, page.url),
+        attachments=tuple(attachments_in(bubbles, decorations.nodes)),
+        offers=tuple(offers_in(bubbles, container)),
+    )
+
+
+def _marks(decorations: Decorations) -> dict[Node, str]:
+    return {node: "thoughts" if node in decorations.thoughts else "1" for node in decorations.nodes}
+
+
+def _notes(decorations: Decorations, rest: str) -> tuple[str, ...]:
+    told = {
+        GOES_ON: bool(rest),
+        FOLDED: any(fold.kind == "folded" and fold.says_more for fold in decorations.folds),
+        THOUGHT_IN_VIEW: decorations.in_view,
+    }
+    return tuple(note for note, holds in told.items() if holds)
 
 
 def read_bubbles(page: Page, *, habits: Habits | None = None, left_out: Collection[str] = ()) -> ReadTurn:
@@ -148,15 +198,22 @@ def read_bubbles(page: Page, *, habits: Habits | None = None, left_out: Collecti
     said = {one for one in left_out if one}
     if page.root.get("left-out"):
         marked = [node for node in page.walk() if node.get("h-left-out")]
-        decorations = Decorations(set(marked), [node.text for node in marked if node.text])
+        decorations = Decorations(
+            set(marked),
+            [node.text for node in marked if node.text],
+            thoughts=tuple(node for node in marked if node.get("h-left-out") == "thoughts"),
+            folds=tuple(fold for bubble in bubbles for fold in find_folds(bubble, marked)),
+        )
     else:
         decorations = find_decorations(bubbles, known=(habits or Habits()).edges)
         decorations.nodes -= decorations.doubtful
         _leave_out(bubbles, decorations, said)
-    text = _written(bubbles, decorations, page.url)
+    told = list(decorations.texts)
+    text = _written(bubbles, decorations, page.url, told)
     name = next((one for one in said if one.endswith((":", "：")) and text.startswith(one)), "")
     text = text[len(name) :].lstrip() if name else text
-    return ReadTurn(text, links_in(text), bubbles, how="reply", left_out=tuple(decorations.texts))
+    beside = _beside(page, bubbles, None, decorations)
+    return ReadTurn(text, links_in(text), bubbles, how="reply", left_out=tuple(told), beside=beside)
 
 
 def _leave_out(bubbles: Sequence[Node], decorations: Decorations, said: Collection[str]) -> None:
@@ -182,13 +239,14 @@ def learn(page: Page, turn: ReadTurn, habits: Habits | None = None) -> Habits:
     return Habits(user, rising, tuple(edges)[-_MOST_EDGES:], tuple(slots)[-_MOST_EDGES:])
 
 
-def _written(bubbles: Sequence[Node], decorations: Decorations, url: str) -> str:
-    """The Markdown of all bubbles; what only stands for an answer to come goes to the decorations."""
+def _written(bubbles: Sequence[Node], decorations: Decorations, url: str, left_out: list[str]) -> str:
+    """The Markdown of all bubbles; what only stands for an answer to come is added to `left_out`."""
     kept: list[str] = []
     for bubble in bubbles:
-        text = markdown(bubble, decorations.nodes, url)
+        wordless = not any(leaf.text for leaf in leaves_of(bubble, decorations.nodes))
+        text = markdown(bubble, decorations.nodes, url, unfolded=decorations.unfolded, wordless=wordless)
         if is_placeholder(collapse_spaces(text)):
-            decorations.texts.append(collapse_spaces(text))
+            left_out.append(collapse_spaces(text))
         elif text:
             kept.append(text)
     return without_cursor("\n\n".join(kept))
@@ -224,7 +282,7 @@ def _dates(ground: PageText, spot: Spot, decorations: Decorations) -> tuple[floa
         node = stack.pop()
         if node.hidden or node in decorations.nodes:
             continue
-        if any(isinstance(child, str) and child.strip() for child in node.children):
+        if is_figure(node) or any(isinstance(child, str) and child.strip() for child in node.children):
             born = ground.births.get(node, node.born)
             said = float(node.get("h-said")) if node.get("h-said") else None
             times = [time for time in (born, said) if time is not None]

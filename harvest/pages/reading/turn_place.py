@@ -170,7 +170,8 @@ def _tells(ground: PageText, node: Node, branch: Node | None = None) -> bool:
         return False
     if ground.signs(node) > _SMALL_PRINT or (branch is not None and node.classes and akin(node, branch)):
         return True  # a bubble may say no more than a time
-    return _says(node.text) and not is_notice(node.text) and not _only_pressed(ground, node)
+    small = all(map(is_notice, node.lines.split("\n")))  # an answer may have such a line at its end
+    return _says(node.text) and not small and not _only_pressed(ground, node)
 
 
 def _may_tell(ground: PageText, node: Node) -> bool:

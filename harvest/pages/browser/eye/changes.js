@@ -38,9 +38,14 @@ function encloses(outer, inner) {
   return false;
 }
 
+const PICTURED = "img,canvas,audio,video"; // drawings of lines are mostly icons
+const OBJECT = "\ufffc"; // what a text has in the place of one of these
+
 function textsIn(node, found) {
   if (nodeType(node) === 3) {
     if (dataOf(node).trim() !== "") found.push(dataOf(node));
+  } else if (nodeType(node) === 1 && matches(node, PICTURED)) {
+    found.push(OBJECT);
   } else if (nodeType(node) !== 1 || !matches(node, MENU)) {
     for (let child = firstChildOf(node); child !== null; child = nextSiblingOf(child)) textsIn(child, found);
     const root = nodeType(node) === 1 ? rootOf(node) : null;
@@ -156,6 +161,16 @@ function take(records) {
   if (rewritten.some((element) => connected(element) && counted(element, places))) turn.rewritten = at;
   if (suspects || (turn.busy !== "" && at - turn.looked > 20)) glance();
 }
+
+/** A picture has come over the network: it takes its room only now, and no element changed. */
+function loaded(event) {
+  const element = event.target;
+  if (turn === null || turn.sent === null || before.has(element) || !(element instanceof HTMLImageElement)) return;
+  turn.mutations += 1;
+  if (connected(element) && counted(element, new Map())) turn.waiting.push([now(), new Set([element])]);
+}
+
+listen(document, "load", loaded, true);
 
 /** Where the children of a document, a root or an element belong. */
 function elementAt(parent) {

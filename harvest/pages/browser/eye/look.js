@@ -13,11 +13,14 @@ const BLOCKS = new Set(
 const LAID_OUT_AS_BLOCK = /^(block|flex|grid|flow-root|list-item|table)|-cell$/;
 const KEPT = new Set(
   ("id class role name type placeholder title alt lang dir start reversed colspan rowspan align for contenteditable " +
-    "tabindex target disabled open checked autocomplete maxlength").split(" "),
+    "tabindex target disabled open checked autocomplete maxlength download").split(" "),
 );
 const TELLING_DATA = /role|author|sender|from|speaker|user|type|message|turn|test|kind|state|status|side|lang|qa$|cy$/;
 const EDITOR = /(?:^|\s)(?:cm-editor|CodeMirror|monaco-editor|ace_editor)(?:\s|$)/; // as in boxes.py
 const USED = /^(a|button|input|select|textarea)$/;
+// Fonts whose letters are drawings: with them `face` is a picture of a face.
+const DRAWN_LETTERS = /^["']?[^,]*(?:icon|symbol|awesome|glyph|fontello|mdl2|phosphor|lucide|feather|themify)/i;
+const UNSEEN = /^(?:rgba\(.*, 0\)|transparent)$/;
 const XML_NAME = /^[a-z][a-z0-9_.-]*$/;
 
 const NOT_XML =
@@ -86,7 +89,8 @@ const DEEPEST = 200;
 
 // What an element passes on to those in it: under (something around it is hidden), shut (a closed <details> is around
 // it), silent (text directly in it is not seen), space (white space is shown), hand (a pointing hand is shown), inert
-// (nothing in it can be used), born (when the piece of the page they all came with came), depth.
+// (nothing in it can be used), born (when the piece of the page they all came with came), depth, and of its letters:
+// font (family), size, ink, kept (they cannot be selected).
 class Writer {
   constructor(out, marks) {
     this.out = out;
@@ -98,7 +102,9 @@ class Writer {
     const style = styleOf(root);
     const under = style.display === "none";
     const inert = attribute(root, "inert") !== null;
-    this.inside(root, { under, shut: false, silent: false, space: "", hand: false, inert, born: null, depth: 0 });
+    const letters = { font: "", size: "", ink: "", kept: false };
+    const shown = { under, shut: false, silent: false, space: "", hand: false };
+    this.inside(root, { ...shown, inert, born: null, depth: 0, ...letters });
     while (this.left.length > 0) {
       const [node, around] = this.left.pop();
       if (around === null) this.out.push(node);
@@ -147,6 +153,10 @@ class Writer {
       inert: around.inert || attribute(element, "inert") !== null,
       born: bornOf(element, around.born),
       depth: around.depth + 1,
+      font: around.font,
+      size: around.size,
+      ink: around.ink,
+      kept: around.kept,
     };
     if (!around.under) this.looks(element, name, inner, around);
     if (inner.born !== null) out.push(` h-born="${Math.round(inner.born)}"`);
@@ -173,10 +183,15 @@ class Writer {
 
   /** Of a closed <details> only the first <summary> is seen. */
   closed(details, inner) {
-    const nodes = Array.from(childrenOf(details)).filter((node) => nodeType(node) === 1);
-    const summary = nodes.find((node) => nameOf(node) === "summary");
+    const nodes = Array.from(childrenOf(details));
+    const summary = nodes.find((node) => nodeType(node) === 1 && nameOf(node) === "summary");
     const shut = { ...inner, shut: true };
-    for (const node of nodes.reverse()) this.left.push([node, node === summary ? inner : shut]);
+    for (const node of nodes.reverse()) {
+      if (nodeType(node) === 1) this.left.push([node, node === summary ? inner : shut]);
+      else if (nodeType(node) === 3 && dataOf(node).trim() !== "") {
+        this.left.push(['<h-text h-hide="1">' + inText(dataOf(node)) + "</h-text>", null]);
+      }
+    }
   }
 
   /** Its TeX where the page carries it, else its letters. */
@@ -203,7 +218,8 @@ class Writer {
       if (!XML_NAME.test(key)) continue;
       out.push(` ${key}="${inQuotes(value)}"`);
     }
-    if (name === "svg") this.drawing(element);
+    if (name === "svg" || name === "canvas") this.drawing(element);
+    else if (name === "audio" || name === "video") this.recording(element, name);
     else if (name === "input" || name === "textarea" || name === "select") this.value(element, name);
     else if (EDITOR.test(attribute(element, "class") || "")) this.editor(element);
   }
@@ -218,8 +234,19 @@ class Writer {
     return name === "input" && /^(submit|button|reset|image)$/i.test(attribute(element, "type") || "");
   }
 
-  /** What a drawing is called, where it says so inside. */
+  /** Where a sound or a film comes from, if it does not say so itself. */
+  recording(element, name) {
+    const sources = attribute(element, "src") === null ? find(element, "source[src]") : [];
+    const source = sources.length > 0 ? address(element, name, "src", attribute(sources[0], "src")) : null;
+    if (source !== null) this.out.push(` src="${inQuotes(source)}"`);
+  }
+
+  /** What a drawing is called, and the words in it, where it says so inside. */
   drawing(svg) {
+    const labels = Array.from(find(svg, "text,foreignObject"), (label) => textOf(label).trim());
+    if (nameOf(svg) === "canvas") labels.push(textOf(svg).trim());
+    const said = Array.from(new Set(labels.map((label) => label.replace(/\s+/g, " ")))).filter((label) => label !== "");
+    if (said.length > 0) this.out.push(` h-drawn="${inQuotes(said.join(", ").slice(0, 1000))}"`);
     const titles = find(svg, "title");
     if (titles.length > 0 && attribute(svg, "title") === null) {
       this.out.push(` title="${inQuotes(textOf(titles[0]).slice(0, 200))}"`);
@@ -272,10 +299,31 @@ class Writer {
     if (name === "textarea") inner.space = around.space;
     else if (inner.space !== "") out.push(` h-space="${inner.space}"`);
     else if (around.space !== "") out.push(' h-space="normal"');
+    this.letters(element, name, style, inner, around);
     inner.hand = style.cursor === "pointer";
     if (inner.hand && !around.hand) out.push(' h-click="1"');
     if (typedInto(element)) out.push(isComposer(element) ? ' h-edit="1" h-typed="1"' : ' h-edit="1"');
     if (inner.inert ? USED.test(name) || typedInto(element) : switchedOff(element)) out.push(' h-off="1"');
+  }
+
+  /** How its letters are drawn, where that is otherwise than around it: what is set apart is often not the answer. */
+  letters(element, name, style, inner, around) {
+    const out = this.out;
+    inner.font = style.fontFamily;
+    if (inner.font !== around.font && DRAWN_LETTERS.test(inner.font)) out.push(' h-icon="1"');
+    inner.size = style.fontSize;
+    if (inner.size !== around.size) out.push(` h-font="${Math.round(parseFloat(inner.size) * 10) / 10}"`);
+    inner.ink = style.color;
+    if (inner.ink !== around.ink) out.push(` h-ink="${inQuotes(inner.ink)}"`);
+    if (style.opacity !== "1") out.push(` h-dim="${style.opacity}"`);
+    inner.kept = style.userSelect === "none";
+    if (inner.kept && !around.kept) out.push(' h-mute="1"');
+    const line = style.borderLeftWidth !== "0px" && !UNSEEN.test(style.borderLeftColor);
+    if (line || !UNSEEN.test(style.backgroundColor)) out.push(' h-edge="1"');
+    const align = style.verticalAlign;
+    if (align === "super" || align === "sub") out.push(` h-raise="${align}"`);
+    const cut = style.overflowY === "hidden" || style.overflowY === "clip";
+    if (cut && shownHeight(element) > 1 && wholeHeight(element) - shownHeight(element) > 4) out.push(' h-cut="1"');
   }
 }
 
@@ -345,7 +393,8 @@ function address(element, name, key, value) {
   } catch (fault) {
     // Kept as it stands: it says what the page says.
   }
-  if (key === "src") return /^(data|blob):/i.test(whole) ? null : whole.slice(0, 2000);
+  // Of what stands in the page itself only what it is: a picture may have megabytes.
+  if (key === "src") return /^(?:data:[^;,]{0,80}|blob:|)/i.exec(whole)[0] || whole.slice(0, 2000);
   // A link is part of an answer: cut short, it would be another one.
   return /^(data|blob|javascript):/i.test(whole) ? whole.slice(0, 200) : whole;
 }

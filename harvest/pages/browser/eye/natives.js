@@ -24,6 +24,8 @@ const matches = bound(Element.prototype.matches);
 const rectOf = bound(Element.prototype.getBoundingClientRect);
 const scrolledDown = getter(Element.prototype, "scrollTop");
 const scrolledAcross = getter(Element.prototype, "scrollLeft");
+const wholeHeight = getter(Element.prototype, "scrollHeight");
+const shownHeight = getter(Element.prototype, "clientHeight");
 const openRoot = getter(Element.prototype, "shadowRoot");
 const checkVisibility = bound(Element.prototype.checkVisibility);
 const animationsOn = bound(Element.prototype.getAnimations);
@@ -41,6 +43,7 @@ const animationsOfDocument = bound(Document.prototype.getAnimations);
 const animationsOfShadow = bound(ShadowRoot.prototype.getAnimations);
 
 const styleOf = window.getComputedStyle.bind(window);
+const listen = bound(EventTarget.prototype.addEventListener);
 const now = performance.now.bind(performance);
 const every = window.setInterval.bind(window);
 const Observer = window.MutationObserver;

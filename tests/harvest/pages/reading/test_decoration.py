@@ -412,3 +412,95 @@ def test_where_the_words_stood_in_replies_before_is_known() -> None:
     assert Habits.from_json(habits.as_json()) == habits
     old = {key: value for key, value in habits.as_json().items() if key != "slots"}
     assert Habits.from_json(old).slots == ()
+
+
+def turns(*replies: str) -> list[ReadTurn]:
+    """Replies of one conversation, each read on a page of its own after those before it."""
+    habits, found = Habits(), []
+    for number, reply in enumerate(replies):
+        said = f"turn {number}"
+        page = snapshot(
+            f'<main><div class="log"><div class="m" h-born="5"><p>{said}</p></div><div class="n" h-ink="rgb(0, 0, 0)" '
+            f'h-font="16" h-born="90">{reply}</div></div>{COMPOSER}</main>'
+        )
+        found.append(read_turn(page, said, habits=habits))
+        habits = learn(page, found[-1], habits)
+    return found
+
+
+@pytest.mark.parametrize(
+    "opening",
+    [
+        '<div class="hw"><h2><span class="k3z">Summary</span></h2></div>',
+        '<h3 class="k3z">Summary</h3>',
+        '<div class="hw"><div class="k3z" role="heading">Summary</div></div>',
+        '<div class="hw"><p class="k3z"><b class="x">Summary</b></p></div>',
+        '<div class="hw"><ul><li><span class="k3z">Summary</span></li></ul></div>',
+        '<div class="hw"><pre><code class="k3z">Summary</code></pre></div>',
+        '<div class="hw"><table><tr><td><span class="k3z">Summary</span></td><td>1</td></tr></table></div>',
+    ],
+)
+def test_what_opens_every_answer_is_said_in_every_answer(opening: str) -> None:
+    for turn in turns(*(f'{opening}<div class="body"><p>Answer {n}.</p></div>' for n in range(3))):
+        assert "Summary" in turn.text
+        assert turn.left_out == ()
+
+
+@pytest.mark.parametrize(
+    "small",
+    [
+        "<small>{}</small>",
+        '<div class="x1">{}</div>',
+        '<div h-font="12">{}</div>',
+        '<footer><p class="x1">{}</p></footer>',
+        '<p class="ai-disclaimer">{}</p>',
+        '<p h-ink="rgb(120, 120, 120)">{}</p>',
+    ],
+)
+@pytest.mark.parametrize(
+    "warning",
+    [
+        "AI-generated content may be incorrect.",
+        "Die Antworten einer KI können fehlerhaft sein. Bitte prüfen.",
+        "Les réponses peuvent être inexactes.",
+        "This is not legal or medical advice.",
+    ],
+)
+def test_a_warning_under_every_answer_is_not_the_answers(small: str, warning: str) -> None:
+    for turn in turns(*(f"<p>Answer {n}.</p>{small.format(warning)}" for n in range(3))):
+        assert turn.text.startswith("Answer")
+        assert turn.left_out == (warning,)
+
+
+@pytest.mark.parametrize(
+    "small", ["<small>{}</small>", '<div class="x1">{}</div>', '<div h-font="12">{}</div>', '<p h-dim="0.5">{}</p>']
+)
+def test_a_sentence_under_every_answer_in_words_of_its_own_is_known_from_the_second_on(small: str) -> None:
+    line = small.format("The Lund shops wish you a very good day.")
+    found = turns(*(f"<p>Answer {n}.</p>{line}" for n in range(3)))
+    assert "good day" in found[0].text
+    assert [turn.text for turn in found[1:]] == ["Answer 1.", "Answer 2."]
+
+
+@pytest.mark.parametrize(
+    "closing",
+    [
+        "<p>Is there anything else that I can do for you?</p>",
+        "<ul><li>AI can make mistakes.</li></ul>",
+        "<p>AI-generated content may be incorrect.</p>",
+        '<h4 class="x">Ask me more about it.</h4>',
+    ],
+)
+def test_a_paragraph_that_closes_every_answer_is_said_in_every_answer(closing: str) -> None:
+    for turn in turns(*(f"<p>Answer {n}.</p>{closing}" for n in range(3))):
+        assert turn.left_out == ()
+
+
+def test_a_warning_that_is_the_answer_and_an_answer_given_twice_stay() -> None:
+    for reply in (
+        '<div class="name">Zed</div><div class="x">AI can make mistakes.</div>',
+        '<div class="name">Zed</div><div class="x">I am sorry, I do not know anything about that.</div>',
+        '<div class="x">I do not know.</div><div class="x">I am sorry, I do not know anything about that.</div>',
+    ):
+        for turn in turns(reply, reply, reply)[1:]:
+            assert turn.text.endswith((" mistakes.", "about that."))

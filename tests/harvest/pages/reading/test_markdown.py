@@ -58,7 +58,7 @@ def read(body: str) -> str:
         ("<p><em><strong>a</strong></em></p>", "***a***"),
         ('<p><span class="font-bold">a</span> <span class="italic">b</span></p>', "**a** *b*"),
         ("<p>a <code>b  c</code> <code>d`e</code> <code>`f</code></p>", "a `b c` ``d`e`` `` `f ``"),
-        ("<p>x<sup>2</sup> H<sub>2</sub>O <kbd>Ctrl</kbd></p>", "x2 H2O Ctrl"),
+        ("<p>x<sup>2</sup> H<sub>2</sub>O <kbd>Ctrl</kbd></p>", "x² H₂O Ctrl"),
         ("<p>un<span>brok</span><b></b>en\n  \t words&#160;here</p>", "unbroken words here"),
         ("<p>soft&#173;hyphen zero&#8203;width <wbr/>x</p>", "softhyphen zerowidth x"),
         ("<p>family 👩&#8205;👧, فارسی&#8204;زبان</p>", "family 👩\u200d👧, فارسی\u200cزبان"),
@@ -89,6 +89,25 @@ def read(body: str) -> str:
 )
 def test_what_is_seen_is_written_as_markdown(body: str, text: str | None) -> None:
     assert read(body) == (text if text is not None else "![P](https://a.org/p.png)\nA")
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("10<sup>3</sup> litres", "10³ litres"),
+        ("<b>10</b><sup>−6</sup> m·s<sup>-1</sup>", "**10**⁻⁶ m·s⁻¹"),
+        ("x<sup>n+1</sup>, 10<sup>3.5</sup>, e<sup>kt</sup>", "xⁿ⁺¹, 10^(3.5), e^kt"),
+        ("SO<sub>4</sub><sup>2−</sup>, v<sub>max</sub>, x<sub>i,j</sub>", "SO₄²⁻, v_max, x_(i,j)"),
+        ('10<span h-raise="super">6</span> H<span h-raise="sub">2</span>O', "10⁶ H₂O"),
+        ('<a href="https://a.org/x">it</a><sup>3</sup>', "[it](https://a.org/x)³"),
+        ("so.<sup>12</sup> so<sup>[4]</sup> so<sup>*</sup>", "so.¹² so[4] so*"),
+        ('10<sup><a href="#n1">2</a></sup>', "10[2]"),
+        ("the 21<sup>st</sup>, le XX<sup>e</sup>, M<sup>me</sup>, Acme<sup>TM</sup>", "the 21st, le XXe, Mme, Acme™"),
+        ("2<sup>n</sup> <sup>1</sup>/<sub>2</sub> m<sup><b>2</b></sup>", "2ⁿ ¹/₂ m²"),
+    ],
+)
+def test_raised_and_lowered_figures_are_not_read_with_what_they_stand_at(body: str, text: str) -> None:
+    assert read(f"<p>{body}</p>") == text
 
 
 @pytest.mark.parametrize(
@@ -323,3 +342,44 @@ def test_markdown_that_was_rendered_is_read_back_as_it_was_written(blocks: list[
     written = "\n\n".join(blocks)
     assert read(RENDERER.render(written)) == written
     assert [link.href for link in links_in(read(RENDERER.render(written)))] == [link.href for link in links_in(written)]
+
+
+CODE = "```\nls -l\npwd\n```"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '<pre h-space="pre"><code><span class="k1">1</span>ls -l\n<span class="k1">2</span>pwd</code></pre>',
+        '<pre h-space="pre"><code><span><i>41.</i>ls -l</span>\n<span><i>42.</i>pwd</span></code></pre>',
+        '<pre h-space="pre"><span h-show="block"><i>9 </i>ls -l</span><span h-show="block"><i>10 </i>pwd</span></pre>',
+        "<pre><table><tbody><tr><td>1</td><td>ls -l</td></tr><tr><td>2</td><td>pwd</td></tr></tbody></table></pre>",
+        '<pre h-space="pre"><code><span h-mute="1">$ </span>ls -l\n<span h-mute="1">$ </span>pwd</code></pre>',
+        '<pre h-space="pre"><div h-show="block">7\n8</div><code>ls -l\npwd</code></pre>',
+        '<pre h-space="pre"><div><div><span>1</span><br/><span>2</span></div></div><code>ls -l\npwd</code></pre>',
+        "<table><tbody><tr><td><pre>1\n2</pre></td><td><div><pre>ls -l\npwd\n</pre></div></td></tr></tbody></table>",
+        "<div><pre>1\n2</pre><pre><code>ls -l\npwd</code></pre></div>",
+    ],
+)
+def test_numbers_of_lines_and_what_cannot_be_copied_are_no_code(body: str) -> None:
+    assert read(body) == CODE
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ("<span>1</span>\n<span>2</span>", "1\n2"),
+        ("<span>1</span> apple\n<span>3</span> pears", "1 apple\n3 pears"),
+        ('<span class="hljs-number">1</span> + x\n<span class="hljs-number">2</span> + y', "1 + x\n2 + y"),
+        ("<span>1</span> apple", "1 apple"),
+        ("1 apple\n2 pears", "1 apple\n2 pears"),
+        ('<span h-mute="1">ls -l</span>', "ls -l"),
+        ("<span>1</span> one\ntwo", "1 one\ntwo"),
+    ],
+)
+def test_numbers_that_are_code_stay(body: str, code: str) -> None:
+    assert read(f'<pre h-space="pre"><code>{body}</code></pre>') == f"```\n{code}\n```"
+
+
+def test_a_list_of_numbers_beside_no_code_stays() -> None:
+    assert read("<pre>1\n2\n3</pre><p>a</p>") == "```\n1\n2\n3\n```\n\na"

@@ -1,0 +1,168 @@
+"""What in a bubble says something without words of its own: pictures, drawings, sounds, films, and cards of files.
+
+An answer may consist of nothing else. Faces, icons, signs that more is coming and sounds that only read the words aloud
+are no part of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from urllib.parse import unquote, urlsplit
+
+from harvest.pages.reading.page import Node, collapse_spaces
+from harvest.pages.reading.phrases import is_placeholder
+from protocols.answer import Attachment
+
+__all__ = [
+    "attachment_of",
+    "figure_mark",
+    "file_of",
+    "is_face",
+    "is_figure",
+    "is_file_button",
+    "is_icon",
+    "is_picture",
+    "stands_alone",
+]
+
+_LITTLE = 40.0  # CSS pixels: smaller pictures are avatars and icons
+_LARGE = 72.0  # CSS pixels: what is smaller is no answer by itself
+_MOST_LABELS = 300  # characters of the words in a drawing
+_DRAWN = frozenset({"canvas", "svg"})
+_PLAYED = frozenset({"audio", "video"})
+_FACE = re.compile(r"(?<![a-z])(?:avatar|face|logo|icon|profile|portrait|emoji)s?(?![a-z])", re.IGNORECASE)
+_WAITS = re.compile(r"(?<![a-z])(?:loader|loading|skeleton|spinner|typing|placeholder|shimmer)(?![a-z])", re.IGNORECASE)
+_FACE_WORDS = re.compile(r"(?i)\bavatar\b|profile picture|^logo\b|\blogo$|\bicon$")
+_ICON_NAMES = re.compile(r"(?:^|\s)material-(?:icons|symbols)(?:-\w+)?(?:\s|$)")
+_FILE = re.compile(
+    r"(?P<name>[^\s/\\:*?\"<>|][^/\\:*?\"<>|\n]{0,120}?\.(?P<type>[A-Za-z][A-Za-z0-9]{1,5}|7z|mp[34]))\b"
+)
+_SIZE = re.compile(r"(?P<number>\d{1,4}(?:[.,]\d{1,3})?)\s?(?P<unit>[KMGkmg]i?B|bytes|B|Ko|Mo)\b")
+_UNITS = {"k": 1000, "m": 1000**2, "g": 1000**3}
+_PAGES = frozenset({"asp", "aspx", "cfm", "com", "htm", "html", "jsp", "net", "org", "php", "io", "de", "eu"})
+
+
+def is_icon(node: Node) -> bool:
+    """Whether its letters are drawings, so that `face` is a picture of a face and no word."""
+    if node.get("h-icon") != "1" and not _ICON_NAMES.search(node.get("class")):
+        return False
+    return not any(inner.text for inner in node.elements)
+
+
+def is_picture(node: Node) -> bool:
+    """Whether an image is part of an answer; avatars, icons and tracking dots are not."""
+    box = node.box
+    little = box is not None and (box.width <= _LITTLE or box.height <= _LITTLE)
+    return bool(node.get("src") or node.get("alt")) and not little
+
+
+def is_face(node: Node) -> bool:
+    """Whether an image is said to show who speaks, or what for: an avatar, a logo, an icon."""
+    named = (f"{one.get('class')} {one.get('id')} {one.get('data-testid')}" for one in _near(node))
+    return _FACE_WORDS.search(node.get("alt")) is not None or any(map(_FACE.search, named))
+
+
+def is_figure(node: Node) -> bool:
+    """Whether it is a picture, drawing, sound or film of an answer."""
+    if node.tag == "img":
+        return is_picture(node)
+    if node.tag in _DRAWN:
+        return _at_least(node, _LARGE) and not _waits(node) and not (_is_hushed(node) and not node.get("h-drawn"))
+    return node.tag in _PLAYED and node.box is not None and not _waits(node)
+
+
+def stands_alone(node: Node) -> bool:
+    """Whether it may be an answer by itself, or be all that a bubble holds."""
+    if node.tag == "audio":
+        return is_figure(node)
+    return is_figure(node) and _at_least(node, _LARGE) and not is_face(node) and not _waits(node)
+
+
+def figure_mark(node: Node, *, wordless: bool) -> str:
+    """What is written for a figure: `![alt](address)`, `[drawing: its labels]`, `[audio]`, `[video]`; "" for none.
+
+    wordless: nothing else is said beside it. A sound beside words reads them aloud, and a picture that has neither name
+    nor address adds nothing to them.
+    """
+    if node.tag == "img":
+        words = _name(node.get("alt"))
+        if words and not any(character.isalnum() for character in words):
+            return words  # an emoji
+        if not is_picture(node):
+            return ""
+        address = _address(node)
+        return f"![{words}]({address})" if words or address else "[picture]" if wordless else ""
+    if not is_figure(node) or (node.tag == "audio" and not wordless):
+        return ""
+    said = (_name(node.get("aria-label") or node.get("title")), _name(node.get("h-drawn"))[:_MOST_LABELS].strip())
+    label = ": ".join(dict.fromkeys(part for part in said if part))
+    kind = node.tag if node.tag in _PLAYED else "drawing"
+    return f"[{kind}: {label}]" if label else f"[{kind}]"
+
+
+def attachment_of(node: Node) -> Attachment | None:
+    """A figure as what came with an answer, by its address or its name; None for what is none, or has neither."""
+    if not is_figure(node) or is_face(node):
+        return None
+    name = _address(node) or _name(node.get("alt") or node.get("aria-label") or node.get("title"))
+    kind = {"img": "image", "svg": "drawing", "canvas": "drawing"}.get(node.tag, node.tag)
+    return Attachment(name, kind) if name or kind != "image" else Attachment(node.get("src"), kind)
+
+
+def file_of(node: Node) -> Attachment | None:
+    """The file that a link or a button offers: it is to be saved, or its name and its size are written on it."""
+    text = node.text
+    if len(text) > 200 or (node.tag not in ("a", "button") and node.get("role") != "button"):
+        return None
+    saved = "download" in node.attributes
+    path = unquote(urlsplit(node.get("href")).path) if node.tag == "a" else ""
+    names = (node.get("download"), text, path.rpartition("/")[2])
+    found = next((one for one in map(_FILE.search, names) if one and one["type"].lower() not in _PAGES), None)
+    size = _SIZE.search(text)
+    if found is None or not (saved or size or (node.tag != "a" and found.end() - found.start() >= len(text) - 2)):
+        return None
+    return Attachment(found["name"].strip(), found["type"].lower(), _bytes(size) if size else None)
+
+
+def is_file_button(node: Node) -> bool:
+    """Whether it is a button that offers a file: a card, as some pages show them."""
+    return (node.tag == "button" or node.get("role") == "button") and file_of(node) is not None
+
+
+def _bytes(size: re.Match[str]) -> int:
+    number = float(size["number"].replace(",", "."))
+    return round(number * _UNITS.get(size["unit"][0].lower(), 1))
+
+
+def _near(node: Node) -> Iterable[Node]:
+    """The node and what only frames it."""
+    yield node
+    for around in node.ancestors():
+        if len(around.elements) > 1 or around.text:
+            return
+        yield around
+
+
+def _address(node: Node) -> str:
+    source = node.get("src")
+    return "" if re.match(r"(?i)data:|blob:", source) else source
+
+
+def _name(text: str) -> str:
+    return collapse_spaces(text).replace("[", "(").replace("]", ")") if text else ""
+
+
+def _at_least(node: Node, size: float) -> bool:
+    return node.box is not None and node.box.width >= size and node.box.height >= size
+
+
+def _is_hushed(node: Node) -> bool:
+    return node.get("aria-hidden") == "true"
+
+
+def _waits(node: Node) -> bool:
+    """Whether it shows that something is still to come."""
+    label = node.get("aria-label") or node.get("title") or node.get("alt")
+    named = (f"{one.get('class')} {one.get('id')} {one.get('data-testid')}" for one in _near(node))
+    return is_placeholder(label) or any(map(_WAITS.search, named))

@@ -1,0 +1,160 @@
+"""What is folded away in a bubble, and what unfolds it: sources under `2 sources`, thoughts, the rest of a long text.
+
+Nobody has read what is folded, but all of it is there to be read: links in it are links of the answer, thoughts in it
+are thoughts, and what `Read more` would show is the answer's own text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from itertools import chain, islice
+
+from harvest.pages.reading.page import Node, letters
+from harvest.pages.reading.page_text import hints, is_control, leads
+from harvest.pages.reading.phrases import is_reasoning, is_status, is_thought_title, unfolds
+
+__all__ = ["NOTES", "Fold", "find_folds", "hidden_in", "is_notes", "is_pressed", "outward_links", "raw_text"]
+
+NOTES = frozenset({"reasoning", "thinking", "thought", "thoughts"})
+"""Words in the names of elements that hold what a model thought."""
+
+_LEVELS = 3  # elements around what is hidden beside which its title may stand
+_SENTENCE = 80  # characters: what describes a source is shorter
+_MENUS = frozenset({"listbox", "menu", "tooltip"})
+_SKIPPED = re.compile(r"[\s.…]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """body: hidden elements. title: what unfolds them. kind: `thoughts`, `rest` (of the text), or `folded`.
+
+    doubled: elements that show how the rest begins, where it begins from the start.
+    """
+
+    kind: str
+    body: tuple[Node, ...]
+    title: Node | None = None
+    doubled: tuple[Node, ...] = ()
+
+    @property
+    def says_more(self) -> bool:
+        """Whether it holds a sentence beside its links."""
+        words = " ".join(map(raw_text, self.body))
+        linked = " ".join(raw_text(link) for one in self.body for link in outward_links(one))
+        return len(words) - len(linked) > _SENTENCE
+
+
+def find_folds(bubble: Node, dropped: Collection[Node]) -> list[Fold]:
+    """The folds in a bubble, in the order of the page. dropped: elements that are no part of the answer."""
+    found: dict[Node, list[Node]] = {}
+    loose: list[Node] = []
+    for hidden in hidden_in(bubble, dropped):
+        if not raw_text(hidden) or _is_for_readers_aloud(hidden):
+            continue
+        title = _title_of(hidden, bubble)
+        (found.setdefault(title, []) if title is not None else loose).append(hidden)
+    folds = (_fold(bubble, title, body) for title, body in found.items())
+    alone = (Fold("folded", (one,)) for one in loose if outward_links(one) and one.get("role") not in _MENUS)
+    return [*(fold for fold in folds if fold is not None), *alone]
+
+
+def hidden_in(node: Node, dropped: Collection[Node] = ()) -> Iterator[Node]:
+    """The outermost hidden elements in an element, without those of buttons."""
+    stack = list(reversed(node.elements))
+    while stack:
+        one = stack.pop()
+        if one in dropped or is_control(one):
+            continue
+        if one.hidden:
+            yield one
+        else:
+            stack.extend(reversed(one.elements))
+
+
+def raw_text(node: Node) -> str:
+    """Its text, seen or not."""
+    pieces: list[str] = []
+    stack: list[Node | str] = [node]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            pieces.append(item)
+        elif item.tag != "annotation":
+            stack.extend(reversed(item.children))
+    return " ".join("".join(pieces).split())
+
+
+def outward_links(node: Node) -> list[Node]:
+    """The links in it that lead away from the page."""
+    return [one for one in node.walk() if one.tag == "a" and re.match(r"(?i)https?:", one.get("href"))]
+
+
+def is_notes(details: Node) -> bool:
+    """Whether a `details` holds a model's notes to itself, open or not."""
+    summary = next((child.text for child in details.elements if child.tag == "summary"), "")
+    return is_reasoning(summary) or is_thought_title(summary) or bool(hints(details) & NOTES)
+
+
+def _is_for_readers_aloud(node: Node) -> bool:
+    """Whether it is cut away to a dot, as what only screen readers are told is."""
+    return node.box is not None and node.box.width <= 1 and node.box.height <= 1
+
+
+def _title_of(hidden: Node, bubble: Node) -> Node | None:
+    """What unfolds it: by the page's own word, or the nearest thing to press before or behind it."""
+    names = {one.get("id") for one in hidden.walk() if one.get("id")}
+    for one in bubble.walk() if names else ():
+        if one.get("aria-expanded") == "false" and names & set(one.get("aria-controls").split()):
+            return one
+    inner = hidden
+    for around in islice(chain(hidden.ancestors()), _LEVELS):
+        if around.tag == "details":
+            return next((child for child in around.elements if child.tag == "summary"), around)
+        at = next(number for number, child in enumerate(around.elements) if child is inner)
+        beside = (*reversed(around.elements[:at]), *around.elements[at + 1 :])
+        for other in beside:
+            pressed = next((one for one in other.walk() if is_pressed(one) and not one.hidden), None)
+            if pressed is not None:
+                return pressed
+        if around is bubble:
+            break
+        inner = around
+    return None
+
+
+def is_pressed(node: Node) -> bool:
+    """Whether one presses it to change what the page shows, not to go elsewhere."""
+    if leads(node):
+        return False
+    shown = node.tag == "a" and "href" in node.attributes
+    return is_control(node) or shown or "h-click" in node.attributes or bool(node.get("aria-expanded"))
+
+
+def _fold(bubble: Node, title: Node, body: list[Node]) -> Fold | None:
+    said = title.text or title.get("aria-label")
+    summary = title.tag == "summary" or title.get("aria-expanded") == "false"
+    if is_thought_title(said) or (summary and is_reasoning(said)) or any(hints(one) & NOTES for one in (*body, title)):
+        return Fold("thoughts", tuple(body), title)
+    if unfolds(said):
+        return Fold("rest", tuple(body), title, tuple(_begun(bubble, body)))
+    if is_status(said) or any(one.get("role") in _MENUS for one in body) or title.get("aria-haspopup"):
+        return None
+    if summary or any(map(outward_links, body)):
+        return Fold("folded", tuple(body), title)
+    return None
+
+
+def _begun(bubble: Node, body: list[Node]) -> Iterator[Node]:
+    """What is shown in the place of the rest: how it begins, or dots."""
+    whole = letters(" ".join(map(raw_text, body)))
+    for one in body:
+        for other in one.parent.elements if one.parent is not None else ():
+            shown = other.text
+            if other.hidden or other is bubble or is_control(other) or not shown:
+                continue
+            if _SKIPPED.fullmatch(shown) or (
+                len(letters(shown)) > 3 and whole.startswith(letters(shown.rstrip(" .…")))
+            ):
+                yield other

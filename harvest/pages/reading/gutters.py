@@ -1,0 +1,126 @@
+"""Line numbers, prompts and gutters beside code: they count the lines of it, and are no part of any.
+
+However a page makes them (spans, cells of a table, a column of their own, a `pre` of their own), they are numbers that
+rise by one from line to line, or they are what the page keeps from being copied.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from itertools import pairwise
+
+from harvest.pages.reading.page import Node
+from harvest.pages.reading.page_text import is_control, kind
+
+__all__ = ["gutters_of", "is_gutter_of_another"]
+
+NO_LINES = frozenset({"code", "table", "tbody", "td", "th"})
+"""Elements that are laid out as blocks in code and begin no line."""
+
+_NAME = re.compile(
+    r"(?:^|[-_\s])(?:ln|line-?no|line-?num(?:ber)?s?|lno|gutter|num-?line)(?:[-_\s]|$)|linenum", re.IGNORECASE
+)
+_COUNT = re.compile(r"\s*(?P<number>\d{1,6})\s*[.:|)│┃▏]?\s*")
+_NUMBERS = re.compile(r"\s*\d{1,6}(?:\s+\d{1,6})*\s*")
+_COLOURED = re.compile(r"(?:^|\s)(?:hljs-|token\b|mi\b|mf\b|cm-)")  # what highlighters call numbers of the code
+_LEVELS = 3  # elements around a `pre` in which the one with its numbers may stand
+
+
+def gutters_of(listing: Node, dropped: Collection[Node] = ()) -> set[Node]:
+    """The elements in a block of code that say which line it is, or cannot be selected as the code can."""
+    kept = [part for part in listing.walk() if part is not listing and not part.hidden and part not in dropped]
+    found = {part for part in kept if _NAME.search(part.get("class")) and _NUMBERS.fullmatch(_raw(part))}
+    found.update(_columns(kept))
+    found.update(_first_in_lines(listing, {*dropped, *found}))
+    muted = {part for part in kept if "h-mute" in part.attributes}
+    if any(text.strip() for text, _ in _pieces(listing, {*dropped, *found, *muted})):
+        found |= muted
+    return found
+
+
+def is_gutter_of_another(listing: Node) -> bool:
+    """Whether a `pre` holds nothing but the numbers of the lines of another one beside it."""
+    numbers = _raw(listing).split()
+    if not _counts(numbers):
+        return False
+    inner = listing
+    for around, _ in zip(listing.ancestors(), range(_LEVELS), strict=False):
+        later = around.elements[next(at for at, one in enumerate(around.elements) if one is inner) + 1 :]
+        codes = [part for one in later for part in one.walk() if part.tag in ("pre", "code") and part.text]
+        if codes:
+            return len(_raw(codes[0]).rstrip("\n").split("\n")) == len(numbers)
+        inner = around
+    return False
+
+
+def _counts(numbers: list[str]) -> bool:
+    """Whether they are whole numbers that rise by one."""
+    if not numbers or not all(re.fullmatch(r"\d{1,6}", one) for one in numbers):
+        return False
+    return all(int(after) == int(before) + 1 for before, after in pairwise(numbers))
+
+
+def _columns(parts: list[Node]) -> Iterator[Node]:
+    """Elements that hold the numbers of several lines, one below the other, before what else their parent holds."""
+    for part in parts:
+        if part.parent is None or not (part.block or part.elements or "\n" in _raw(part)):
+            continue
+        telling = [one for one in part.parent.elements if one.text and not one.hidden]
+        if len(telling) > 1 and telling[0] is part:
+            numbers = part.text.split()
+            if len(numbers) > 1 and _counts(numbers):
+                yield part
+
+
+def _first_in_lines(listing: Node, dropped: Collection[Node]) -> set[Node]:
+    """The elements that begin the lines, if each that says anything begins with its number in one of its own."""
+    firsts: list[tuple[Node, int]] = []
+    others = False  # whether more stands in a line than its number
+    begins = True
+    for text, part in _pieces(listing, dropped):
+        if part is None:
+            begins = True
+            continue
+        for place, line in enumerate(text.split("\n")):
+            begins = begins or place > 0
+            if not line.strip():
+                continue
+            if not begins:
+                others = True
+                continue
+            told = _COUNT.fullmatch(line)
+            if told is None or part is listing or part.tag == "code" or _raw(part).strip() != line.strip():
+                return set()
+            firsts.append((part, int(told["number"])))
+            begins = False
+    if not others or len({kind(part) for part, _ in firsts}) != 1 or _COLOURED.search(firsts[0][0].get("class")):
+        return set()
+    if any(after != before + 1 for (_, before), (_, after) in pairwise(firsts)):
+        return set()
+    # A single line that begins with a number may be code.
+    lone = firsts[0][0]
+    return {part for part, _ in firsts} if len(firsts) > 1 or "h-mute" in lone.attributes else set()
+
+
+def _pieces(listing: Node, dropped: Collection[Node]) -> Iterator[tuple[str, Node | None]]:
+    """The texts with the element directly around each; ("", None) where a line begins or ends without a sign."""
+    stack: list[tuple[Node | str | None, Node | None]] = [(listing, None)]
+    while stack:
+        item, around = stack.pop()
+        if item is None:
+            yield "", None
+        elif isinstance(item, str):
+            yield item, around
+        elif item.tag == "br":
+            yield "", None
+        elif not item.hidden and item not in dropped and not is_control(item):
+            block = item is not listing and item.block and item.tag not in NO_LINES
+            if block:
+                yield "", None
+                stack.append((None, None))
+            stack.extend((child, item) for child in reversed(item.children))
+
+
+def _raw(node: Node) -> str:
+    return "".join("\n" if part is None else text for text, part in _pieces(node, ()))

@@ -1,0 +1,133 @@
+"""What comes with the words of an answer on a page: sources that are folded away, thoughts, files, and what is offered.
+
+The words themselves are read without all this. No figure rests on what is offered; links of sources are links of the
+answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from harvest.pages.reading.figures import attachment_of, file_of, is_figure
+from harvest.pages.reading.folds import Fold, hidden_in, is_pressed, outward_links, raw_text
+from harvest.pages.reading.listing import bar_of, is_listing
+from harvest.pages.reading.markdown import markdown
+from harvest.pages.reading.page import Node, Page
+from harvest.pages.reading.page_text import hints, is_control, leads
+from harvest.pages.reading.phrases import asks_for_more, is_status, is_thought_title, unfolds
+from protocols.answer import Attachment, Offer, Source
+
+__all__ = ["attachments_in", "offers_in", "rest_offered", "sources_in", "thoughts_in"]
+
+_LONGEST_OFFER = 120  # characters
+_FIELDS = frozenset({"input", "option", "select", "textarea"})
+_OPENS = ("aria-expanded", "aria-haspopup")
+_TOOLS = frozenset({"action", "actions", "controls", "feedback", "rating", "toolbar", "tools", "vote"})
+
+
+def sources_in(folds: Iterable[Fold], url: str) -> Iterator[Source]:
+    """The links in what is folded, each once. url: of the page, whose own places are none."""
+    here, known = url.partition("#")[0], set[str]()
+    for fold in folds:
+        for link in (one for body in fold.body for one in outward_links(body) if fold.kind == "folded"):
+            href = link.get("href")
+            if href not in known and href.partition("#")[0] != here:
+                known.add(href)
+                title = raw_text(link) or link.get("aria-label") or link.get("title")
+                yield Source(href, "" if title == href else title, place="folded")
+
+
+def thoughts_in(nodes: Iterable[Node], folds: Iterable[Fold], url: str) -> str:
+    """What these elements and folds say of what the system thought, as Markdown."""
+    bodies = [body for fold in folds if fold.kind == "thoughts" for body in fold.body]
+    pieces = (_unfolded(node, url) for node in (*nodes, *bodies))
+    return "\n\n".join(dict.fromkeys(piece for piece in pieces if piece))
+
+
+def _unfolded(node: Node, url: str) -> str:
+    titles = {one for one in node.walk() if one.tag == "summary" or is_thought_title(one.text)} - {node}
+    return markdown(node, titles, url, unfolded={node, *hidden_in(node)})
+
+
+def attachments_in(bubbles: Iterable[Node], dropped: Collection[Node]) -> Iterator[Attachment]:
+    """Pictures, drawings, sounds, films and files in the bubbles."""
+    known: set[Attachment] = set()
+    stack = list(bubbles)[::-1]
+    while stack:
+        node = stack.pop()
+        if node.hidden or (node in dropped and not is_control(node)):
+            continue
+        came = attachment_of(node) if is_figure(node) else file_of(node)
+        if came is not None and came not in known:
+            known.add(came)
+            yield came
+        if came is None or node.tag == "a":
+            stack.extend(reversed(node.elements))
+
+
+def rest_offered(page: Page, bubbles: Sequence[Node], folds: Iterable[Fold], text: str) -> str:
+    """What stands on a button by which the page would go on with this answer, or show more of it than the document
+    holds; "" for none."""
+    unfolded = {fold.title for fold in folds if fold.kind == "rest"}
+    whole = text.rstrip(' *_`)]"”’').endswith((".", "!", "?", "。", "！", "？", "```"))
+    for bubble in bubbles:
+        cut_short = any("h-cut" in one.attributes for one in (bubble, *bubble.ancestors(), *bubble.walk()))
+        for node in _pressed(bubble):
+            said = node.text
+            # `Continue` alone may go on with something else than the words.
+            if asks_for_more(said) and (len(said.split()) > 1 or not said.isascii() or not whole):
+                return said
+            if unfolds(said) and node not in unfolded and not cut_short and not node.get("aria-haspopup"):
+                return said
+    for node in page.walk():
+        # Some pages set it below the conversation.
+        fresh = is_control(node) and node.visible and node.born is not None
+        if fresh and asks_for_more(node.text) and (len(node.text.split()) > 1 or not node.text.isascii()):
+            return node.text
+    return ""
+
+
+def offers_in(bubbles: Sequence[Node], container: Node | None) -> Iterator[Offer]:
+    """What a user could press in place of typing: buttons with words, in the bubbles and right behind them."""
+    known: set[str] = set()
+    for place in (*bubbles, *_behind(bubbles, container)):
+        bars = {bar for one in place.walk() if is_listing(one) for bar in bar_of(one)}
+        for node in _pressed(place):
+            said, around = node.text, (node, *node.ancestors())
+            if said in known or not _is_offer(said) or any(node.get(name) for name in _OPENS):
+                continue
+            if any(
+                one in bars or hints(one) & _TOOLS or one.get("role") == "toolbar" or is_listing(one) for one in around
+            ):
+                continue
+            if file_of(node) is None and not is_figure(node) and node.tag not in _FIELDS:
+                known.add(said)
+                yield Offer(said, node.get("value") or node.get("data-value"), "reply")
+
+
+def _is_offer(said: str) -> bool:
+    if len(said) > _LONGEST_OFFER or not any(character.isalnum() for character in said):
+        return False
+    return not (is_status(said) or unfolds(said) or asks_for_more(said) or is_thought_title(said))
+
+
+def _behind(bubbles: Sequence[Node], container: Node | None) -> Iterator[Node]:
+    """What stands after the last bubble in what holds them and came after the turn was sent."""
+    if container is None or not bubbles:
+        return
+    beside = container.elements
+    at = next((number for number, one in enumerate(beside) if bubbles[-1].within(one)), len(beside))
+    yield from (one for one in beside[at + 1 :] if one.born is not None and not one.hidden)
+
+
+def _pressed(place: Node) -> Iterator[Node]:
+    """The outermost things to press in it that lead nowhere else."""
+    stack = [place]
+    while stack:
+        node = stack.pop()
+        if node.hidden:
+            continue
+        if is_pressed(node) and node.get("role") != "toolbar":
+            yield node
+        elif not leads(node):
+            stack.extend(reversed(node.elements))

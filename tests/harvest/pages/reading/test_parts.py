@@ -1,0 +1,198 @@
+"""What comes with the words: folded sources, thoughts, files, offers, and the rest that a page holds back."""
+
+from __future__ import annotations
+
+import pytest
+
+from harvest.pages.reading.page import markup, parse_page
+from harvest.pages.reading.turn import FOLDED, GOES_ON, THOUGHT_IN_VIEW, ReadTurn, read_bubbles, read_turn
+from protocols.answer import Attachment, Offer, Source
+from tests.support.snapshots import COMPOSER, snapshot
+from topics.links import Link
+
+SAID = "Which film is it?"
+ANSWER = "It is Alien, of 1979, as far as I know."
+SOURCES = (
+    Source("https://a.org/1", "Guide", place="folded"),
+    Source("https://a.org/2", "Map of it", place="folded"),
+)
+TWO = '<a href="https://a.org/1">Guide</a> <a href="https://a.org/2"><b>Map</b> of it</a>'
+
+
+def read(reply: str, behind: str = "") -> ReadTurn:
+    """A reply's inner HTML, read beside the user's bubble."""
+    body = (
+        f'<main><div class="log"><div class="message user" h-born="5"><p>{SAID}</p></div>'
+        f'<div class="message bot" h-born="300">{reply}</div>{behind}</div>{COMPOSER}</main>'
+    )
+    return read_turn(snapshot(body), SAID)
+
+
+def kept(turn: ReadTurn) -> ReadTurn:
+    """The same from the bubbles that are kept alone."""
+    return read_bubbles(parse_page(markup(snapshot(""), turn.bubbles, turn.decorations)), left_out=turn.left_out)
+
+
+@pytest.mark.parametrize(
+    "fold",
+    [
+        f'<details><summary>2 sources</summary><div h-hide="1">{TWO}</div></details>',
+        f'<details class="refs"><summary>Quellen (2)</summary><ul h-hide="1"><li>{TWO}</li></ul></details>',
+        f'<button aria-expanded="false" aria-controls="s">2 sources</button><ul id="s" h-hide="1"><li>{TWO}</li></ul>',
+        f'<div aria-expanded="false" tabindex="0">Sources ▸</div><div h-hide="1">{TWO}</div>',
+        f'<div><span h-click="1">+2</span></div><div h-hide="1"><p>{TWO}</p></div>',
+        f'<div class="refs" h-hide="1">{TWO}</div>',
+    ],
+)
+def test_links_in_what_is_folded_are_sources_and_its_heading_is_not_read(fold: str) -> None:
+    for turn in (found := read(f"<p>{ANSWER}</p>{fold}"), kept(found)):
+        assert turn.text == ANSWER
+        assert turn.answer.sources == SOURCES
+        assert turn.answer.links == (Link("Guide", "https://a.org/1"), Link("Map of it", "https://a.org/2"))
+
+
+@pytest.mark.parametrize(
+    "fold",
+    [
+        f'<details><summary>Thought for 3 s</summary><div h-hide="1"><p>Hm: {TWO}</p></div></details>',
+        f'<details class="thinking"><summary>Searched</summary><p h-hide="1">Hm: {TWO}</p></details>',
+        f'<button aria-expanded="false">Reasoning</button><div h-hide="1">Hm: {TWO}</div>',
+        f'<div h-click="1">3 Sekunden nachgedacht ▸</div><div h-hide="1">Hm: {TWO}</div>',
+        f'<details><summary>Thinking</summary><h-text h-hide="1">Hm: </h-text><p h-hide="1">{TWO}</p></details>',
+    ],
+)
+def test_what_is_thought_and_folded_is_no_source(fold: str) -> None:
+    for turn in (found := read(f"{fold}<p>{ANSWER}</p>"), kept(found)):
+        assert (turn.text, turn.answer.links, turn.answer.sources) == (ANSWER, (), ())
+        assert turn.answer.thoughts.startswith("Hm:")
+        assert "[Guide](https://a.org/1)" in turn.answer.thoughts
+
+
+def test_a_fold_that_holds_more_than_sources_is_noted() -> None:
+    more = "There is a longer story to this, which I can tell where anybody would like to hear the whole of it."
+    turn = read(f'<p>{ANSWER}</p><details><summary>How I know</summary><p h-hide="1">{more}</p></details>')
+    assert (turn.text, turn.notes) == (ANSWER, (FOLDED,))
+
+
+def test_what_is_not_folded_stays_and_menus_and_hints_are_no_sources() -> None:
+    assert read(f"<p>{ANSWER}</p><details open=''><summary>Sources</summary><p>{TWO}</p></details>").links
+    for other in (
+        f'<button>Share</button><div h-hide="1">{TWO}</div>',
+        f'<button aria-haspopup="menu">⋮</button><div role="menu" h-hide="1">{TWO}</div>',
+        '<button aria-expanded="false">x</button><span h-hide="1" h-box="0,0,1,1">opens in a new window</span>',
+    ):
+        turn = read(f"<p>{ANSWER}</p>{other}")
+        assert (turn.text, turn.answer.sources, turn.notes) == (ANSWER, (), ())
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '<p>It is<s>…</s><span h-hide="1"> Alien, of 1979, as far as I know.</span><button>Read more</button></p>',
+        f'<div>It is Alien,…</div><div h-hide="1">{ANSWER}</div><a href="#">Mehr anzeigen</a>',
+        '<div><div h-cut="1"><p>It is Alien, of 1979, as far as I know.</p></div><button>Show more</button></div>',
+    ],
+)
+def test_the_rest_of_a_text_that_is_on_the_page_is_read(reply: str) -> None:
+    turn = read(reply)
+    assert (turn.text.replace("\n", " "), turn.rest, turn.notes) == (ANSWER, "", ())
+
+
+@pytest.mark.parametrize(
+    ("control", "behind"),
+    [
+        ("<button>Continue generating</button>", ""),
+        ('<div><span role="button">▶ Weiter generieren</span></div>', ""),
+        ('<a href="#" h-click="1">Read more</a>', ""),
+        ('<span h-click="1">展开全文</span>', ""),
+        ("", '<div h-born="400"><button h-born="400">Continue generating</button></div>'),
+        ("<button>Continue</button>", ""),
+    ],
+)
+def test_an_answer_of_which_the_page_holds_back_the_rest_is_marked(control: str, behind: str) -> None:
+    turn = read(f"<p>It is Alien, of</p>{control}", behind)
+    assert (turn.text, turn.notes) == ("It is Alien, of", (GOES_ON,))
+
+
+@pytest.mark.parametrize(
+    "control",
+    [
+        "<button>Continue</button>",
+        '<button aria-label="More">⋮</button>',
+        '<a href="https://a.org/x">Read more</a>',
+        "<button>Continue shopping</button>",
+        '<pre h-cut="1"><code>ls</code></pre><button>Show more</button>',
+    ],
+)
+def test_a_button_that_holds_nothing_back_marks_nothing(control: str) -> None:
+    assert read(f"<p>{ANSWER}</p>{control}").rest == ""
+
+
+def block(text: str, *, born: int, look: str = "", tag: str = "div") -> str:
+    return f'<{tag} {look} h-born="{born}" h-said="{born}">{text}</{tag}>'
+
+
+GREY = 'h-ink="rgb(136, 136, 136)"'
+THOUGHT = "They ask for a film. I look at what I know and answer in short."
+LATE = f'<div h-born="100"><p h-born="2900">{ANSWER}</p></div>'
+PAGE = '<div h-ink="rgb(0, 0, 0)" h-font="16">{}</div>'
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        block("Thought for 3 seconds ⌄", born=2500) + block(THOUGHT, born=800, look=f'{GREY} h-edge="1"') + LATE,
+        block("Thought for 3 seconds ⌄", born=2500) + block(THOUGHT, born=800, look=GREY) + LATE,
+        block("Thought for 3 seconds ⌄", born=2500) + block(THOUGHT, born=800) + LATE,
+        block("3 Sekunden nachgedacht", born=2500) + block(THOUGHT, born=800, look='h-font="13"') + LATE,
+        "<button>Thought for 3 s</button>" + block(THOUGHT, born=800, look='h-edge="1"') + LATE,
+        "<div>" + block("Thought for 3 s", born=2500) + block(THOUGHT, born=800) + "</div>" + LATE,
+        block(THOUGHT, born=800, look=f'{GREY} h-edge="1"') + LATE,
+        block(THOUGHT, born=800, look='h-dim="0.6"') + LATE,
+        block(f"<em>{THOUGHT}</em>", born=800, look='h-font="12.8"') + LATE,
+        block(f"<p>{THOUGHT}</p><p>And so on.</p>", born=800, look=f'{GREY} h-edge="1"') + LATE,
+    ],
+)
+def test_reasoning_that_stays_in_view_is_kept_apart(reply: str) -> None:
+    for turn in (found := read(PAGE.format(reply)), kept(found)):
+        assert turn.text == ANSWER
+        assert turn.answer.thoughts.strip("*").startswith(THOUGHT)
+        assert THOUGHT in " ".join(turn.left_out)
+    assert found.notes == (THOUGHT_IN_VIEW,)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        block(THOUGHT, born=2900, look=f'{GREY} h-edge="1"') + LATE,  # all at once
+        block(THOUGHT, born=800) + LATE,
+        block(THOUGHT, born=800, look='h-edge="1"') + LATE,
+        block(THOUGHT, born=800, look=f'{GREY} h-edge="1"', tag="blockquote") + LATE,
+        block(THOUGHT, born=800, look='h-font="22"') + LATE,
+        block(THOUGHT, born=3900, look=f'{GREY} h-edge="1"') + LATE,
+        "<h2>Thinking</h2>" + block(THOUGHT, born=800) + LATE,
+        "<p>Thinking about it:</p>" + block(THOUGHT, born=800, look=GREY, tag="p") + LATE,
+        block(THOUGHT, born=800, look=f'{GREY} h-edge="1"'),
+    ],
+)
+def test_a_first_paragraph_is_part_of_the_answer(reply: str) -> None:
+    turn = read(PAGE.format(reply))
+    assert THOUGHT in turn.text
+    assert turn.answer.thoughts == ""
+
+
+def test_while_only_reasoning_stands_there_nothing_is_answered() -> None:
+    turn = read(PAGE.format(block("Thinking…", born=100) + block(THOUGHT, born=800, look=f'{GREY} h-edge="1"')))
+    assert (turn.text, turn.answer.thoughts) == ("", THOUGHT)
+
+
+def test_files_and_offers_are_parts_of_the_answer() -> None:
+    turn = read(
+        f'<p>{ANSWER}</p><a href="https://a.org/d/plan.pdf" download="">plan.pdf</a><button>Copy</button>'
+        "<button>Table.xlsx 12 KB</button>",
+        '<div class="suggestions" h-born="500"><button h-born="500">And the second film?</button><button>Share</button>'
+        "</div>",
+    )
+    assert turn.text == f"{ANSWER}\n\n[plan.pdf](https://a.org/d/plan.pdf) [file: Table.xlsx]"
+    assert turn.answer.attachments == (Attachment("plan.pdf", "pdf"), Attachment("Table.xlsx", "xlsx", 12000))
+    assert turn.answer.offers == (Offer("And the second film?"),)
