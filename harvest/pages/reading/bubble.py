@@ -36,6 +36,7 @@ Edge = tuple[str, str]
 
 SHORT = 60  # characters: longer lines are never decoration
 _LONGEST_CLOSING = 200  # characters of a sentence under an answer
+_PRIVATE = re.compile("[\ue000-\uf8ff]")  # letters of icon fonts
 PROSE = frozenset(
     {
         *("a", "blockquote", "code", "dd", "dt", "em", "h1", "h2", "h3", "h4", "h5", "h6", "i", "li", "ol", "p", "pre"),
@@ -63,7 +64,7 @@ def _each_leaf(node: Node, dropped: Collection[Node], controls: bool) -> Iterato
     while stack:
         item, parent = stack.pop()
         if isinstance(item, str):
-            text = collapse_spaces(item)
+            text = collapse_spaces(_PRIVATE.sub("", item))
             if text:
                 yield Leaf(text, parent)
         elif is_editor(item) or item.tag == "textarea":

@@ -35,7 +35,7 @@ from harvest.pages.reading.folds import NOTES, Fold, find_folds, is_notes, is_pr
 from harvest.pages.reading.listing import bar_of, is_listing
 from harvest.pages.reading.looks import look_of
 from harvest.pages.reading.page import Node, collapse_spaces
-from harvest.pages.reading.page_text import hints, hints_last, is_control, kind
+from harvest.pages.reading.page_text import hints, hints_last, is_control, is_vote, kind
 from harvest.pages.reading.phrases import (
     asks_for_more,
     is_counter,
@@ -194,7 +194,7 @@ class _Search:
             return True
         if node.tag == "time":
             return not in_sentence(node)
-        if node.tag == "img" and is_face(node):
+        if (node.tag == "img" and is_face(node)) or (node is not bubble and is_vote(node)):
             return True
         words = hints(node)
         if words & _WAITING:

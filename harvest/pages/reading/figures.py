@@ -36,7 +36,7 @@ _WAITS = re.compile(r"(?<![a-z])(?:loader|loading|skeleton|spinner|typing|placeh
 _FACE_WORDS = re.compile(r"(?i)\bavatar\b|profile picture|^logo\b|\blogo$|\bicon$")
 _ICON_NAMES = re.compile(r"(?:^|\s)material-(?:icons|symbols)(?:-\w+)?(?:\s|$)")
 _FILE = re.compile(
-    r"(?P<name>[^\s/\\:*?\"<>|][^/\\:*?\"<>|\n]{0,120}?\.(?P<type>[A-Za-z][A-Za-z0-9]{1,5}|7z|mp[34]))\b"
+    r"(?P<name>[^\s/\\:*?\"<>|][^/\\:*?\"<>|\n]{0,120}?\.(?P<type>[A-Za-z]{1,5}|7z|mp[34]|m4[av]))(?![\w.])"
 )
 _SIZE = re.compile(r"(?P<number>\d{1,4}(?:[.,]\d{1,3})?)\s?(?P<unit>[KMGkmg]i?B|bytes|B|Ko|Mo)\b")
 _UNITS = {"k": 1000, "m": 1000**2, "g": 1000**3}
@@ -117,7 +117,8 @@ def file_of(node: Node) -> Attachment | None:
         return None
     saved = "download" in node.attributes
     path = unquote(urlsplit(node.get("href")).path) if node.tag == "a" else ""
-    names = (node.get("download"), text, path.rpartition("/")[2])
+    pieces = [child.strip() for one in node.walk() for child in one.children if isinstance(child, str)]
+    names = (node.get("download"), *pieces, text, path.rpartition("/")[2])
     found = next((one for one in map(_FILE.search, names) if one and one["type"].lower() not in _PAGES), None)
     size = _SIZE.search(text)
     if found is None or not (saved or size or (node.tag != "a" and found.end() - found.start() >= len(text) - 2)):

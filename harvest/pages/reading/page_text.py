@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from functools import lru_cache
 from typing import NamedTuple
 
 from harvest.pages.reading.boxes import composers_on, is_written
+from harvest.pages.reading.figures import is_file_button, is_icon, stands_alone
 from harvest.pages.reading.page import Node, Page
 
-__all__ = ["CONTROLS", "PageText", "akin", "hints", "hints_last", "is_control", "kind", "leads", "signature"]
+__all__ = ["CONTROLS", "PageText", "akin", "hints", "hints_last", "is_control", "is_vote", "kind", "leads", "signature"]
 
 _WORDS = re.compile(r"[^\W_]+")
-_INK = re.compile(r"\S")
+_INK = re.compile(r"[^\s\ue000-\uf8ff]")  # the private letters are drawings of icon fonts
+_LARGEST_FACE = 160.0  # CSS pixels
 _DIGITS = re.compile(r"(?<=[-_])\d+|\d{3,}")
 _HEX = re.compile(r"[0-9a-f]{8,}|[0-9a-f-]{16,}")
 _HASH = re.compile(r"_{1,2}(?=\w*\d)[\w-]{4,8}$")
@@ -56,6 +59,7 @@ _SPEAKER = re.compile(
     r"|sent|outgoing|out|bot|ai|assistant|agent|operator|system|server|model|other|them|answer|reply|response|left"
     r"|received|incoming|in)(?![a-z])"
 )
+_VOTES = frozenset({"feedback", "rating", "reaction", "reactions", "thumb", "thumbs", "vote", "votes"})
 _ITEMS = frozenset({"article", "li", "main", "section"})
 _STATES = frozenset(
     {
@@ -87,6 +91,7 @@ class PageText:
         self.page = page
         self.spans: dict[Node, Span] = {}
         self.births: dict[Node, float] = {}
+        self.figures: set[Node] = set()  # pictures, drawings, sounds, files: what says something without a word
         self.pieces: list[tuple[int, Node, int]] = []
         self.starts: set[int] = set()
         self.ends: set[int] = set()
@@ -96,6 +101,7 @@ class PageText:
         self._fresh: list[int] = []
         self._letters: list[str] = []
         self._count = self._signs = 0
+        self._pictures = Counter(node.get("src") for node in page.walk() if node.tag == "img" and node.get("src"))
         self._lay()
         self.letters = "".join(self._letters)
 
@@ -148,7 +154,8 @@ class PageText:
         while stack:
             node, child, born, begun = stack.pop()
             if begun is None:
-                if node.hidden or self._apart(node):
+                figure = not node.hidden and self._is_figure(node)
+                if node.hidden or (not figure and self._apart(node)):
                     continue
                 begun = (self._count, self._signs)
                 if node.block or node.tag == "br":
@@ -157,7 +164,13 @@ class PageText:
                 born = own if own is not None else born
                 if born is not None:
                     self.births[node] = born
-            if node.tag == "textarea" and "h-value" in node.attributes:
+                if figure:
+                    self.figures.add(node)
+            if node in self.figures:
+                self._signs += 1
+                self._fresh.extend([begun[1]] if born is not None else [])
+                child = len(node.children)
+            elif node.tag == "textarea" and "h-value" in node.attributes:
                 self._signs += len(_INK.findall(node.get("h-value")))
                 self._fresh.extend([begun[1]] if born is not None else [])
             while child < len(node.children):
@@ -201,8 +214,16 @@ class PageText:
         if self._breaks[-1] != self._count:
             self._breaks.append(self._count)
 
+    def _is_figure(self, node: Node) -> bool:
+        if not stands_alone(node):
+            return is_file_button(node)
+        box = node.box
+        # The same small picture again and again is the face of who speaks.
+        small = box is not None and max(box.width, box.height) <= _LARGEST_FACE
+        return not (small and self._pictures[node.get("src")] > 1 and not node.get("src").startswith("data:"))
+
     def _apart(self, node: Node) -> bool:
-        if is_control(node) or node in self.composers:
+        if is_icon(node) or is_control(node) or node in self.composers:
             return True
         if "h-edit" in node.attributes and not is_written(node):
             return True
@@ -236,6 +257,14 @@ def is_control(node: Node) -> bool:
     if node.tag in CONTROLS:
         return True
     return role in _CONTROL_ROLES and not leads(node)
+
+
+def is_vote(node: Node) -> bool:
+    """Whether it only asks what one thinks of an answer: 👍 👎."""
+    text = node.text
+    if not text or any(character.isalnum() for character in text) or any(map(stands_alone, node.walk())):
+        return False
+    return ("👍" in text and "👎" in text) or any(hints(one) & _VOTES for one in node.walk())
 
 
 def leads(node: Node) -> bool:

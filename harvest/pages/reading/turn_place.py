@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from harvest.pages.reading.echo import Echo, find_echoes
 from harvest.pages.reading.page import Node, collapse_spaces, letters
-from harvest.pages.reading.page_text import PageText, akin, hints, leads, signature
+from harvest.pages.reading.page_text import PageText, akin, hints, is_vote, leads, signature
 from harvest.pages.reading.phrases import is_delivery, is_label, is_notice, is_placeholder, is_status, is_time
 
 __all__ = ["Spot", "find_spot"]
@@ -21,6 +21,7 @@ __all__ = ["Spot", "find_spot"]
 _AT_ONCE = 30.0  # milliseconds: came in the same stroke
 _BRIEF = 40  # characters: no more than a name or a state
 _SMALL_PRINT = 200
+_DRAWN = re.compile("[\ue000-\uf8ff]")  # letters of icon fonts
 _BESIDE = frozenset({"disclaimer", "divider", "separator", "starters", "suggestion", "suggestions"})
 _USERS = frozenset({"du", "guest", "human", "me", "moi", "sie", "tú", "user", "você", "vous", "you", "你", "您", "我"})
 
@@ -168,10 +169,28 @@ def _part(around: Node, children: Sequence[Node | str]) -> Node:
 def _tells(ground: PageText, node: Node, branch: Node | None = None) -> bool:
     if not _may_tell(ground, node):
         return False
+    if ground.figures and any(inner in ground.figures for inner in node.walk()):
+        return True
+    if branch is not None and _beside_the_user(ground, node, branch):
+        return False
     if ground.signs(node) > _SMALL_PRINT or (branch is not None and node.classes and akin(node, branch)):
         return True  # a bubble may say no more than a time
     small = all(map(is_notice, node.lines.split("\n")))  # an answer may have such a line at its end
-    return _says(node.text) and not small and not _only_pressed(ground, node)
+    return _says(node.text) and not (small or is_vote(node)) and not _only_pressed(ground, node)
+
+
+def _beside_the_user(ground: PageText, node: Node, branch: Node) -> bool:
+    """Whether it is a few signs that stand in the same row as the user's words and came with them: a face, a state."""
+    mine, theirs = branch.box, node.box
+    if not ground.dated or mine is None or theirs is None or ground.signs(node) > _BRIEF:
+        return False
+    shared = min(mine.bottom, theirs.bottom) - max(mine.y, theirs.y)
+    apart = theirs.right <= mine.x + 1 or mine.right <= theirs.x + 1
+    if not apart or shared < min(mine.height, theirs.height) / 2:
+        return False
+    born = ground.births.get(branch, 0.0)
+    said = [float(one.get("h-said")) for one in node.walk() if one.get("h-said")]
+    return max([*said, *(ground.births.get(one, 0.0) for one in node.walk())]) <= born + _AT_ONCE
 
 
 def _may_tell(ground: PageText, node: Node) -> bool:
@@ -184,7 +203,7 @@ def _may_tell(ground: PageText, node: Node) -> bool:
 
 def _says(text: str) -> bool:
     """Whether it is more than a time, a state, or a word for the user; what stands for an answer to come counts."""
-    text = collapse_spaces(text)
+    text = collapse_spaces(_DRAWN.sub("", text))
     if not text or is_time(text) or is_status(text) or is_delivery(text):
         return False
     if not any(character.isalnum() for character in text):
@@ -222,6 +241,7 @@ def _muttered(ground: PageText, echo: Echo, rising: bool) -> Spot | None:
             and (is_time(node.text) or (is_status(node.text) and not is_delivery(node.text)))
             and not _only_pressed(ground, node)
             and not _at_once(ground, node, echo.node)
+            and not _beside_the_user(ground, node, branch)
         ]
         if bubbles and around not in ground.births:
             return Spot(tuple(bubbles), echo.node, branch, around, "echo", rising, doubtful=True)
