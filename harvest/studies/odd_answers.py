@@ -67,7 +67,7 @@ def _shows_nothing(answer: Answer) -> bool:
 
 
 def _silent_pages(attempts: Sequence[Conversation]) -> Iterator[str]:
-    """An API's silence is an answer, a page's is not: nobody sees whether it would still have answered."""
+    """Where not even an empty bubble came, nobody sees whether the page would still have answered."""
     of = Counter(
         one.key.system
         for one in attempts
@@ -77,7 +77,7 @@ def _silent_pages(attempts: Sequence[Conversation]) -> Iterator[str]:
         systems = ", ".join(f"{system} x {count}" for system, count in of.items())
         yield (
             f"{pluralize(of.total(), 'attempt')} in which a page showed no answer ({systems}): in no figure and played "
-            "again, while an empty reply of an API counts as an answer. Compare such systems with care."
+            "again, while an empty reply counts as an answer. Compare such systems with care."
         )
 
 

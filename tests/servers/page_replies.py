@@ -53,7 +53,7 @@ PAGES: dict[str, tuple[str, ...]] = {
     "error-toast": ("answer", "error", "answer"),
     "toast-notyf": ("answer", "told", "answer"),
     "toast-sonner": ("told", "answer"),
-    "empty-named": ("nothing", "answer"),
+    "empty-named": ("answer", "answer"),
     "silent-error": ("answer", "silence", "answer"),
     "stuck-composer": ("answer", "error", "stuck"),
     "broken-stream": ("answer", "broken", "answer"),
@@ -123,6 +123,7 @@ PAGES: dict[str, tuple[str, ...]] = {
     "definitions": ("answer", "answer"),
     "typed-log": ("answer", "answer"),
     "cards": ("answer", "answer"),
+    "set-apart": ("answer", "answer", "answer"),
     "suggested-links": ("answer", "answer"),
     "two-chats": ("answer", "answer"),
     "new-box": ("answer", "answer", "answer"),
@@ -142,8 +143,8 @@ PAGES: dict[str, tuple[str, ...]] = {
 }
 """What becomes of the first turns on each page: `answer` is the reply of that turn; login, captcha, maintenance,
 rate-limit and error are said by the page; silence: it says nothing, though the server failed; broken: half a reply, and
-nothing said of it; told: only a toast says that it failed; nothing: a name comes, and no words; lost: the turn does not
-appear, or goes with the whole page; stuck: nothing can be typed any more; twice: the turn goes twice; not-sent: what is
+nothing said of it; told: only a toast says that it failed; lost: the turn does not appear, or goes with the whole page;
+stuck: nothing can be typed any more; twice: the turn goes twice; not-sent: what is
 typed does not go in whole (a turn of more than 24 characters). What each page does stands in its first line."""
 
 
@@ -156,8 +157,6 @@ def reply_of(page: str, turn: int, text: str) -> PageReply:
         return PageReply(("Something went wrong. Please try again.",), "", status=500)
     if outcome == "told":
         return PageReply(("The robots are asleep.",), "")
-    if outcome == "nothing":
-        return PageReply((), "")
     if outcome == "rate-limit":
         return PageReply(("Too many requests. Please wait a moment before you ask again.",), "", status=429)
     mark = hashlib.sha256(f"{page} {turn}".encode()).hexdigest()[:8]
@@ -271,6 +270,26 @@ def _rich(page: str, turn: int, text: str, mark: str) -> PageReply:
     )
 
 
+def _set_apart(page: str, turn: int, text: str, mark: str) -> PageReply:
+    if turn == 2:
+        return PageReply((f'<img src="{_PICTURE}" alt="A red bridge">',), "![A red bridge]()")
+    href = f"https://example.org/map/{turn}"
+    return PageReply(
+        (
+            '<h2><span class="k1">Summary</span></h2><p>It holds 10<sup>3</sup> l of H<sub>2</sub>O; '
+            f"mark {mark}.</p><pre><code><i>1</i>ls -l\n<i>2</i>pwd</code></pre>"
+            f'<details><summary>1 source</summary><a href="{href}">The map</a></details>'
+            "<small>AI-generated content may be incorrect.</small>",
+        ),
+        f"## Summary\n\nIt holds 10³ l of H₂O; mark {mark}.\n\n```\nls -l\npwd\n```",
+        (("The map", href),),
+    )
+
+
+def _nothing_first(page: str, turn: int, text: str, mark: str) -> PageReply:
+    return PageReply((), "") if turn == 1 else _simple(page, turn, text, mark)
+
+
 def _parrot(page: str, turn: int, text: str, mark: str) -> PageReply:
     return PageReply((f"<p>{html.escape(text)}</p>",), text)
 
@@ -297,20 +316,22 @@ def _bare(page: str, turn: int, text: str, mark: str) -> PageReply:
     return PageReply((said,), said, ((href, href),))
 
 
+_PICTURE = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' width='240' height='120'/>"
+
+
 def _cards(page: str, turn: int, text: str, mark: str) -> PageReply:
-    picture = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' width='240' height='120'/>"
     cards = "".join(
         f'<a class="card" href="https://example.org/{name}/{turn}" style="display: block; border: 1px solid">'
-        f'<img src="{picture}" alt="" style="display: block"><div class="title">{title}</div>'
+        f'<img src="{_PICTURE}" alt="" style="display: block"><div class="title">{title}</div>'
         f'<div class="host">example.org</div></a>'
         for name, title in (("boats", "Boats of the harbour"), ("nets", "Nets and knots"))
     )
     return PageReply(
         (
-            f'<p>Here is the harbour:</p><img src="{picture}" alt="The harbour at noon">'
+            f'<p>Here is the harbour:</p><img src="{_PICTURE}" alt="The harbour at noon">'
             f'<div class="cards">{cards}</div><p>Mark {mark}.</p>',
         ),
-        "Here is the harbour:\n\nThe harbour at noon\n"
+        "Here is the harbour:\n\n![The harbour at noon]()\n"
         f"[Boats of the harbour example.org](https://example.org/boats/{turn})\n"
         f"[Nets and knots example.org](https://example.org/nets/{turn})\n\nMark {mark}.",
         (
@@ -359,5 +380,7 @@ _OWN: dict[str, Callable[[str, int, str, str], PageReply]] = {
     "broken-stream": _broken,
     "typed-log": _bare,
     "cards": _cards,
+    "empty-named": _nothing_first,
+    "set-apart": _set_apart,
     "japanese": _japanese,
 }

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from harvest.pages.browser.busy_signs import NETWORK
+from harvest.pages.browser.busy_signs import FIRM, NETWORK
 from harvest.pages.browser.turn_signs import TurnSigns
 from harvest.pages.browser.window import Window
 from harvest.pages.chats.completion import Completion, Sample, Verdict
@@ -32,8 +32,9 @@ _CARRIED = 0.25  # bytes received for each byte of the answer that make it plaus
 class Awaited:
     """What waiting came to. source: the page as the eye wrote it, for evidence.
 
-    verdict: None where the turn was given up; why: then `timeout`, `no-reply` where the page stayed silent,
-    `page-reloaded` where it did so after another document had come, or `fault` where it shows that the turn failed.
+    verdict: with an empty text where a bubble came and stayed without words; None where the turn was given up; why:
+    then `timeout`, `no-reply` where the page stayed silent, `page-reloaded` where it did so after another document had
+    come, or `fault` where it shows that the turn failed.
     sample: the last one. trouble: what showed that the turn failed, though it may have gone again; None where anything
     was answered.
     """
@@ -98,10 +99,14 @@ class Waiting:
                 if silent and not failed and turn.doubtful is not None:
                     turn, verdict = turn.doubtful, Verdict("quiet", sample.quiet)  # nothing else will come
                     self._began = turn.began
+                # A bubble came, and all that showed an answer in the making has ended: it has no words.
+                empty = silent and not failed and turn.wordless and bool(FIRM & sample.ended.keys())
+                if empty:
+                    verdict = Verdict("signs", sample.quiet)
                 if not turn.text:
                     self._began = None  # what was there has gone again
                 same = self._since == since  # what is read is what was quiet
-                done = verdict is not None and bool(turn.text) and not went_on and same
+                done = verdict is not None and (bool(turn.text) or empty) and not went_on and same
                 if late or done or (silent and not turn.text):
                     silence = "page-reloaded" if self._shift or self._lost else "no-reply"
                     why = "" if done else "timeout" if late else silence

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
+from harvest.pages.reading.bubble import leaves_of
 from harvest.pages.reading.figures import attachment_of, file_of, is_figure
 from harvest.pages.reading.folds import Fold, hidden_in, is_pressed, outward_links, raw_text
 from harvest.pages.reading.listing import bar_of, is_listing
@@ -49,16 +50,18 @@ def _unfolded(node: Node, url: str) -> str:
     return markdown(node, titles, url, unfolded={node, *hidden_in(node)})
 
 
-def attachments_in(bubbles: Iterable[Node], dropped: Collection[Node]) -> Iterator[Attachment]:
+def attachments_in(bubbles: Sequence[Node], dropped: Collection[Node]) -> Iterator[Attachment]:
     """Pictures, drawings, sounds, films and files in the bubbles."""
     known: set[Attachment] = set()
     stack = list(bubbles)[::-1]
+    wordless = not any(leaf.text for bubble in bubbles for leaf in leaves_of(bubble, dropped))
     while stack:
         node = stack.pop()
         if node.hidden or (node in dropped and not is_control(node)):
             continue
         came = attachment_of(node) if is_figure(node) else file_of(node)
-        if came is not None and came not in known:
+        nameless = came is not None and came.name == node.get("src") and came.name.startswith(("data:", "blob:"))
+        if came is not None and came not in known and (wordless or not nameless):
             known.add(came)
             yield came
         if came is None or node.tag == "a":

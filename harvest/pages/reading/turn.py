@@ -24,6 +24,7 @@ from harvest.pages.reading.page import Node, Page, collapse_spaces
 from harvest.pages.reading.page_text import PageText, signature
 from harvest.pages.reading.parts import attachments_in, offers_in, rest_offered, sources_in, thoughts_in
 from harvest.pages.reading.phrases import is_label, is_placeholder, without_cursor
+from harvest.pages.reading.silence import is_wordless
 from harvest.pages.reading.slot import slots_before, slots_of
 from harvest.pages.reading.turn_place import Spot, find_spot
 from protocols.answer import Answer
@@ -85,8 +86,8 @@ class ReadTurn:
     that held the words. began, ended: seconds from the send to the first and to the last piece of the answer, as far as
     the page dates them; None without text. doubtful: the turn as it is to be read where nothing else comes, of what is
     more likely a name, a time or a state; only without text. beside: what came with the text, as an answer without
-    words. rest: what stands on the button that would show more of the answer; "" for none. notes: a sentence each on
-    what a reader of the figures should know.
+    words. wordless: a bubble came for it, with no word in it. rest: what stands on the button that would show more of
+    the answer; "" for none. notes: a sentence each on what a reader of the figures should know.
     """
 
     text: str
@@ -103,6 +104,7 @@ class ReadTurn:
     rising: bool = field(default=False, repr=False)
     doubtful: ReadTurn | None = field(default=None, repr=False)
     beside: Answer = field(default_factory=lambda: Answer(""), repr=False)
+    wordless: bool = False
     rest: str = ""
     notes: tuple[str, ...] = ()
 
@@ -150,6 +152,7 @@ def read_turn(page: Page, said: str, *, habits: Habits | None = None) -> ReadTur
         *(_dates(ground, spot, decorations) if text else (None, None)),
         spot.rising,
         beside=_beside(page, spot.bubbles, spot.container, decorations),
+        wordless=not text and not decorations.doubtful and is_wordless(ground, spot, left_out),
         rest=rest,
         notes=_notes(decorations, rest) if text else (),
     )

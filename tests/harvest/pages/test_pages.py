@@ -43,7 +43,6 @@ FAULTS: Mapping[str, tuple[type[DriverError], str]] = {
     "rate-limit": (Unanswered, "rate-limit"),
     "silence": (Unanswered, "error"),
     "told": (Unanswered, "error"),
-    "nothing": (Unanswered, "no-reply"),
     "broken": (Unanswered, "error"),
     "lost": (Unanswered, "page-reloaded"),
     "stuck": (NotSent, "composer-gone"),

@@ -1,0 +1,57 @@
+"""Whether a bubble came for an answer, and no word in it: then a system said nothing, as one does over an API.
+
+A page on which nothing came at all may as well have lost the turn; that is another case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from harvest.pages.reading.page import Node
+from harvest.pages.reading.page_text import PageText, akin, hints, is_control, is_vote
+from harvest.pages.reading.phrases import is_placeholder
+from harvest.pages.reading.turn_place import Spot
+
+__all__ = ["is_wordless"]
+
+_LEAST = 8.0  # CSS pixels: lower and narrower elements are ends of lists and places to scroll to
+_WAITING = frozenset({"caret", "cursor", "dots", "loader", "loading", "skeleton", "spinner", "typing"})
+
+
+def is_wordless(ground: PageText, spot: Spot, left_out: Sequence[str]) -> bool:
+    """Whether the turn has a bubble of its own that says nothing: names and times at most.
+
+    left_out: what the decorations of the answer said. Something that says that more is to come is no empty answer.
+    """
+    if any(map(is_placeholder, left_out)) or not ground.dated:
+        return False
+    if spot.bubbles:
+        return not any(_waits(bubble) for bubble in spot.bubbles)
+    replies = [node for node in ground.page.marked("reply") if node.born is not None and node.visible]
+    return any(_is_bubble(node) for node in replies) or any(
+        _is_bubble(node) and (akin(node, branch) or any(map(is_control, node.walk()))) for node, branch in _behind(spot)
+    )
+
+
+def _behind(spot: Spot) -> Iterator[tuple[Node, Node]]:
+    """What came behind the user's words, each with what stands there for those."""
+    branch = spot.echo
+    while branch is not None and branch.parent is not None and branch is not spot.container:
+        beside = branch.parent.elements
+        at = next(number for number, one in enumerate(beside) if one is branch)
+        for node in beside[:at] if spot.rising else beside[at + 1 :]:
+            if node.born is not None and not any("h-edit" in one.attributes for one in node.walk()):
+                yield node, branch
+        branch = branch.parent
+
+
+def _is_bubble(node: Node) -> bool:
+    box = node.box
+    seen = node.visible and box is not None and box.width >= _LEAST and box.height >= _LEAST
+    said = " ".join(one.text for one in (node,) if not is_vote(one) and not is_control(one))
+    pressed = " ".join(one.text for one in node.walk() if is_control(one))
+    return seen and said == pressed and not _waits(node)
+
+
+def _waits(node: Node) -> bool:
+    return any(one.visible and (hints(one) & _WAITING or one.get("aria-busy") == "true") for one in node.walk())
