@@ -114,7 +114,7 @@ def _pieces(listing: Node, dropped: Collection[Node]) -> Iterator[tuple[str, Nod
             yield item, around
         elif item.tag == "br":
             yield "", None
-        elif not item.hidden and item not in dropped and not is_control(item):
+        elif (item is listing or not item.hidden) and item not in dropped and not is_control(item):
             block = item is not listing and item.block and item.tag not in NO_LINES
             if block:
                 yield "", None

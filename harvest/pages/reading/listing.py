@@ -53,7 +53,7 @@ def listing_text(node: Node, dropped: Collection[Node] = ()) -> str:
             if len(pieces) == item or not pieces[-1].endswith("\n"):
                 pieces.append("\n")
             after_line = True
-        elif item.hidden or item in dropped or item in gutters or is_control(item):
+        elif (item is not node and item.hidden) or item in dropped or item in gutters or is_control(item):
             continue
         elif item.tag == "br":
             pieces.append("\n")

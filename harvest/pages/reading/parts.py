@@ -15,10 +15,10 @@ from harvest.pages.reading.listing import bar_of, is_listing
 from harvest.pages.reading.markdown import markdown
 from harvest.pages.reading.page import Node, Page
 from harvest.pages.reading.page_text import hints, is_control, leads
-from harvest.pages.reading.phrases import asks_for_more, is_status, is_thought_title, unfolds
-from protocols.answer import Attachment, Offer, Source
+from harvest.pages.reading.phrases import asks_for_more, called_tool, is_status, is_thought_title, unfolds
+from protocols.answer import Attachment, Offer, Source, ToolCall
 
-__all__ = ["attachments_in", "offers_in", "rest_offered", "sources_in", "thoughts_in"]
+__all__ = ["attachments_in", "calls_in", "offers_in", "rest_offered", "sources_in", "thoughts_in"]
 
 _LONGEST_OFFER = 120  # characters
 _FIELDS = frozenset({"input", "option", "select", "textarea"})
@@ -40,9 +40,25 @@ def sources_in(folds: Iterable[Fold], url: str) -> Iterator[Source]:
 
 def thoughts_in(nodes: Iterable[Node], folds: Iterable[Fold], url: str) -> str:
     """What these elements and folds say of what the system thought, as Markdown."""
-    bodies = [body for fold in folds if fold.kind == "thoughts" for body in fold.body]
-    pieces = (_unfolded(node, url) for node in (*nodes, *bodies))
+    kept = [fold for fold in folds if fold.kind == "thoughts" and fold.title is not None]
+    bodies = [body for fold in kept if not called_tool(fold.title.text if fold.title else "") for body in fold.body]
+    thought = [node for node in nodes if not called_tool(title.text if (title := _title_in(node)) else "")]
+    pieces = (_unfolded(node, url) for node in (*thought, *bodies))
     return "\n\n".join(dict.fromkeys(piece for piece in pieces if piece))
+
+
+def calls_in(nodes: Iterable[Node], folds: Iterable[Fold], url: str) -> Iterator[ToolCall]:
+    """The tools that the page says were called, each by a line of its own over what was asked of it."""
+    folded = ((fold.title, fold.body) for fold in folds if fold.title is not None)
+    for title, bodies in (*((_title_in(node), (node,)) for node in nodes), *folded):
+        name = called_tool(title.text) if title is not None else ""
+        if name:
+            asked = "\n".join(_unfolded(body, url) for body in bodies).strip("`\n")
+            yield ToolCall(name, asked.removeprefix("json\n"))
+
+
+def _title_in(node: Node) -> Node | None:
+    return next((one for one in node.walk() if one.tag == "summary" or is_control(one)), None)
 
 
 def _unfolded(node: Node, url: str) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 __all__ = [
     "asks_for_more",
+    "called_tool",
     "is_counter",
     "is_delivery",
     "is_fine_print",
@@ -170,6 +171,11 @@ _UNFOLD = re.compile(
     r"|顯示更多|查看更多|もっと(?:見る|読む|表示)|続きを(?:読む|見る|表示)|(?:더|전체)\s?(?:보기|읽기))[\W_]*",
     re.IGNORECASE,
 )
+_CALLED = re.compile(
+    r"[\W_]*(?:(?:used|using|called|calling|ran|running|invoked|executed)(?:\s(?:the|tool|function))*|(?:tool|function)(?:\s(?:call|use))?\s?:?)"
+    r"\s[`\"“']?(?P<name>[A-Za-z_][\w.:/-]*)[`\"”']?(?:\s(?:tool|function))?[\W_]*",
+    re.IGNORECASE,
+)
 _NOTICE = re.compile(
     r"(?:can|may|might|could)\s(?:still\s)?(?:make|contain|produce|give|be|display|generate)\s(?:\w+\s){0,4}"
     r"(?:mistakes|errors|incorrect|inaccura\w+|wrong|misleading)"
@@ -267,6 +273,12 @@ def is_named_time(text: str) -> bool:
         return all(len(part) <= 25 for part in parts) and any(is_time(part) or is_role(part) for part in parts)
     told = _NAMED_TIME.fullmatch(text) if len(text) <= 60 else None
     return told is not None and not any(word[0].islower() for word in told["name"].split())
+
+
+def called_tool(text: str) -> str:
+    """The tool that a line over a call names: `Used search`, `Tool call: get_weather`; "" where it names none."""
+    told = _CALLED.fullmatch(text.strip()) if len(text) <= 80 else None
+    return told["name"] if told else ""
 
 
 def asks_for_more(text: str) -> bool:

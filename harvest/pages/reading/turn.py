@@ -22,7 +22,7 @@ from harvest.pages.reading.markdown import markdown
 from harvest.pages.reading.names import names_on, pressed_on
 from harvest.pages.reading.page import Node, Page, collapse_spaces
 from harvest.pages.reading.page_text import PageText, signature
-from harvest.pages.reading.parts import attachments_in, offers_in, rest_offered, sources_in, thoughts_in
+from harvest.pages.reading.parts import attachments_in, calls_in, offers_in, rest_offered, sources_in, thoughts_in
 from harvest.pages.reading.phrases import is_label, is_placeholder, without_cursor
 from harvest.pages.reading.silence import is_wordless
 from harvest.pages.reading.slot import slots_before, slots_of
@@ -173,6 +173,7 @@ def _beside(page: Page, bubbles: Sequence[Node], container: Node | None, decorat
         "",
         sources=tuple(sources_in(decorations.folds, page.url)),
         thoughts=thoughts_in(decorations.thoughts, decorations.folds, page.url),
+        calls=tuple(calls_in(decorations.thoughts, decorations.folds, page.url)),
         attachments=tuple(attachments_in(bubbles, decorations.nodes)),
         offers=tuple(offers_in(bubbles, container)),
     )

@@ -5,20 +5,23 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from harvest.drivers.browser import BrowserDriver
 from harvest.drivers.registry import build_driver
+from harvest.pages.chats.completion import Patience
 from harvest.systems.driver import Opening, Surroundings
 from protocols.answer import Answer, Attachment, Exchange, Offer, Source, ToolCall
 from protocols.interpreter import retrace
 from protocols.library import load_protocol
 from protocols.route import Say
 from recordings.conversation import SystemTurn
+from recordings.reply_endings import ending_of
 from tests.servers.local_http import STREAM_HEAD, Asked, response, serving
 from topics.library import load_topics
 from topics.links import Link
@@ -209,6 +212,99 @@ async def _asked(door: str, shape: Shape, folder: Path) -> SystemTurn:
     return reply.turn
 
 
+LINKED = f'<p>A film is <a href="{FILM}">Alpha</a>.</p>'
+THOUGHTS = f"<details><summary>Thought for 3 s</summary><p>{THOUGHT}</p></details>"
+SHOWN = {
+    "a link in the text": LINKED,
+    "addresses beside the text": f'<p>{CITED}</p><details><summary>2 sources</summary><a href="{FILM}">{FILM}</a>'
+    f'<a href="{OTHER}">{OTHER}</a></details>',
+    "annotations with places": f'<p>{CITED}</p><details><summary>Sources</summary><ol><li><a href="{OTHER}">B</a></li>'
+    f'<li><a href="{FILM}">A</a></li></ol></details>',
+    "thoughts in marks": f'<div class="t1">Thought for 3 s</div><div style="color: #999">{THOUGHT}</div>'
+    "<div><p>I do not know any.</p></div>",
+    "thoughts in a field": f"{THOUGHTS}<p>I do not know any.</p>",
+    "a refusal in a field": "<p>Das kann ich nicht sagen.</p>",
+    "tool calls alone": '<details><summary>Used search</summary><pre><code>{"q": "film"}</code></pre></details>',
+    "content in parts": f'{THOUGHTS}<p>Alpha is one.</p><img src="https://example.org/still.png">'
+    f'<details><summary>1 source</summary><a href="{FILM}">A</a></details>',
+    "nothing": "",
+    "several choices and suggestions": "<p>Alpha.</p><button>Continue generating</button>"
+    "<div><button>More films?</button></div>",
+}
+"""What a usual chat page makes of each shape."""
+CHAT = """<!doctype html><meta charset=utf-8><title>Films</title>
+<style>.row {margin: 8px; padding: 8px; background: #eee} img {display: block; width: 200px; height: 120px}</style>
+<main role=log></main><form><textarea placeholder=Message></textarea><button>Send</button></form>
+<script>
+const row = (name) => {
+  const made = document.createElement("div");
+  made.className = "row " + name;
+  return document.querySelector("main").appendChild(made);
+};
+document.forms[0].onsubmit = async (event) => {
+  event.preventDefault();
+  const box = document.querySelector("textarea");
+  row("user").textContent = box.value;
+  box.value = "";
+  const bubble = row("bot");
+  bubble.innerHTML = await (await fetch("say", {method: "POST"})).text();
+};
+</script>"""
+
+
+def _on_a_page(name: str) -> Answer:
+    """The record as far as a page can show it: it does not say which words a source supports, nor that an answer is a
+    refusal, and its pictures stand in its text as well."""
+    answer = SHAPES[name].answer
+    sources = tuple(replace(source, start=-1, end=-1, place="folded") for source in answer.sources)
+    files = tuple(replace(file, type="image") for file in answer.attachments)
+    text = "\n\n".join((answer.text, *(f"![]({file.name})" for file in files)))
+    return replace(answer, text=text, sources=sources, attachments=files, refused=False)
+
+
+async def _read_off(name: str) -> SystemTurn:
+    """What the browser makes of the shape on a page."""
+
+    async def answering(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        body = SHOWN[name] if asked.method == "POST" else CHAT
+        writer.write(response("200 OK", body, media_type="text/html; charset=utf-8"))
+
+    async with serving(answering) as server:
+        driver = build_driver("browser", {"url": f"{server.url}/", "evidence": ()}, Surroundings("s", Path()))
+        assert isinstance(driver, BrowserDriver)
+        driver._manners = replace(driver._manners, patience=Patience(silent=2.0))
+        try:
+            session = await driver.open(Opening("s", "M002", 1, seed=1))
+            reply = await session.say("Films?")
+            await session.close()
+        finally:
+            await driver.close()
+    return reply.turn
+
+
+@pytest.fixture(scope="module")
+def read_off() -> dict[str, SystemTurn]:
+    async def all_shapes() -> list[SystemTurn]:
+        places = asyncio.Semaphore(3)
+
+        async def one(name: str) -> SystemTurn:
+            async with places:
+                return await _read_off(name)
+
+        return list(await asyncio.gather(*map(one, SHAPES)))
+
+    return dict(zip(SHAPES, asyncio.run(all_shapes()), strict=True))
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_reply_on_a_page_is_the_same_record_as_far_as_a_page_shows_it(
+    name: str, read_off: Mapping[str, SystemTurn]
+) -> None:
+    assert read_off[name].answer == _on_a_page(name)
+    cut = ending_of(SHAPES[name].finish) == "cut"
+    assert (read_off[name].ending == "cut") == cut
+
+
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("name", SHAPES)
 async def test_a_reply_is_one_record_by_every_door(name: str, door: str, tmp_path: Path) -> None:
@@ -218,14 +314,15 @@ async def test_a_reply_is_one_record_by_every_door(name: str, door: str, tmp_pat
     assert (turn.finish, turn.model) == (shape.finish, "m1")
 
 
-async def test_usefulness_is_the_same_by_every_door(tmp_path: Path) -> None:
+async def test_usefulness_is_the_same_by_every_door(tmp_path: Path, read_off: Mapping[str, SystemTurn]) -> None:
     """Sources beside the text make an answer useful, thoughts never do."""
     protocol, topics = load_protocol("fairweb-two-round"), load_topics("fairweb-45")
     (asked,) = retrace(protocol, topics["M002"], ())
     assert isinstance(asked, Say)
     labels = {}
-    for door in DOORS:
-        answers = [(await _asked(door, shape, tmp_path)).answer for shape in SHAPES.values()]
+    for door in (*DOORS, "browser"):
+        by_api = [await _asked(door, shape, tmp_path) for shape in SHAPES.values() if door in DOORS]
+        answers = [turn.answer for turn in by_api or read_off.values()]
         first = [retrace(protocol, topics["M002"], (Exchange(asked.text, answer),))[1] for answer in answers]
         labels[door] = "".join(action.route.label for action in first if action.route is not None)
     assert set(labels.values()) == {"oooxxxxoxx"}
