@@ -32,6 +32,7 @@ from harvest.pages.reading.bubble import (
 )
 from harvest.pages.reading.figures import is_face, is_figure, is_file_button
 from harvest.pages.reading.folds import NOTES, Fold, find_folds, is_notes, is_pressed
+from harvest.pages.reading.gutters import gutters_beside
 from harvest.pages.reading.listing import bar_of, is_listing
 from harvest.pages.reading.looks import look_of
 from harvest.pages.reading.page import Node, collapse_spaces
@@ -181,7 +182,11 @@ class _Search:
                 continue
             if is_listing(node):
                 # Nothing but these: names of colours in code are made like anything.
-                for part in (*bar_of(node), *(inner for inner in node.walk() if is_control(inner))):
+                for part in (
+                    *bar_of(node),
+                    *gutters_beside(node),
+                    *(inner for inner in node.walk() if is_control(inner)),
+                ):
                     if part.within(bubble) and part not in self.dropped:
                         self.drop(part)
                 continue
@@ -212,8 +217,11 @@ class _Search:
 
     def take_fold(self, fold: Fold) -> None:
         """Leave out what unfolds it, and what stands in the place of what is read instead."""
-        for node in (fold.title, *fold.doubled):
-            if node is not None and node not in self.dropped and not is_control(node):
+        titles = (
+            [fold.title] if fold.title is not None and alone_in_line(fold.title, self.dropped, self.siblings) else []
+        )
+        for node in (*titles, *fold.doubled):
+            if node not in self.dropped and not is_control(node):
                 self.drop(node)
 
     def take_reasoning(self) -> None:

@@ -67,6 +67,8 @@ def is_figure(node: Node) -> bool:
     """Whether it is a picture, drawing, sound or film of an answer."""
     if node.tag == "img":
         return is_picture(node)
+    if _is_painted(node):
+        return _at_least(node, _LARGE) and not node.text and not _waits(node)
     if node.tag in _DRAWN:
         return _at_least(node, _LARGE) and not _waits(node) and not (_is_hushed(node) and not node.get("h-drawn"))
     return node.tag in _PLAYED and node.box is not None and not _waits(node)
@@ -93,6 +95,8 @@ def figure_mark(node: Node, *, wordless: bool) -> str:
             return ""
         address = _address(node)
         return f"![{words}]({address})" if words or address else "[picture]" if wordless else ""
+    if is_figure(node) and _is_painted(node):
+        return f"![{_name(node.get('aria-label'))}]()"
     if not is_figure(node) or (node.tag == "audio" and not wordless):
         return ""
     said = (_name(node.get("aria-label") or node.get("title")), _name(node.get("h-drawn"))[:_MOST_LABELS].strip())
@@ -105,8 +109,9 @@ def attachment_of(node: Node) -> Attachment | None:
     """A figure as what came with an answer, by its address or its name; None for what is none, or has neither."""
     if not is_figure(node) or is_face(node):
         return None
-    name = _address(node) or _name(node.get("alt") or node.get("aria-label") or node.get("title"))
-    kind = {"img": "image", "svg": "drawing", "canvas": "drawing"}.get(node.tag, node.tag)
+    named = (node.get(key) for key in ("alt", "aria-label", "title", "h-drawn"))
+    name = _address(node) or _name(next((one for one in named if one), ""))[:_MOST_LABELS]
+    kind = {"audio": "audio", "video": "video", "svg": "drawing", "canvas": "drawing"}.get(node.tag, "image")
     return Attachment(name, kind) if name or kind != "image" else Attachment(node.get("src"), kind)
 
 
@@ -134,6 +139,11 @@ def is_file_button(node: Node) -> bool:
 def _bytes(size: re.Match[str]) -> int:
     number = float(size["number"].replace(",", "."))
     return round(number * _UNITS.get(size["unit"][0].lower(), 1))
+
+
+def _is_painted(node: Node) -> bool:
+    """Whether an element of no kind of its own is said to be a picture, as one whose ground is."""
+    return node.get("role") == "img" and node.tag not in {"img", *_DRAWN, *_PLAYED} and bool(node.get("aria-label"))
 
 
 def _near(node: Node) -> Iterable[Node]:

@@ -13,7 +13,7 @@ from itertools import pairwise
 from harvest.pages.reading.page import Node
 from harvest.pages.reading.page_text import is_control, kind
 
-__all__ = ["gutters_of", "is_gutter_of_another"]
+__all__ = ["gutters_beside", "gutters_of", "is_gutter_of_another"]
 
 NO_LINES = frozenset({"code", "table", "tbody", "td", "th"})
 """Elements that are laid out as blocks in code and begin no line."""
@@ -42,16 +42,35 @@ def gutters_of(listing: Node, dropped: Collection[Node] = ()) -> set[Node]:
 def is_gutter_of_another(listing: Node) -> bool:
     """Whether a `pre` holds nothing but the numbers of the lines of another one beside it."""
     numbers = _raw(listing).split()
-    if not _counts(numbers):
-        return False
+    return any(_lines(code) == len(numbers) for code in _beside(listing, before=False)) if _counts(numbers) else False
+
+
+def gutters_beside(listing: Node) -> Iterator[Node]:
+    """Elements before a block of code that hold the numbers of its lines."""
+    for other in _beside(listing, before=True):
+        if _counts(other.text.split()) and len(other.text.split()) == _lines(listing):
+            yield other
+
+
+def _beside(listing: Node, *, before: bool) -> Iterator[Node]:
+    """What stands before a block of code in the nearest element around it that holds more; or the first block behind
+    it."""
     inner = listing
     for around, _ in zip(listing.ancestors(), range(_LEVELS), strict=False):
-        later = around.elements[next(at for at, one in enumerate(around.elements) if one is inner) + 1 :]
-        codes = [part for one in later for part in one.walk() if part.tag in ("pre", "code") and part.text]
-        if codes:
-            return len(_raw(codes[0]).rstrip("\n").split("\n")) == len(numbers)
+        at = next(number for number, one in enumerate(around.elements) if one is inner)
+        if before and (earlier := [one for one in around.elements[:at] if one.text]):
+            yield earlier[-1]
+            return
+        later = (part for one in around.elements[at + 1 :] for part in one.walk())
+        code = next((part for part in later if part.tag in ("pre", "code") and part.text), None)
+        if not before and code is not None:
+            yield code
+            return
         inner = around
-    return False
+
+
+def _lines(listing: Node) -> int:
+    return len(_raw(listing).rstrip("\n").split("\n"))
 
 
 def _counts(numbers: list[str]) -> bool:

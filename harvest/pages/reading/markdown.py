@@ -242,7 +242,7 @@ class _Writer:
         tag = node.tag
         if tag == "br":
             return BREAK
-        if tag in _FIGURES:
+        if tag in _FIGURES or is_figure(node):
             return figure_mark(node, wordless=self._wordless)
         if tag == "input" and node.get("type") == "checkbox":
             return "[x] " if "checked" in node.attributes else "[ ] "
@@ -299,7 +299,7 @@ class _Writer:
 
     def _starts_block(self, node: Node) -> bool:
         """Whether it is a block, or holds one without being a word of the text."""
-        if node.tag == "br" or node.tag in _FIGURES or is_control(node) or _is_formula(node):
+        if node.tag == "br" or node.tag in _FIGURES or is_figure(node) or is_control(node) or _is_formula(node):
             return _is_formula(node) and "katex-display" in node.classes
         if node.tag == "a":
             return False

@@ -106,9 +106,10 @@ def rest_offered(page: Page, bubbles: Sequence[Node], folds: Iterable[Fold], tex
     return ""
 
 
-def offers_in(bubbles: Sequence[Node], container: Node | None) -> Iterator[Offer]:
+def offers_in(bubbles: Sequence[Node], container: Node | None, folds: Iterable[Fold]) -> Iterator[Offer]:
     """What a user could press in place of typing: buttons with words, in the bubbles and right behind them."""
     known: set[str] = set()
+    titles = {fold.title for fold in folds}
     for place in (*bubbles, *_behind(bubbles, container)):
         bars = {bar for one in place.walk() if is_listing(one) for bar in bar_of(one)}
         for node in _pressed(place):
@@ -119,7 +120,7 @@ def offers_in(bubbles: Sequence[Node], container: Node | None) -> Iterator[Offer
                 one in bars or hints(one) & _TOOLS or one.get("role") == "toolbar" or is_listing(one) for one in around
             ):
                 continue
-            if file_of(node) is None and not is_figure(node) and node.tag not in _FIELDS:
+            if node not in titles and file_of(node) is None and not is_figure(node) and node.tag not in _FIELDS:
                 known.add(said)
                 yield Offer(said, node.get("value") or node.get("data-value"), "reply")
 

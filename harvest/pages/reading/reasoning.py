@@ -21,6 +21,8 @@ __all__ = ["Reasoning", "find_reasoning"]
 _TITLED = 2  # blocks at most that stand before a title: a name, a time
 _DEEPEST = 12
 _PAUSE = 100.0  # milliseconds between the last change of the one and the first of the other
+_LONG_PAUSE = 300.0
+_SENTENCE = 20  # characters
 _NO_TITLE = frozenset({"blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "li", "pre", "td"})
 _ANSWERS = frozenset({*_NO_TITLE, "dl", "figure", "ol", "table", "ul"})
 _PLAIN = frozenset({"b", "em", "i", "p", "span", "strong"})
@@ -92,7 +94,7 @@ def _under(title: Node, later: Sequence[tuple[Node, list[Leaf]]]) -> Reasoning |
     if later[0][0].get("h-edge") or looks[0].is_fainter_than(apart) or looks[0].is_smaller_than(apart):
         return Reasoning(title, tuple(block for block, _ in later))
     # Both look alike: what stopped before the other began.
-    at = next((at for at in range(1, len(later)) if _paused(later[:at], later[at:])), 0)
+    at = next((at for at in range(1, len(later)) if _paused(later[:at], later[at:], _PAUSE)), 0)
     return Reasoning(title, tuple(block for block, _ in later[:at])) if at else None
 
 
@@ -121,11 +123,15 @@ def _set_apart(said: Sequence[tuple[Node, list[Leaf]]]) -> Reasoning | None:
         all(block.get("h-edge") for block, _ in first) and not any(block.get("h-edge") for block, _ in rest),
         all(_is_slanted(leaf) for _, leaves in first for leaf in leaves),
     )
-    telling = sum(signs) > 1 or (signs[0] and first[0][0].tag not in _PLAIN)
-    sentence = sum(len(leaf.text) for _, leaves in first for leaf in leaves)
-    if not telling or sentence < 20 or not _paused(first, rest):
+    if sum(len(leaf.text) for _, leaves in first for leaf in leaves) < _SENTENCE or not any(signs):
         return None
-    return Reasoning(None, tuple(block for block, _ in first))
+    own = first[0][0].tag not in _PLAIN
+    if sum(signs) > 1 or (signs[0] and own):
+        sure = _paused(first, rest, _PAUSE)
+    else:
+        # A card stands there at once; what is thought grows, and then waits for the answer.
+        sure = own and _grew(first) and _paused(first, rest, _LONG_PAUSE)
+    return Reasoning(None, tuple(block for block, _ in first)) if sure else None
 
 
 def _is_slanted(leaf: Leaf) -> bool:
@@ -143,9 +149,15 @@ def _came_before(first: Sequence[tuple[Node, list[Leaf]]], rest: Sequence[tuple[
     return not ends or not begins or max(ends) <= max(begins)
 
 
-def _paused(first: Sequence[tuple[Node, list[Leaf]]], rest: Sequence[tuple[Node, list[Leaf]]]) -> bool:
+def _paused(first: Sequence[tuple[Node, list[Leaf]]], rest: Sequence[tuple[Node, list[Leaf]]], least: float) -> bool:
     ends, begins = _changes(first), _changes(rest)
-    return bool(ends) and bool(begins) and max(ends) + _PAUSE <= min(begins)
+    return bool(ends) and bool(begins) and max(ends) + least <= min(begins)
+
+
+def _grew(blocks: Sequence[tuple[Node, list[Leaf]]]) -> bool:
+    """Whether it was written bit by bit."""
+    times = [*_changes(blocks), *(block.born for block, _ in blocks if block.born is not None)]
+    return bool(times) and max(times) - min(times) >= _LONG_PAUSE
 
 
 def _changes(blocks: Sequence[tuple[Node, list[Leaf]]]) -> list[float]:

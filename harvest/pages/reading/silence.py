@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from harvest.pages.reading.bubble import leaves_of
 from harvest.pages.reading.page import Node
 from harvest.pages.reading.page_text import PageText, akin, hints, is_control, is_vote
 from harvest.pages.reading.phrases import is_placeholder
@@ -48,9 +49,8 @@ def _behind(spot: Spot) -> Iterator[tuple[Node, Node]]:
 def _is_bubble(node: Node) -> bool:
     box = node.box
     seen = node.visible and box is not None and box.width >= _LEAST and box.height >= _LEAST
-    said = " ".join(one.text for one in (node,) if not is_vote(one) and not is_control(one))
-    pressed = " ".join(one.text for one in node.walk() if is_control(one))
-    return seen and said == pressed and not _waits(node)
+    said = leaves_of(node, [one for one in node.walk() if is_vote(one)])
+    return seen and not said and not is_control(node) and not _waits(node)
 
 
 def _waits(node: Node) -> bool:

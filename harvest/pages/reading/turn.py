@@ -175,7 +175,7 @@ def _beside(page: Page, bubbles: Sequence[Node], container: Node | None, decorat
         thoughts=thoughts_in(decorations.thoughts, decorations.folds, page.url),
         calls=tuple(calls_in(decorations.thoughts, decorations.folds, page.url)),
         attachments=tuple(attachments_in(bubbles, decorations.nodes)),
-        offers=tuple(offers_in(bubbles, container)),
+        offers=tuple(offers_in(bubbles, container, decorations.folds)),
     )
 
 

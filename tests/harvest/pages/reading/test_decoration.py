@@ -504,3 +504,9 @@ def test_a_warning_that_is_the_answer_and_an_answer_given_twice_stay() -> None:
     ):
         for turn in turns(reply, reply, reply)[1:]:
             assert turn.text.endswith((" mistakes.", "about that."))
+
+
+def test_a_column_of_numbers_before_a_block_of_code_is_no_answer() -> None:
+    code = "<pre><code>ls -l\npwd</code></pre>"
+    assert read(f"<p>Run:</p><div><div>1<br/>2</div>{code}</div>").text == "Run:\n\n```\nls -l\npwd\n```"
+    assert read(f"<p>Run:</p><div><div>1<br/>2<br/>3</div>{code}</div>").text.startswith("Run:\n\n1\n2\n3")

@@ -31,6 +31,7 @@ def read(reply: str, *, row: str = "", also: str = "") -> ReadTurn:
         (f'<div h-click="1"><img src="blob:" alt="Bridge" {PICTURE}/></div>', "![Bridge]()", "Bridge", "image"),
         (f'<canvas aria-label="Visitors" {PICTURE}/>', "[drawing: Visitors]", "Visitors", "drawing"),
         (f'<svg title="Sales" h-drawn="Mon, 12" {PICTURE}/>', "[drawing: Sales: Mon, 12]", "Sales", "drawing"),
+        (f'<div role="img" aria-label="Bridge" {PICTURE}/>', "![Bridge]()", "Bridge", "image"),
         (f"<canvas {PICTURE}/>", "[drawing]", "", "drawing"),
         (f'<audio src="{AT}b.mp3" h-box="40,200,300,40"/>', "[audio]", f"{AT}b.mp3", "audio"),
         (f'<video src="{AT}b.mp4" title="It" {PICTURE}/>', "[video: It]", f"{AT}b.mp4", "video"),

@@ -150,6 +150,8 @@ PAGE = '<div h-ink="rgb(0, 0, 0)" h-font="16">{}</div>'
         block(THOUGHT, born=800, look=f'{GREY} h-edge="1"') + LATE,
         block(THOUGHT, born=800, look='h-dim="0.6"') + LATE,
         block(f"<em>{THOUGHT}</em>", born=800, look='h-font="12.8"') + LATE,
+        '<div h-born="100" h-said="1900" h-edge="1">' + THOUGHT + "</div>" + LATE,
+        '<div h-born="100" h-said="1900" h-font="13">' + THOUGHT + "</div>" + LATE,
         block(f"<p>{THOUGHT}</p><p>And so on.</p>", born=800, look=f'{GREY} h-edge="1"') + LATE,
     ],
 )
