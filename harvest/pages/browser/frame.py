@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, Protocol, cast
 
@@ -16,6 +17,9 @@ from harvest.systems.timing import Clock
 
 __all__ = ["Frame"]
 
+_CAME = re.compile(r'<iframe(?=[^>]* h-box=)(?=[^>]* h-born=)(?![^>]* h-hide=)[^>]* h-id="(?P<id>\d+)"[^>]*/>')
+_NUMBER = re.compile(r' h-id="\d+"')
+_MOST_FRAMES = 5  # in one answer
 _FRAME = 10.0  # the same for a frame in the page: advertisements are slow, and nobody waits for them
 
 
@@ -75,8 +79,28 @@ class Frame:
         return parse_page(await self.source(site))
 
     async def source(self, site: Mapping[str, str] | None = None) -> str:
-        """The same as the eye writes it: what is kept as evidence."""
-        return cast(str, await self._eye("look", dict(site) if site else None, again=True))
+        """The same as the eye writes it: what is kept as evidence. Frames that came since the turn was sent, as some
+        answers have them, hold what stands in them."""
+        source = cast(str, await self._eye("look", dict(site) if site else None, again=True))
+        for found in list(_CAME.finditer(source))[:_MOST_FRAMES]:
+            inner = await self._within(int(found["id"]))
+            if inner:
+                source = source.replace(found[0], f'{found[0][:-2]} h-frame="1">{inner}</iframe>', 1)
+        return source
+
+    async def _within(self, number: int) -> str:
+        """What the eye writes of the document in a frame, without numbers; "" where it has none, or does not answer."""
+        try:
+            holder = (await self._evaluated("node", (number,), handle=True)).as_element()
+            document = await self._life.bounded(holder.content_frame(), PATIENCE) if holder is not None else None
+            if document is None:
+                return ""
+            inner = Frame(self._life, document, self._keyboard, self._viewport, self._clock)
+            written = cast(str, await inner._eye("look", None))
+        except (Unanswered, self._life.complaint):
+            return ""
+        body = written.partition(">")[2].removesuffix("</h-page>")
+        return _NUMBER.sub("", body)
 
     async def arm(self, composer: int, send: int = 0, site: Mapping[str, str] | None = None) -> None:
         """Begin to watch, with nothing typed yet. composer, send: numbers of elements, 0 for none."""

@@ -248,7 +248,7 @@ class _Writer:
             return "[x] " if "checked" in node.attributes else "[ ] "
         if is_file_button(node) and (file := file_of(node)) is not None:
             return f" [file: {file.name}] "
-        if tag in _NO_TEXT or tag == "wbr":
+        if (tag in _NO_TEXT and "h-frame" not in node.attributes) or tag == "wbr":
             return ""
         if _is_formula(node):
             return self._formula(node)

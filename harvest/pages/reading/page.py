@@ -10,6 +10,8 @@ are filled, scripts and styles are left out. Beside an element's own attributes 
     h-space   pre, or line: white space that is shown (as white-space: pre or pre-line do)
     h-value   what is typed in (never of a password); of an editor of code all that is written in it
     h-font    size of its letters in CSS pixels, h-ink their colour: where they differ from those around it
+    h-slant   1: they are slanted
+    h-frame   1: a frame, with what the eye wrote of its document in it; numbers of elements are left out there
     h-icon    1: its letters are drawings, those of an icon font
     h-dim     its opacity, where it is seen through
     h-edge    1: it has a line at its left, or a ground of its own

@@ -250,9 +250,10 @@ class PageText:
 
 
 def is_control(node: Node) -> bool:
-    """Something to press or to fill in, which says nothing. A link is none, nor a box with an answer written in it."""
+    """Something to press or to fill in, which says nothing. A link is none, nor a box with an answer written in it, nor
+    a frame that was looked into."""
     role = node.get("role")
-    if node.tag == "textarea" and is_written(node):
+    if (node.tag == "textarea" and is_written(node)) or "h-frame" in node.attributes:
         return False
     if node.tag in CONTROLS:
         return True

@@ -121,7 +121,7 @@ def _set_apart(said: Sequence[tuple[Node, list[Leaf]]]) -> Reasoning | None:
         apart.is_fainter_than(answer),
         apart.is_smaller_than(answer),
         all(block.get("h-edge") for block, _ in first) and not any(block.get("h-edge") for block, _ in rest),
-        all(_is_slanted(leaf) for _, leaves in first for leaf in leaves),
+        all(_is_slanted(leaf, block) for block, leaves in first for leaf in leaves),
     )
     if sum(len(leaf.text) for _, leaves in first for leaf in leaves) < _SENTENCE or not any(signs):
         return None
@@ -134,8 +134,9 @@ def _set_apart(said: Sequence[tuple[Node, list[Leaf]]]) -> Reasoning | None:
     return Reasoning(None, tuple(block for block, _ in first)) if sure else None
 
 
-def _is_slanted(leaf: Leaf) -> bool:
-    return leaf.parent.tag in ("em", "i")
+def _is_slanted(leaf: Leaf, block: Node) -> bool:
+    around = (one for one in (leaf.parent, *leaf.parent.ancestors()) if one.within(block))
+    return any(one.tag in ("em", "i") or "h-slant" in one.attributes for one in around)
 
 
 def _look(leaves: Sequence[Leaf]) -> Look:

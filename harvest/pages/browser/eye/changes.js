@@ -162,10 +162,11 @@ function take(records) {
   if (suspects || (turn.busy !== "" && at - turn.looked > 20)) glance();
 }
 
-/** A picture has come over the network: it takes its room only now, and no element changed. */
+/** A picture has come over the network, or the document of a frame: no element changed, and more is to be seen. */
 function loaded(event) {
   const element = event.target;
-  if (turn === null || turn.sent === null || before.has(element) || !(element instanceof HTMLImageElement)) return;
+  if (turn === null || turn.sent === null || before.has(element)) return;
+  if (!(element instanceof HTMLImageElement || element instanceof HTMLIFrameElement)) return;
   turn.mutations += 1;
   if (connected(element) && counted(element, new Map())) turn.waiting.push([now(), new Set([element])]);
 }

@@ -315,6 +315,7 @@ class Writer {
     if (inner.size !== around.size) out.push(` h-font="${Math.round(parseFloat(inner.size) * 10) / 10}"`);
     inner.ink = style.color;
     if (inner.ink !== around.ink) out.push(` h-ink="${inQuotes(inner.ink)}"`);
+    if (style.fontStyle === "italic") out.push(' h-slant="1"');
     if (style.opacity !== "1") out.push(` h-dim="${style.opacity}"`);
     inner.kept = style.userSelect === "none";
     if (inner.kept && !around.kept) out.push(' h-mute="1"');

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 
 import pytest
@@ -363,3 +364,73 @@ async def test_what_is_nested_deeper_than_anybody_lays_out_is_written_as_text(br
         page = await look(window)
     assert "deep words" in page.root.text
     assert max(sum(1 for _ in node.ancestors()) for node in page.walk()) <= 201
+
+
+async def test_how_letters_are_drawn_is_written_where_it_is_otherwise_than_around_them(browser: Browser) -> None:
+    html = """<body style="font: 16px serif; color: rgb(0, 0, 0)"><div id=plain><p id=inner>x</p></div>
+    <p id=grey style="color: rgb(136, 136, 136); font-size: 12px">x</p><p id=faint style="opacity: .5">x</p>
+    <p id=line style="border-left: 2px solid red">x</p><p id=ground style="background: yellow">x</p>
+    <p id=slant style="font-style: italic">x</p><pre>a<span id=mute style="user-select: none">1</span></pre>
+    <p>10<span id=raised style="vertical-align: super">3</span></p>
+    <b id=icon style="font-family: 'Material Symbols Outlined', sans-serif">face</b>
+    <div id=cut style="height: 20px; overflow: hidden"><p>x</p><p>y</p><p>z</p></div>"""
+    async with showing(browser, html) as window:
+        page = await look(window)
+    kept = ("h-font", "h-ink", "h-dim", "h-edge", "h-slant", "h-mute", "h-raise", "h-icon", "h-cut")
+    told = {
+        node.get("id"): {name: node.get(name) for name in kept if name in node.attributes}
+        for node in page.walk()
+        if node.get("id")
+    }
+    assert told == {
+        "plain": {},
+        "inner": {},
+        "grey": {"h-font": "12", "h-ink": "rgb(136, 136, 136)"},
+        "faint": {"h-dim": "0.5"},
+        "line": {"h-edge": "1"},
+        "ground": {"h-edge": "1"},
+        "slant": {"h-slant": "1"},
+        "mute": {"h-mute": "1"},
+        "raised": {"h-raise": "super"},
+        "icon": {"h-icon": "1"},
+        "cut": {"h-cut": "1"},
+    }
+
+
+async def test_words_of_drawings_sources_of_sounds_and_bare_text_in_what_is_folded_are_written(
+    browser: Browser,
+) -> None:
+    html = """<svg id=chart width=300 height=200><text>Mon</text><text>Tue</text><text>Mon</text></svg>
+    <canvas id=plot>Sales by day</canvas><audio id=voice controls><source src=/a.mp3></audio>
+    <img id=inside src="data:image/png;base64,AAAA"><details id=fold><summary>More</summary>bare <b>it</b></details>"""
+    async with showing(browser, html) as window:
+        page = await look(window)
+        url = window.url
+    assert named(page, "chart").get("h-drawn") == "Mon, Tue"
+    assert named(page, "plot").get("h-drawn") == "Sales by day"
+    assert named(page, "voice").get("src") == f"{url}a.mp3"
+    assert named(page, "inside").get("src") == "data:image/png"
+    assert [(one.tag, one.hidden) for one in named(page, "fold").elements] == [
+        ("summary", False),
+        ("h-text", True),
+        ("b", True),
+    ]
+
+
+@pytest.mark.parametrize("sandbox", ["", "sandbox=allow-scripts"])
+async def test_a_frame_that_came_since_the_send_holds_what_stands_in_it(browser: Browser, sandbox: str) -> None:
+    html = """<iframe id=old srcdoc="<p>An advertisement</p>"></iframe><textarea></textarea><main></main>"""
+    async with showing(browser, html) as window:
+        frame = window.frames()[0]
+        await frame.arm(tagged(await frame.look(), "textarea").id)
+        await frame.sent()
+        content = f"<iframe id=new {sandbox} srcdoc='<h3>Hours</h3><p>Nine to <b>six</b></p>'></iframe>"
+        await run(frame, "(html) => { document.querySelector('main').innerHTML = html; }", content)
+        for _ in range(50):
+            page = await frame.look()
+            if "h-frame" in named(page, "new").attributes and named(page, "new").text:
+                break
+            await asyncio.sleep(0.1)
+    assert named(page, "new").text == "Hours Nine to six"
+    assert {node.id for node in named(page, "new").walk()} == {0, named(page, "new").id}
+    assert named(page, "old").children == []
