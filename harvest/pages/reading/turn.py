@@ -139,6 +139,7 @@ def read_turn(page: Page, said: str, *, habits: Habits | None = None) -> ReadTur
         left_out.append(name)
         text = text[len(name) :].lstrip()
     rest = rest_offered(page, spot.bubbles, decorations.folds, text)
+    began, ended = _dates(ground, spot, decorations) if text else (None, None)
     turn = ReadTurn(
         text,
         links_in(text),
@@ -149,7 +150,8 @@ def read_turn(page: Page, said: str, *, habits: Habits | None = None) -> ReadTur
         tuple(left_out),
         _marks(decorations),
         slots_of(spot.bubbles, decorations.nodes, edges),
-        *(_dates(ground, spot, decorations) if text else (None, None)),
+        began,
+        ended,
         spot.rising,
         beside=_beside(page, spot.bubbles, spot.container, decorations),
         wordless=not text and not decorations.doubtful and is_wordless(ground, spot, left_out),

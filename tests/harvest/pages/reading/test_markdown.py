@@ -344,7 +344,7 @@ def test_markdown_that_was_rendered_is_read_back_as_it_was_written(blocks: list[
     assert [link.href for link in links_in(read(RENDERER.render(written)))] == [link.href for link in links_in(written)]
 
 
-CODE = "```\nls -l\npwd\n```"
+LISTED = "```\nls -l\npwd\n```"
 
 
 @pytest.mark.parametrize(
@@ -362,7 +362,7 @@ CODE = "```\nls -l\npwd\n```"
     ],
 )
 def test_numbers_of_lines_and_what_cannot_be_copied_are_no_code(body: str) -> None:
-    assert read(body) == CODE
+    assert read(body) == LISTED
 
 
 @pytest.mark.parametrize(
