@@ -1,0 +1,191 @@
+"""What the wire says about one turn, as it is kept with the turn: its texts that may be the reply, beside the page's.
+
+The texts themselves are not kept, only what differs, and none of what the page sent. Which of them is the reply is
+judged over all turns of a run (`judgement`), when it is asked for: so later code can judge anew.
+"""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from harvest.pages.witness.comparison import HELD, How, Reading
+from harvest.pages.witness.letters import letters, readings
+from harvest.pages.witness.opening import Opened
+from harvest.pages.witness.strands import Heard, Strand, strands
+
+FORMAT = "harvest-wire/1"
+_MOST_TEXTS = 8  # kept of one turn, the likeliest
+_MOST_UNLIKE = 3
+_MOST_KEYS = 12
+_RUNNING = 12  # letters from which on a text that nobody shows is worth a word
+_LONGEST = 200  # characters of it that are kept
+_MOST_BESIDE = 3
+
+KeyParts = tuple[str, str, str, str]
+"""Address, path, names and way of a key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text of the wire beside the page's.
+
+    keys: all that lead to it. size: its letters. pieces: how many it came in. like: from 0 to 1. how: `equal`, `near`
+    or `other`. old: it came in an earlier turn already. within: the page's whole text is a part of it. only_page,
+    only_wire: letters that one side alone has; page, wire: the first runs of them. ahead: what the page has alone
+    stands before all the rest. beside: other texts of the same kind that the page does not show.
+    """
+
+    keys: tuple[KeyParts, ...]
+    size: int
+    pieces: int
+    like: float
+    how: How
+    old: bool = False
+    within: bool = False
+    only_page: int = 0
+    only_wire: int = 0
+    page: tuple[str, ...] = ()
+    wire: tuple[str, ...] = ()
+    ahead: bool = False
+    beside: tuple[str, ...] = ()
+
+    @property
+    def right(self) -> bool:
+        return self.how != "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """letters: of the page's text. texts: the likeliest first. received: bytes that came. unread: bytes of messages in
+    which no text was found. capped: more came than is read. before: of the turn before, with what came after it had
+    been read; None where nothing did.
+    """
+
+    letters: int
+    texts: tuple[Text, ...]
+    received: int = 0
+    unread: int = 0
+    capped: bool = False
+    before: "Account | None" = None
+
+    def as_json(self) -> dict[str, Any]:
+        return {"format": FORMAT, **_plain(self)}
+
+    @staticmethod
+    def from_bytes(data: bytes) -> "Account":
+        """Raises ValueError where that is no account."""
+        try:
+            value = json.loads(data)
+            if value.pop("format", None) != FORMAT:
+                raise ValueError(f"not of the format {FORMAT}")
+            return _read_account(value)
+        except (AttributeError, TypeError, KeyError, IndexError, RecursionError) as fault:
+            raise ValueError(f"no {FORMAT}: {fault!r}") from None
+
+
+def account_of(
+    opened: Opened, said: str, answer: str, heard: Heard, known: Collection[KeyParts] = frozenset()
+) -> Account:
+    """Compare what came in a turn with the answer that was read. known: keys that were like the page before in this
+    run: their texts are kept whatever they say."""
+    reading = Reading(readings(answer), said)
+    like: list[tuple[float, Strand]] = []
+    unlike: list[tuple[float, Strand]] = []
+    for strand in strands(opened.leaves, said, heard):
+        likeness = max(reading.likeness(plain.letters) for plain in strand.readings)
+        (like if likeness > 0 else unlike).append((likeness, strand))
+    like.sort(key=lambda one: (-one[0], one[1].old, -len(one[1].letters)))
+    rest = [*like[_MOST_TEXTS:], *unlike]
+    met = [one for one in rest if _is_known(one[1], known)]
+    # Of what is unlike the page the longest texts are counted, too: one of them may turn out to be the reply.
+    longest = [one for one in unlike if not _is_known(one[1], known)][:_MOST_UNLIKE]
+    kept = [*like[:_MOST_TEXTS], *met, *longest]
+    texts = tuple([_text(strand, likeness, reading, _is_known(strand, known)) for likeness, strand in kept])
+    return Account(len(reading.letters), texts, opened.size, opened.unread, opened.capped)
+
+
+def _is_known(strand: Strand, known: Collection[KeyParts]) -> bool:
+    return any(key.parts in known for key in strand.keys)
+
+
+def _text(strand: Strand, likeness: float, reading: Reading, known: bool) -> Text:
+    # The reading of the wire that is most like the page speaks for it.
+    plain = max(strand.readings, key=lambda one: reading.likeness(one.letters))
+    difference = reading.compare(plain)
+    beside = [text for text in strand.beside if len(own := letters(text)) >= _RUNNING and own not in reading.letters]
+    telling = known or likeness >= HELD / 2  # what else is unlike the page may be anything, and is not written down
+    return Text(
+        tuple([key.parts for key in strand.keys[:_MOST_KEYS]]),
+        len(plain.letters),
+        strand.pieces,
+        round(likeness, 3),
+        difference.how,
+        strand.old,
+        bool(reading.letters) and plain.letters != reading.letters and reading.letters in plain.letters,
+        difference.only_page,
+        difference.only_wire,
+        difference.page if telling else (),
+        difference.wire if telling else (),
+        difference.ahead,
+        tuple([" ".join(text.split())[:_LONGEST] for text in beside[:_MOST_BESIDE]]),
+    )
+
+
+def _plain(one: Account) -> dict[str, Any]:
+    return {
+        "letters": one.letters,
+        "received": one.received,
+        "unread": one.unread,
+        "capped": one.capped,
+        "texts": [
+            {
+                name: value
+                for name in Text.__dataclass_fields__
+                if (value := getattr(text, name)) not in (False, (), 0) or name in ("keys", "like")
+            }
+            for text in one.texts
+        ],
+        **({"before": _plain(one.before)} if one.before is not None else {}),
+    }
+
+
+def _read_account(value: Mapping[str, Any]) -> Account:
+    texts = []
+    for row in value["texts"]:
+        text = Text(
+            tuple([_key(key) for key in row["keys"]]),
+            int(row.get("size", 0)),
+            int(row.get("pieces", 0)),
+            float(row["like"]),
+            row["how"],
+            bool(row.get("old", False)),
+            bool(row.get("within", False)),
+            int(row.get("only_page", 0)),
+            int(row.get("only_wire", 0)),
+            _words(row.get("page", ())),
+            _words(row.get("wire", ())),
+            bool(row.get("ahead", False)),
+            _words(row.get("beside", ())),
+        )
+        if text.how not in get_args(How):
+            raise ValueError(f"an unknown comparison, {text.how!r}")
+        texts.append(text)
+    before = value.get("before")
+    return Account(
+        int(value["letters"]),
+        tuple(texts),
+        int(value.get("received", 0)),
+        int(value.get("unread", 0)),
+        bool(value.get("capped", False)),
+        _read_account(before) if before is not None else None,
+    )
+
+
+def _key(parts: Sequence[object]) -> KeyParts:
+    address, path, names, way = map(str, parts)
+    return address, path, names, way
+
+
+def _words(parts: Sequence[object]) -> tuple[str, ...]:
+    return tuple(map(str, parts))

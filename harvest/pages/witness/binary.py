@@ -1,0 +1,151 @@
+"""Messages that are no text: MessagePack, gRPC's frames, protobuf without its schema, and text amid other bytes.
+
+Nobody says which of them it is. Each reader takes a message only if it explains every byte, and they are asked in the
+order in which a wrong one is least likely to.
+"""
+
+import base64
+import binascii
+import re
+
+import msgspec
+
+_DEEPEST = 12
+_MOST_FIELD = 10_000  # larger field numbers are valid, and hardly ever used
+_RUN = re.compile(
+    rb"(?:[\x20-\x7e\t\r\n]|[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}){4,}"
+)
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
+_UNWRITTEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd]")
+
+
+def values_in(data: bytes) -> list[object]:
+    """The values that a binary message holds: mappings (fields of protobuf are `f1`, `f2`, …), lists or text; [] where
+    it holds no text."""
+    if not data:
+        return []
+    framed = _grpc(data)
+    if framed is not None:
+        return [value for frame in framed for value in values_in(frame)]
+    for reader in (_message_pack, _sized_message_pack, _protobuf):
+        value = reader(data)
+        if value is not None:
+            return [value]
+    return [[found.decode() for found in _RUN.findall(data)]] if _RUN.search(data) else []
+
+
+def encoded_in(text: str) -> bytes | None:
+    """The bytes that a text holds as base64; None where it is something else. Words are base64 too, so the bytes must
+    be a text, or a whole message of a known kind."""
+    if len(text) % 4 == 1 or not _BASE64.fullmatch(text):
+        return None
+    try:
+        data = base64.b64decode(text.translate(_URL_SAFE) + "=" * (-len(text) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    try:
+        is_text = not _UNWRITTEN.search(data.decode())
+    except UnicodeDecodeError:
+        is_text = False
+    return data if is_text or _grpc(data) or _message_pack(data) or _protobuf(data) else None
+
+
+_URL_SAFE = str.maketrans("-_", "+/")
+
+
+def _grpc(data: bytes) -> list[bytes] | None:
+    """The messages of a body of gRPC-web; its trailers, which hold no text of a reply, are left out."""
+    frames, place = [], 0
+    while place < len(data):
+        if len(data) - place < 5 or data[place] not in (0, 0x80):
+            return None
+        size = int.from_bytes(data[place + 1 : place + 5])
+        if place + 5 + size > len(data):
+            break  # the last one is still under way
+        if data[place] == 0:
+            frames.append(data[place + 5 : place + 5 + size])
+        place += 5 + size
+    return frames or None
+
+
+def _message_pack(data: bytes) -> object | None:
+    try:
+        value = msgspec.msgpack.decode(data)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    return value if isinstance(value, (dict, list)) and value else None
+
+
+def _sized_message_pack(data: bytes) -> object | None:
+    """Messages after their size as a varint, as SignalR sends them."""
+    values, place = [], 0
+    while place < len(data):
+        size, place = _varint(data, place)
+        value = _message_pack(data[place : place + size]) if place >= 0 and 0 < size <= len(data) - place else None
+        if value is None:
+            return None
+        values.append(value)
+        place += size
+    return values or None
+
+
+def _protobuf(data: bytes, depth: int = 0) -> dict[str, object] | None:
+    """The fields; a field that comes several times is a list. None where the bytes are no such message."""
+    fields: dict[str, list[object]] = {}
+    place = 0
+    while place < len(data):
+        tag, place = _varint(data, place)
+        number, kind = tag >> 3, tag & 7
+        if place < 0 or not 0 < number <= _MOST_FIELD:
+            return None
+        if kind == 0:
+            value, place = _varint(data, place)
+            if place < 0:
+                return None
+            fields.setdefault(f"f{number}", []).append(value)
+        elif kind in (1, 5):
+            place += 8 if kind == 1 else 4
+            if place > len(data):
+                return None
+            fields.setdefault(f"f{number}", []).append(None)
+        elif kind == 2:
+            size, place = _varint(data, place)
+            if place < 0 or place + size > len(data):
+                return None
+            fields.setdefault(f"f{number}", []).append(_field(data[place : place + size], depth))
+            place += size
+        else:
+            return None
+    return {name: values[0] if len(values) == 1 else values for name, values in fields.items()} or None
+
+
+def _field(data: bytes, depth: int) -> object:
+    """A message, text, or None for bytes that are neither. The size of an inner string may be a letter, so that a whole
+    message looks like text, while hardly any text is by chance a message with text in it."""
+    inner = _protobuf(data, depth + 1) if data and depth < _DEEPEST else None
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return inner
+    if _UNWRITTEN.search(text):
+        return inner
+    # A letter is the tag of a rare field, and numbers would seldom all be letters.
+    looks_inner = inner is not None and not data[:1].isalpha() and _holds_only_text(inner)
+    return inner if looks_inner else text
+
+
+def _holds_only_text(value: object) -> bool:
+    if isinstance(value, (dict, list)):
+        return all(_holds_only_text(part) for part in (value.values() if isinstance(value, dict) else value))
+    return isinstance(value, str) and bool(value)
+
+
+def _varint(data: bytes, place: int) -> tuple[int, int]:
+    """The number at a place, and the place after it; -1 for the place where it is none."""
+    value = shift = 0
+    while place < len(data) and shift < 64:
+        value |= (data[place] & 0x7F) << shift
+        if data[place] < 0x80:
+            return value, place + 1
+        place, shift = place + 1, shift + 7
+    return 0, -1

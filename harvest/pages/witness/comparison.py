@@ -1,0 +1,180 @@
+"""One text of the page beside one of the wire: whether they say the same, and what only one of them has."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Literal
+
+from harvest.pages.witness.letters import Plain, letters
+
+How = Literal["equal", "near", "other"]
+
+HELD = 0.6
+"""The least likeness of a text of the wire to one of the page that it may be."""
+_UNEQUAL = 0.999  # the most that texts get which differ: their pieces may be the same, in another order
+_ENOUGH = 40  # letters of the page's text that nothing else holds by chance …
+_ALL = 0.95  # … if so much of them is there
+_PIECE = 5  # characters of the pieces by which likeness is counted
+_NEAR = 3  # characters that may differ in the middle of two texts that say the same
+_INSET = 10  # characters of one run that only one of them may have, in the middle
+_MOST_TOKENS = 6_000
+_MOST_RUNS = 4
+_LONGEST_RUN = 300
+_TOKEN = re.compile(r"[^\W_぀-ヿ㐀-鿿가-힣฀-๿]+|\w|[^\w\s]")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """how: `near` where all that differs is too little to matter. page, wire: what only that side has, the first runs
+    of it, cut to 300 characters. only_page, only_wire: how many letters that is. ahead: all that the page has alone
+    stands before the text of the wire."""
+
+    how: How
+    page: tuple[str, ...] = ()
+    wire: tuple[str, ...] = ()
+    only_page: int = 0
+    only_wire: int = 0
+    ahead: bool = False
+
+
+class Reading:
+    """The text of the page, made ready for many comparisons. said: the user's words."""
+
+    def __init__(self, plains: Sequence[Plain], said: str = "") -> None:
+        self.plains = tuple(plains)
+        self._pieces = [_pieces(plain.letters) for plain in self.plains]
+        # If the user's words were read in front of the answer, the answer is still like the reply.
+        words = letters(said).casefold()
+        if words and self.letters.casefold().startswith(words):
+            self._pieces.append(_pieces(self.letters[len(words) :]))
+
+    @property
+    def letters(self) -> str:
+        return self.plains[0].letters
+
+    def likeness(self, wire: str) -> float:
+        """How much of both is the same, from 0 to 1: Dice's coefficient of their pieces of five letters; HELD where the
+        wire has all of a page's longer text among more."""
+        if self.is_equal(wire):
+            return 1.0
+        own = _pieces(wire)
+        likeness = min(_UNEQUAL, max((_dice(own, page) for page in self._pieces), default=0.0))
+        if likeness < HELD and len(wire) > len(self.letters) >= _ENOUGH:
+            few = self._pieces[0]
+            held = sum(min(count, own[piece]) for piece, count in few.items() if piece in own)
+            likeness = HELD if held >= _ALL * few.total() else likeness
+        return likeness
+
+    def is_equal(self, wire: str) -> bool:
+        return any(plain.letters == wire for plain in self.plains)
+
+    def compare(self, wire: Plain) -> Difference:
+        if self.is_equal(wire.letters):
+            return Difference("equal")
+        return difference(self.plains[0], wire)
+
+
+def _pieces(text: str) -> Counter[str]:
+    size = min(_PIECE, max(1, len(text) // 2))
+    return Counter(text[start : start + size] for start in range(len(text) - size + 1))
+
+
+def _dice(one: Counter[str], other: Counter[str]) -> float:
+    if not one or not other:
+        return 0.0
+    few, many = sorted((one, other), key=len)
+    common = sum(min(count, many[piece]) for piece, count in few.items() if piece in many)
+    return 2 * common / (one.total() + other.total())
+
+
+def difference(page: Plain, wire: Plain) -> Difference:
+    """What only one of two texts has, run by run."""
+    if page.letters == wire.letters:
+        return Difference("equal")
+    edits = _edits(page.shown, wire.shown)
+    only_page, only_wire = sum(edit.only_page for edit in edits), sum(edit.only_wire for edit in edits)
+    # Where one of them begins with all of the other, the end is missing, though the same words may stand before it.
+    cut = wire.letters.startswith(page.letters) or page.letters.startswith(wire.letters)
+    in_middle = not cut and all(edit.where == "middle" for edit in edits)
+    total = only_page + only_wire
+    small = total <= _NEAR or (len(edits) == 1 and total <= _INSET and 0 in (only_page, only_wire))
+    return Difference(
+        "near" if in_middle and small else "other",
+        _shortened(edit.page for edit in edits if edit.only_page),
+        _shortened(edit.wire for edit in edits if edit.only_wire),
+        only_page,
+        only_wire,
+        only_page > 0 and all(edit.where == "start" or not edit.only_page for edit in edits),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """A stretch in which the words differ. where: at the `start`, the `end` or in the `middle` of the texts. page,
+    wire: the words of each. only_page, only_wire: the letters that are not the same at both ends of the stretch."""
+
+    where: str
+    page: str
+    wire: str
+    only_page: int
+    only_wire: int
+
+
+def _shortened(texts: Iterable[str]) -> tuple[str, ...]:
+    kept = []
+    for text in texts:
+        if len(kept) == _MOST_RUNS:
+            break
+        bare = " ".join(text.split())
+        kept.append(bare if len(bare) <= _LONGEST_RUN else f"{bare[:_LONGEST_RUN]}…")
+    return tuple(kept)
+
+
+def _edits(page: str, wire: str) -> list[_Edit]:
+    (one, one_at), (other, other_at) = _tokens(page), _tokens(wire)
+    first = 0
+    while first < min(len(one), len(other)) and one[first] == other[first]:
+        first += 1
+    last = 0
+    while last < min(len(one), len(other)) - first and one[-1 - last] == other[-1 - last]:
+        last += 1
+    ours, theirs = one[first : len(one) - last], other[first : len(other) - last]
+    if len(ours) + len(theirs) > _MOST_TOKENS:
+        steps = [("replace", 0, len(ours), 0, len(theirs))]
+    else:
+        steps = SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes()
+    found = []
+    for step, a, b, c, d in steps:
+        if step == "equal" or "".join(ours[a:b]) == "".join(theirs[c:d]):
+            continue
+        where = "start" if first + a == 0 and first + c == 0 else "middle"
+        if last + len(ours) - b == 0 and last + len(theirs) - d == 0:
+            where = "end"
+        shown = _cut(page, one_at, first + a, first + b), _cut(wire, other_at, first + c, first + d)
+        found.append(_Edit(where, *shown, *_apart("".join(ours[a:b]), "".join(theirs[c:d]))))
+    return found
+
+
+def _apart(one: str, other: str) -> tuple[int, int]:
+    """How many letters of each are between what both begin and end with."""
+    most = min(len(one), len(other))
+    start = next((place for place in range(most) if one[place] != other[place]), most)
+    end = next((place for place in range(most - start) if one[-1 - place] != other[-1 - place]), most - start)
+    return len(one) - start - end, len(other) - start - end
+
+
+def _tokens(text: str) -> tuple[list[str], list[tuple[int, int]]]:
+    """The letters of each word, and where it stands; in writing without blanks of each character."""
+    words, places = [], []
+    for found in _TOKEN.finditer(text):
+        own = letters(found[0])
+        if own:
+            words.append(own)
+            places.append(found.span())
+    return words, places
+
+
+def _cut(text: str, places: list[tuple[int, int]], start: int, end: int) -> str:
+    return text[places[start][0] : places[end - 1][1]] if end > start else ""

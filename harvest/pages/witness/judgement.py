@@ -1,0 +1,180 @@
+"""Whether page and wire agree, turn by turn: a judgement over all turns of a run with one site.
+
+Nobody says where on the wire the reply is. The key whose texts are most like the page's over the turns is believed to
+be; it may accuse once it was like the page often enough. Any text may confirm by saying the same. A turn is marked, and
+its text is never mended.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from harvest.pages.witness.account import Account, KeyParts, Text
+from harvest.pages.witness.comparison import HELD
+
+Word = Literal["agrees", "differs", "silent"]
+
+_ENOUGH = 3  # turns after which a key may accuse
+_MOSTLY = 0.8  # of the turns in which it has text, in which it must be like the page …
+_PROVEN = 0.5  # … or say the same; only then is it believed where the page has more than it
+_SHORT = 40  # letters up to which a reply comes in one piece even where replies are streamed
+_HABIT = 0.5  # of the turns in which a text goes unread that is no part of replies here
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """word: see Word. why: the reason of a silence, a phrase. page, wire: what one side alone has where they differ."""
+
+    word: Word
+    why: str = ""
+    page: tuple[str, ...] = ()
+    wire: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """verdicts: one a turn. unread: what comes with the replies of this site in most turns and is not shown, with the
+    count of turns; a person should know it once. doubtful: the wire differs in most turns, so that it may be the wire
+    that is not understood."""
+
+    verdicts: tuple[Verdict, ...]
+    unread: tuple[tuple[str, int], ...] = ()
+    doubtful: bool = False
+
+
+@dataclass(slots=True)
+class _Record:
+    """Of one key over the turns."""
+
+    present: int = 0
+    right: int = 0
+    alike: int = 0
+    like: float = 0.0
+    streamed: int = 0
+
+
+def judge(turns: Sequence[Account]) -> Judged:
+    """turns: all of one site, in any order."""
+    records = _records(turns)
+    accusers = _accusers(turns, records)
+    found = [_verdict(turn, records, accusers) for turn in turns]
+    unread = Counter(key for _, own in found for key in {key for key, _ in own})
+    habits = {key for key, count in unread.items() if count > _HABIT * records[key].present}
+    verdicts = []
+    for verdict, own in found:
+        odd = tuple(text for key, text in own if key not in habits)
+        verdicts.append(Verdict("differs", wire=odd) if verdict.word == "agrees" and odd else verdict)
+    differ = sum(verdict.word == "differs" for verdict in verdicts)
+    compared = sum(verdict.word != "silent" for verdict in verdicts)
+    examples = {key: text for _, own in found for key, text in own if key in habits}
+    return Judged(
+        tuple(verdicts),
+        tuple((examples[key], unread[key]) for key in sorted(habits)),
+        compared >= _ENOUGH and differ > _PROVEN * compared,
+    )
+
+
+def _records(turns: Iterable[Account]) -> dict[KeyParts, _Record]:
+    records: dict[KeyParts, _Record] = {}
+    for turn in turns:
+        for key, text in _by_key(turn).items():
+            record = records.setdefault(key, _Record())
+            record.present += 1
+            record.right += text.right
+            record.alike += text.right or text.like >= HELD
+            record.like += 1.0 if text.right else text.like
+            record.streamed += text.pieces > 1
+    return records
+
+
+def _by_key(turn: Account) -> dict[KeyParts, Text]:
+    """The text of each key; of several, as of each text beside others, the one most like the page."""
+    found: dict[KeyParts, Text] = {}
+    for text in turn.texts:
+        if not text.old:
+            for key in text.keys:
+                if key not in found or (text.right, text.like) > (found[key].right, found[key].like):
+                    found[key] = text
+    return found
+
+
+def _accusers(turns: Sequence[Account], records: dict[KeyParts, _Record]) -> list[KeyParts]:
+    """The keys that may accuse, the most trustworthy first."""
+    after = {
+        (*key[:3], key[3].removesuffix(_AFTER)): record for key, record in records.items() if key[3].endswith(_AFTER)
+    }
+
+    def may(key: KeyParts, record: _Record) -> bool:
+        often = record.alike >= _MOSTLY * record.present or record.right >= max(_ENOUGH, _PROVEN * record.present)
+        if record.present < _ENOUGH or not often:
+            return False
+        # Where the user's words stand before every text, they are a part of the fragment and none of the replies.
+        return key not in after or after[key].present < _MOSTLY * record.present
+
+    eligible = [key for key, record in records.items() if may(key, record)]
+    return sorted(eligible, key=lambda key: (-round(records[key].like, 2), _WAYS.get(key[3], 1), len(key[2]), key))
+
+
+_WAYS = {"joined": 0, "one": 2}
+"""Which way is believed where several say the same: text that was joined is as it was written."""
+_AFTER = " after the user's words"
+
+
+def _verdict(
+    turn: Account, records: dict[KeyParts, _Record], accusers: Sequence[KeyParts]
+) -> tuple[Verdict, list[tuple[KeyParts, str]]]:
+    """The verdict, and the texts beside the reply that the page does not show, each with the key they came by."""
+    texts = _by_key(turn)
+    again = {key for text in turn.texts if text.old and text.right for key in text.keys}
+    accuser = next((key for key in accusers if key in texts or key in again), None)
+    confirming = [text for text in turn.texts if text.right]
+    if accuser is None or accuser not in texts:
+        if confirming:
+            return Verdict("agrees"), []
+        return Verdict("silent", _why_silent(turn, bool(accusers))), []
+    text = texts[accuser]
+    if text.right:
+        return Verdict("agrees"), [(accuser, one) for one in text.beside]
+    # A part of the reply, or a stage of it, says what a cut page says: it does not confirm.
+    if any(not text.within or one.size >= text.size for one in confirming):
+        return Verdict("agrees"), []
+    record = records[accuser]
+    unusual = text.pieces == 1 and record.streamed > _MOSTLY * record.present and text.size > _SHORT
+    if unusual and text.like < HELD:
+        return Verdict("silent", "the reply came in another way than usual"), []
+    proven = record.right >= _PROVEN * record.present
+    if not proven and text.only_page and not text.ahead:
+        return Verdict("silent", "what comes over the wire is only half understood"), []
+    return Verdict("differs", "", text.page, text.wire), []
+
+
+def _why_silent(turn: Account, learnt: bool) -> str:
+    if not turn.received:
+        return "nothing came over the wire that could be read"
+    if turn.capped:
+        return "more came over the wire than is read"
+    if turn.unread and not turn.texts:
+        return "what came over the wire is binary or encrypted"
+    if not learnt:
+        return "where replies come on the wire is not known"
+    return "no reply came where replies come on the wire"
+
+
+class Acquaintance:
+    """What a run has learnt of a site's wire so far, for the accounts that are still to be written: the keys that were
+    like the page."""
+
+    def __init__(self) -> None:
+        self._records: dict[KeyParts, _Record] = {}
+
+    def meet(self, turn: Account) -> None:
+        for key, record in _records([turn]).items():
+            known = self._records.setdefault(key, _Record())
+            known.present += 1
+            known.alike += record.alike
+
+    @property
+    def known(self) -> frozenset[KeyParts]:
+        """The keys of which a text is to be kept, whatever it says."""
+        return frozenset(key for key, one in self._records.items() if one.alike and one.alike >= _PROVEN * one.present)

@@ -1,0 +1,117 @@
+"""Texts as they are compared: their letters, digits, marks and emoji alone, however they were marked up.
+
+A page shows what the wire brings rendered: Markdown as HTML, entities as characters. Both sides are therefore reduced
+to what stays the same. White space, punctuation and signs do not: pages set quotes, dashes and bullets in their own
+way.
+Not compared are the targets of links, the order of cells and the levels of headings.
+"""
+
+import html
+import re
+import unicodedata
+from dataclasses import dataclass
+
+_FENCE = re.compile(
+    r"^(?P<fence> {0,12}(?:>\s?)*(?:`{3,}|~{3,}))[^\n`]*\n(?P<code>.*?)(?:^(?P=fence)[`~]*\s*$|\Z)", re.M | re.S
+)
+_CODE = re.compile(r"(?P<ticks>`+)(?P<code>[^`].*?)(?P=ticks)(?!`)", re.S)
+_IMAGE = re.compile(r"!\[([^\]]*)\]\((?:[^()\s]|\([^()]*\))*(?:\s+\"[^\"]*\")?\)")
+_LINK = re.compile(
+    r"\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\((?:<[^>\n]*>|(?:[^()\s]|\([^()]*\))*)(?:\s+(?:\"[^\"]*\"|'[^']*'))?\)"
+)
+_REFERENCE = re.compile(r"^ {0,3}\[[^\]\n]+\]:\s*\S+.*$", re.M)
+_REFERRED = re.compile(r"\[([^\[\]]+)\]\[[^\[\]]*\]")
+_NUMBERED = re.compile(r"^(?:[ \t]|>|[-*+] )*\d{1,9}[.)](?=\s)", re.M)
+_TASK = re.compile(r"^(\s*[-*+]\s+)\[[xX ]\]", re.M)
+_UNSEEN = re.compile(r"<!--.*?-->|<(script|style|template)\b.*?</\1\s*>", re.S | re.I)
+_TAG = re.compile(r"(?<!\\)</?[a-zA-Z][^<>]*>")
+_ALT = re.compile(r"<img\b[^<>]*?\balt=(?:\"([^\"]*)\"|'([^']*)')[^<>]*>", re.I)
+_AUTOLINK = re.compile(r"<((?:https?://|mailto:)[^<>\s]+)>", re.I)
+_ITEM = re.compile(r"</?(?:p|div|li|tr|td|th|br|h[1-6]|pre|ul|ol|table|blockquote|section)\b[^<>]*>", re.I)
+
+
+class _Kept(dict[int, int | None]):
+    """For str.translate: every character that counts stays; categories are looked up once a character."""
+
+    def __missing__(self, code: int) -> int | None:
+        kind = unicodedata.category(chr(code))
+        counts = kind[0] in "LN" or (kind[0] == "M" and not 0xFE00 <= code <= 0xFE0F)
+        counts = counts or (kind == "So" and code > 0x7F) or (kind == "Sk" and 0x1F3FB <= code <= 0x1F3FF)
+        self[code] = code if counts else None
+        return self[code]
+
+
+_KEPT = _Kept()
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A text in one reading of its markup. shown: with its spaces, for people. letters: what is compared."""
+
+    shown: str
+    letters: str
+
+    @staticmethod
+    def of(shown: str) -> "Plain":
+        return Plain(shown, letters(shown))
+
+
+def letters(text: str) -> str:
+    """What counts of a text: letters, digits, marks and emoji, in one Unicode form."""
+    return unicodedata.normalize("NFKC", text).translate(_KEPT)
+
+
+def readings(text: str) -> tuple[Plain, ...]:
+    """All that a text from the wire may mean, the likeliest first, each once: Markdown, HTML, plain text, HTML that was
+    escaped, and the same without the words of pictures."""
+    found: dict[str, Plain] = {}
+    marked = "<" in text or "&" in text or "[" in text or "`" in text
+    texts = [rendered(text)]
+    if marked or re.search(r"\d[.)]\s", text):
+        texts += [_shown(text), text]
+        if "&lt;" in text:
+            texts.append(rendered(html.unescape(text)))
+        if "![" in text or "<img" in text.lower():
+            texts.append(rendered(_IMAGE.sub("", _ALT.sub("", text))))
+    for shown in texts:
+        plain = Plain.of(shown)
+        found.setdefault(plain.letters, plain)
+    return tuple(found.values())
+
+
+def rendered(markdown: str) -> str:
+    """The words of a text in Markdown, HTML within it included, without its marks."""
+    parts: list[str] = []
+    place = 0
+    for fence in _FENCE.finditer(markdown):
+        parts += (_inline(markdown[place : fence.start()]), fence["code"])
+        place = fence.end()
+    parts.append(_inline(markdown[place:]))
+    return "\n".join(parts)
+
+
+def _inline(text: str) -> str:
+    text = _NUMBERED.sub("", _TASK.sub(r"\1", _REFERENCE.sub("", text)))
+    parts: list[str] = []
+    place = 0
+    for code in _CODE.finditer(text):
+        parts += (_shown(_unlinked(text[place : code.start()])), code["code"])
+        place = code.end()
+    parts.append(_shown(_unlinked(text[place:])))
+    return "".join(parts)
+
+
+def _unlinked(text: str) -> str:
+    if "[" not in text:
+        return text
+    text = _IMAGE.sub(r"\1", text)
+    # A picture may be what a link shows, so links come after pictures.
+    return _REFERRED.sub(r"\1", _LINK.sub(r"\1", text))
+
+
+def _shown(text: str) -> str:
+    """HTML as it is shown."""
+    if "<" in text:
+        text = _ALT.sub(lambda found: f" {found[1] or found[2] or ''} ", _UNSEEN.sub("", _AUTOLINK.sub(r"\1", text)))
+        text = _TAG.sub("", _ITEM.sub("\n", text))
+    return html.unescape(text) if "&" in text else text

@@ -1,0 +1,388 @@
+"""From what came over the wire to the texts in it, whatever they were packed in.
+
+Nothing here knows an API. A message is opened as far as it can be: signs of a transport in front of it (`42[…]`,
+`a[…]`, `)]}'`), events, lines of JSON, values after their size, text that is JSON or base64 again. What is left are
+leaves: one string each, with the path at which it was and the names of what was next to it.
+"""
+
+import codecs
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from harvest.pages.witness.binary import encoded_in, values_in
+from harvest.pages.witness.received import Body, Message, Received, general
+
+MOST_LEAVES = 60_000
+"""Leaves that are opened of one turn; what comes after them is not read."""
+
+_DECODER = json.JSONDecoder()
+_GUARD = re.compile(r"\s*(?:\)\]\}'?,?|for\s*\(;;\);|while\s*\(1\);|throw 1;\s*<[^>]*>)\s*")
+_SIGN = re.compile(r"[\w:;,.$/#@ -]{0,40}?(?=[\[{\"])")
+"""What a transport puts before JSON: a number, a name, a colon."""
+_NAMING = re.compile(
+    r"(?:.*[_.-])?(?:type|role|event|kind|op|action|method|channel|topic|author|sender|from|who|side|speaker|status|object)"
+    r"|o|t|(?:is|from)[_A-Z]?(?:user|bot|me|human|ai|assistant|partial|final|typing)\w*",
+    re.IGNORECASE,
+)
+"""Keys whose value says what kind of thing a text is."""
+_ROUTE = frozenset({"p", "path"})
+"""Keys that say where in a document of the page's the text goes; deltas leave it out where it is as before."""
+_NUMBERED = frozenset({"id", "message_id", "messageId", "uuid", "index", "item_id", "messageID", "_id", "key"})
+_PLACES = frozenset({"start", "from", "offset", "pos", "position", "at"})
+_WORD = re.compile(r"[A-Za-z][\w.:/-]{0,39}")
+_DEEPEST = 40
+_AGAIN = 3  # times that a text is opened again as JSON or base64
+_PLAIN_SHARE = 0.5  # of the characters that must be in JSON for a body to be lines of it
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One string that came. at: when. path: exact. names: what kind of thing it is, as the message says. number: of the
+    message it belongs to. place: where in the text before it is to be put, and to where it replaces; None where it is
+    not spliced. request: which body it was in; the same for all messages of sockets.
+    """
+
+    at: float
+    address: str
+    path: str
+    names: tuple[str, ...]
+    number: str
+    text: str
+    place: int | None = None
+    request: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What one message was like, apart from its texts; a response that ended is one, too."""
+
+    at: float
+    form: str
+
+
+@dataclass(slots=True)
+class Opened:
+    """leaves: in the order in which they came. shapes: of each message, for its end sign. size: bytes. unread: bytes of
+    messages in which no text was found. capped: more came than is opened."""
+
+    leaves: list[Leaf]
+    shapes: list[Shape]
+    size: int = 0
+    unread: int = 0
+    capped: bool = False
+
+
+def opened(received: Iterable[Received], since: float) -> Opened:
+    """The texts of what came after `since`, by the recorder's clock. Of a body that began before, only its later
+    pieces."""
+    found = Opened([], [])
+    parts: list[tuple[float, int, Message | _Part]] = []
+    for number, one in enumerate(received):
+        if isinstance(one, Message):
+            if one.at >= since:
+                parts.append((one.at, number, one))
+                found.size += len(one.data)
+        else:
+            later = sum(len(data) for at, data in one.chunks if at >= since)
+            ended = one.ended is not None and one.ended >= since
+            if ended and one.ended is not None:
+                found.shapes.append(Shape(one.ended, f"{one.address} ended"))
+            if later or ended:
+                found.size += later
+                parts += ((part.at, number, part) for part in _parts_of(one, number + 1) if part.at >= since)
+    parts.sort(key=lambda part: part[0])
+    routes: dict[str, str] = {}
+    for _, _, part in parts:
+        if len(found.leaves) >= MOST_LEAVES:
+            found.capped = True
+            break
+        values = part.values if isinstance(part, _Part) else _values_of(part)
+        name = part.name
+        before = len(found.leaves)
+        walker = _Walker(part.at, part.address, part.request if isinstance(part, _Part) else 0, routes, found.leaves)
+        for value in values:
+            walker.walk(value, "", (name,) if name else (), "", None, 0)
+            found.shapes.append(Shape(part.at, f"{part.address} {name} {_form(value)}"))
+        if len(found.leaves) == before and isinstance(part, Message):
+            found.unread += len(part.data)
+        elif isinstance(part, _Part) and not part.values:
+            found.unread += part.size
+    found.shapes.sort(key=lambda shape: shape.at)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One event of a body. size: its bytes."""
+
+    at: float
+    address: str
+    name: str
+    values: tuple[object, ...]
+    request: int
+    size: int
+
+
+def _parts_of(body: Body, request: int) -> Iterator[_Part]:
+    data = b"".join(chunk for _, chunk in body.chunks)
+    times = _Times(body)
+    if not data:
+        return
+
+    def part(end: int, values: Iterable[object], name: str = "", size: int = 0) -> _Part:
+        return _Part(times.at(end), body.address, name, tuple(values), request, size)
+
+    text = _decoded(data, body.media_type)
+    if text is None:
+        yield part(len(data), values_in(data), size=len(data))
+        return
+    media = body.media_type.partition(";")[0].strip().lower()
+    if media == "application/grpc-web-text" or (encoded := encoded_in(text.strip())) is not None:
+        encoded = encoded if media != "application/grpc-web-text" else encoded_in(text.strip())
+        yield part(len(data), values_in(encoded) if encoded else (), size=len(data))
+        return
+    if media == "text/event-stream" or re.match(r"(?:(?:event|id|retry|:)[^\n]*\n)*data:", text):
+        yield from (part(end, values, name) for end, name, values in _events(text))
+        return
+    whole = _json(_GUARD.sub("", text, count=1))
+    if whole is not _NO:
+        yield part(len(data), (whole,))
+        return
+    lines = list(_lines(text))
+    covered = sum(size for _, _, _, size in lines)
+    if lines and covered >= _PLAIN_SHARE * len(text.strip()):
+        yield from (part(end, values, name) for end, name, values, _ in lines)
+        return
+    # Running text, or HTML: one leaf, as far as it has come.
+    yield part(len(data), (text,))
+
+
+def _decoded(data: bytes, media_type: str) -> str | None:
+    """The text of a body whose last character may not have come whole; None where it is no text."""
+    charset = re.search(r"charset=[\"']?([\w-]+)", media_type)
+    for name in (charset[1] if charset else "utf-8", "utf-8"):
+        try:
+            text = codecs.getincrementaldecoder(name)().decode(data)
+        except (LookupError, ValueError):
+            continue
+        return None if "\x00" in text else text.removeprefix("\ufeff")
+    return None
+
+
+class _Times:
+    """When each character of a body came, by its place in the text; the count of bytes is near enough for a part."""
+
+    def __init__(self, body: Body) -> None:
+        self._ends: list[tuple[int, float]] = []
+        size = 0
+        for at, data in body.chunks:
+            size += len(data.decode(errors="ignore")) if data else 0
+            self._ends.append((size, at))
+
+    def at(self, place: int) -> float:
+        """When the character before `place` had come."""
+        low, high = 0, len(self._ends) - 1
+        while low < high:
+            middle = (low + high) // 2
+            if self._ends[middle][0] >= place:
+                high = middle
+            else:
+                low = middle + 1
+        return self._ends[low][1]
+
+
+_NO = object()
+
+
+def _json(text: str) -> object:
+    """The value of a text that is JSON; _NO where it is not."""
+    if not text or text.lstrip()[:1] not in '{["':
+        return _NO
+    try:
+        return json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return _NO
+
+
+def _events(text: str) -> Iterator[tuple[int, str, tuple[object, ...]]]:
+    """(place of its end, name, values) of each event of a stream."""
+    end, name, data = 0, "", list[str]()
+    for line in re.split(r"(?<=\n)|(?<=\r)(?!\n)", text):
+        end += len(line)
+        bare = line.rstrip("\r\n")
+        if not bare and line:
+            if data:
+                yield end, name, _text_values("\n".join(data))
+            name, data = "", []
+        field, _, value = bare.partition(":")
+        value = value.removeprefix(" ")
+        if field == "data":
+            data.append(value)
+        elif field == "event":
+            name = value
+    if data:
+        yield end, name, _text_values("\n".join(data))
+
+
+def _lines(text: str) -> Iterator[tuple[int, str, tuple[object, ...], int]]:
+    """(place of its end, what came before it, values, characters) of each value of JSON in a text of several."""
+    place = 0
+    while place < len(text):
+        sign = _SIGN.match(text, place)
+        if sign is not None:
+            try:
+                value, end = _DECODER.raw_decode(text, sign.end())
+            except (ValueError, RecursionError):
+                pass
+            else:
+                name = re.sub(r"\d{2,}|[\s:;,]+", "", sign[0])
+                yield end, name, (value,), end - place
+                place = end
+                while place < len(text) and text[place] in "\r\n \x1e;,":
+                    place += 1
+                continue
+        newline = re.compile(r"[\n\x1e]").search(text, place)
+        if newline is None:
+            return
+        place = newline.end()
+
+
+def _values_of(message: Message) -> list[object]:
+    if isinstance(message.data, bytes):
+        return values_in(message.data)
+    return list(_text_values(message.data))
+
+
+def _text_values(text: str) -> tuple[object, ...]:
+    """The values in a message that is text: JSON behind whatever sign, several of them, or the text itself."""
+    bare = _GUARD.sub("", text, count=1)
+    whole = _json(bare)
+    if whole is not _NO:
+        return (whole,)
+    lines = list(_lines(bare)) if any(sign in bare for sign in "[{") else []
+    if lines and sum(size for _, _, _, size in lines) >= 0.9 * len(bare.strip()):
+        return tuple([name, *values] if name else values[0] for _, name, values, _ in lines)
+    return (text,)
+
+
+class _Walker:
+    """Writes the leaves of a value. routes: the last place in the page's document, by address."""
+
+    def __init__(self, at: float, address: str, request: int, routes: dict[str, str], into: list[Leaf]) -> None:
+        self._at, self._address, self._request, self._routes, self._into = at, address, request, routes, into
+
+    def walk(
+        self,
+        value: object,
+        path: str,
+        names: tuple[str, ...],
+        number: str,
+        place: int | None,
+        depth: int,
+        again: int = 0,
+    ) -> None:
+        if len(self._into) >= MOST_LEAVES or depth > _DEEPEST:
+            return
+        if isinstance(value, str):
+            self._text(value, path, names, number, place, depth, again)
+        elif isinstance(value, Mapping):
+            self._mapping(value, path, names, number, depth, again)
+        elif isinstance(value, (list, tuple)):
+            # ["name", value, …] is what sockets and diffs write instead of {"name": value}. A pair of two strings may
+            # as well be two texts, so its first one is read, too.
+            first = value[0] if value else None
+            rest = value[1:]
+            named = isinstance(first, str) and bool(_WORD.fullmatch(first))
+            named = named and (len(rest) == 1 or any(not isinstance(part, str) for part in rest))
+            known = (*names, str(first)) if named else names
+            for position, part in enumerate(value):
+                if not named:
+                    self.walk(part, f"{path}.{position}", names, number, place, depth + 1, again)
+                elif position or (len(rest) == 1 and isinstance(rest[0], str)):
+                    self.walk(part, f"{path}:{position}", known, number, place, depth + 1, again)
+
+    def _mapping(
+        self, value: Mapping[object, object], path: str, names: tuple[str, ...], number: str, depth: int, again: int
+    ) -> None:
+        fresh: list[str] = []
+        place: int | None = None
+        route = ""
+        texts = False
+        for key, part in value.items():
+            name = str(key)
+            if isinstance(part, bool):
+                if _NAMING.fullmatch(name):
+                    fresh.append(f"{name}={part}")
+            elif isinstance(part, int) and name in _PLACES:
+                place = part if part >= 0 else None
+            elif name in _NUMBERED and isinstance(part, (str, int)):
+                number = f"{number}/{part}"
+            elif isinstance(part, str) and name in _ROUTE and part:
+                route = part
+            elif isinstance(part, str) and _NAMING.fullmatch(name) and (not part or _WORD.fullmatch(part)):
+                fresh.append(f"{name}={part}")
+            else:
+                texts = texts or isinstance(part, str)
+        if route:
+            self._routes[f"{self._address} {path}"] = route
+        elif texts:
+            # A piece without a place goes where the last one went.
+            route = self._routes.get(f"{self._address} {path}", "")
+        if route:
+            fresh = [one for one in fresh if not one.startswith(("o=", "op="))] + [f"path={general(route, '/')}"]
+            number = f"{number}/{route}"
+        names = tuple(dict.fromkeys((*names, *fresh)))
+        for key, part in value.items():
+            name = str(key)
+            if isinstance(part, str) and (name in _ROUTE or name in _NUMBERED or f"{name}={part}" in fresh):
+                continue
+            self.walk(part, f"{path}.{name}", names, number, place, depth + 1, again)
+
+    def _text(
+        self, text: str, path: str, names: tuple[str, ...], number: str, place: int | None, depth: int, again: int
+    ) -> None:
+        if not text:
+            return
+        if again < _AGAIN:
+            inner = _json(text) if text[:1] in "{[" and text.rstrip()[-1:] in "}]" else _NO
+            if inner is not _NO and isinstance(inner, (dict, list)) and inner:
+                self.walk(inner, f"{path}~", names, number, place, depth + 1, again + 1)
+                return
+            encoded = encoded_in(text) if len(text) >= 16 else None
+            values = [*_inner_values(encoded)] if encoded is not None else []
+            if any(not isinstance(value, str) for value in values):  # text may go on in the next piece: see growth
+                for value in values:
+                    self.walk(value, f"{path}~", names, number, place, depth + 1, again + 1)
+                return
+        self._into.append(Leaf(self._at, self._address, path, names, number, text, place, self._request))
+
+
+def _inner_values(data: bytes) -> Iterable[object]:
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return values_in(data)
+    return values_in(data) if "\x00" in text else _text_values(text)
+
+
+def _form(value: object, depth: int = 0) -> str:
+    """What a message is like: its keys, its names and what is true in it, without text and numbers."""
+    if isinstance(value, bool) or value is None:
+        return str(value)
+    if isinstance(value, str):
+        return value if _WORD.fullmatch(value) or value == "[DONE]" else "…"
+    if isinstance(value, Mapping):
+        if depth > 4:
+            return "{…}"
+        # A word is part of the form only where it names something: else it may be a piece of the reply.
+        inner = (
+            f"{general(str(key))}:"
+            + ("…" if isinstance(part, str) and not _NAMING.fullmatch(str(key)) else _form(part, depth + 1))
+            for key, part in list(value.items())[:20]
+        )
+        return "{" + ",".join(inner) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[…]" if depth > 4 else "[" + ",".join(_form(part, depth + 1) for part in value[:6]) + "]"
+    return "0"

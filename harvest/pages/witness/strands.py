@@ -1,0 +1,167 @@
+"""The texts that came over the wire in one turn, each with the key by which it is known again in other turns.
+
+A key is an address, the path at which the pieces stood, what kind of thing they were, and the way in which they were
+put together. Nobody says which of them is the reply: `judgement` learns that over the turns of a run.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from harvest.pages.witness.growth import Run, decoded, runs, spliced
+from harvest.pages.witness.letters import Plain, letters, readings
+from harvest.pages.witness.opening import Leaf
+from harvest.pages.witness.received import general
+
+_LONG = 20  # letters from which on a text that came in an earlier turn is no piece of a new one
+_MOST_KNOWN = 20_000
+_MOST_STRANDS = 400  # of one turn, the longest ones
+_MOST_BESIDE = 12  # texts of one kind, each of which may be the reply; more are pieces of one
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """address: as in `received`. path: general, `*` for what differs from message to message. names: what the messages
+    call it. way: how the pieces were put together."""
+
+    address: str
+    path: str
+    names: tuple[str, ...]
+    way: str
+
+    @property
+    def parts(self) -> tuple[str, str, str, str]:
+        return self.address, self.path, " ".join(self.names), self.way
+
+
+@dataclass(frozen=True, slots=True)
+class Strand:
+    """A text that came. keys: all that lead to it. readings: what it may mean, the likeliest first. pieces: how many it
+    was made of. old: it came before in this conversation, and in one piece now. beside: other texts under the same key
+    that are no part of it."""
+
+    keys: tuple[Key, ...]
+    readings: tuple[Plain, ...]
+    pieces: int
+    old: bool = False
+    beside: tuple[str, ...] = ()
+
+    @property
+    def letters(self) -> str:
+        return self.readings[0].letters
+
+
+@dataclass(slots=True)
+class Heard:
+    """The texts that came earlier in a conversation, by their letters."""
+
+    texts: set[str] = field(default_factory=set)
+
+    def add(self, leaves: Iterable[Leaf]) -> None:
+        """Remember the texts of a turn that is over."""
+        own = list(leaves)
+        for part in _apart(own, lambda leaf: (leaf.address, leaf.path, leaf.number)).values():
+            grown = runs(leaf.text for leaf in part)
+            whole = [Run("".join(run.text for run in grown))] if len(grown) > 1 else []
+            for run in (*grown, *whole):
+                if len(self.texts) < _MOST_KNOWN:
+                    self.texts.add(letters(run.text))
+
+    def knows(self, run: Run) -> bool:
+        return run.stages == 1 and letters(run.text) in self.texts
+
+
+def strands(leaves: Sequence[Leaf], said: str, heard: Heard) -> list[Strand]:
+    """The texts of one turn. said: the user's words, which are nobody's reply."""
+    own_words = letters(said)
+    found: dict[tuple[str, bool, tuple[str, ...]], tuple[list[Key], int]] = {}
+
+    def add(key: Key, pieces: Sequence[Run], beside: Sequence[str] = (), *, old: bool = False) -> None:
+        text = "".join(run.text for run in pieces) if key.way == "joined" else "\n\n".join(run.text for run in pieces)
+        if text.strip():
+            keys, _ = found.setdefault((text, old, tuple(beside)), ([], sum(run.stages for run in pieces)))
+            keys.append(key)
+
+    for (address, path, names), own in _kinds(leaves).items():
+        _told(Key(address, path, names, ""), own, own_words, heard, add)
+    longest = sorted(found.items(), key=lambda one: -len(one[0][0]))[:_MOST_STRANDS]
+    return [
+        made
+        for (text, old, beside), (keys, pieces) in longest
+        for made in _made(text, tuple(keys), pieces, old, beside, own_words)
+    ]
+
+
+def _made(
+    text: str, keys: tuple[Key, ...], pieces: int, old: bool, beside: tuple[str, ...], said: str
+) -> Iterator[Strand]:
+    """The strand, and where the user's words are in front of it the one without them: a page may send both in one
+    fragment."""
+    meant = readings(text)
+    if not any(plain.letters for plain in meant) or meant[0].letters == said:
+        return
+    yield Strand(keys, meant, pieces, old, beside)
+    if said and meant[0].letters.startswith(said) and len(meant[0].letters) > len(said):
+        rest = tuple(_without(plain, len(said)) for plain in meant if plain.letters.startswith(said))
+        after = tuple(Key(key.address, key.path, key.names, f"{key.way} after the user's words") for key in keys)
+        yield Strand(after, rest, pieces, old, beside)
+
+
+def _without(plain: Plain, count: int) -> Plain:
+    """A text without its first letters."""
+    for place, character in enumerate(plain.shown):
+        if count <= 0:
+            return Plain.of(plain.shown[place:])
+        count -= len(letters(character))
+    return Plain.of("")
+
+
+def _kinds(leaves: Sequence[Leaf]) -> dict[tuple[str, str, tuple[str, ...]], list[Leaf]]:
+    """The leaves by kind, with their names and without; and all of a request together, whose parts may be split over
+    paths."""
+    found: dict[tuple[str, str, tuple[str, ...]], list[Leaf]] = {}
+    for leaf in leaves:
+        path = general(leaf.path)
+        found.setdefault((leaf.address, path, ()), []).append(leaf)
+        if leaf.names:
+            found.setdefault((leaf.address, path, leaf.names), []).append(leaf)
+    return found
+
+
+def _told(key: Key, own: Sequence[Leaf], said: str, heard: Heard, add: Callable[..., None]) -> None:
+    """All texts that the leaves of one kind may make, each by its way."""
+
+    def kept(pieces: Iterable[Run]) -> list[Run]:
+        return [run for run in pieces if letters(run.text) != said]
+
+    def way(name: str) -> Key:
+        return Key(key.address, key.path, key.names, name)
+
+    by_path = [runs(leaf.text for leaf in part) for part in _apart(own, lambda leaf: leaf.path).values()]
+    by_number = [
+        runs(leaf.text for leaf in part) for part in _apart(own, lambda leaf: (leaf.path, leaf.number)).values()
+    ]
+    for name, parts in (("grown", by_path), ("numbered", by_number)):
+        pieces = kept(run for part in parts for run in part)
+        fresh = [run for run in pieces if not heard.knows(run)]
+        add(way(name), [run for run in pieces if len(letters(run.text)) < _LONG or not heard.knows(run)])
+        if len(pieces) <= _MOST_BESIDE:  # of a reply in many pieces any word may have come before
+            add(way(f"{name}, new"), fresh)
+        if pieces and not fresh:
+            add(way(name), pieces[-1:], old=True)
+            add(way(f"{name}, new"), pieces[-1:], old=True)
+        if 1 < len(fresh) <= _MOST_BESIDE:
+            # One text among several of its kind: a title before a reply, say.
+            for run in fresh:
+                add(way("one"), [run], [other.text for other in fresh if other is not run])
+    add(way("joined"), [Run(leaf.text) for leaf in own])
+    if plain := decoded([leaf.text for leaf in own]):
+        add(way("decoded"), [Run("".join(plain))])
+    if any(leaf.place is not None for leaf in own):
+        add(way("spliced"), [Run(spliced((leaf.text, leaf.place) for leaf in own))])
+
+
+def _apart(leaves: Sequence[Leaf], by: Callable[[Leaf], object]) -> dict[object, list[Leaf]]:
+    found: dict[object, list[Leaf]] = {}
+    for leaf in leaves:
+        found.setdefault(by(leaf), []).append(leaf)
+    return found

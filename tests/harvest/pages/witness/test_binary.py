@@ -1,0 +1,52 @@
+"""Binary messages are opened only by what explains every byte of them."""
+
+import base64
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harvest.pages.witness.binary import encoded_in, values_in
+
+
+def field(number: int, value: bytes) -> bytes:
+    assert len(value) < 128
+    return bytes([number << 3 | 2, len(value)]) + value
+
+
+def test_fields_of_protobuf_are_named_by_their_numbers() -> None:
+    data = bytes([1 << 3, 42]) + field(2, field(1, "Grüße".encode())) + field(3, b"x") + field(3, b"y")
+    assert values_in(data) == [{"f1": 42, "f2": {"f1": "Grüße"}, "f3": ["x", "y"]}]
+
+
+@given(st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=40))
+def test_a_text_in_protobuf_is_read_as_it_is_unless_it_is_a_message_too(text: str) -> None:
+    data = text.encode()
+    if len(data) < 128 and text[0].isalpha():
+        assert values_in(field(1, data)) == [{"f1": text}]
+
+
+@given(st.recursive(st.text(), lambda inner: st.dictionaries(st.text(max_size=5), inner, min_size=1, max_size=3)))
+def test_message_pack_is_read_as_it_was_written(value: object) -> None:
+    if isinstance(value, dict):
+        assert values_in(msgspec.msgpack.encode(value)) == [value]
+
+
+def test_sized_messages_and_frames_of_grpc_are_taken_apart() -> None:
+    one, other = (msgspec.msgpack.encode([6, text]) for text in ("Hel", "lo"))
+    assert values_in(bytes([len(one)]) + one + bytes([len(other)]) + other) == [[[6, "Hel"], [6, "lo"]]]
+    frames = b"".join(b"\0" + len(part).to_bytes(4) + part for part in (field(1, b"Hel"), field(1, b"lo")))
+    assert values_in(frames + b"\x80\0\0\0\x0fgrpc-status:0\r\n") == [{"f1": "Hel"}, {"f1": "lo"}]
+
+
+def test_text_amid_other_bytes_is_found_and_enciphered_bytes_hold_none() -> None:
+    assert values_in(b"\x07\xff\x00\x01Open at nine.\xfe\x00") == [["Open at nine."]]
+    assert values_in(bytes((number * 73 + 199) % 256 | 0x80 for number in range(64))) == []
+    assert values_in(b"") == []
+
+
+def test_base64_is_opened_only_where_text_or_a_message_is_in_it() -> None:
+    assert encoded_in(base64.b64encode(b'{"text": "Open at nine"}').decode()) == b'{"text": "Open at nine"}'
+    assert encoded_in(base64.urlsafe_b64encode(field(1, "¿Qué? ñandú".encode())).decode().rstrip("=")) is not None
+    assert encoded_in("Internationalization") is None
+    assert encoded_in("not base64 at all, surely") is None

@@ -1,0 +1,57 @@
+"""What only one side has is told, and what a page may change is no difference."""
+
+import pytest
+
+from harvest.pages.witness.comparison import HELD, Difference, Reading, difference
+from harvest.pages.witness.letters import Plain, readings
+
+
+def compared(page: str, wire: str) -> Difference:
+    return difference(Plain.of(page), Plain.of(wire))
+
+
+@pytest.mark.parametrize(
+    ("page", "wire", "only_page", "only_wire"),
+    [
+        ("The museum is open until", "The museum is open until five", (), ("five",)),
+        ("The museum is open until nin", "The museum is open until nine", (), ("nine",)),
+        ("Opens. Closes at five.", "Opens. Mill 10 Boat 7 tonight Closes at five.", (), ("Mill 10 Boat 7 tonight",)),
+        ("WHEN DOES IT OPEN? At nine.", "At nine.", ("WHEN DOES IT OPEN",), ()),
+        ("No", "Not", (), ("Not",)),
+        ("face", "It is open.", ("face",), ("It is open",)),
+        ("図書館は九時", "図書館は九時に開きます", (), ("に開きます",)),
+        ("", "A reply", (), ("A reply",)),
+        ("old old", "old old old", (), ("old",)),
+    ],
+)
+def test_what_one_side_alone_has_is_told(
+    page: str, wire: str, only_page: tuple[str, ...], only_wire: tuple[str, ...]
+) -> None:
+    found = compared(page, wire)
+    assert (found.how, found.page, found.wire) == ("other", only_page, only_wire)
+
+
+@pytest.mark.parametrize(
+    ("page", "wire", "how"),
+    [
+        ("The same, words.", "The “same” words", "equal"),
+        ("Some wordsrun together", "Some words run together", "equal"),
+        ("Above Footnotes below that", "Above below that", "near"),
+        ("It costs 5 EUR here", "It costs 5 € here", "near"),
+    ],
+)
+def test_little_that_differs_in_the_middle_is_no_difference(page: str, wire: str, how: str) -> None:
+    assert compared(page, wire).how == how
+
+
+def test_words_of_the_user_in_front_are_ahead_of_all_else() -> None:
+    assert compared("CAFE TOO? It is open.", "It is open.").ahead
+    assert not compared("It is open. Retry", "It is open.").ahead
+    assert Reading(readings("WHEN DOES IT OPEN?\n\nYes."), "When does it open?").likeness("Yes") > 0.9
+
+
+def test_a_page_that_shows_only_the_end_of_a_long_reply_is_still_like_it() -> None:
+    blocks = [f"Paragraph {number} tells of place {number * 37} by the river." for number in range(20)]
+    reading = Reading(readings("\n\n".join(blocks[-3:])))
+    assert reading.likeness(readings("\n\n".join(blocks))[0].letters) >= HELD
+    assert reading.likeness("somethingelseentirelyaboutanotherplacealtogether") < HELD / 2
