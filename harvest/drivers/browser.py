@@ -29,6 +29,7 @@ from harvest.pages.chats.completion import Patience
 from harvest.pages.chats.experience import Experience
 from harvest.pages.sites.description import load_site
 from harvest.pages.sites.site import Address, Site
+from harvest.pages.witness.judgement import Acquaintance
 from harvest.systems.driver import (
     Capabilities,
     DriverError,
@@ -124,6 +125,9 @@ class Options(StrictModel):
         ("screenshot", "reply", "page", "watch"),
         description="what is kept of each turn: a picture, the answer's HTML, the page's, how its end was told",
     )
+    witness: bool = Field(
+        True, description="also read each answer from what the page receives, and say where the two differ"
+    )
     trace: Literal["never", "failure"] = Field(
         "never", description="`failure`: keep Playwright's trace of a conversation that fails"
     )
@@ -178,6 +182,7 @@ class BrowserDriver:
             executable=found.path,
             storage_state=login,
             secrets=frozenset(surroundings.secrets),
+            witness=options.witness,
         )
         quiet = {} if site.quiet is None else {"covered": site.quiet, "loose": site.quiet, "alone": site.quiet}
         self._manners = Manners(
@@ -189,7 +194,7 @@ class BrowserDriver:
             open_seconds=options.open_timeout,
             answer_seconds=options.timeout,
         )
-        self._experience = Experience()
+        self._experience, self._met = Experience(), Acquaintance()
         self._relay = BrowserRotation(self._settings, clock=surroundings.clock)
 
     @property
@@ -203,7 +208,7 @@ class BrowserDriver:
     async def open(self, opening: Opening) -> Session:
         """A new context with the page in it, ready to be typed into. Raises DriverError."""
         window = await self._relay.sitting()
-        chat = Chat(window, self._site, self._manners, self._experience)
+        chat = Chat(window, self._site, self._manners, self._experience, self._met)
         try:
             await chat.open(self.url)
         except BaseException as fault:

@@ -51,7 +51,7 @@ class BrowserSettings:
     proxy: `http://user:password@host:port`, or socks5. viewport: width and height in CSS pixels.
     storage_state: a file with cookies and local storage of a log-in made by hand. trace: record one from the start.
     secrets: what a trace must not hold. by_hand: a person uses the window, and what it opens stays open.
-    colours: the ones that a page is asked for.
+    colours: the ones that a page is asked for. witness: what comes over the wire is recorded, too.
     """
 
     executable: Path | None = None
@@ -69,6 +69,7 @@ class BrowserSettings:
     by_hand: bool = False
     colours: Literal["light", "dark"] = "light"
     ignore_https_errors: bool = False
+    witness: bool = False
 
     @property
     def with_sandbox(self) -> bool:

@@ -33,6 +33,7 @@ from harvest.pages.browser.injected import eye_source
 from harvest.pages.browser.outbox import Outbox
 from harvest.pages.browser.overlay import overlay
 from harvest.pages.browser.part import Part
+from harvest.pages.browser.recorder import Recorder
 from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.browser.trace import clean_archive
 from harvest.pages.browser.traffic import Traffic
@@ -115,7 +116,10 @@ class Browser:
                     await context.add_init_script(eye_source())
                     if settings.trace:
                         await context.tracing.start(screenshots=True, snapshots=True)
-                    return Window(self._browser, context, await context.new_page(), settings, self._clock)
+                    window = Window(self._browser, context, await context.new_page(), settings, self._clock)
+                    if settings.witness:
+                        await window.record()
+                    return window
                 except BaseException:
                     await _quietly(context.close())
                     raise
@@ -137,7 +141,8 @@ class Browser:
 class Window:
     """One context with one page; whatever else it opens is closed and noted in `events`.
 
-    traffic: what comes over the wire. outbox: what leaves by it. events: dialogs, downloads, pop-ups, in a person's
+    traffic: when something comes over the wire. recorder: what it says; None where that is not recorded. outbox: what
+    leaves by it. events: dialogs, downloads, pop-ups, in a person's
     words. gone: why nothing can be done in it any more; None while it lives. clock: by which one waits in it.
     """
 
@@ -156,6 +161,7 @@ class Window:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._life = CallGuard(browser.is_connected, playwright.Error)
         self.clock, self.traffic, self.outbox = clock, Traffic(clock), Outbox()
+        self.recorder: Recorder | None = None
         self.events: list[str] = []
         self._listen()
 
@@ -191,6 +197,11 @@ class Window:
         with contextlib.suppress(playwright.Error):
             await self._life.bounded(self._page.wait_for_load_state("load", timeout=_LOAD * 1000), _LOAD + 5)
         return response.status if response is not None else None
+
+    async def record(self) -> None:
+        """Begin to record what comes over the wire, before the page is loaded."""
+        self.recorder = Recorder(self.clock, self._later)
+        await self.recorder.attach(await self._context.new_cdp_session(self._page))
 
     def mark(self) -> None:
         """The turn is sent right after this."""

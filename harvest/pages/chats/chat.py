@@ -16,6 +16,7 @@ from harvest.pages.chats.experience import Experience
 from harvest.pages.chats.mismatch import find_mismatch
 from harvest.pages.chats.opening import Opening, covered_by
 from harvest.pages.chats.place import Place, place_on, send_button
+from harvest.pages.chats.second_witness import SecondWitness
 from harvest.pages.chats.sending import Sent, send
 from harvest.pages.chats.taken import Taken, take
 from harvest.pages.chats.waiting import Awaited, Waiting
@@ -26,6 +27,7 @@ from harvest.pages.reading.repetition import is_repeated
 from harvest.pages.reading.turn import Habits, ReadTurn, learn
 from harvest.pages.reading.typography import differences
 from harvest.pages.sites.site import Site
+from harvest.pages.witness.judgement import Acquaintance
 from harvest.systems.driver import DriverError, Exhibit, NotSent, Unanswered
 from protocols.answer import Answer
 from recordings.times import stamp
@@ -75,15 +77,19 @@ class Said:
 
 
 class Chat:
-    """One conversation in one window. experience: with this site, shared by its conversations."""
+    """One conversation in one window. experience: with this site, shared by its conversations, as is what is known of
+    its wire (met)."""
 
-    def __init__(self, window: Window, site: Site, manners: Manners, experience: Experience) -> None:
+    def __init__(
+        self, window: Window, site: Site, manners: Manners, experience: Experience, met: Acquaintance | None = None
+    ) -> None:
         self._window, self._site, self._manners, self._experience = window, site, manners, experience
         self._clock = window.clock
         self._completion = Completion(manners.patience, experience)
         self._habits = Habits()
         self._place: Place | None = None
         self._opening = Opening(window, site, manners.login)
+        self._witness = SecondWitness(window.recorder, met or Acquaintance()) if window.recorder is not None else None
         self._taken: Taken | None = None
         self._last: tuple[str, Page, ReadTurn] | None = None  # what was said last, the page before it, and the answer
 
@@ -110,6 +116,8 @@ class Chat:
         before = self._taken
         await self._check_again()
         place = await self._ready()
+        if self._witness is not None:
+            self._witness.turn_begins()
         self._window.outbox.typing()
         await place.frame.arm(place.composer, place.send, self._site.selectors)
         typed = await type_text(place, text)
@@ -129,6 +137,8 @@ class Chat:
         awaited = await waiting.answer(self._manners.answer_seconds)
         sent_as = self._sent_as(sent, text)
         exhibits = await self._exhibits(awaited, text, sent, sent_as)
+        if self._witness is not None and awaited.verdict is not None:
+            exhibits += (await self._witness.account(text, awaited.turn.text, self._window.traffic.marked),)
         try:
             await self._refuse(awaited, text, sent)
         except Unanswered as fault:

@@ -6,11 +6,11 @@ judged over all turns of a run (`judgement`), when it is asked for: so later cod
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from harvest.pages.witness.comparison import HELD, How, Reading
-from harvest.pages.witness.letters import letters, readings
+from harvest.pages.witness.letters import letters, page_readings
 from harvest.pages.witness.opening import Opened
 from harvest.pages.witness.strands import Heard, Strand, strands
 
@@ -69,6 +69,9 @@ class Account:
     capped: bool = False
     before: "Account | None" = None
 
+    def with_before(self, before: "Account | None") -> "Account":
+        return replace(self, before=before)
+
     def as_json(self) -> dict[str, Any]:
         return {"format": FORMAT, **_plain(self)}
 
@@ -89,7 +92,7 @@ def account_of(
 ) -> Account:
     """Compare what came in a turn with the answer that was read. known: keys that were like the page before in this
     run: their texts are kept whatever they say."""
-    reading = Reading(readings(answer), said)
+    reading = Reading(page_readings(answer), said)
     like: list[tuple[float, Strand]] = []
     unlike: list[tuple[float, Strand]] = []
     for strand in strands(opened.leaves, said, heard):

@@ -123,7 +123,7 @@ class _Edit:
 
 
 def _shortened(texts: Iterable[str]) -> tuple[str, ...]:
-    kept = []
+    kept: list[str] = []
     for text in texts:
         if len(kept) == _MOST_RUNS:
             break
@@ -141,9 +141,8 @@ def _edits(page: str, wire: str) -> list[_Edit]:
     while last < min(len(one), len(other)) - first and one[-1 - last] == other[-1 - last]:
         last += 1
     ours, theirs = one[first : len(one) - last], other[first : len(other) - last]
-    if len(ours) + len(theirs) > _MOST_TOKENS:
-        steps = [("replace", 0, len(ours), 0, len(theirs))]
-    else:
+    steps: Sequence[tuple[str, int, int, int, int]] = [("replace", 0, len(ours), 0, len(theirs))]
+    if len(ours) + len(theirs) <= _MOST_TOKENS:
         steps = SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes()
     found = []
     for step, a, b, c, d in steps:

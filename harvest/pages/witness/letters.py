@@ -23,6 +23,8 @@ _REFERENCE = re.compile(r"^ {0,3}\[[^\]\n]+\]:\s*\S+.*$", re.M)
 _REFERRED = re.compile(r"\[([^\[\]]+)\]\[[^\[\]]*\]")
 _NUMBERED = re.compile(r"^(?:[ \t]|>|[-*+] )*\d{1,9}[.)](?=\s)", re.M)
 _TASK = re.compile(r"^(\s*[-*+]\s+)\[[xX ]\]", re.M)
+_LANGUAGE = re.compile(r"^(`{3,}|~{3,})(\w[\w+#-]*)\n", re.M)
+_BUTTON = re.compile(r"<button\b.*?</button\s*>", re.S | re.I)
 _UNSEEN = re.compile(r"<!--.*?-->|<(script|style|template)\b.*?</\1\s*>", re.S | re.I)
 _TAG = re.compile(r"(?<!\\)</?[a-zA-Z][^<>]*>")
 _ALT = re.compile(r"<img\b[^<>]*?\balt=(?:\"([^\"]*)\"|'([^']*)')[^<>]*>", re.I)
@@ -67,6 +69,8 @@ def readings(text: str) -> tuple[Plain, ...]:
     found: dict[str, Plain] = {}
     marked = "<" in text or "&" in text or "[" in text or "`" in text
     texts = [rendered(text)]
+    if "<button" in text.lower():
+        texts.append(rendered(_BUTTON.sub("", text)))
     if marked or re.search(r"\d[.)]\s", text):
         texts += [_shown(text), text]
         if "&lt;" in text:
@@ -77,6 +81,13 @@ def readings(text: str) -> tuple[Plain, ...]:
         plain = Plain.of(shown)
         found.setdefault(plain.letters, plain)
     return tuple(found.values())
+
+
+def page_readings(answer: str) -> tuple[Plain, ...]:
+    """The same of an answer as it was read on a page: some pages write the language of code above it, as a word."""
+    found = readings(answer)
+    named = Plain.of(rendered(_LANGUAGE.sub(r"\2\n\n\1\n", answer)))
+    return found if named.letters == found[0].letters else (*found, named)
 
 
 def rendered(markdown: str) -> str:

@@ -7,7 +7,7 @@ put together. Nobody says which of them is the reply: `judgement` learns that ov
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from harvest.pages.witness.growth import Run, decoded, runs, spliced
+from harvest.pages.witness.growth import Run, decoded, is_grown, runs, spliced
 from harvest.pages.witness.letters import Plain, letters, readings
 from harvest.pages.witness.opening import Leaf
 from harvest.pages.witness.received import general
@@ -15,6 +15,7 @@ from harvest.pages.witness.received import general
 _LONG = 20  # letters from which on a text that came in an earlier turn is no piece of a new one
 _MOST_KNOWN = 20_000
 _MOST_STRANDS = 400  # of one turn, the longest ones
+_SHORTEST_STAGE = 8  # characters from which on a text that another begins with is a stage of it
 _MOST_BESIDE = 12  # texts of one kind, each of which may be the reply; more are pieces of one
 
 
@@ -141,7 +142,7 @@ def _told(key: Key, own: Sequence[Leaf], said: str, heard: Heard, add: Callable[
         runs(leaf.text for leaf in part) for part in _apart(own, lambda leaf: (leaf.path, leaf.number)).values()
     ]
     for name, parts in (("grown", by_path), ("numbered", by_number)):
-        pieces = kept(run for part in parts for run in part)
+        pieces = _last_stages(kept(run for part in parts for run in part))
         fresh = [run for run in pieces if not heard.knows(run)]
         add(way(name), [run for run in pieces if len(letters(run.text)) < _LONG or not heard.knows(run)])
         if len(pieces) <= _MOST_BESIDE:  # of a reply in many pieces any word may have come before
@@ -158,6 +159,22 @@ def _told(key: Key, own: Sequence[Leaf], said: str, heard: Heard, add: Callable[
         add(way("decoded"), [Run("".join(plain))])
     if any(leaf.place is not None for leaf in own):
         add(way("spliced"), [Run(spliced((leaf.text, leaf.place) for leaf in own))])
+
+
+def _last_stages(pieces: list[Run]) -> list[Run]:
+    """Without those that came whole, or further, at another path: a state that is sent again counts its parts anew."""
+    if len(pieces) > _MOST_BESIDE:
+        return pieces
+    return [
+        run
+        for place, run in enumerate(pieces)
+        if len(run.text) < _SHORTEST_STAGE
+        or not any(
+            is_grown(run.text, other.text) and (len(other.text) > len(run.text) or place < later)
+            for later, other in enumerate(pieces)
+            if later != place
+        )
+    ]
 
 
 def _apart(leaves: Sequence[Leaf], by: Callable[[Leaf], object]) -> dict[object, list[Leaf]]:

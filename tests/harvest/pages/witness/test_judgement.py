@@ -1,6 +1,7 @@
 """Over the turns of a run it is learnt where replies come on the wire, and page and wire are compared there."""
 
 import json
+from collections.abc import Sequence
 
 import pytest
 
@@ -35,7 +36,7 @@ def test_every_transport_is_read_and_faults_of_the_page_are_seen(transport: Tran
         assert [word for word, one in zip(words, turns) if not one.fault] == ["agrees"] * (len(turns) - len(found))
 
 
-def told(pages: list[str], *wire: list[object], said: str = SAID) -> list[Account]:
+def told(pages: list[str], *wire: Sequence[object], said: str = SAID) -> list[Account]:
     """One conversation: in each turn the messages of a socket, and what was read on the page."""
     heard, met, found = Heard(), Acquaintance(), list[Account]()
     for number, (page, messages) in enumerate(zip(pages, wire)):

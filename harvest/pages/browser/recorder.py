@@ -1,0 +1,274 @@
+"""What comes over the wire, kept for the second witness: bodies of responses as they grow, messages of sockets.
+
+It listens beside the page and changes nothing. No header, cookie or query of an address is kept, and nothing that the
+page sent. What came is kept in memory alone, until it has been compared, and never more than a few megabytes.
+
+It is fed by Chromium's protocol. A response that is over before its body can be asked for as a stream is fetched whole.
+Workers and frames of other sites have sessions of their own, whose messages come wrapped in those of the page.
+"""
+
+import asyncio
+import base64
+import binascii
+import contextlib
+import itertools
+import json
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any, Protocol
+
+from harvest.pages.witness.received import Body, Message, Received, address_of
+from harvest.systems.timing import Clock
+
+_CARRYING = frozenset({"Fetch", "XHR", "Other"})
+"""Kinds of resource that may bring a reply, as Chromium names them; what a worker asks for may be `Other`. The messages
+of an EventSource are told one by one."""
+_NO_TEXT = ("image/", "audio/", "video/", "font/", "text/css", "text/javascript", "application/javascript")
+_MOST_BYTES = 8_000_000  # of all that came since it was last forgotten; what comes after that is not kept
+_LARGEST = 2_000_000  # bytes of one body
+_MOST_MESSAGES = 50_000
+_SETTLING = 0.5  # seconds that bodies which are being fetched get to arrive
+_STEP = 0.02
+_NETWORK = {"maxTotalBufferSize": _MOST_BYTES, "maxResourceBufferSize": _LARGEST}
+_ATTACH = {"autoAttach": True, "waitForDebuggerOnStart": False, "flatten": False}
+_TEXT, _BINARY = 1, 2  # opcodes of web sockets
+
+Params = Mapping[str, Any]
+
+
+class Line(Protocol):
+    """A session of Chromium's protocol, as far as it is used here."""
+
+    def on(self, event: str, f: Callable[[Any], Any]) -> Any: ...
+    def send(self, method: str, params: dict[str, Any] | None = None) -> Awaitable[Any]: ...
+
+
+class Recorder:
+    """received: what came, in order. capped: more came than is kept. later: does what need not be waited for."""
+
+    def __init__(self, clock: Clock, later: Callable[[Coroutine[Any, Any, None]], None]) -> None:
+        self.clock, self.later = clock, later
+        self.received: list[Received] = []
+        self.capped = False
+        self.fetching = 0
+        self._size = 0
+
+    async def attach(self, line: Line) -> None:
+        """Begin to listen to a page, a worker or a frame. Raises what the line raises."""
+        listener = _Listener(self, line)
+        for event, heard in listener.events.items():
+            line.on(event, heard)
+        await line.send("Network.enable", dict(_NETWORK))
+        await line.send("Target.setAutoAttach", dict(_ATTACH))
+
+    def keep(self, one: Received) -> None:
+        if len(self.received) < _MOST_MESSAGES:
+            self.received.append(one)
+        else:
+            self.capped = True
+
+    def has_room(self, size: int, before: int = 0) -> bool:
+        """Whether so many bytes more may be kept, of a body that has had so many before."""
+        if self._size + size > _MOST_BYTES or before + size > _LARGEST:
+            self.capped = True
+            return False
+        self._size += size
+        return True
+
+    async def settled(self) -> None:
+        """Wait a moment for bodies that are being fetched."""
+        until = self.clock.monotonic() + _SETTLING
+        while self.fetching and self.clock.monotonic() < until:
+            await self.clock.sleep(_STEP)
+
+    def forget(self, before: float) -> None:
+        """Let go of what came before a time. A stream that goes on is kept, unless it is long."""
+        kept: list[Received] = []
+        for one in self.received:
+            if isinstance(one, Message):
+                if one.at >= before:
+                    kept.append(one)
+            elif one.ended is None or one.ended >= before:
+                if one.ended is None and sum(len(data) for _, data in one.chunks) > _LARGEST // 2:
+                    one.chunks = [(at, data) for at, data in one.chunks if at >= before]
+                kept.append(one)
+        self.received, self.capped = kept, False
+        self._size = sum(
+            len(one.data) if isinstance(one, Message) else sum(len(data) for _, data in one.chunks) for one in kept
+        )
+
+
+class _Listener:
+    """What one session tells. events: what is to be heard, by name."""
+
+    def __init__(self, recorder: Recorder, line: Line) -> None:
+        self._recorder, self._line = recorder, line
+        self._bodies: dict[str, Body] = {}
+        self._streamed: set[str] = set()
+        self._fetched: set[str] = set()
+        self._addresses: dict[str, str] = {}
+        self._targets: dict[str, _Inner] = {}
+        self.events: dict[str, Callable[[Params], None]] = {
+            "Network.requestWillBeSent": self._asked,
+            "Network.responseReceived": self._responded,
+            "Network.dataReceived": self._data,
+            "Network.loadingFinished": self._finished,
+            "Network.loadingFailed": self._failed,
+            "Network.eventSourceMessageReceived": self._event,
+            "Network.webSocketCreated": self._asked_socket,
+            "Network.webSocketFrameReceived": self._frame,
+            "Target.attachedToTarget": self._attached,
+            "Target.receivedMessageFromTarget": self._told,
+        }
+
+    def _now(self) -> float:
+        return self._recorder.clock.monotonic()
+
+    def _asked(self, told: Params) -> None:
+        if told.get("type") == "EventSource":
+            self._addresses[told["requestId"]] = address_of(told["request"]["url"])
+
+    def _asked_socket(self, told: Params) -> None:
+        self._addresses[told["requestId"]] = address_of(told["url"])
+
+    def _responded(self, told: Params) -> None:
+        response, request = told["response"], str(told["requestId"])
+        media = f"{response.get('mimeType', '')}; charset={response.get('charset') or 'utf-8'}"
+        if told.get("type") not in _CARRYING or response.get("status", 0) >= 400 or media.startswith(_NO_TEXT):
+            return
+        body = Body(address_of(response["url"]), media)
+        self._bodies[request] = body
+        self._recorder.keep(body)
+        self._recorder.fetching += 1
+        self._recorder.later(self._stream(request, body))
+
+    async def _stream(self, request: str, body: Body) -> None:
+        try:
+            try:
+                told = await self._line.send("Network.streamResourceContent", {"requestId": request})
+            except Exception:  # it is over, or was served from a cache
+                self._streamed.discard(request)
+                if body.ended is None:
+                    return  # it is fetched when it ends
+                await self._fetch(request, body)
+                return
+            self._streamed.add(request)
+            if request in self._fetched:
+                return
+            # Pieces may have been heard before this answer was; what it holds came before them.
+            self._put(body, told.get("bufferedData", ""), first=True)
+        finally:
+            self._recorder.fetching -= 1
+
+    async def _fetch(self, request: str, body: Body) -> None:
+        self._fetched.add(request)
+        with contextlib.suppress(Exception):  # a page that has gone takes its bodies with it
+            told = await self._line.send("Network.getResponseBody", {"requestId": request})
+            data = told.get("body", "")
+            if told.get("base64Encoded"):
+                self._put(body, data, first=True)
+            elif self._recorder.has_room(len(data)):
+                body.chunks.insert(0, (body.ended or self._now(), data.encode()))
+                body.media_type = f"{body.media_type.partition(';')[0]}; charset=utf-8"
+
+    def _data(self, told: Params) -> None:
+        body = self._bodies.get(told["requestId"])
+        if body is not None and told.get("data"):
+            self._put(body, told["data"])
+
+    def _put(self, body: Body, encoded: str, *, first: bool = False) -> None:
+        try:
+            data = base64.b64decode(encoded)
+        except (binascii.Error, ValueError):
+            return
+        if data and self._recorder.has_room(len(data), sum(len(chunk) for _, chunk in body.chunks)):
+            at = body.chunks[0][0] if first and body.chunks else min(self._now(), body.ended or self._now())
+            body.chunks.insert(0 if first else len(body.chunks), (at, data))
+
+    def _finished(self, told: Params) -> None:
+        request = told["requestId"]
+        body = self._bodies.pop(request, None)
+        self._addresses.pop(request, None)
+        if body is None:
+            return
+        body.ended = self._now()
+        if request not in self._streamed and not body.chunks:
+            self._recorder.fetching += 1
+            self._recorder.later(self._fetch_late(request, body))
+        self._streamed.discard(request)
+
+    async def _fetch_late(self, request: str, body: Body) -> None:
+        try:
+            await self._recorder.clock.sleep(_STEP)  # the answer to what asked for the stream may still be on its way
+            if not body.chunks:
+                await self._fetch(request, body)
+        finally:
+            self._recorder.fetching -= 1
+
+    def _failed(self, told: Params) -> None:
+        body = self._bodies.pop(told["requestId"], None)
+        if body is not None:
+            body.ended = self._now()
+
+    def _event(self, told: Params) -> None:
+        address = self._addresses.get(told["requestId"], "")
+        self._message(address, "events", told.get("data", ""), told.get("eventName", ""))
+
+    def _frame(self, told: Params) -> None:
+        frame = told["response"]
+        data: str | bytes = frame.get("payloadData", "")
+        if frame.get("opcode") == _BINARY:
+            try:
+                data = base64.b64decode(data)
+            except (binascii.Error, ValueError):
+                return
+        if frame.get("opcode") in (_TEXT, _BINARY):
+            self._message(self._addresses.get(told["requestId"], ""), "socket", data)
+
+    def _message(self, address: str, channel: str, data: str | bytes, name: str = "") -> None:
+        if self._recorder.has_room(len(data)):
+            self._recorder.keep(Message(self._now(), address, channel, data, "" if name == "message" else name))
+
+    def _attached(self, told: Params) -> None:
+        inner = _Inner(self._line, told["sessionId"])
+        self._targets[told["sessionId"]] = inner
+        self._recorder.later(self._recorder.attach(inner))
+
+    def _told(self, told: Params) -> None:
+        inner = self._targets.get(told["sessionId"])
+        if inner is not None:
+            inner.hear(told["message"])
+
+
+class _Inner:
+    """A session whose messages come wrapped in those of another one."""
+
+    def __init__(self, outer: Line, session: str) -> None:
+        self._outer, self._session = outer, session
+        self._numbers = itertools.count(1)
+        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._heard: dict[str, Callable[[Any], Any]] = {}
+
+    def on(self, event: str, f: Callable[[Any], Any]) -> None:
+        self._heard[event] = f
+
+    async def send(self, method: str, params: dict[str, Any] | None = None) -> Any:
+        number = next(self._numbers)
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting[number] = answer
+        message = json.dumps({"id": number, "method": method, "params": params or {}})
+        try:
+            await self._outer.send("Target.sendMessageToTarget", {"sessionId": self._session, "message": message})
+            return await answer
+        finally:
+            self._waiting.pop(number, None)
+
+    def hear(self, message: str) -> None:
+        told = json.loads(message)
+        answer = self._waiting.get(told.get("id", 0))
+        if answer is not None and not answer.done():
+            if "error" in told:
+                answer.set_exception(RuntimeError(told["error"].get("message", "")))
+            else:
+                answer.set_result(told.get("result", {}))
+        elif told.get("method") in self._heard:
+            self._heard[told["method"]](told.get("params", {}))
