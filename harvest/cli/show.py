@@ -6,6 +6,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from rich.text import Text
 
 from harvest.cli.number import WholeNumberRange
 from harvest.cli.path import GivenPath
+from harvest.pages.witness.judgement import Verdict
+from harvest.studies.witnessed import verdict_lines, wire_verdicts
 from harvest.tables.conversation_rows import conversation_row, label_line, outcome_words, part_lines
 from harvest.terminal import people_console, printable, terminal_width, wrap_lines
 from protocols.labels import USEFUL
@@ -110,9 +113,11 @@ def command(
         kept = {
             (one.trial_id, one.attempt, name): file for one in recorded.failures for name, file in one.evidence.items()
         }
+        verdicts = wire_verdicts(recorded, chosen)
         for conversation in chosen:
             mine = (conversation.trial_id, conversation.attempt)
-            _print_conversation(console, conversation, {key[2]: file for key, file in kept.items() if key[:2] == mine})
+            of_failure = {key[2]: file for key, file in kept.items() if key[:2] == mine}
+            _print_conversation(console, conversation, of_failure, verdicts)
     else:
         _print_list(console, recorded, chosen, asked)
 
@@ -137,6 +142,13 @@ def _check_trial(run: Run, system: str | None, topic: str | None, trial: int) ->
 
 def _document(run: Run, chosen: list[Conversation], *, whole: bool) -> dict[str, Any]:
     trials = [conversation_row(one, whole=whole) for one in chosen]
+    if whole:
+        verdicts = wire_verdicts(run, chosen)
+        for one, row in zip(chosen, trials, strict=True):
+            for turn in row["turns"]:
+                verdict = verdicts.get((one.trial_id, one.attempt, turn["turn"]))
+                if verdict is not None:
+                    turn["wire"] = asdict(verdict)
     return {"format": "harvest-listing/1", "run": str(run.path), "damage": list(run.damage), "trials": trials}
 
 
@@ -163,8 +175,13 @@ def _name(one: Conversation) -> str:
     return printable(f"{one.key.system}  {one.key.topic}  trial {one.key.trial}{attempt}", line=True)
 
 
-def _print_conversation(console: Console, conversation: Conversation, of_failure: Mapping[str, str]) -> None:
-    """of_failure: what was kept of a failure of this attempt, by name."""
+def _print_conversation(
+    console: Console,
+    conversation: Conversation,
+    of_failure: Mapping[str, str],
+    verdicts: Mapping[tuple[str, int, int], Verdict],
+) -> None:
+    """of_failure: what was kept of a failure of this attempt, by name. verdicts: on its turns, of the wire."""
     key = conversation.key
     title = f"{key.system} · {key.topic} · trial {key.trial} · attempt {conversation.attempt}"
     console.rule(Text(printable(title, line=True)))
@@ -193,6 +210,10 @@ def _print_conversation(console: Console, conversation: Conversation, of_failure
             shown = printable(part, line=True)
             cut = shown if len(shown) <= _LONGEST_PART else f"{shown[:_LONGEST_PART]}…"
             console.print(Text(f"  {cut}", style="dim"), soft_wrap=True)
+        verdict = verdicts.get((conversation.trial_id, conversation.attempt, turn.number))
+        for line in verdict_lines(verdict) if verdict is not None else ():
+            style = "yellow" if verdict is not None and verdict.word == "differs" else "dim"
+            console.print(Text(f"  {printable(line, line=True)}", style=style), soft_wrap=True)
         if turn.route is not None:
             route = f"  {turn.route.rule} ({turn.route.version}) -> {turn.route.target}"
             console.print(Text(printable(route, line=True), style="dim"))

@@ -20,6 +20,7 @@ from harvest.studies.readings import reread_sentence
 from harvest.studies.recorded_audit import recorded_scoring, recorded_thresholds
 from harvest.studies.side_by_side import run_names
 from harvest.studies.silent_systems import none_valid, silent_systems, what_went_wrong
+from harvest.studies.witnessed import witness_notes
 from recordings.conversation import Conversation, TrialKey
 from recordings.gold_layers import read_gold_layers
 from recordings.header import topic_value
@@ -334,6 +335,7 @@ def score_material(
         *material.alike,
         *material.reread,
         *odd_answers(material.conversations, material.finished, material.folders),
+        *witness_notes(material.finished, material.folders),
         *([PROBED] if material.probed else ()),
     )
     return replace(table, notes=(*table.notes, *notes)) if notes else table

@@ -1,0 +1,130 @@
+"""What the wire says of the answers that were read from pages, over a run: where they agree, and what that bounds."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harvest.pages.witness.account import Account
+from harvest.pages.witness.judgement import Judged, Verdict, judge
+from recordings.conversation import Conversation
+from recordings.evidence import read_exhibit
+from recordings.run_folder import Run
+from scoring.inference.reading_error import SENSITIVITY, ReadingError, Told, reading_error
+from topics.counting import pluralize
+
+_MOST_REASONS = 3
+_LONGEST = 60  # characters of a text that goes unread
+
+
+@dataclass(frozen=True, slots=True)
+class Witnessed:
+    """Of one system. verdicts: by conversation (trial id, attempt) and number of the turn. damaged: accounts that
+    cannot be read."""
+
+    verdicts: Mapping[tuple[str, int, int], Verdict]
+    judged: Judged
+    error: ReadingError
+    damaged: int = 0
+
+
+def witnessed(conversations: Sequence[Conversation], folder: Path) -> Witnessed | None:
+    """Judge what was kept of the wire in the conversations of one system; None where nothing was. folder: the run."""
+    accounts: dict[tuple[str, int, int], Account] = {}
+    damaged = 0
+    for one in conversations:
+        before: tuple[str, int, int] | None = None
+        for turn in one.turns:
+            address = turn.reply.evidence.get("wire") if turn.reply is not None else None
+            if address is None:
+                before = None
+                continue
+            place = (one.trial_id, one.attempt, turn.number)
+            try:
+                account = Account.from_bytes(read_exhibit(folder, address))
+            except ValueError:
+                damaged, before = damaged + 1, None
+                continue
+            if before is not None and account.before is not None:
+                accounts[before] = account.before  # the next turn knows what came after this one had been read
+            accounts[place] = account
+            before = place
+    if not accounts:
+        return None
+    judged = judge(tuple(accounts.values()))
+    verdicts = dict(zip(accounts, judged.verdicts))
+    words: dict[tuple[str, int], Counter[str]] = {}
+    for (trial, attempt, _), verdict in verdicts.items():
+        words.setdefault((trial, attempt), Counter())[verdict.word] += 1
+    told = [Told(of["agrees"], of["differs"], of["silent"]) for of in words.values()]
+    return Witnessed(verdicts, judged, reading_error(told), damaged)
+
+
+def wire_verdicts(run: Run, chosen: Sequence[Conversation]) -> dict[tuple[str, int, int], Verdict]:
+    """The verdicts on the turns of some conversations of a run, by conversation and number of the turn. What the wire
+    says is learnt from all conversations with their systems."""
+    found: dict[tuple[str, int, int], Verdict] = {}
+    for system in dict.fromkeys(one.key.system for one in chosen):
+        seen = witnessed([one for one in run.conversations if one.key.system == system], run.path)
+        found |= seen.verdicts if seen is not None else {}
+    return found
+
+
+def verdict_lines(verdict: Verdict) -> Iterator[str]:
+    """A verdict for people."""
+    if verdict.word == "agrees":
+        yield "the page received the same"
+    elif verdict.word == "silent":
+        yield f"not compared with what the page received: {verdict.why}"
+    else:
+        yield "what the page received differs from this answer"
+        yield from (f"only in the answer: {words}" for words in verdict.page)
+        yield from (f"only received: {words}" for words in verdict.wire)
+
+
+def witness_notes(finished: Sequence[Conversation], folders: Mapping[str, Path]) -> Iterator[str]:
+    """The sentences about the second witness, system by system. folders: the run of each."""
+    by_system: dict[str, list[Conversation]] = {}
+    for one in finished:
+        by_system.setdefault(one.key.system, []).append(one)
+    for system, own in by_system.items():
+        found = witnessed(own, folders[system]) if system in folders else None
+        if found is not None:
+            yield from _sentences(system, found)
+
+
+def _sentences(system: str, found: Witnessed) -> Iterator[str]:
+    error = found.error
+    if error.compared:
+        yield (
+            f"{system}: what the page showed and what it received agree on {error.compared - error.differ} of "
+            f"{pluralize(error.compared, 'answer')} that can be compared"
+            + (f" and differ on {error.differ}: see harvest show." if error.differ else ".")
+        )
+    if error.silent:
+        why = Counter(verdict.why for verdict in found.verdicts.values() if verdict.word == "silent")
+        reasons = ", ".join(f"{reason} x {count}" for reason, count in why.most_common(_MOST_REASONS))
+        many = pluralize(error.silent, "answer")
+        yield f"{system}: {many} cannot be compared with what the page received ({reasons})."
+    if error.compared:
+        yield (
+            f"{system}: at most {error.misread} of {pluralize(error.compared, 'compared answer')} "
+            f"({_percent(error.share)}) were misread, with {error.level:.0%} confidence, if a fault is seen in at "
+            f"least {SENSITIVITY:.0%} of the conversations that have it; {_percent(error.share_of_all)} of all "
+            "answers, if each that cannot be compared counts as misread. Of a kind of fault that no comparison shows, "
+            "nothing is known."
+        )
+    if found.judged.doubtful:
+        yield (
+            f"{system}: page and wire differ on most answers, so it may be the wire that is misunderstood. Look at "
+            "some with harvest show."
+        )
+    for text, count in found.judged.unread:
+        shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+        yield f"{system}: with {pluralize(count, 'reply')} came a text that is not in the answer, such as {shown!r}."
+    if found.damaged:
+        yield f"{system}: {pluralize(found.damaged, 'account')} of what the page received cannot be read."
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}%"

@@ -1,0 +1,53 @@
+"""The bound on misread answers holds where it is hardest, and says nothing where nothing was compared."""
+
+import math
+
+import numpy as np
+import pytest
+
+from scoring.inference.reading_error import Told, reading_error
+from tests.support.reading_worlds import audit, worlds
+
+
+def test_no_difference_in_many_short_conversations_leaves_room_for_one_that_was_not_seen() -> None:
+    found = reading_error([Told(3, 0, 0)] * 140)
+    assert (found.compared, found.differ, found.misread) == (420, 0, 3)
+    assert found.share == pytest.approx(3 / 420)
+
+
+def test_in_few_long_conversations_the_same_leaves_room_for_half() -> None:
+    assert reading_error([Told(60, 0, 0), Told(60, 0, 0)]).share == 0.5
+
+
+def test_what_differs_was_misread_and_what_cannot_be_compared_counts_against_all() -> None:
+    found = reading_error([Told(2, 1, 0), *[Told(3, 0, 0)] * 30, Told(0, 0, 6)])
+    assert found.misread >= 1 + 1
+    assert found.share_of_all == (found.misread + 6) / 99
+
+
+def test_nothing_compared_bounds_nothing() -> None:
+    found = reading_error([Told(0, 0, 2)])
+    assert math.isnan(found.share)
+    assert found.share_of_all == 1.0
+    assert math.isnan(reading_error([]).share_of_all)
+
+
+def test_a_witness_that_sees_everything_leaves_only_what_it_saw() -> None:
+    assert reading_error([Told(2, 1, 0), Told(3, 0, 0)], sensitivity=1.0).misread == 1
+
+
+@pytest.mark.parametrize(("size", "audits"), [(2, 500), (5, 500), (12, 500), (40, 100), (150, 50)])
+def test_the_bound_holds_in_hostile_worlds(size: int, audits: int) -> None:
+    """Both shares, in 93% of the audits of every world with so many conversations."""
+    rng = np.random.default_rng(size)
+    for world in worlds():
+        if world.conversations != size:
+            continue
+        held = held_of_all = 0
+        for _ in range(audits):
+            one = audit(world, rng)
+            found = reading_error(one.told)
+            held += one.compared_wrong <= found.misread
+            held_of_all += one.wrong <= found.misread + found.silent
+        assert held >= 0.93 * audits, (world, held)
+        assert held_of_all >= 0.93 * audits, (world, held_of_all)
