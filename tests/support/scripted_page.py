@@ -83,6 +83,7 @@ class ScriptedPage:
     def __post_init__(self) -> None:
         self.clock = self.time.clock
         self.traffic, self.outbox = Traffic(self.clock), Outbox()
+        self.recorder = None
         self.frame = ScriptedFrame(self)
         self.url, self.gone, self.events = "https://chat.test/", None, list[str]()
         self.marked: float | None = None

@@ -145,29 +145,29 @@ class _Listener:
         try:
             try:
                 told = await self._line.send("Network.streamResourceContent", {"requestId": request})
-            except Exception:  # it is over, or was served from a cache
-                self._streamed.discard(request)
-                if body.ended is None:
-                    return  # it is fetched when it ends
-                await self._fetch(request, body)
+            except Exception:  # it is over, or was served from a cache: then it is fetched when it has ended
+                if body.ended is not None:
+                    await self._fetch(request, body)
                 return
-            self._streamed.add(request)
-            if request in self._fetched:
-                return
-            # Pieces may have been heard before this answer was; what it holds came before them.
-            self._put(body, told.get("bufferedData", ""), first=True)
+            if request not in self._fetched:
+                # Pieces may have been heard before this answer was; what it holds came before them.
+                self._streamed.add(request)
+                self._put(body, told.get("bufferedData", ""), first=True)
         finally:
             self._recorder.fetching -= 1
 
     async def _fetch(self, request: str, body: Body) -> None:
-        self._fetched.add(request)
+        """The whole body, unless it has come as a stream: on a busy machine both answers may be late."""
         with contextlib.suppress(Exception):  # a page that has gone takes its bodies with it
             told = await self._line.send("Network.getResponseBody", {"requestId": request})
+            if body.chunks or request in self._fetched:
+                return
+            self._fetched.add(request)
             data = told.get("body", "")
             if told.get("base64Encoded"):
                 self._put(body, data, first=True)
             elif self._recorder.has_room(len(data)):
-                body.chunks.insert(0, (body.ended or self._now(), data.encode()))
+                body.chunks.append((body.ended or self._now(), data.encode()))
                 body.media_type = f"{body.media_type.partition(';')[0]}; charset=utf-8"
 
     def _data(self, told: Params) -> None:
@@ -191,7 +191,7 @@ class _Listener:
         if body is None:
             return
         body.ended = self._now()
-        if request not in self._streamed and not body.chunks:
+        if request not in self._streamed:
             self._recorder.fetching += 1
             self._recorder.later(self._fetch_late(request, body))
         self._streamed.discard(request)

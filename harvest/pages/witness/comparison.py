@@ -55,15 +55,15 @@ class Reading:
         return self.plains[0].letters
 
     def likeness(self, wire: str) -> float:
-        """How much of both is the same, from 0 to 1: Dice's coefficient of their pieces of five letters; HELD where the
-        wire has all of a page's longer text among more."""
+        """How much of both is the same, from 0 to 1: Dice's coefficient of their pieces of five letters; at least HELD
+        where one of them has all of the other, longer text among more."""
         if self.is_equal(wire):
             return 1.0
         own = _pieces(wire)
         likeness = min(_UNEQUAL, max((_dice(own, page) for page in self._pieces), default=0.0))
-        if likeness < HELD and len(wire) > len(self.letters) >= _ENOUGH:
-            few = self._pieces[0]
-            held = sum(min(count, own[piece]) for piece, count in few.items() if piece in own)
+        if likeness < HELD and min(len(wire), len(self.letters)) >= _ENOUGH:
+            few, many = sorted((own, self._pieces[0]), key=Counter.total)
+            held = sum(min(count, many[piece]) for piece, count in few.items() if piece in many)
             likeness = HELD if held >= _ALL * few.total() else likeness
         return likeness
 

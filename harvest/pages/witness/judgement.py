@@ -7,7 +7,7 @@ its text is never mended.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from harvest.pages.witness.account import Account, KeyParts, Text
@@ -52,6 +52,7 @@ class _Record:
     alike: int = 0
     like: float = 0.0
     streamed: int = 0
+    added: Counter[tuple[str, ...]] = field(default_factory=Counter)  # what the page alone has, and in how many turns
 
 
 def judge(turns: Sequence[Account]) -> Judged:
@@ -85,6 +86,7 @@ def _records(turns: Iterable[Account]) -> dict[KeyParts, _Record]:
             record.alike += text.right or text.like >= HELD
             record.like += 1.0 if text.right else text.like
             record.streamed += text.pieces > 1
+            record.added[text.page] += bool(text.page)
     return records
 
 
@@ -144,7 +146,9 @@ def _verdict(
     if unusual and text.like < HELD:
         return Verdict("silent", "the reply came in another way than usual"), []
     proven = record.right >= _PROVEN * record.present
-    if not proven and text.only_page and not text.ahead:
+    # What a page adds to most of its answers in the same words is no part of them.
+    added = record.added[text.page] >= max(2, _PROVEN * (record.present - record.right))
+    if not proven and text.only_page and not (text.ahead or added):
         return Verdict("silent", "what comes over the wire is only half understood"), []
     return Verdict("differs", "", text.page, text.wire), []
 

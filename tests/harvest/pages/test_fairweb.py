@@ -151,7 +151,7 @@ def has_its_evidence(run: Run, name: str) -> None:
     for one in _of(run, name).values():
         for turn in one.turns:
             assert turn.reply is not None
-            assert turn.reply.evidence.keys() == {"screenshot", "reply", "page", "watch"}
+            assert turn.reply.evidence.keys() == {"screenshot", "reply", "page", "watch", "wire"}
             assert turn.reply.finish == "signs", "without a sign of its own each turn waits 4 s"
 
 

@@ -119,6 +119,13 @@ def test_a_wire_that_is_half_understood_does_not_accuse() -> None:
     assert words == {"silent"}
 
 
+def test_the_same_words_in_every_answer_that_never_came_are_the_pages_own() -> None:
+    pages = [f"{reply}\n\nAI-generated content may be incorrect." for reply in REPLIES]
+    wire: list[list[object]] = [[{"text": reply}] for reply in REPLIES]
+    found = judge(told(pages, *wire))
+    assert {(one.word, one.page) for one in found.verdicts} == {("differs", ("AI-generated content may be incorrect",))}
+
+
 def test_an_account_is_read_as_it_was_written() -> None:
     wire: list[list[object]] = [[{"text": reply}] for reply in REPLIES]
     for one in told([*REPLIES[:5], "cut"], *wire):
