@@ -86,7 +86,10 @@ PAGES: dict[str, tuple[str, ...]] = {
     "regenerated": ("answer", "answer"),
     "parrot": ("answer", "answer"),
     "quoting": ("answer", "answer"),
+    "alike": ("answer", "answer"),
     "user-markdown": ("answer", "answer"),
+    "masked": ("answer", "answer"),
+    "painted-anew": ("answer", "nothing"),
     "ticker": ("answer", "answer"),
     "animation": ("answer", "answer"),
     "dialogs": ("answer", "answer"),
@@ -178,6 +181,7 @@ def _simple(page: str, turn: int, text: str, mark: str) -> PageReply:
 
 
 _FIRST = {
+    "masked": 4.5,
     "name-first": 2.5,
     "thinking": 1.5,
     "delivery": 4.0,
@@ -376,6 +380,7 @@ _OWN: dict[str, Callable[[str, int, str, str], PageReply]] = {
     "rich": _rich,
     "parrot": _parrot,
     "quoting": _quoting,
+    "alike": _quoting,
     "right-to-left": _right_to_left,
     "broken-stream": _broken,
     "typed-log": _bare,

@@ -81,6 +81,11 @@ class Outbox:
         """
         return any(not (beyond_typing and kind in self._typed) for kind in self._left)
 
+    @property
+    def messages(self) -> tuple[tuple[str, str | bytes], ...]:
+        """(kind, body) of what was carried since the mark."""
+        return tuple(zip(self._left, self.bodies, strict=True))
+
     def _sent(self, kind: str, body: str | bytes) -> None:
         if self._phase == "typing":
             self._typed.add(kind)

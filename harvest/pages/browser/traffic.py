@@ -8,6 +8,7 @@ says nothing, while the end of the one by which the turn went out, or of a strea
 
 from __future__ import annotations
 
+import math
 from collections import Counter, deque
 from collections.abc import Hashable
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ _PROMPT = 1.0  # seconds after the pressing of what sends it within which the tu
 _CHAINED = 0.3  # seconds from the end of a request to the beginning of the one that follows from it
 _MOST_FAULTS = 100
 _SLOWEST = 10.0  # seconds: what answers later than that waits for something, as a long poll does
+_TOLD = 0.25  # seconds by which the word of a frame may be late on a busy machine
 _HANDSHAKE = 0.5  # seconds that a web socket gets to be open, besides half as much again as the slowest response took
 
 
@@ -92,6 +94,9 @@ class Traffic:
     _last_ended: float | None = None
     _pressed: float | None = None
     _begun: int = 0
+    _heard: float | None = None
+    _wall: float = 0.0
+    _streaming: bool = False
     _asked: Counter[tuple[str, str]] = field(default_factory=Counter)
     _polls: set[tuple[str, str]] = field(default_factory=set)
 
@@ -104,6 +109,8 @@ class Traffic:
         self._background = {_route(request.method, request.url) for request in self._open.values()}
         for request in self._open.values():
             request.background = True
+        self._heard, self._wall = None, self.clock.now().timestamp()
+        self._streaming = any(one.status or one.kind == "eventsource" for one in self._open.values())
         self._asked.clear()
         self._faults.clear()
         self._last_ended, self._pressed, self._begun = None, None, 0
@@ -127,12 +134,15 @@ class Traffic:
         if kind in CARRYING and not background:
             self._begun += 1
 
-    def responded(self, key: Hashable, status: int, media_type: str = "") -> None:
+    def responded(self, key: Hashable, status: int, media_type: str = "", at: float | None = None) -> None:
+        """at: when its first byte came, in seconds of the epoch by the browser's own clock; None: about now."""
         request = self._open.get(key)
         if request is None:
             return
         request.status = status
         if request.kind in CARRYING:
+            now = self.clock.monotonic() - self.marked
+            self._hear(now if at is None else min(now, at - self._wall))
             self.lag = max(self.lag, min(_SLOWEST, self.clock.monotonic() - request.began))
         request.streams = media_type.partition(";")[0].strip().lower() in STREAMS
         if status >= 400:
@@ -171,8 +181,21 @@ class Traffic:
         opens = 1.5 * self.lag + _HANDSHAKE
         return any(self.clock.monotonic() - since < opens for since in self._opening.values())
 
+    def _hear(self, at: float) -> None:
+        if self._heard is None or at < self._heard:
+            self._heard = at
+
+    @property
+    def heard(self) -> float | None:
+        """Seconds after the mark at which the first byte came that may belong to an answer, or a little before;
+        infinity as long as none has. None: that cannot be told, since a stream was open that began before."""
+        if self._streaming:
+            return None
+        return math.inf if self._heard is None else self._heard
+
     def received_frame(self, size: int) -> None:
         """A frame of so many bytes came over a web socket."""
+        self._hear(max(0.0, self.clock.monotonic() - self.marked - _TOLD))
         self.frames += 1
         self.framed += size
         self.last_frame = self.clock.monotonic() - self.marked

@@ -309,7 +309,9 @@ class Window:
             self.outbox.request(one.method, one.url, one.resource_type, one.post_data_buffer)
 
     def _responded(self, one: playwright.Response) -> None:
-        self.traffic.responded(one.request, one.status, one.headers.get("content-type", ""))
+        times = one.request.timing
+        at = (times["startTime"] + times["responseStart"]) / 1000 if times["responseStart"] >= 0 else None
+        self.traffic.responded(one.request, one.status, one.headers.get("content-type", ""), at)
 
     def _disconnected(self, _: playwright.Browser) -> None:
         self._life.over("browser-gone")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,8 +22,11 @@ from harvest.pages.chats.sending import Sent, send
 from harvest.pages.chats.taken import Taken, take
 from harvest.pages.chats.waiting import Awaited, Waiting
 from harvest.pages.finding.blockers import Blocker, find_refusal
-from harvest.pages.reading.outgoing import words_sent
-from harvest.pages.reading.page import Page, collapse_spaces, markup
+from harvest.pages.reading.altered import share_kept
+from harvest.pages.reading.echo import trail
+from harvest.pages.reading.outgoing import times_sent, words_sent
+from harvest.pages.reading.page import Page, collapse_spaces, letters, markup
+from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.repetition import is_repeated
 from harvest.pages.reading.turn import Habits, ReadTurn, learn
 from harvest.pages.reading.typography import differences
@@ -38,6 +42,11 @@ _RECOVERY = 10.0  # seconds a composer gets to be ready again for the next turn
 _UNNAMED = 1.0  # seconds after which what covers the composer and is no window is no reason to wait
 _STEP = 0.1
 _XHTML = "application/xhtml+xml"
+_DIFFERENT = 0.3  # share of the user's letters: where a page shows fewer, it shows something else
+
+ALTERED = "the page shows the user's words in another form"
+NEW = "the page does not show the user's words, so that all that came after them was read"
+"""Notes on how an answer was found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +71,8 @@ class Said:
     """An answer. asked_at: UTC, ISO 8601. first, last: seconds from sending to its first and last word. finish: how its
     end was told, or `truncated` where the page holds back the rest of it. notes: as of `SystemTurn`.
 
-    sent_as: the user's words as the page took them, "" where they went as they were said.
+    sent_as: the user's words as the page took them, "" where they went as they were said. notes: what a reader of the
+    figures should know about how the answer was read.
     """
 
     answer: Answer
@@ -135,7 +145,7 @@ class Chat:
             trouble=self._wall,
         )
         awaited = await waiting.answer(self._manners.answer_seconds)
-        sent_as = self._sent_as(sent, text)
+        sent_as = self._sent_as(awaited, sent, text)
         exhibits = await self._exhibits(awaited, text, sent, sent_as)
         if self._witness is not None and awaited.verdict is not None:
             exhibits += (await self._witness.account(text, awaited.turn.text, self._window.traffic.marked),)
@@ -153,7 +163,11 @@ class Chat:
         assert verdict is not None
         quiet = awaited.sample.quiet
         by_quiet = verdict.how == "quiet"
-        self._taken = take(awaited.page, awaited.turn, text, quiet, self._habits) if by_quiet else None
+        self._taken = (
+            take(awaited.page, awaited.turn, text, quiet, self._habits, PageText(place.page), awaited.heard)
+            if by_quiet
+            else None
+        )
         self._habits = learn(awaited.page, awaited.turn, self._habits)
         return Said(
             answer=awaited.turn.answer,
@@ -165,6 +179,7 @@ class Chat:
             ended=any(node.visible for node in awaited.page.marked("ended")),
             exhibits=exhibits,
             sent_as=sent_as,
+            notes={"altered": (ALTERED,), "early": (ALTERED,), "new": (NEW,)}.get(awaited.turn.how, ()),
         )
 
     async def settle(self) -> None:
@@ -244,7 +259,7 @@ class Chat:
         """Raises Unanswered where the page has come to show the last turn twice."""
         if self._last is not None:
             said, before, turn = self._last
-            if turn.echo is not None and is_repeated(before, page, said, echo=turn.echo, answer=turn.text):
+            if is_repeated(before, page, said, turn):
                 raise Unanswered(
                     "sent-twice", f"after the answer, the page shows the previous turn twice: {said[:80]!r}"
                 )
@@ -266,19 +281,31 @@ class Chat:
         """Raises Unanswered for what is no whole answer to one turn, whatever stands on the page."""
         turn, sample, why = awaited.turn, awaited.sample, awaited.why
 
-        if turn.echo is not None and is_repeated(
-            self.place.page, awaited.page, said, echo=turn.echo, answer=turn.text if sent.presses == 1 else ""
-        ):
+        again = sent.presses > 1 or times_sent(self._window.outbox.messages, said) > 1
+        if is_repeated(self.place.page, awaited.page, said, turn, again=again):
             raise Unanswered("sent-twice", f"the page shows this turn twice after {sent.by} was pressed")
         wall = self._wall(awaited.page, turn) or awaited.trouble
         if wall is not None:
             raise Unanswered(wall.kind, wall.excerpt)
+        if self._words_left(said) is None and self._shows_other_words(turn, said):
+            shown = collapse_spaces(turn.echo.text) if turn.echo is not None else ""
+            detail = f"the page shows {shown[:80]!r} where the user's words should be, and nothing tells that they left"
+            raise Unanswered("sent-otherwise", detail)
         lasted = self._completion.lasted(sample)
         stuck = awaited.verdict is not None and awaited.verdict.how == "stuck"
         if stuck and not self._experience.believes(sample.now, whole=bool(FIRM & lasted.keys())):
             why = "unfinished"
         if why in ("", "no-reply"):  # a page is not silent where the answer stands beside what the site names
-            mismatch = find_mismatch(awaited.page, awaited.source, said, turn, self._site, self._habits)
+            mismatch = find_mismatch(
+                awaited.page,
+                awaited.source,
+                said,
+                turn,
+                self._site,
+                self._habits,
+                PageText(self.place.page),
+                awaited.heard,
+            )
             if mismatch:
                 raise Unanswered("site-mismatch", mismatch)
         if why == "no-reply" and turn.echo is None and await self._stands(sent):
@@ -302,12 +329,24 @@ class Chat:
         part = await self.place.frame.node(self.place.composer)
         return part is not None and still_holds(await part.value(), sent.typed.held)
 
-    def _sent_as(self, sent: Sent, said: str) -> str:
-        """The user's words as they left the page, or as they stood in the box where that cannot be told; "" where they
-        are what was said."""
-        words = words_sent(self._window.outbox.bodies, said)
+    def _words_left(self, said: str) -> str | None:
+        """The user's words as they left the page; None where that cannot be told."""
+        return words_sent(self._window.outbox.bodies, said, known=letters(self.place.page.root.text))
+
+    def _shows_other_words(self, turn: ReadTurn, said: str) -> bool:
+        """Whether something else than was said stands where the user's words have stood in every earlier turn."""
+        if turn.how != "altered" or turn.echo is None or not letters(turn.echo.text) or not self._habits.apart:
+            return False  # signs alone may be a mask
+        return trail(turn.echo) == self._habits.user and share_kept(said, turn.echo.lines) < _DIFFERENT
+
+    def _sent_as(self, awaited: Awaited, sent: Sent, said: str) -> str:
+        """The user's words as they left the page; where that cannot be told, as the page shows them, or as they stood
+        in the box; "" where they are what was said, or are only masked in view."""
+        words, turn = self._words_left(said), awaited.turn
         if words is None:
             words = sent.typed.text if sent.typed.differences else said
+            if turn.how == "altered" and turn.echo is not None and _DIFFERENT <= share_kept(said, turn.echo.lines) < 1:
+                words = turn.echo.lines
         return "" if differences(said, words) == () else words
 
     async def _exhibits(self, awaited: Awaited, said: str, sent: Sent, sent_as: str) -> tuple[Exhibit, ...]:
@@ -352,6 +391,7 @@ class Chat:
             "events": window.events,
             "opened_by": self._opening.did,
             "read_by": awaited.turn.how,
+            "first_byte": "none" if awaited.heard == math.inf else awaited.heard,
             "left_out": list(awaited.turn.left_out),
             "rest_offered": awaited.turn.rest,
             "notes": list(awaited.turn.notes),

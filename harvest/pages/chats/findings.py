@@ -14,6 +14,7 @@ from harvest.pages.finding.discovery import find_composer, find_new_chat, find_s
 from harvest.pages.finding.selectors import selector_for, selector_for_all
 from harvest.pages.finding.wordings import code_words, words
 from harvest.pages.reading.page import Node, Page, parse_page
+from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.turn import ReadTurn, read_turn
 from harvest.systems.driver import DriverError
 
@@ -73,7 +74,7 @@ def exchange_of(place: Place, before: Page, message: str, said: Said) -> Exchang
     """The exchange as it was recorded, read again from the page that was kept of it."""
     kept = {exhibit.name: exhibit.data for exhibit in said.exhibits}
     after = parse_page(kept["page"].decode())
-    turn = read_turn(after, message)
+    turn = read_turn(after, message, before=PageText(before))
     return Exchange(place, before, after, turn.doubtful or turn, place.ways[0])
 
 
@@ -166,7 +167,7 @@ async def _reads_the_same(talk: Exchange, message: str, field: str, selector: st
         page = await talk.place.frame.look(selectors)
     except DriverError:
         return False
-    read = read_turn(page, message)
+    read = read_turn(page, message, before=PageText(talk.before))
     if field == "reply":
         return read.how == "site" and read.text == talk.turn.text
     echo = talk.turn.echo

@@ -15,19 +15,31 @@ from harvest.pages.sites.site import Site
 __all__ = ["find_mismatch"]
 
 
-def find_mismatch(page: Page, source: str, said: str, turn: ReadTurn, site: Site, habits: Habits) -> str:
+def find_mismatch(
+    page: Page,
+    source: str,
+    said: str,
+    turn: ReadTurn,
+    site: Site,
+    habits: Habits,
+    before: PageText | None = None,
+    heard: float | None = None,
+) -> str:
     """Which selector of the site misses this turn, as a sentence; "" where none does, or where that cannot be told.
 
-    page: with what the site matches marked; source: the same as the eye wrote it. turn: what was read of it.
+    page: with what the site matches marked; source: the same as the eye wrote it. turn: what was read of it,
+    with habits, before and heard.
     """
-    if site.reply is not None and _misses_reply(source, said, turn, habits):
+    if site.reply is not None and _misses_reply(source, said, turn, habits, before, heard):
         return f"the site's reply {site.reply!r} matches nothing of this turn, though an answer stands on the page"
     if site.user is not None and turn.text and _misses_user(page, said, turn):
         return f"the site's user {site.user!r} matches nothing of this turn, though the user's words stand on the page"
     return ""
 
 
-def _misses_reply(source: str, said: str, turn: ReadTurn, habits: Habits) -> bool:
+def _misses_reply(
+    source: str, said: str, turn: ReadTurn, habits: Habits, before: PageText | None, heard: float | None
+) -> bool:
     if turn.how != "site":  # a search, because nothing that is seen is marked
         return bool(turn.text)
     if turn.text:
@@ -35,7 +47,7 @@ def _misses_reply(source: str, said: str, turn: ReadTurn, habits: Habits) -> boo
     unmarked = parse_page(source)
     for node in unmarked.walk():
         node.attributes.pop("h-site", None)
-    return bool(read_turn(unmarked, said, habits=habits).text)
+    return bool(read_turn(unmarked, said, habits=habits, before=before, heard=heard).text)
 
 
 def _misses_user(page: Page, said: str, turn: ReadTurn) -> bool:

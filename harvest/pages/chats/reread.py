@@ -8,12 +8,14 @@ from the pages of the earlier turns. Where one of those was not kept, they are t
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from harvest.pages.finding.blockers import find_refusal
 from harvest.pages.reading.page import Page, parse_page
+from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.turn import Habits, ReadTurn, learn, read_bubbles, read_turn
 from protocols.answer import Answer
 from recordings.attempts import Attempt
@@ -95,10 +97,12 @@ def _sessions(attempts: Iterable[Attempt]) -> Iterator[list[Attempt]]:
 
 @dataclass(slots=True)
 class _Known:
-    """What the earlier turns of a session taught. whole: all of them were read from their pages."""
+    """What the earlier turns of a session taught. whole: all of them were read from their pages. before: the page as
+    the last of them left it."""
 
     habits: Habits = field(default_factory=Habits)
     whole: bool = True
+    before: PageText | None = None
 
 
 def _answer(run: Path, conversation: Conversation, turn: Turn, reply: SystemTurn, known: _Known) -> Reread:
@@ -156,9 +160,9 @@ def _read(
     try:
         page = parse_page(text)
         if source == "page":
-            read = read_turn(page, said, habits=habits)
+            read = read_turn(page, said, habits=habits, before=known.before, heard=_heard(watch))
             read = read.doubtful or read if ended else read
-            known.habits = learn(page, read, habits)
+            known.habits, known.before = learn(page, read, habits), PageText(page)
         else:
             known.whole = False
             left_out = watch.get("left_out")
@@ -185,6 +189,12 @@ def _watch(run: Path, address: str) -> Mapping[str, object]:
     except (_Unreadable, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
+
+
+def _heard(watch: Mapping[str, object]) -> float | None:
+    """When the first byte came back; None where the recording does not tell, as those of old do not."""
+    recorded = watch.get("first_byte")
+    return math.inf if recorded == "none" else recorded if isinstance(recorded, float) else None
 
 
 def _habits(watch: Mapping[str, object]) -> Habits | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from harvest.pages.reading.page import Page, letters, markup, parse_page
+from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.turn import Habits, ReadTurn, read_bubbles, read_turn
 from harvest.systems.driver import Unanswered
 
@@ -19,7 +20,7 @@ __all__ = ["Taken", "take"]
 @dataclass(frozen=True, slots=True)
 class Taken:
     """text: as it was recorded. quiet: the seconds it had stood still by then. bubbles: the eye's numbers of its
-    elements; alone: what they say if nothing else is looked at. habits: those it was read with.
+    elements; alone: what they say if nothing else is looked at. habits, before, heard: what it was read with.
     """
 
     said: str
@@ -29,10 +30,15 @@ class Taken:
     bubbles: tuple[int, ...]
     alone: str
     left_out: tuple[str, ...]
+    before: PageText | None = None
+    heard: float | None = None
 
     def check(self, page: Page) -> None:
         """On the page as it is before anything else is said. Raises Unanswered (`went-on`)."""
-        self._compare(self.text, read_turn(page, self.said, habits=self.habits).text)
+        self._compare(self.text, self._read(page).text)
+
+    def _read(self, page: Page) -> ReadTurn:
+        return read_turn(page, self.said, habits=self.habits, before=self.before, heard=self.heard)
 
     def check_later(self, page: Page) -> None:
         """The same on a page on which more was said since, if its elements are still there."""
@@ -46,12 +52,20 @@ class Taken:
             raise Unanswered("went-on", detail, partial=now)
 
 
-def take(page: Page, turn: ReadTurn, said: str, quiet: float, habits: Habits) -> Taken:
+def take(
+    page: Page,
+    turn: ReadTurn,
+    said: str,
+    quiet: float,
+    habits: Habits,
+    before: PageText | None = None,
+    heard: float | None = None,
+) -> Taken:
     """The answer as it was read from `page` just now."""
     bubbles = tuple(bubble.id for bubble in turn.bubbles)
     known = bubbles if all(number in page.by_id for number in bubbles) else ()
     alone = _alone(page, known, habits, turn.left_out) if known else ""
-    return Taken(said, turn.text, quiet, habits, known, alone, turn.left_out)
+    return Taken(said, turn.text, quiet, habits, known, alone, turn.left_out, before, heard)
 
 
 def _alone(page: Page, bubbles: tuple[int, ...], habits: Habits, left_out: tuple[str, ...]) -> str:

@@ -17,6 +17,7 @@ from harvest.pages.chats.completion import Completion, Sample, Verdict
 from harvest.pages.chats.place import Place
 from harvest.pages.finding.blocker import Blocker
 from harvest.pages.reading.page import Page, letters, parse_page
+from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.turn import Habits, ReadTurn, read_turn
 from harvest.systems.driver import Unanswered
 
@@ -35,7 +36,8 @@ class Awaited:
     verdict: with an empty text where a bubble came and stayed without words; None where the turn was given up; why:
     then `timeout`, `no-reply` where the page stayed silent, `page-reloaded` where it did so after another document had
     come, or `fault` where it shows that the turn failed.
-    sample: the last one. trouble: what showed that the turn failed, though it may have gone again; None where anything
+    sample: the last one. heard: seconds from the send to the first byte that came back, as it was read by; None where
+    that is not known. trouble: what showed that the turn failed, though it may have gone again; None where anything
     was answered.
     """
 
@@ -46,6 +48,7 @@ class Awaited:
     why: str
     sample: Sample
     trouble: Blocker | None
+    heard: float | None = None
 
 
 class Waiting:
@@ -66,6 +69,7 @@ class Waiting:
         self._habits, self._completion, self._selectors = habits, completion, selectors
         self._find_trouble, self._asked_after = trouble, 0.0
         self._trouble: Blocker | None = None
+        self._before = PageText(place.page)
         self._began: float | None = None
         self._container = 0
         self._bubbles: frozenset[int] = frozenset()  # in which the answer was first read
@@ -112,14 +116,14 @@ class Waiting:
                     why = "" if done else "timeout" if late else silence
                     trouble = None if turn.text else self._trouble
                     sample = self._dated(self._sample(seen), turn)
-                    return Awaited(source, page, turn, verdict if done else None, why, sample, trouble)
+                    return Awaited(source, page, turn, verdict if done else None, why, sample, trouble, self._heard)
             elif sample.quiet >= _DOUBT and sample.at - self._asked_after >= _DOUBT:
                 # Some pages show an error, and then for ever that they are at work.
                 self._asked_after = sample.at
                 source, page, turn = await self._look()
                 found = self._find_trouble(page, turn)
                 if found is not None:
-                    return Awaited(source, page, turn, None, "fault", sample, found)
+                    return Awaited(source, page, turn, None, "fault", sample, found, self._heard)
             await self._clock.sleep(_STEP)
 
     async def _glance(self) -> TurnSigns:
@@ -141,7 +145,7 @@ class Waiting:
     async def _look(self) -> tuple[str, Page, ReadTurn]:
         source = await self._place.frame.source(self._selectors)
         page = parse_page(source)
-        turn = read_turn(page, self._said, habits=self._habits)
+        turn = read_turn(page, self._said, habits=self._habits, before=self._before, heard=self._heard)
         self._echoed = self._echoed or turn.echo is not None
         self._lost = not self._repeated(page) if self._shift else self._swept(page, turn)
         if self._lost:
@@ -180,6 +184,11 @@ class Waiting:
         if self._since is None or turn.ended is None or sample.last_change > self._since or self._shift:
             return sample
         return replace(sample, quiet=sample.at - min(turn.ended, sample.at))
+
+    @property
+    def _heard(self) -> float | None:
+        """When the first byte came back. A page that sends nothing may answer by itself, at the press."""
+        return self._window.traffic.heard if self._window.outbox.left() else None
 
     def _since_sending(self) -> float:
         return self._clock.monotonic() - self._zero

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -35,6 +36,8 @@ def find_echoes(ground: PageText, said: str, *, user: Sequence[str] = ()) -> lis
     found = [echo for echo in occurrences(ground, said) if not _elsewhere(echo.node, said)]
     if ground.dated:
         found = [echo for echo in found if ground.fresh(echo.node)]  # others belong to earlier turns
+        if ground.before is not None and len(found) > 1:
+            found = _added(ground, ground.before, found, said)
         first = min((ground.births.get(echo.node, 0.0) for echo in found), default=0.0)
     else:
         found.reverse()
@@ -50,6 +53,18 @@ def find_echoes(ground: PageText, said: str, *, user: Sequence[str] = ()) -> lis
         return bool(user) and trail(echo.node) != tuple(user), _is_title(echo.node), -depth, late
 
     return sorted(found, key=rank)
+
+
+def _added(ground: PageText, before: PageText, found: list[Echo], said: str) -> list[Echo]:
+    """Without those of earlier turns that the page has painted anew: in each kind of element there are as many more as
+    were added, and they stand at its end."""
+    stood = Counter(trail(echo.node) for echo in occurrences(before, said) if not _elsewhere(echo.node, said))
+    all_now = Counter(trail(echo.node) for echo in occurrences(ground, said) if not _elsewhere(echo.node, said))
+    kept: list[Echo] = []
+    for made in dict.fromkeys(trail(echo.node) for echo in found):
+        alike = [echo for echo in found if trail(echo.node) == made]
+        kept += alike[-max(1, all_now[made] - stood[made]) :]
+    return [echo for echo in found if echo in kept]
 
 
 def trail(node: Node) -> tuple[str, ...]:

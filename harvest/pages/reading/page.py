@@ -38,6 +38,7 @@ kept by itself the reader's own mark is added: `h-left-out="1"` on what was no p
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -220,8 +221,17 @@ def collapse_spaces(text: str) -> str:
 
 
 def letters(text: str) -> str:
-    """Letters and digits only, in lower case: what is left of a text however a page renders it."""
-    return _NO_LETTERS.sub("", text).casefold()
+    """Letters and digits only, in lower case and without accents: what is left of a text however a page renders it.
+
+    A page may compose what was typed (`e` and an accent become `é`), and a database may keep compatible signs (`ﬁ`,
+    `Ａ`, `１１`) as plain ones.
+    """
+    bare = _NO_LETTERS.sub("", text)
+    if bare.isascii():
+        return bare.lower()
+    plain = _NO_LETTERS.sub("", unicodedata.normalize("NFKD", bare)).casefold()
+    digits = "".join(str(unicodedata.decimal(sign, sign)) for sign in plain)
+    return unicodedata.normalize("NFC", digits)  # Hangul as syllables again
 
 
 def markup(page: Page, nodes: Iterable[Node], left_out: Mapping[Node, str] | None = None) -> str:

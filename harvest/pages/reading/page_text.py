@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from harvest.pages.reading.boxes import composers_on, is_written
 from harvest.pages.reading.figures import is_file_button, is_icon, stands_alone
-from harvest.pages.reading.page import Node, Page
+from harvest.pages.reading.page import Node, Page, collapse_spaces, letters
+from harvest.pages.reading.phrases import is_label, is_named_time, is_placeholder, is_status, is_time
 
 __all__ = ["CONTROLS", "PageText", "akin", "hints", "hints_last", "is_control", "is_vote", "kind", "leads", "signature"]
 
@@ -85,10 +86,13 @@ class Span(NamedTuple):
 
 
 class PageText:
-    """A page's visible text without what is no conversation: navigation, sidebars, dialogs, composer, buttons."""
+    """A page's visible text without what is no conversation: navigation, sidebars, dialogs, composer, buttons.
 
-    def __init__(self, page: Page) -> None:
-        self.page = page
+    before: the same of the page when the turn was typed, as far as it is known.
+    """
+
+    def __init__(self, page: Page, before: PageText | None = None) -> None:
+        self.page, self.before = page, before
         self.spans: dict[Node, Span] = {}
         self.births: dict[Node, float] = {}
         self.figures: set[Node] = set()  # pictures, drawings, sounds, files: what says something without a word
@@ -142,12 +146,54 @@ class PageText:
         at = 0
         if isinstance(text, str):
             for word in _WORDS.finditer(text):
-                length = len(word[0].casefold())
+                length = len(letters(word[0]))
                 at = word.end() if begins + length <= end else word.start() + (end - begins)
                 begins += length
                 if begins >= end:
                     break
         return node, child, at
+
+    @cached_property
+    def lines(self) -> dict[Node, str]:
+        """The blocks that hold text directly or in inline elements, in the order of the page, with that text."""
+        found: dict[Node, str] = {}
+        for _, node, child in self.pieces:
+            text = node.children[child]
+            block = next((around for around in (node, *node.ancestors()) if around.block), node)
+            found[block] = found.get(block, "") + (text if isinstance(text, str) else "")
+        return found
+
+    @cached_property
+    def said(self) -> Counter[str]:
+        """How often each line stands on the page, but for times, names and states, which change with every painting."""
+        return Counter(line for text in self.lines.values() if (line := _told(text)))
+
+    @cached_property
+    def _new(self) -> Counter[str]:
+        """How often each line came since the send."""
+        return Counter(_told(text) for block, text in self.lines.items() if self.fresh(block))
+
+    @cached_property
+    def _gone(self) -> Counter[str]:
+        """How often each line stood in an element that is no longer there."""
+        there = self.page.by_id
+        before = self.before.lines if self.before is not None else {}
+        return Counter(_told(text) for block, text in before.items() if block.id not in there)
+
+    def stood(self, node: Node) -> bool:
+        """Whether what it says was said before in elements that have gone: then it was only painted anew."""
+        told = [line for inner in node.walk() if inner in self.lines and (line := _told(self.lines[inner]))]
+        return bool(told) and all(0 < self._new[line] <= self._gone[line] for line in told)
+
+    @cached_property
+    def keeps(self) -> bool:
+        """Whether all that stood on the page before still does."""
+        return self.before is not None and self.before.said <= self.said
+
+    def came(self, node: Node) -> float | None:
+        """Milliseconds after the send at which the text directly in it came; None: it was there before."""
+        times = [self.births[node]] if node in self.births else []
+        return max([*times, float(node.get("h-said"))] if node.get("h-said") else times, default=None)
 
     def _lay(self) -> None:
         stack: list[tuple[Node, int, float | None, tuple[int, int] | None]] = [(self.page.root, 0, None, None)]
@@ -202,7 +248,7 @@ class PageText:
             if kept and "\n" in text[reached : word.start()]:
                 self._break()
             reached = word.end()
-            folded = word[0].casefold()
+            folded = letters(word[0])
             self.starts.add(self._count)
             self._letters.append(folded)
             self._count += len(folded)
@@ -247,6 +293,12 @@ class PageText:
         if node.tag in ("header", "footer"):
             return not _in_log(node) and not any(around.tag in _ITEMS for around in node.ancestors())
         return False
+
+
+def _told(line: str) -> str:
+    plain = collapse_spaces(line)
+    beside = is_time(plain) or is_named_time(plain) or is_label(plain) or is_status(plain) or is_placeholder(plain)
+    return "" if beside else letters(plain) or plain
 
 
 def is_control(node: Node) -> bool:

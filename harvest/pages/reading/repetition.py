@@ -2,32 +2,64 @@
 
 from __future__ import annotations
 
+import re
+
 from harvest.pages.reading.echo import occurrences, trail
 from harvest.pages.reading.page import Node, Page, letters
 from harvest.pages.reading.page_text import PageText
+from harvest.pages.reading.turn import ReadTurn
 
 __all__ = ["is_repeated"]
 
 _SAME_SIDE = 2.0  # CSS pixels
+_AT_ONCE = 30.0  # milliseconds: came in the same stroke
+_DIGITS = re.compile(r"\d+")
 
 
-def is_repeated(before: Page, page: Page, said: str, *, echo: Node, answer: str = "") -> bool:
-    """Whether two bubbles with the user's words have come since the turn was sent.
+def is_repeated(before: Page, page: Page, said: str, turn: ReadTurn, *, again: bool = False) -> bool:
+    """Whether two of the user's bubbles with these words have come since the turn was sent.
 
-    before: the page when it was typed. echo: the bubble with the words on `page`; others of the user's are made like it
-    and set at the same side. answer: what was read as such. Where a page makes no difference between the speakers, an
-    answer that says the user's words again and nothing else is the system's.
+    before: the page when it was typed. turn: as it was read on this page or an earlier one; the user's other bubbles
+    are made like the one it found, stand at the same side, and say nothing else. again: the turn is known to have gone
+    out more than once. An answer may say the user's words, too: where it is made like the user's bubbles, one that says
+    no more than the words is the user's only if it came in the same stroke, or the turn went out more than once.
     """
-    if letters(answer) == letters(said):
+    echo = turn.echo
+    if echo is None:
         return False
-    now = [node for node in _holding(page, said) if trail(node) == trail(echo) and _same_side(node, echo)]
+    ground = PageText(page)
+    made = trail(echo)
     # Other bubbles with the same words are of earlier turns, though the page may have made them anew.
-    earlier = [node for node in _holding(before, said) if trail(node) == trail(echo)]
-    return len(now) - len(earlier) > 1
+    earlier = sum(trail(node) == made for node in _holding(PageText(before), said))
+    now = [node for node in _holding(ground, said) if trail(node) == made and _same_side(node, echo)]
+    beside = _beside(echo, said)
+    now = [node for node in now if _beside(node, said) == beside]
+    if len(now) - earlier <= 1:
+        return False
+    first = min(ground.births.get(node, 0.0) for node in now)
+    at_once = sum(ground.births.get(node, 0.0) - first <= _AT_ONCE for node in now)
+    return again or at_once - earlier > 1 or _told_apart(turn, now, made, said)
 
 
-def _holding(page: Page, said: str) -> list[Node]:
-    return list(dict.fromkeys(found.node for found in occurrences(PageText(page), said)))
+def _holding(ground: PageText, said: str) -> list[Node]:
+    return list(dict.fromkeys(found.node for found in occurrences(ground, said)))
+
+
+def _beside(node: Node, said: str) -> str:
+    """What it says besides the words: a name, or a time, of which only the name need be the same."""
+    return _DIGITS.sub("", letters(node.text).replace(letters(said), "", 1))
+
+
+def _told_apart(turn: ReadTurn, doubled: list[Node], made: tuple[str, ...], said: str) -> bool:
+    """Whether the answer holds words beyond those bubbles, and none of them in an element made like the user's."""
+    ids = {node.id for node in doubled}
+    beside = _beside(doubled[0], said)
+    rest = [
+        bubble
+        for bubble in turn.bubbles
+        if _beside(bubble, said) != beside or ids.isdisjoint(node.id for node in bubble.walk())
+    ]
+    return bool(rest) and not any(trail(node) == made for bubble in rest for node in bubble.walk())
 
 
 def _same_side(node: Node, other: Node) -> bool:

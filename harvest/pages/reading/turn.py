@@ -50,7 +50,8 @@ _SPOKEN = re.compile(r"[^\w\n]{0,3}(?P<name>[\w][\w .'â€™-]{0,38}?)\*{0,2}\s?[:ï
 class Habits:
     """What earlier turns of a conversation taught about its page.
 
-    user: how the element with the user's words and the two around it are made. rising: newer turns stand above older
+    user: how the element with the user's words and the two around it are made; apart: no element of a reply was made
+    like that. rising: newer turns stand above older
     ones. edges: lines beside earlier replies, as the bot's name. slots: how the elements are made that held their
     words.
     """
@@ -59,10 +60,17 @@ class Habits:
     rising: bool = False
     edges: tuple[Edge, ...] = ()
     slots: tuple[str, ...] = ()
+    apart: bool = False
 
     def as_json(self) -> dict[str, Any]:
         edges = [list(edge) for edge in self.edges]
-        return {"user": list(self.user), "rising": self.rising, "edges": edges, "slots": list(self.slots)}
+        return {
+            "user": list(self.user),
+            "rising": self.rising,
+            "edges": edges,
+            "slots": list(self.slots),
+            "apart": self.apart,
+        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Habits:
@@ -70,7 +78,8 @@ class Habits:
         try:
             edges = tuple((str(made), str(text)) for made, text in data["edges"])
             slots = tuple(str(made) for made in data.get("slots", ()))  # recordings of old have none
-            return cls(tuple(str(part) for part in data["user"]), bool(data["rising"]), edges, slots)
+            apart = data.get("apart") is True
+            return cls(tuple(str(part) for part in data["user"]), bool(data["rising"]), edges, slots, apart)
         except (KeyError, TypeError, ValueError) as fault:
             raise ValueError(f"no habits: {fault!r}") from None
 
@@ -81,7 +90,7 @@ class ReadTurn:
 
     links: as `links_in` finds them in the text. bubbles: the elements of the answer in the order they were said; one
     that was cut out of a running text has no number (id 0). echo: the user's words, None where the page does not
-    repeat them. container: the element around all of it. how: `echo`, `site`, `new` or `reply`. left_out: what
+    repeat them. container: the element around all of it. how: `echo`, `altered`, `early`, `site`, `new` or `reply`. left_out: what
     decorations said; decorations: those elements, each with the mark it is kept with. slots: how the elements are made
     that held the words. began, ended: seconds from the send to the first and to the last piece of the answer, as far as
     the page dates them; None without text. doubtful: the turn as it is to be read where nothing else comes, of what is
@@ -115,11 +124,29 @@ class ReadTurn:
         return replace(self.beside, text=self.text, links=told.links, links_left_out=told.links_left_out)
 
 
-def read_turn(page: Page, said: str, *, habits: Habits | None = None) -> ReadTurn:
-    """The answer to `said` on the page. Never raises on what a page holds."""
+def read_turn(
+    page: Page,
+    said: str,
+    *,
+    habits: Habits | None = None,
+    before: PageText | None = None,
+    heard: float | None = None,
+) -> ReadTurn:
+    """The answer to `said` on the page. Never raises on what a page holds.
+
+    before: the page when the turn was typed; heard: seconds from the send to the first byte that came back, infinity
+    if none has; None for either: not known.
+    """
     habits = habits or Habits()
-    ground = PageText(page)
-    spot = find_spot(ground, said, user=habits.user, rising=habits.rising)
+    ground = PageText(page, before)
+    spot = find_spot(
+        ground,
+        said,
+        user=habits.user,
+        apart=habits.apart,
+        rising=habits.rising,
+        heard=None if heard is None else 1000 * heard,
+    )
     names = names_on(page, spot.bubbles) if spot.bubbles else frozenset()
     others = _others(page, spot)
     edges = {*habits.edges, *(edge for other in others for edge in edges_of(other))}
@@ -239,10 +266,13 @@ def learn(page: Page, turn: ReadTurn, habits: Habits | None = None) -> Habits:
     edges = dict.fromkeys(habits.edges)
     for bubble in turn.bubbles:
         edges.update(dict.fromkeys(sorted(edges_of(bubble))))
-    user = trail(turn.echo) if turn.echo is not None else habits.user
-    rising = turn.rising if turn.echo is not None and turn.bubbles else habits.rising
+    seen = turn.echo if turn.how != "early" else None
+    user = trail(seen) if seen is not None else habits.user
+    apart = bool(turn.text) and (habits.apart or not habits.user)
+    apart = apart and not any(trail(node) == user for bubble in turn.bubbles for node in bubble.walk())
+    rising = turn.rising if seen is not None and turn.bubbles else habits.rising
     slots = dict.fromkeys((*habits.slots, *sorted(turn.slots)))
-    return Habits(user, rising, tuple(edges)[-_MOST_EDGES:], tuple(slots)[-_MOST_EDGES:])
+    return Habits(user, rising, tuple(edges)[-_MOST_EDGES:], tuple(slots)[-_MOST_EDGES:], apart and bool(user))
 
 
 def _written(bubbles: Sequence[Node], decorations: Decorations, url: str, left_out: list[str]) -> str:

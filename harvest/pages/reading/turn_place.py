@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from harvest.pages.reading.echo import Echo, find_echoes
+from harvest.pages.reading.altered import early_lines, find_altered
+from harvest.pages.reading.echo import Echo, find_echoes, trail
 from harvest.pages.reading.page import Node, collapse_spaces, letters
 from harvest.pages.reading.page_text import PageText, akin, hints, is_vote, leads, signature
 from harvest.pages.reading.phrases import is_delivery, is_label, is_notice, is_placeholder, is_status, is_time
@@ -31,8 +32,10 @@ class Spot:
     """The place of a turn. bubbles: the answer's, in the order they were said; () as long as nothing is answered.
 
     echo: the user's words; user: all of the user's bubble, with names and times. container: what holds the bubbles.
-    how: `echo`, `site` (by the site's own selectors), or `new` (what came since the send). rising: newer turns stand
-    above older ones. doubtful: all there is came together with the user's words, and may be a state of their bubble.
+    how: `echo`, `altered` (the page shows the words in another form), `early` (in a form of which nothing is known but
+    that it came at the press), `site` (by the site's own selectors), or `new` (what came since the send). rising: newer
+    turns stand above older ones. doubtful: all there is came together with the user's words, and may be a state of
+    their bubble.
     """
 
     bubbles: tuple[Node, ...]
@@ -44,13 +47,35 @@ class Spot:
     doubtful: bool = False
 
 
-def find_spot(ground: PageText, said: str, *, user: Sequence[str] = (), rising: bool = False) -> Spot:
+def find_spot(
+    ground: PageText,
+    said: str,
+    *,
+    user: Sequence[str] = (),
+    apart: bool = False,
+    rising: bool = False,
+    heard: float | None = None,
+) -> Spot:
     """Where the turn stands in which `said` was said.
 
-    user: the trail of the user's words in earlier turns. rising: newer turns stood above older ones.
+    user: the trail of the user's words in earlier turns; apart: no reply had an element made like that. rising: newer
+    turns stood above older ones. heard: milliseconds from the send to the first byte that came back, infinity as long
+    as none has; None: not known, or nothing has left the page.
     """
     echoes = find_echoes(ground, said, user=user)
-    return _marked(ground, echoes) or (_after(ground, echoes[0], rising) if echoes else _new(ground, said))
+    altered = None
+    if ground.dated and (not echoes or not (user and trail(echoes[0].node) == tuple(user))):
+        # A bot may say the user's words as they were, where the page shows them otherwise.
+        until = ground.births.get(echoes[0].node, 0.0) - _AT_ONCE if echoes else None
+        if until is None or until > 0:
+            altered = find_altered(ground, said, user=user, apart=apart, rising=rising, until=until)
+    if altered is not None:
+        echoes = [altered]
+    spot = _marked(ground, echoes)
+    if spot is None and echoes:
+        spot = _after(ground, echoes[0], rising)
+        spot = replace(spot, how="altered") if altered is not None else spot
+    return spot or _new(ground, said, heard)
 
 
 def _marked(ground: PageText, echoes: Sequence[Echo]) -> Spot | None:
@@ -109,11 +134,15 @@ def _following(ground: PageText, around: Node, branch: Node, rising: bool) -> tu
     if _upside_down(ground, around):
         before, after = after, before
     later = _telling(ground, around, after, branch)
+    if ground.keeps:
+        later = [node for node in later if not ground.stood(node)]
     if not ground.dated or (later and not rising):
         return later, False
     born = ground.births.get(branch, 0.0)
     above = rising or _composer_above(ground, branch)
     earlier = [node for node in _telling(ground, around, before, branch) if _youngest(ground, node) >= born]
+    # What was said before stands above, too, and a page may paint it anew.
+    earlier = [node for node in earlier if _wholly_new(ground, node) and not ground.stood(node)]
     earlier = [node for node in earlier if akin(node, branch) or (above and node.tag == branch.tag)]
     if earlier and (above or _rises(ground, earlier, after, born)):
         return earlier, True
@@ -124,6 +153,10 @@ def _rises(ground: PageText, earlier: list[Node], after: Sequence[Node | str], b
     """Whether newer turns stand above: what came later is before the user's words, or what is old after them."""
     old = any(isinstance(node, Node) and ground.signs(node) and not ground.fresh(node) for node in after)
     return old or all(_youngest(ground, node) > born + _AT_ONCE for node in earlier)
+
+
+def _wholly_new(ground: PageText, node: Node) -> bool:
+    return all(ground.came(inner) is not None for inner in node.walk() if inner in ground.lines)
 
 
 def _youngest(ground: PageText, node: Node) -> float:
@@ -307,27 +340,37 @@ def _list(ground: PageText, echo: Node) -> Node | None:
     return last
 
 
-def _new(ground: PageText, said: str) -> Spot:
-    """Without the user's words: what came into the conversation since the send."""
+def _new(ground: PageText, said: str, heard: float | None) -> Spot:
+    """Without the user's words: what came into the conversation since the send, but for what was painted anew, and what
+    came at the press before a byte did: those are the user's words in a form of which nothing else is known."""
+    early = early_lines(ground, heard)
+    came = [line for line in ground.lines if ground.fresh(line) and line not in early]
+    # A page with one place for all its answers may say the same again.
+    stood = {line for line in came if ground.stood(line)} if len(came) > 1 or ground.keeps else set()
     tops: list[Node] = []
     stack = [ground.page.root] if ground.dated else []
     while stack:
         node = stack.pop()
         if ground.fresh(node):
-            came = node in ground.births or "h-said" in node.attributes
-            if came and node.tag not in ("h-page", "body"):
+            lines = [inner for inner in node.walk() if inner in ground.lines]
+            others = [inner for inner in lines if inner in early or inner in stood]
+            new = node in ground.births or "h-said" in node.attributes
+            if new and node.tag not in ("h-page", "body") and len(others) in (0, len(lines)):
                 tops.append(node)
             else:
                 stack.extend(reversed(node.elements))
     wanted = letters(said)
     tops = [node for node in tops if _tells(ground, node) and letters(node.text) != wanted]
+    echo = next((node for node in tops if not early.isdisjoint(node.walk())), None)
+    tops = [node for node in tops if early.isdisjoint(node.walk()) and stood.isdisjoint(node.walk())]
+    how = "new" if echo is None else "early"
     weights: dict[Node | None, int] = {}
     for node in tops:
         weights[node.parent] = weights.get(node.parent, 0) + ground.signs(node)
     if not weights:
-        return Spot(())
+        return Spot((), echo, how=how)
     container = max(weights, key=lambda parent: weights[parent])
-    return Spot(tuple(node for node in tops if node.parent is container), container=container)
+    return Spot(tuple(node for node in tops if node.parent is container), echo, container=container, how=how)
 
 
 def _around(nodes: Sequence[Node]) -> Node | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -208,3 +210,26 @@ def test_pending_is_what_began_after_the_mark_and_has_not_ended(events: list[tup
             pending.discard(number)
         urls = {asked.url.partition("?")[0] for asked in wire.traffic.pending}
         assert urls == {f"https://chat.example/{one}" for one in pending}
+
+
+def test_when_the_first_byte_came_is_known_but_not_beside_a_stream_that_was_open_before() -> None:
+    wire = Wire()
+    wire.traffic.mark()
+    assert wire.traffic.heard == math.inf
+    wire.traffic.began("say", "POST", SAY, "fetch")
+    wire.clock.seconds += 2
+    wire.traffic.responded("say", 200)
+    assert wire.traffic.heard == 2
+    wire.traffic.ended("say")
+    wire.traffic.mark()
+    wire.clock.seconds += 2
+    wire.traffic.received_frame(10)
+    assert wire.traffic.heard == 1.75, "the word of a frame may be late"
+    wire.traffic.began("again", "POST", SAY, "fetch")
+    browsers = wire.clock.clock.now().timestamp() - 1.5
+    wire.traffic.responded("again", 200, at=browsers)
+    assert wire.traffic.heard == pytest.approx(0.5)
+    wire.traffic.ended("again")
+    wire.traffic.began("notices", "GET", "https://chat.example/notices", "eventsource")
+    wire.traffic.mark()
+    assert wire.traffic.heard is None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import pytest
 
 from harvest.pages.reading.outgoing import words_sent
+from harvest.pages.reading.page import letters
 
 SAID = 'Which "best" films?\nFormat: title — URL'
 CHANGED = "Which “best” films? Format: title — URL"
@@ -51,3 +52,14 @@ def test_what_holds_other_words_tells_nothing(body: str | bytes) -> None:
 def test_a_turn_without_letters_is_found_only_as_it_is() -> None:
     assert words_sent(['{"text": "?"}'], "?") == "?"
     assert words_sent(['{"text": "!"}'], "?") is None
+
+
+def test_a_turn_that_left_in_other_words_is_known_by_its_likeness() -> None:
+    said = "What is the damn price of 11 pieces?"
+    censored = "What is the **** price of 11 pieces?"
+    assert words_sent([json.dumps({"text": censored, "id": "a1"})], said) == censored
+    assert words_sent([f"text={quote(censored)}&id=1"], said) == censored
+    old = "What is the damn price of 12 pieces?"
+    body = json.dumps({"messages": [{"text": old}, {"text": "Nine."}, {"secret": "c2VjcmV0"}]})
+    assert words_sent([body], said, known=letters(f"{old} Nine.")) is None, "what was said before is not this turn"
+    assert words_sent([json.dumps({"text": old})], said, known=letters("Good day.")) == old

@@ -55,8 +55,8 @@ CHAINLIT_BOT = """<div data-step-type="assistant_message" class="step py-2" h-bo
 <div class="-ml-1.5 flex"><button data-state="closed"><svg/></button></div></div></div></div>"""
 
 
-def read(body: str, said: str = SAID, **known: Habits) -> ReadTurn:
-    return read_turn(snapshot(body), said, **known)
+def read(body: str, said: str = SAID, habits: Habits | None = None) -> ReadTurn:
+    return read_turn(snapshot(body), said, habits=habits)
 
 
 def test_an_answer_in_a_shadow_tree() -> None:

@@ -1,0 +1,170 @@
+"""The user's own words where a page shows them in another form: masked, censored, cut short, corrected, translated.
+
+They are known by their likeness to what was typed, by the place in which the user's words stood in earlier turns, or by
+their time: what came at the press, before a byte came back from anywhere, is no answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from functools import lru_cache
+
+from harvest.pages.reading.echo import Echo, trail
+from harvest.pages.reading.page import Node, collapse_spaces, letters
+from harvest.pages.reading.page_text import PageText
+from harvest.pages.reading.phrases import is_placeholder
+
+__all__ = ["early_lines", "find_altered", "resembles", "share_kept"]
+
+_AT_ONCE = 30.0  # milliseconds: came in the same stroke
+_PRESS = 500.0  # milliseconds in which a page puts the user's words on itself, also where the machine is busy
+_KEPT, _OWN = 0.6, 0.7  # shares, of what was said and of what is shown, that the two have in common at least
+_WHOLE = 0.9  # share of what was said that must be there where much else is
+_PIECE = 3  # letters: shorter pieces are common by chance
+_LONGEST = 600  # letters that are compared
+_BESIDE = 32  # letters of name, time and state that may stand with the user's words
+_FEWEST = 8  # letters that are enough to know a cut sentence by
+_ADDRESS = re.compile(r"https?://\S+")
+_MASK = re.compile(
+    r"[•●∙·⋅‧*＊∗✱█▇■□░▒▓…]+|\.{3,}|\{\{[^{}]{1,40}\}\}|[\[<(][^\[\]<>()]{1,40}[\]>)]"
+    r"|(?<![^\W\d_])[xX#]{2,}(?![^\W\d_])"
+)
+
+
+def find_altered(
+    ground: PageText,
+    said: str,
+    *,
+    user: Sequence[str] = (),
+    apart: bool = False,
+    rising: bool = False,
+    until: float | None = None,
+) -> Echo | None:
+    """Where the user's words of this turn stand in another form; None where nothing that came since looks like them.
+
+    user: the trail of earlier echoes; apart: no reply had an element made like that. until: only what came before, in
+    milliseconds after the send.
+    """
+    lines = {
+        block: came
+        for block in ground.lines
+        if (came := _came(ground, block)) is not None and (until is None or came < until) and not ground.stood(block)
+    }
+    if apart:
+        placed = [node for node in _around(ground, lines, letters(said)) if trail(node) == tuple(user)]
+        if placed:
+            return _echo(ground, placed[0 if rising else -1])
+    told = {block: came for block, came in lines.items() if not is_placeholder(collapse_spaces(ground.lines[block]))}
+    first = min(told.values(), default=0.0) + _AT_ONCE
+    early = {block: came for block, came in told.items() if came <= first}
+    found = [(share, node) for node in _around(ground, early, letters(said)) if (share := resembles(said, node.lines))]
+    if not found:
+        return _with_more(ground, said, told, early)
+    best = max(share for share, _ in found)
+    return _echo(ground, next(node for share, node in found if share == best))
+
+
+def _with_more(ground: PageText, said: str, told: dict[Node, float], early: dict[Node, float]) -> Echo | None:
+    """Where nearly all the words stand first in what came first, with more than they: a page may add what a link in
+    them leads to. An answer may repeat them as well, so something else must have come later."""
+    begin = letters(said)[:_FEWEST]
+    for node in _around(ground, early, letters(said)):
+        kept, own = _shares(said, node.lines)
+        if kept >= _WHOLE and own >= 1 - _OWN and letters(node.text).startswith(begin):
+            came = max(early[line] for line in node.walk() if line in early) if node in early else 0.0
+            if any(at > came + _AT_ONCE and not line.within(node) for line, at in told.items()):
+                return _echo(ground, node)
+    return None
+
+
+def early_lines(ground: PageText, heard: float | None) -> set[Node]:
+    """The blocks of which all the text came at the press, before a byte did. heard: when the first one came, in
+    milliseconds after the send; None: not known, or nothing has left the page, which may answer by itself."""
+    if heard is None:
+        return set()
+    limit = min(_PRESS, heard)
+    return {block for block in ground.lines if (came := _came(ground, block)) is not None and came < limit}
+
+
+def _came(ground: PageText, block: Node) -> float | None:
+    """When the last of the text in it came; None: some of it was there before the send."""
+    holders = [
+        node for node in block.walk() if any(isinstance(child, str) and child.strip() for child in node.children)
+    ]
+    times = [ground.came(node) for node in holders if node in ground.spans]
+    return None if not times or None in times else max(time for time in times if time is not None)
+
+
+def _around(ground: PageText, lines: dict[Node, float], wanted: str) -> Iterator[Node]:
+    """The elements that hold such lines and nothing else, innermost first, up to the size that the words may have."""
+    most = 2 * len(wanted) + _BESIDE
+    seen: set[Node] = set()
+    for line in lines:
+        for node in (line, *line.ancestors()):
+            span = ground.spans.get(node)
+            if node in seen or span is None or span.end - span.start > most:
+                break
+            if any(block not in lines for block in node.walk() if block in ground.lines):
+                break
+            seen.add(node)
+            inner = node
+            while len(inner.elements) == 1 and inner not in ground.lines and ground.signs(inner.elements[0]):
+                inner = inner.elements[0]
+            yield inner
+
+
+def _echo(ground: PageText, node: Node) -> Echo:
+    span = ground.spans[node]
+    return Echo(node, span.start, span.end)
+
+
+@lru_cache(maxsize=1024)
+def resembles(said: str, shown: str) -> float:
+    """How much of what was said a text shows, in (0, 1], if it is likely to be that in another form; else 0."""
+    if _masks(said, shown):
+        return 1.0
+    kept, own = _shares(said, shown)
+    return kept if kept >= _KEPT and own >= _OWN else 0.0
+
+
+def share_kept(said: str, shown: str) -> float:
+    """The share of the letters that were said which a text holds in the same order, in [0, 1]."""
+    return 1.0 if _masks(said, shown) else _shares(said, shown)[0]
+
+
+def _shares(said: str, shown: str) -> tuple[float, float]:
+    plain = said if _ADDRESS.search(shown) else _ADDRESS.sub("", said)  # a page may show what an address leads to
+    mine, theirs = (letters(plain) or letters(said))[:_LONGEST], letters(shown)[:_LONGEST]
+    if not mine or not theirs:
+        return 0.0, 0.0
+    most = (Counter(mine) & Counter(theirs)).total()  # no order has more in common
+    if most < _KEPT * len(mine) and most < _OWN * len(theirs):
+        return 0.0, 0.0
+    blocks = SequenceMatcher(None, mine, theirs, autojunk=False).get_matching_blocks()
+    common = sum(block.size for block in blocks if block.size >= min(_PIECE, len(mine)))
+    return common / len(mine), common / len(theirs)
+
+
+def _masks(said: str, shown: str) -> bool:
+    """Whether it is what was said with signs in the place of some of it: masked, censored, or cut short by dots."""
+    pieces = _MASK.split(shown)
+    if len(pieces) == 1:
+        return False
+    wanted, known = letters(said), [letters(piece) for piece in pieces]
+    plain = collapse_spaces(shown)
+    if not any(sign.isalnum() for sign in plain):  # all of it, sign by sign
+        return len(plain) == len(collapse_spaces(said)) and not is_placeholder(plain)
+    if sum(map(len, known)) < min(_FEWEST, 0.3 * len(wanted)):
+        return False
+    if not wanted.startswith(known[0]) or not wanted[len(known[0]) :].endswith(known[-1]):
+        return False
+    at, end = len(known[0]), len(wanted) - len(known[-1])
+    for piece in known[1:-1]:
+        found = wanted.find(piece, at, end)
+        if found < 0:
+            return False
+        at = found + len(piece)
+    return True
