@@ -6,7 +6,7 @@ an answer; it is taken off when it was answered, never before. Each decision goe
 
 1. Opening: the first request is asked, with constraints volunteered one after the other while a draw with probability
    `initiative` succeeds: P(k of n) = i^k·(1 - i) for k < n, i^n for k = n.
-2. The answer is a question (`simulators.questions`): with probability `cooperativeness` it is answered before the
+2. The answer is a question (`protocols.questions`): with probability `cooperativeness` it is answered before the
    agenda goes on: `inform` with the first constraint whose slot or value the question names, else `no-preference`; with
    1 - cooperativeness it is passed over (`insist`). The stack stays as it is, but that what was said is not said again.
 3. The top was not answered (label x; without a label: nothing, an error page or a refusal): with probability
@@ -31,14 +31,15 @@ from pydantic import Field
 
 from protocols.answer import Answer, Exchange
 from protocols.labels import USEFUL
+from protocols.questions import Question, clarifying_question
 from protocols.rules.empty import Empty
 from protocols.rules.error_page import ErrorPage
 from protocols.rules.refusal import Refusal
 from protocols.rules.rule import Sight
+from simulators.content_words import content_words
 from simulators.memory import memory_kind, topic_for_user
 from simulators.moves import Memory, Move, Plan, PlanningUser, check_traits
 from simulators.phrasing import ItemWords, Phrasebook, Template, Variants, fill_template, phrasebook
-from simulators.questions import Question, clarifying_question, content_words
 from simulators.reasons import FRUSTRATED, GOAL_REACHED, PATIENCE
 from simulators.scenario import Observation, Scenario
 from simulators.stopping.experience import Experience, after

@@ -2,7 +2,7 @@
 
 It has a hidden facet of its need. The parameters are those of A. Salle, S. Malmasi, O. Rokhlenko, E. Agichtein,
 "Studying the Effectiveness of Conversational Search Refinement Through User Simulation", ECIR 2021: patience and
-cooperativeness. A clarifying question is recognised by rules on the answer (`simulators.questions`); whether text
+cooperativeness. A clarifying question is recognised by rules on the answer (`protocols.questions`); whether text
 speaks of the facet, by its content words: share(facet, text) ≥ `overlap`.
 
 | the answer | what the user does |
@@ -26,10 +26,11 @@ from typing import Annotated
 from pydantic import Field
 
 from protocols.labels import NOT_USEFUL
+from protocols.questions import clarifying_question
+from simulators.content_words import content_words, share_of_words
 from simulators.memory import memory_kind, topic_for_user
 from simulators.moves import Memory, Move, Plan, PlanningUser, check_traits
 from simulators.phrasing import ItemWords, Phrasebook, Template, fill_template, phrasebook
-from simulators.questions import clarifying_question, content_words, share_of_words
 from simulators.reasons import FRUSTRATED, PATIENCE, SATISFIED
 from simulators.scenario import Observation, Scenario
 from simulators.stopping.experience import Experience, after

@@ -14,6 +14,7 @@ from functools import cache
 from importlib.metadata import EntryPoint
 
 from protocols.rules.breakdown import Breakdown
+from protocols.rules.clarifying_question import ClarifyingQuestion
 from protocols.rules.composed import All, Any, Not, Reference, Thoughts
 from protocols.rules.contains import Contains
 from protocols.rules.empty import Empty
@@ -35,6 +36,7 @@ __all__ = ["KINDS_OF_RULES", "encode_rule", "read_rule"]
 
 KINDS_OF_RULES: Mapping[str, type[StrictModel]] = {
     "breakdown": Breakdown,
+    "clarifying_question": ClarifyingQuestion,
     "contains": Contains,
     "empty": Empty,
     "error_page": ErrorPage,

@@ -11,6 +11,7 @@ import time
 import pytest
 
 from protocols.answer import Answer, Exchange
+from protocols.rules.clarifying_question import ClarifyingQuestion
 from protocols.rules.contains import Contains
 from protocols.rules.empty import Empty
 from protocols.rules.error_page import ErrorPage
@@ -26,6 +27,7 @@ from topics.topic import Topic, TopicType
 
 MOVIES = Topic("M002", TopicType("movie", "movie title, iMDB URL", KINDS["imdb-title"]), "Please list up movies.")
 RULES: dict[str, Rule] = {
+    "clarifying_question": ClarifyingQuestion(),
     "contains": Contains(phrases=("a b", "no results found", "(((")),
     "contains-pattern": Contains(pattern="a{0,90}b"),
     "empty": Empty(),

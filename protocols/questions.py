@@ -1,0 +1,158 @@
+"""Whether an answer asks the user what the system needs to know, and delivers nothing: a clarifying question.
+
+By rules one can read. An answer is a clarifying question when all of these hold:
+
+1. One of its last three sentences asks, outside code and quotations: it ends with a question mark (?, ？, ؟, ⸮; in
+   Greek text also ;), asks to be told something ("Could you tell me the year.", "機種名を教えてください。"), or has
+   the form of a question (どの年ですか。, 您指的是哪一年). Lines of a list that ask count as well.
+2. That sentence is no offer ("Anything else?", "Kann ich sonst noch helfen?"), no suggestion ("How about Primer?") and
+   no invitation ("Let me know if you have other questions.").
+3. Nothing was delivered: no link, source or file, no block of code, no list except of choices or questions, no
+   sentence that announces an answer ("Here are …"). Other sentences may only lead up to the question ("Sure!", "There
+   are several films by that name."); if it asks what was meant, or to be told something, they may say anything, in up
+   to 60 words.
+
+The words of `protocols.question_words` decide 2 and 3, so in other languages a question is known by its question mark
+alone. The rules do not understand what a question means.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from protocols.answer import Answer
+from protocols.question_words import CHOICE, DELIVERS, INVITES, MEANT, OFFERS, REQUESTS, TALK
+from topics.late_pattern import late_pattern
+
+__all__ = ["Question", "clarifying_question"]
+
+# Whoever asks what it needs to know is brief: a longer answer has delivered something.
+_LONGEST = 4_000
+_MOST_WORDS = 60
+_MOST_LETTERS = 150  # of text without blanks between words, in place of words
+_WORDS_OF_CHOICE = 12
+_LAST = 3
+
+_BLOCK = late_pattern(r"^[ \t]*(?:```|~~~|\|.*\|[ \t]*$)", re.MULTILINE)
+_CODE = late_pattern(r"`[^`\n]*`")
+_QUOTED = late_pattern(
+    r'"[^"\n]{0,300}"|“[^”\n]{0,300}”|„[^“”\n]{0,300}[“”]|«[^»\n]{0,300}»|‹[^›\n]{0,300}›|「[^」\n]{0,300}」'
+    r"|『[^』\n]{0,300}』|《[^》\n]{0,300}》|‘[^’\n]{0,300}’(?!\w)|(?<!\w)'[^'\n]{1,300}'(?!\w)|^[ \t]*>.*$",
+    re.MULTILINE,
+)
+_ITEM = late_pattern(r"^[ \t]*(?:[-*+•‣]|\(?[0-9]{1,3}[.):])[ \t]+(?=\S)")
+_SENTENCE = late_pattern(r"(?:[^.!?？؟⸮。！…\n]|\.(?=\w))+[.!?？؟⸮。！…]*")
+_ASKS = ("?", "？", "؟", "⸮")
+_AFTER_A_MARK = "\"“”*_)').!！ "
+_GREEK_MARK = late_pattern(r"[;\u037e](?=\s|$)")
+_BUILT_AS_QUESTION = late_pattern(
+    # Japanese and Korean end a question with a particle; Chinese has one, or a word that asks in the answer's place.
+    r"(?:です|ます|でしょう|ません|でした|ました|だろう|の)か(?:ね)?$|(?:吗|嗎|呢)$"
+    r"|(?:您|你).{0,40}(?:什么|什麼|哪|谁|誰|多少|几[个位天年月号]|是否|还是|還是|怎么|怎麼)"
+    r"|(?:까요?|나요|는가요|은가요|인가요|건가요)$"
+    # An English question that ends with a full stop: what asks, then a verb before "you".
+    r"|^\W*(?:(?:and|so|sure|then)\W+)*(?:which|what|when|where|who|whose|how)\b[^,]{0,60}?\b(?:do|did|are|were|would|have|can)\s+you\b",
+    re.IGNORECASE,
+)
+_TAG = late_pattern(
+    r",\s*(?:right|okay|ok|isn't\s+it|no|oder|ne|n'est-ce\s+pas|verdad|vero|né|toch)\W*$", re.IGNORECASE
+)
+_TO_THE_USER = late_pattern(r"\b(?:you|your|du|Sie|vous|tu|usted|te|ti|lei|você|je|u)\b", re.IGNORECASE)
+_CLOSED = late_pattern(
+    r"^\W*(?:(?:so|and|just to (?:be sure|check|clarify))\W+)?(?:do|does|did|is|are|was|were|have|has|would|will|can"
+    r"|could|should|shall)\b(?! you (?:\w+ )?(?:tell|say|give|specify|explain|clarify|describe|be more|provide|share"
+    r"|let))",
+    re.IGNORECASE,
+)
+_ENUMERATES = late_pattern(r"[:：]\s*\S")
+_MORE = late_pattern(r"\b(?:else|more|other|another|mehr|plus|más|altro|mais|meer)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question of the system. text: its sentence, without quotations. closed: it asks for yes or no, or offers a
+    choice; of other languages than English, only choices are known."""
+
+    text: str
+    closed: bool
+
+
+def clarifying_question(answer: Answer) -> Question | None:
+    """The clarifying question that the answer asks, by the rules above; None where it asks none."""
+    text = answer.text.strip()
+    if answer.links or answer.sources or answer.attachments or len(text) > _LONGEST or _BLOCK.search(text):
+        return None
+    bare = _QUOTED.sub("“”", _CODE.sub("``", text))
+    if _is_greek(bare):
+        bare = _GREEK_MARK.sub("?", bare)
+    lines = [line.strip() for line in bare.splitlines() if line.strip()]
+    listed = [bool(_ITEM.match(line)) for line in lines]
+    items = [_ITEM.sub("", line) for line, in_list in zip(lines, listed, strict=True) if in_list]
+    choices = [item for item in items if not _asks(item)]
+    if len(choices) >= 2:
+        before = lines[listed.index(True) - 1] if listed.index(True) else ""
+        led_up_to = next(reversed(list(_sentences([before]))), "")
+        if not _wants_to_know(led_up_to) or any(len(item.split()) > _WORDS_OF_CHOICE for item in choices):
+            return None
+        lines, items = [line for line, in_list in zip(lines, listed, strict=True) if not in_list], []
+    sentences = list(_sentences([_ITEM.sub("", line) for line in lines]))
+    asked = next((one for one in reversed(sentences[-_LAST - max(0, len(items) - 1) :]) if _wants_to_know(one)), None)
+    if asked is None:
+        return None
+    beside = [one for one in sentences if not _asks(one)]
+    if any(DELIVERS.search(one) for one in beside) or _length(beside) > 1:
+        return None
+    strong = any(_requests(one) or MEANT.search(one) for one in sentences if _wants_to_know(one))
+    if not strong and not all(_leads_up(one) for one in beside):
+        return None
+    return Question(asked, len(choices) >= 2 or bool(_CLOSED.search(asked) or CHOICE.search(asked)))
+
+
+def _is_greek(text: str) -> bool:
+    greek = sum("\u0370" <= sign <= "\u03ff" or "\u1f00" <= sign <= "\u1fff" for sign in text)
+    return greek > sum(sign.isascii() and sign.isalpha() for sign in text)
+
+
+def _sentences(lines: Sequence[str]) -> Iterator[str]:
+    for line in lines:
+        yield from (one for found in _SENTENCE.findall(line) if any(map(str.isalnum, one := found.strip())))
+
+
+def _asks(sentence: str) -> bool:
+    """Whether it asks anything, be it an offer."""
+    if sentence.rstrip(_AFTER_A_MARK).endswith(_ASKS) or "՞" in sentence:
+        return True
+    return _requests(sentence) or bool(_BUILT_AS_QUESTION.search(sentence.rstrip("。.!！ ")))
+
+
+def _requests(sentence: str) -> bool:
+    return bool(REQUESTS.search(sentence)) and not INVITES.search(sentence)
+
+
+def _wants_to_know(sentence: str) -> bool:
+    """Whether it asks what the user alone can tell: no offer, suggestion or invitation, nothing said for effect."""
+    if not _asks(sentence) or INVITES.search(sentence):
+        return False
+    if _TAG.search(sentence) and not _TO_THE_USER.search(sentence):
+        return False
+    if _requests(sentence) or MEANT.search(sentence):
+        return True
+    if OFFERS.search(sentence):
+        # "Shall I look for comedies or for dramas?" offers, and needs to know; "… or is there anything else?" does not.
+        return bool(CHOICE.search(sentence)) and not _MORE.search(sentence)
+    return not DELIVERS.search(sentence)
+
+
+def _leads_up(sentence: str) -> bool:
+    """Whether it says nothing of the matter: thanks, courtesy, what the system can do, that there are several."""
+    if _ENUMERATES.search(sentence):
+        return False
+    return bool(TALK.search(sentence)) or (sentence.endswith(("!", "！")) and len(sentence.split()) <= 2)
+
+
+def _length(sentences: Sequence[str]) -> float:
+    """Of the longest that may stand beside a question, in words, or in characters where words have no blanks."""
+    words = sum(len(one.split()) for one in sentences)
+    letters = sum(unicodedata.category(sign) == "Lo" for one in sentences for sign in one)
+    return max(words / _MOST_WORDS, letters / _MOST_LETTERS)

@@ -1,0 +1,37 @@
+"""`clarifying_question`: the answer asks the user what the system needs to know, and delivers nothing."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from protocols.questions import clarifying_question
+from protocols.rules.rule import Sight, Verdict, absence, span
+from topics.document import StrictModel
+from topics.topic import Topic
+
+__all__ = ["ClarifyingQuestion"]
+
+
+class ClarifyingQuestion(StrictModel):
+    """Holds when the answer is a clarifying question (`protocols.questions`). Evidence: the sentence that asks.
+
+    The rule has no options.
+    """
+
+    version: ClassVar[str] = "clarifying_question/1"
+    needs: ClassVar[frozenset[str]] = frozenset()
+
+    def judge(self, sight: Sight) -> Verdict:
+        text = sight.answer.text
+        question = clarifying_question(sight.answer)
+        if question is None:
+            return Verdict(False, (absence("a clarifying question", "the answer asks nothing, offers, or delivers"),))
+        note = "asks the user" + (", for yes or no or a choice" if question.closed else "")
+        # Quotations are left out of the sentence, and a list or a Greek ; may be written otherwise in the answer.
+        start = text.find(question.text)
+        if start < 0:
+            return Verdict(True, (absence(question.text, note),))
+        return Verdict(True, (span(text, start, start + len(question.text), note),))
+
+    def unfit(self, topic: Topic) -> str | None:
+        return None

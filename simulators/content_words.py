@@ -1,0 +1,36 @@
+"""The words of a text that say what it is about, and how many of them another text has."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["content_words", "share_of_words"]
+
+_SEARCHED = 200_000  # characters that are searched for words
+_WORD = re.compile(r"\w+")
+_EMPTY = """
+a about all also am an and any are as at be been but by can could did do does for from had has have how i if
+in is it its just like me more most my no not of on one only or other our please should so some such that the
+their them then there these they this those to up us want was we were what when where which who why will with
+would you your
+"""
+_EMPTY_WORDS = frozenset(_EMPTY.split())
+
+
+def content_words(text: str) -> frozenset[str]:
+    """The words of a text that say what it is about, in lower case and without the s of a plural."""
+    words = (word.lower() for word in _WORD.findall(text))
+    return frozenset(
+        _stem(word) for word in words if word not in _EMPTY_WORDS and (len(word) > 1 or not word.isascii())
+    )
+
+
+def _stem(word: str) -> str:
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+
+
+def share_of_words(wanted: str, text: str) -> float:
+    """Share in [0, 1] of the content words of `wanted` that stand in the first 200,000 characters of `text`; 0.0 where
+    `wanted` has none."""
+    words = content_words(wanted)
+    return len(words & content_words(text[:_SEARCHED])) / len(words) if words else 0.0
