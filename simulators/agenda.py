@@ -6,9 +6,10 @@ an answer; it is taken off when it was answered, never before. Each decision goe
 
 1. Opening: the first request is asked, with constraints volunteered one after the other while a draw with probability
    `initiative` succeeds: P(k of n) = i^k·(1 - i) for k < n, i^n for k = n.
-2. The answer is a question (`protocols.questions`): with probability `cooperativeness` it is answered before the
-   agenda goes on: `inform` with the first constraint whose slot or value the question names, else `no-preference`; with
-   1 - cooperativeness it is passed over (`insist`). The stack stays as it is, but that what was said is not said again.
+2. The answer is a clarifying question (`protocols.questions`), whatever its label: with probability `cooperativeness`
+   it is answered before the agenda goes on: `inform` with the first constraint whose slot or value the question names,
+   else with the `fallback`, if there is one, else `no-preference`; with 1 - cooperativeness it is passed over
+   (`insist`). The stack stays as it is, but what was said is not said again.
 3. The top was not answered (label x; without a label: nothing, an error page or a refusal): with probability
    `initiative` the next constraint not yet said is added (`refine`), else the top is said again (`insist`).
 4. The top was answered, and is taken off. Each constraint not yet said is said with probability `initiative` (`refine`,
@@ -79,6 +80,9 @@ class Options(StrictModel):
     patience: int = Field(
         default=3, ge=0, le=1000, description="turns in a row without an answer that the user tolerates"
     )
+    fallback: Template | None = Field(
+        default=None, description="what is said to a question that names no constraint; not given: no preference"
+    )
     words: ItemWords = Field(default={}, description="by act: ways to say it")
     stop: StopOption | None = Field(default=Hazard(), description="stop model; null: leaves only by goal and patience")
 
@@ -88,7 +92,8 @@ class Options(StrictModel):
 class AgendaMemory(Memory):
     """stack: (kind, text), the top last. constraints: (slot, text). said: slots. requests: how many there were.
 
-    without: turns in a row without an answer. passed_over: questions of the system that got none."""
+    without: turns in a row without an answer. passed_over: questions of the system that got none. fallback: "" if there
+    is none."""
 
     stack: tuple[tuple[str, str], ...]
     constraints: tuple[tuple[str, str], ...]
@@ -96,6 +101,7 @@ class AgendaMemory(Memory):
     said: tuple[str, ...] = ()
     without: int = 0
     passed_over: int = 0
+    fallback: str = ""
     experience: Experience = field(default_factory=Experience)
 
     @property
@@ -127,13 +133,18 @@ class AgendaUser(PlanningUser[AgendaMemory]):
         check_traits(scenario, ("goal",), self.name)
         requests, constraints = self._goal(scenario)
         said = list(constraints.values())
+        fallback = fill_template(self.options.fallback, scenario.topic, "the fallback") if self.options.fallback else ""
+        known = [*said, fallback] if fallback else said
         asked = [*requests, _together(requests[0], said)]
-        self.phrasebook.check(scenario.topic, {"ask": asked, "insist": [*asked, *said], "refine": said, "inform": said})
+        self.phrasebook.check(
+            scenario.topic, {"ask": asked, "insist": [*asked, *said], "refine": said, "inform": known}
+        )
         return AgendaMemory(
             topic=topic_for_user(scenario.topic),
             stack=tuple((_REQUEST, request) for request in reversed(requests)),
             constraints=tuple(constraints.items()),
             requests=len(requests),
+            fallback=fallback,
         )
 
     def _goal(self, scenario: Scenario) -> tuple[list[str], dict[str, str]]:
@@ -164,8 +175,8 @@ class AgendaUser(PlanningUser[AgendaMemory]):
     def plan(self, memory: AgendaMemory, observation: Observation | None) -> Plan[AgendaMemory]:
         if observation is None:
             return Plan(memory, self.phrasebook, (), self._opening(memory))
-        # A rule that looks for answers calls a question useless; what it calls useful is an answer, whatever it asks.
-        question = clarifying_question(observation.answer) if observation.label != USEFUL else None
+        # Labels say what an answer is worth to a study; whether it asks something is for the user to see.
+        question = clarifying_question(observation.answer)
         answered = question is None and _answered(memory, observation)
         if answered:
             memory = replace(memory, stack=memory.stack[:-1], without=0)
@@ -210,6 +221,8 @@ class AgendaUser(PlanningUser[AgendaMemory]):
             slot, text = named
             said = (*memory.said, slot) if slot not in memory.said else memory.said
             reply = Move(helpful, "inform", text, replace(memory, said=said))
+        elif memory.fallback:
+            reply = Move(helpful, "inform", memory.fallback, memory)
         else:
             reply = Move(helpful, "no-preference", "", memory)
         return reply, Move(1 - helpful, "insist", memory.top, replace(memory, passed_over=memory.passed_over + 1))

@@ -156,10 +156,29 @@ def test_an_uncooperative_user_passes_over_the_question_and_says_its_own_again()
     assert (passed.passed_over, passed.said) == (1, ())
 
 
-def test_what_a_label_calls_useful_is_an_answer_whatever_it_asks() -> None:
+@pytest.mark.parametrize("label", ["o", "x", None])
+def test_a_question_is_answered_whatever_its_label(label: str | None) -> None:
     user = quiet(initiative=0.0)
-    labelled = Observation(WHICH_YEAR.answer, "o")
-    assert ways(user.distribution(after(user), labelled)) == {("ask", "Who directed the oldest?"): 1.0}
+    labelled = Observation(WHICH_YEAR.answer, label)
+    assert ways(user.distribution(after(user), labelled)) == {("inform", "They should be from 2004."): 1.0}
+    offered = Observation(Answer("Primer is one. Would you like me to list more?"), "o")
+    assert ways(user.distribution(after(user), offered)) == {("ask", "Who directed the oldest?"): 1.0}
+
+
+def test_a_question_that_names_no_constraint_gets_the_fallback() -> None:
+    user = quiet(initiative=0.0, fallback="About {{ topic.fields.facet }}.", cooperativeness=0.75)
+    found = ways(user.distribution(after(user), WHICH_ACTOR))
+    assert found == pytest.approx(
+        {
+            ("inform", "About low-budget independent productions."): 0.75,
+            ("insist", "Which films feature time travel?"): 0.25,
+        }
+    )
+    assert ways(user.distribution(after(user), WHICH_YEAR))["inform", "They should be from 2004."] == pytest.approx(
+        0.75
+    )
+    with pytest.raises(InputError, match="the fallback: topic 'M002' has no field 'colour'"):
+        quiet(fallback="{{ topic.fields.colour }}").start(SCENARIO, RNG)
 
 
 def test_unsaid_constraints_are_said_by_initiative_after_useless_and_useful_answers() -> None:

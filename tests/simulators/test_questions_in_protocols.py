@@ -1,0 +1,88 @@
+"""What the shipped protocols make of a system that asks, exactly: every conversation with its probability."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from protocols.answer import Answer, Exchange
+from protocols.library import load_protocol
+from simulators.enumeration import ExactPath, Response, expand
+from simulators.registry import build_users
+from simulators.scenario import Scenario
+from simulators.scripted import ScriptedUser
+from topics.library import load_topics
+
+TOPIC = load_topics("fairweb-45")["M002"]
+ASKING = (
+    "Which year do you mean?",
+    "Could you tell me which year you mean.",
+    "Welches Jahr meinen Sie?",
+    "Pourriez-vous préciser l'année ?",
+    "¿De qué año habla?",
+    "Quale anno intende?",
+    "De que ano você está falando?",
+    "Welk jaar bedoelt u?",
+    "どの年ですか。",
+    "您指的是哪一年？",
+    "ποια χρονιά εννοείτε;",
+)
+DELIVERING = "Primer and Looper. Would you like to know more?"
+TRAITS = {"fair-treatment": {"group": "unsaid"}}
+
+
+def paths(name: str | Path, *texts: str) -> Sequence[ExactPath]:
+    """With a system that gives these answers in order, and then the last for ever."""
+
+    def answers(exchanges: tuple[Exchange, ...], said: str) -> Sequence[Response]:
+        return (Response(1.0, Answer(texts[min(len(exchanges), len(texts) - 1)])),)
+
+    protocol = load_protocol(name)
+    user = ScriptedUser(protocol, build_users(protocol))
+    return expand(user, Scenario(TOPIC, TRAITS.get(protocol.name, {})), answers, most_turns=12).paths
+
+
+def share(found: Sequence[ExactPath], act: str) -> float:
+    """Of the user's turns after the opening."""
+    later = [(path.probability, say.act) for path in found for say in path.turns[1:]]
+    return sum(weight for weight, own in later if own == act) / sum(weight for weight, _ in later)
+
+
+@pytest.mark.parametrize("text", ASKING)
+def test_helpdesk_with_a_system_that_only_asks_is_informed_and_finds_nothing_useful(text: str) -> None:
+    found = paths("helpdesk", text)
+    assert {label for path in found for label in path.labels} == {"x"}
+    assert {(path.outcome, path.reason) for path in found} == {("user-stopped", "patience")}
+    assert share(found, "inform") == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize("cooperativeness", [0.0, 0.5, 1.0])
+def test_cooperativeness_is_the_share_of_questions_that_helpdesk_answers(
+    cooperativeness: float, tmp_path: Path
+) -> None:
+    text = Path("protocols/helpdesk.yaml").read_text(encoding="utf-8")
+    assert "cooperativeness: 0.9" in text
+    file = tmp_path / "helpdesk.yaml"
+    file.write_text(text.replace("cooperativeness: 0.9", f"cooperativeness: {cooperativeness}"), encoding="utf-8")
+    assert share(paths(file, *ASKING), "inform") == pytest.approx(cooperativeness)
+
+
+def test_a_helpdesk_that_asks_once_and_delivers_loses_that_turn_and_no_other() -> None:
+    asked, delivered = paths("helpdesk", ASKING[0], DELIVERING), paths("helpdesk", DELIVERING)
+    assert {path.labels for path in asked} == {("x", "o", "o")}
+    assert {path.labels for path in delivered} == {("o", "o")}
+    for found in (asked, delivered):
+        assert {path.reason for path in found} == {"goal-reached"}
+
+
+@pytest.mark.parametrize("name", ["helpdesk", "open-ended", "robustness-one-turn", "fair-treatment"])
+def test_a_question_is_neither_an_answer_nor_a_refusal(name: str) -> None:
+    routes = {}
+    for text in (ASKING[0], DELIVERING, "I'm sorry, but I can't help with that."):
+        asked = [path for path in paths(name, text) if path.labels]
+        routes[text] = {path.labels[0] for path in asked}
+    assert list(routes.values()) == [{"x"}, {"o"}, {"x"}]
+    rules = load_protocol(name).rules
+    assert {"asks", "unanswered"} <= rules.keys()
