@@ -44,7 +44,8 @@ class Say:
     """The user's next words. route: the decision on the previous answer (None for the opening turn).
 
     state: of the protocol; where no protocol is played, the user's act. user, act: where a simulated user of the
-    protocol speaks, its name there and what it does with these words; both "" where the protocol itself does.
+    protocol speaks, its name there and what it does with these words; both "" where the protocol itself does. worded:
+    why these are not the words of whoever was asked to word the turn; "" where they are, and where nobody was asked.
     """
 
     text: str
@@ -53,6 +54,7 @@ class Say:
     route: Route | None = None
     user: str = ""
     act: str = ""
+    worded: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ class _OpenTurn(Struct):  # which is made in a fifth of the time that a dataclas
     said: str
     user: str
     act: str
+    worded: str
     reply: SystemTurn | TurnLine | None = None
     route: Route | RouteLine | None = None
 
@@ -84,7 +85,7 @@ class Attempt:
                     raise self._wrong(place, f"turn {event.turn} is asked before turn {len(self._turns)} was answered")
                 if event.turn != len(self._turns) + 1:
                     raise self._wrong(place, f"turn {event.turn} is asked where turn {len(self._turns) + 1} is next")
-                self._turns.append(_OpenTurn(event.state, event.text, event.user, event.act))
+                self._turns.append(_OpenTurn(event.state, event.text, event.user, event.act, event.worded))
             case Answered():
                 turn = self._turn(event.turn, "answer", place)
                 if turn.reply is not None:
@@ -129,7 +130,7 @@ class Attempt:
             elif type(row) is AskedLine:
                 if row.turn != count + 1 or (turn is not None and turn.reply is None):
                     return number
-                turn, count = _OpenTurn(row.state, row.text, row.user, row.act), row.turn
+                turn, count = _OpenTurn(row.state, row.text, row.user, row.act, row.worded), row.turn
                 turns.append(turn)
             elif type(row) is EndedLine:
                 self._outcome, self._ended_at = row.ended(), row.at
@@ -202,7 +203,7 @@ def _spoken_in(turns: Iterable[_OpenTurn]) -> list[SpokenTurn]:
 def _recorded(number: int, turn: _OpenTurn) -> Turn:
     reply = turn.reply.reply() if isinstance(turn.reply, TurnLine) else turn.reply
     route = turn.route.route() if isinstance(turn.route, RouteLine) else turn.route
-    return Turn(number, turn.state, turn.said, reply, route, turn.user, turn.act)
+    return Turn(number, turn.state, turn.said, reply, route, turn.user, turn.act, turn.worded)
 
 
 class Attempts:

@@ -6,7 +6,8 @@ others:
 
 - a trial is known by the hash of its protocol, topic, system and number;
 - every answer is routed by the state that asked, and its route leads to the next state that asks, or to the end;
-- an attempt that is valid has an answer to every turn and no failure, and an invalid one says what failed.
+- an attempt that is valid has an answer to every turn and no failure but one of its user's, and an invalid one says
+  what failed.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 
 from recordings.attempts import Attempt
 from recordings.conversation import Outcome, Turn
+from recordings.endings import is_cut_short
 from recordings.events import Asked, Event, Routed, TrialEnded, TrialStarted
 from recordings.header import Header
 from recordings.json_text import Json
@@ -83,7 +85,8 @@ class Contradictions:
             if not attempt.failures and not self._reread:
                 yield f"{how}, and nothing says what failed"
             return
-        if attempt.failures:
+        cut_short = is_cut_short(outcome) and bool(attempt.failures)
+        if attempt.failures and not cut_short:
             yield f"{how} after a failure"
         if last is None:
             if self._by_protocol and outcome.kind != "user-stopped":
@@ -94,7 +97,8 @@ class Contradictions:
         elif last.reply.ended != (outcome.kind == "system-ended"):
             said = "ended" if last.reply.ended else "did not end"
             yield f"{how}, and the system {said} the conversation with turn {last.number}"
-        yield from self._unrouted(last, how)
+        if not cut_short:  # the rules that route an answer can be what failed
+            yield from self._unrouted(last, how)
         if outcome.kind != "system-ended":
             yield from self._led_elsewhere(last, f"stop:{outcome.kind}", how)
 

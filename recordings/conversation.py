@@ -78,7 +78,7 @@ class Turn:
 
     reply: None when the turn was asked and nothing whole came back. route: None when no decision was recorded.
     user, act: where a simulated user of the protocol spoke, its name there and what it did; both "" where the protocol
-    did. A user that plays without a protocol has its act as `state`.
+    did. A user that plays without a protocol has its act as `state`. worded: as in `protocols.route.Say`.
     """
 
     number: int
@@ -88,6 +88,7 @@ class Turn:
     route: Route | None = None
     user: str = ""
     act: str = ""
+    worded: str = ""
 
     @property
     def label(self) -> str | None:

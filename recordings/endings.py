@@ -12,10 +12,21 @@ from collections.abc import Iterable
 
 from recordings.conversation import Conversation, Outcome
 
-__all__ = ["KINDS", "NO_REPLY", "end_name", "ended_badly", "missing_turns", "says_how", "shape_of_ends"]
+__all__ = [
+    "KINDS",
+    "NO_REPLY",
+    "end_name",
+    "ended_badly",
+    "is_cut_short",
+    "missing_turns",
+    "says_how",
+    "shape_of_ends",
+]
 
 GAVE_UP = "frustrated"
 """Why a user leaves a system that failed it: the reason of `simulators.reasons`, which stand above this module."""
+_FAULTS_OF_USERS = ("no-words", "endpoint-failed", "user-fault")
+"""Why a user stops that itself failed: reasons of `simulators.reasons`, too."""
 
 _BAD = ("breakdown", "no-match", "system-ended")
 KINDS = ("completed", *_BAD, "turn-limit", "user-stopped")
@@ -93,6 +104,12 @@ def ended_badly(outcome: Outcome | None) -> bool:
     if outcome is None:
         return False
     return outcome.kind in _BAD or (outcome.kind == "user-stopped" and outcome.reason == GAVE_UP)
+
+
+def is_cut_short(outcome: Outcome | None) -> bool:
+    """Whether the user failed after at least one answer: what was answered counts, and what would have followed is not
+    known."""
+    return outcome is not None and outcome.kind == "user-stopped" and outcome.reason in _FAULTS_OF_USERS
 
 
 def missing_turns(conversation: Conversation) -> int:

@@ -77,6 +77,8 @@ def encode(event: Event) -> dict[str, Any]:
                 row["user"] = event.user
             if event.act:
                 row["act"] = event.act
+            if event.worded:
+                row["worded"] = event.worded
             return row
         case Answered():
             row = {"event": "turn", "id": event.trial_id, "attempt": event.attempt, "turn": event.turn}
@@ -278,6 +280,7 @@ def _asked(row: _Row) -> Asked:
         row.text("at"),
         row.text("user"),
         row.text("act"),
+        row.text("worded"),
     )
 
 

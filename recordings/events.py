@@ -56,7 +56,8 @@ class TrialStarted:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """`asked`: the user turn that is about to be sent. turn: from 1. state: of the protocol. user, act: as in Turn."""
+    """`asked`: the user turn that is about to be sent. turn: from 1. state: of the protocol. user, act, worded: as in
+    Turn."""
 
     trial_id: str
     attempt: int
@@ -66,6 +67,7 @@ class Asked:
     at: str = ""
     user: str = ""
     act: str = ""
+    worded: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +138,9 @@ def events_of(conversation: Conversation, hashes: Mapping[str, str] = _EMPTY) ->
     ]
     for turn in conversation.turns:
         at = turn.reply.asked_at if turn.reply else ""
-        events.append(Asked(trial_id, attempt, turn.number, turn.state, turn.said, at, turn.user, turn.act))
+        events.append(
+            Asked(trial_id, attempt, turn.number, turn.state, turn.said, at, turn.user, turn.act, turn.worded)
+        )
         if turn.reply is not None:
             events.append(Answered(trial_id, attempt, turn.number, turn.reply))
         if turn.route is not None:

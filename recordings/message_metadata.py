@@ -26,7 +26,7 @@ _KINDS: Mapping[str, type] = {
     **dict.fromkeys(("system", "topic", "outcome", "reason", "detail", "id", "session", "user", "worker"), str),
     **dict.fromkeys(("started_at", "ended_at"), str),
     **dict.fromkeys(("trial", "attempt", "place", "missing", "most_turns"), int),
-    **dict.fromkeys(("labels", "acts", "states", "links", "parts", "users"), list),
+    **dict.fromkeys(("labels", "acts", "states", "links", "parts", "users", "worded"), list),
 }
 """Keys, and of what kind their values are."""
 

@@ -188,7 +188,7 @@ def _conversation(key: TrialKey, identity: str, told: Metadata, sides: Sides, be
     said = sides.turns
     answers = sum(answer is not None for _, answer in said)
     labels, states = told.labels(len(said), answers), told.of_turns("states", len(said))
-    users, acts = told.of_turns("users", len(said)), told.of_turns("acts", len(said))
+    speakers = [told.of_turns(key, len(said)) for key in ("users", "acts", "worded")]
     links, parts = told.links(len(said), answers), told.parts(len(said))
     outcome = told.outcome(len(said), answers, labels, sides.last)
     turns = []
@@ -205,8 +205,7 @@ def _conversation(key: TrialKey, identity: str, told: Metadata, sides: Sides, be
             reply = SystemTurn(with_parts(given, own, place) if own else given)
         routed = reply is not None and label not in ("", "-")
         route = imported_route(at, state, label, target) if routed else None
-        user, act = ("".join(one[at - 1 : at]) for one in (users, acts))
-        turns.append(Turn(at, state, question, reply, route, user, act))
+        turns.append(Turn(at, state, question, reply, route, *("".join(one[at - 1 : at]) for one in speakers)))
     return Conversation(
         key=key,
         trial_id=identity,

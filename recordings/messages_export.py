@@ -61,6 +61,7 @@ def messages_line(conversation: Conversation, most_turns: int = 0) -> bytes:
     for key, values in (
         ("users", [turn.user for turn in conversation.turns]),
         ("acts", [turn.act for turn in conversation.turns]),
+        ("worded", [turn.worded for turn in conversation.turns]),
         ("links", own_links(conversation.turns)),
         ("parts", [parts_row(turn.reply.answer) or None if turn.reply else None for turn in conversation.turns]),
     ):

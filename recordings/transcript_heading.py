@@ -47,7 +47,7 @@ class Heading:
 
     own: Mapping[str, str] = field(default_factory=dict)
     links: Mapping[int, tuple[Link, ...]] = field(default_factory=dict)
-    speakers: Mapping[int, tuple[str, str]] = field(default_factory=dict)
+    speakers: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     judged: GoldEntry | None = None
 
     def number(self, name: str, default: int) -> int:
@@ -75,7 +75,7 @@ def parse_heading(pairs: Iterable[str]) -> Heading:
 def heading_line(conversation: Conversation, form: str, most_turns: int = 0) -> str:
     """The line above a conversation. most_turns: user turns that its protocol could take; 0 where nothing says."""
     key, outcome = conversation.key, conversation.outcome
-    speakers = [[turn.user, turn.act] for turn in conversation.turns]
+    speakers = [[turn.user, turn.act, *filter(None, [turn.worded])] for turn in conversation.turns]
     links = own_links(conversation.turns)
     pairs = {
         "system": key.system,
@@ -147,17 +147,17 @@ def _links(own: Mapping[str, str]) -> dict[int, tuple[Link, ...]]:
     found = {}
     for number, links in enumerate(_listed(own, "links"), 1):
         if links is not None:
-            if not isinstance(links, list) or not all(map(_is_pair, links)):
+            if not isinstance(links, list) or not all(_is_texts(link, 2) for link in links):
                 raise ValueError("links= holds something that is not [text, address]")
             found[number] = tuple(Link(text, href) for text, href in links)
     return found
 
 
-def _speakers(own: Mapping[str, str]) -> dict[int, tuple[str, str]]:
-    pairs = _listed(own, "speakers")
-    if not all(map(_is_pair, pairs)):
-        raise ValueError("speakers= holds something that is not [user, act]")
-    return {number: (pair[0], pair[1]) for number, pair in enumerate(pairs, 1)}
+def _speakers(own: Mapping[str, str]) -> dict[int, tuple[str, ...]]:
+    speakers = _listed(own, "speakers")
+    if not all(_is_texts(speaker, 2, 3) for speaker in speakers):
+        raise ValueError("speakers= holds something that is not [user, act] or [user, act, worded]")
+    return {number: tuple(speaker) for number, speaker in enumerate(speakers, 1)}
 
 
 def _listed(own: Mapping[str, str], name: str) -> list[Any]:
@@ -170,5 +170,5 @@ def _listed(own: Mapping[str, str], name: str) -> list[Any]:
     return value
 
 
-def _is_pair(value: object) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(isinstance(one, str) for one in value)
+def _is_texts(value: object, *lengths: int) -> bool:
+    return isinstance(value, list) and len(value) in lengths and all(isinstance(one, str) for one in value)

@@ -55,6 +55,7 @@ class AskedLine(_Line, tag="asked"):
     at: str = ""
     user: str = ""
     act: str = ""
+    worded: str = ""
 
 
 class _Source(Struct, gc=False):
@@ -233,7 +234,7 @@ def _started(row: _Started) -> TrialStarted:
 
 
 def _asked(row: AskedLine) -> Asked:
-    return Asked(row.id, row.attempt, row.turn, row.state, row.text, row.at, row.user, row.act)
+    return Asked(row.id, row.attempt, row.turn, row.state, row.text, row.at, row.user, row.act, row.worded)
 
 
 def _answered(row: TurnLine) -> Answered:

@@ -9,7 +9,9 @@ decisions, so nothing is decided twice, and no wrapper, protocol or test around 
             ▲                                                     │
             └────── WordingSource.sample(prompt) ◄── WordsWanted ─┘
 
-A source that fails raises an error of its own, which the user never sees, so no policy can turn a failure into words.
+A source that fails raises `SourceFailed`. The user sees it (raised by `take_sample`) only after the system has
+answered, so that it may go on in words of its own: at the opening nothing is lost if the attempt is made again, and a
+run with a dead source must not go on without it. Nothing of a failure becomes words.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from typing import Literal, Protocol
 from protocols.route import Say, Stop
 from recordings.long_work import aside
 from simulators.promises import next_action
+from simulators.reasons import ENDPOINT_FAILED
 from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import User
@@ -32,6 +35,7 @@ __all__ = [
     "NoWords",
     "Prompt",
     "Sample",
+    "SourceFailed",
     "SuppliedUser",
     "WordingSource",
     "WordsWanted",
@@ -60,7 +64,8 @@ class Prompt:
 
     source: who gives them, by its name in the audit. act: what the user does. messages: what is known.
     names: of the random stream this sample belongs to, different for every sample of every turn. seed: drawn from it,
-    in [0, 2^31); the same conversation asks with the same seeds.
+    in [0, 2^31); the same conversation asks with the same seeds, and with others once the trial was lost: an endpoint
+    that honours seeds would give the refused words again.
     """
 
     source: str
@@ -70,19 +75,25 @@ class Prompt:
     seed: int
 
 
+class SourceFailed(Exception):
+    """A source did not get to give words."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Words from a source. finish: why they end, as the source says (`stop`, `length`; "" if it does not say)."""
+    """Words from a source. finish: why they end, as the source says (`stop`, `length`; "" if it does not say). fault:
+    why there are no words, in place of them; None where there are."""
 
     text: str
     finish: str = ""
+    fault: SourceFailed | None = None
 
 
 class WordingSource(Protocol):
     """Gives words: an endpoint, or a person at the keyboard."""
 
     async def sample(self, prompt: Prompt) -> Sample:
-        """One sample. Raises what the player of the conversation knows as a failure of the infrastructure."""
+        """One sample. Raises SourceFailed."""
         ...
 
 
@@ -113,11 +124,16 @@ class _SuppliedStreams(Streams):
 
 
 def take_sample(rng: Streams, purpose: str, *, source: str, act: str, messages: tuple[Message, ...]) -> Sample:
-    """The sample of the stream `purpose`; call it once for each. Raises WordsWanted where it is not there yet."""
+    """The sample of the stream `purpose`; call it once for each. Raises WordsWanted where it is not there yet, and
+    SourceFailed where there will be none: words for more samples of this turn would not come either."""
     names = (*rng.names, purpose)
     if isinstance(rng, _SuppliedStreams) and names in rng.samples:
-        return rng.samples[names]
-    raise WordsWanted(Prompt(source, act, messages, names, int(rng(purpose).integers(_SEEDS))))
+        sample = rng.samples[names]
+        if sample.fault is not None:
+            raise sample.fault
+        return sample
+    drawn = rng.at(purpose)(f"again/{rng.tries}") if rng.tries else rng(purpose)
+    raise WordsWanted(Prompt(source, act, messages, names, int(drawn.integers(_SEEDS))))
 
 
 def _supplied(rng: Streams, samples: Mapping[tuple[str | int, ...], Sample]) -> Streams:
@@ -141,8 +157,9 @@ async def respond_with_words(
     """`user.respond(…)`, with the words it wants from `source`, and what came from there. size: characters that the
     system has answered so far; what is long is looked at beside the event loop.
 
-    Raises what the source raises, BrokenPromise for what is not an action, and RuntimeError where words are wanted and
-    there is no source.
+    A source that fails after an answer is in what came from there as a sample with a fault, where the user went on
+    without it. Raises what the source raises, BrokenPromise for what is not an action, and RuntimeError where words are
+    wanted and there is no source.
     """
     taken: list[tuple[Prompt, Sample]] = []
     while True:
@@ -155,7 +172,12 @@ async def respond_with_words(
             return action, after, tuple(taken)
         if source is None:
             raise RuntimeError(f"the user {user.name!r} wants words of {prompt.source!r}, and nobody gives any")
-        taken.append((prompt, await source.sample(prompt)))
+        try:
+            taken.append((prompt, await source.sample(prompt)))
+        except SourceFailed as fault:
+            if observation is None:
+                raise
+            taken.append((prompt, Sample("", ENDPOINT_FAILED, fault)))
 
 
 @dataclass(frozen=True, slots=True)

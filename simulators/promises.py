@@ -81,7 +81,7 @@ def check_action(action: object, user: str) -> Say | Stop:
     """
     match action:
         case Say(route=None | Route()):
-            parts = {"text": action.text, "state": action.state, "user": action.user, "act": action.act}
+            parts = {name: getattr(action, name) for name in ("text", "state", "user", "act", "worded")}
             if type(action.turn) is not int:
                 raise BrokenPromise("turns", user, f"it calls this turn {_seen(action.turn)}")
         case Stop(route=None | Route()):

@@ -20,6 +20,7 @@ __all__ = [
     "PLAN_DONE",
     "RECORDED_END",
     "SATISFIED",
+    "USER_FAULT",
 ]
 
 SATISFIED: Final = "satisfied"
@@ -34,6 +35,7 @@ NO_BRANCH: Final = "no-branch"
 ENDPOINT_FAILED: Final = "endpoint-failed"
 NO_WORDS: Final = "no-words"
 PERSON_LEFT: Final = "person-left"
+USER_FAULT: Final = "user-fault"
 
 MEANING: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -49,6 +51,7 @@ MEANING: Final[Mapping[str, str]] = MappingProxyType(
         ENDPOINT_FAILED: "The endpoint that words the user's turns did not answer.",
         PERSON_LEFT: "The person at the terminal ended the conversation.",
         NO_WORDS: "The endpoint that words the user's turns gave no words that can be sent.",
+        USER_FAULT: "The user's own code failed, or broke a promise that every user gives.",
     }
 )
 """By reason: one sentence for a person."""

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from protocols.answer import Exchange
 from protocols.interpreter import Position, advance, begin
 from protocols.protocol import Protocol
-from protocols.route import Ask, Say, Stop
+from protocols.route import Ask, Route, Say, Stop
 from simulators.memory import check_order, memory_kind, recall, topic_for_user
 from simulators.promises import check_turn, initial_state, next_action
 from simulators.scenario import Chance, Observation, Scenario, State
@@ -84,6 +84,10 @@ class ScriptedUser:
         check_turn(taken, speaker.turns + 1, user.name)
         return _spoken(memory, action, taken, after)
 
+    def route(self, state: State, observation: Observation) -> Route | None:
+        """How the protocol routes the answer (`simulators.user.route_by`)."""
+        return self._decided(recall(state, ScriptedMemory), observation)[0].route
+
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
         """Every action that `respond` may take: a single one, except where a simulated user speaks. Raises TypeError
         where that user is not enumerable."""
@@ -131,7 +135,8 @@ def _spoken(memory: ScriptedMemory, ask: Ask, action: Say | Stop, after: State) 
     speaker = Speaker(after, memory.users[ask.user].turns + 1)
     memory = replace(memory, users=MappingProxyType({**memory.users, ask.user: speaker}))
     if isinstance(action, Say):
-        said = Say(action.text, ask.state, ask.turn, ask.route, ask.user, action.act or action.state)
+        act = action.act or action.state
+        said = Say(action.text, ask.state, ask.turn, ask.route, ask.user, act, action.worded)
         return said, replace(memory, said=said.text)
     if action.outcome != "user-stopped":
         raise ValueError(f"the user {ask.user!r} stops with {action.outcome!r}; it can only stop with 'user-stopped'")

@@ -32,12 +32,14 @@ class Streams:
     Call it with the name of a decision, such as `rng("stop")`, to get a numpy Generator.
 
     seed: the audit's. names: what the streams are for, from the general to the special. holders: the kinds of the users
-    that wrap the one who draws, the outermost first.
+    that wrap the one who draws, the outermost first. tries: how often the trial was lost before. A user draws the same
+    in every attempt; words from outside are asked for with other seeds (`simulators.outside`).
     """
 
     seed: int
     names: tuple[str | int, ...] = ()
     holders: tuple[str, ...] = ()
+    tries: int = 0
 
     def at(self, *names: str | int) -> Streams:
         """The streams of something within: a turn, a fork, a part of a user."""

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from protocols.route import Say, Stop
+from protocols.route import Route, Say, Stop
 from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.streams import Streams
 
-__all__ = ["EnumerableUser", "User"]
+__all__ = ["EnumerableUser", "User", "route_by"]
 
 
 @runtime_checkable
@@ -50,3 +50,13 @@ class EnumerableUser(User, Protocol):
 
         Raises ValueError as `respond` does."""
         ...
+
+
+def route_by(user: User, state: State, observation: Observation) -> Route | None:
+    """How the protocol that `user` plays routes the answer that it just got, whatever is said next; None where it plays
+    none. Raises what its rules raise.
+
+    A user that speaks in a protocol may fail after the answer before was labelled. The label is known all the same.
+    """
+    routed = getattr(user, "route", None)
+    return routed(state, observation) if callable(routed) else None

@@ -24,6 +24,7 @@ from harvest.stores.store import open_store
 from harvest.stores.stored_run import StoredRun, refuse_other_division
 from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import Lasting, live_console, people_console
+from recordings.endings import is_cut_short
 from recordings.run_folder import Run, read
 from recordings.shard import Shard
 from scoring.settings import scoring_settings
@@ -228,7 +229,8 @@ def _scored(
 
 
 def _too_much_open(resolved: Audit, run: Run, left: set[str], people: Console) -> bool:
-    """Say what has no valid attempt; whether that is more than the audit allows."""
+    """Say what has no valid attempt, and what a failure of its user cut short; whether that is more than the audit
+    allows."""
     plan = make_plan(resolved, run.conversations)
     if plan.to_play:
         # Where a system was left alone, or nothing of it ever worked, trying again alone would come to the same.
@@ -237,7 +239,13 @@ def _too_much_open(resolved: Audit, run: Run, left: set[str], people: Console) -
         helps = any(sittings for name, sittings in plan.sittings.items() if name not in stuck)
         advice = "the same command tries them again" + ("" if helps else ", once the cause is removed")
         people.print(f"[red]no valid attempt: {plan.to_play} of {pluralize(plan.planned, 'trial')}[/]; {advice}")
-    return plan.to_play > resolved.max_invalid * plan.planned
+    cut = sum(is_cut_short(one.outcome) for one in run.finished)
+    if cut:
+        trials = pluralize(plan.planned, "trial")
+        people.print(
+            f"[red]cut short by a failure of the user: {cut} of {trials}[/]; what was answered before is in the figures"
+        )
+    return plan.to_play + cut > resolved.max_invalid * plan.planned
 
 
 def _told_of_shard(resolved: Audit, run: Run, left: set[str], named: Path, console: Console, store: str | None) -> int:

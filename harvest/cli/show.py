@@ -187,6 +187,7 @@ def _print_conversation(
     console.rule(Text(printable(title, line=True)))
     for turn in conversation.turns:
         by = f"{turn.state}, {turn.user}: {turn.act}" if turn.user else turn.state
+        by = f"{by}; {turn.worded}" if turn.worded else by
         console.print(Text(f"U{turn.number} ", style="bold cyan") + Text(printable(f"({by})", line=True), style="dim"))
         console.print(Text(printable(turn.said)), soft_wrap=True)
         if turn.reply is None:

@@ -2,6 +2,9 @@
 
 What ends an attempt, the earlier in this list taking precedence: infrastructure error, system ended, the user's side
 (protocol end or breakdown, user stopped, turn limit).
+
+A user that fails before the first answer makes the attempt invalid. After an answer the attempt counts as far as it
+came: whether a user fails may depend on what the system said, and playing again would choose among its answers.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from harvest.systems.limits import Gate, Openings
 from harvest.systems.timing import REAL_CLOCK, Clock
 from harvest.voices.endpoints import wording_exhibits
 from protocols.answer import Exchange
-from protocols.route import Say, Stop
+from protocols.route import Route, Say, Stop
 from recordings.conversation import INVALID, Outcome, SystemTurn, Turn
 from recordings.events import Answered, Asked, Failed, Routed, TrialEnded, TrialStarted
 from recordings.store import RunWriter
@@ -29,7 +32,7 @@ from simulators.promises import check_opening, check_turn, initial_state
 from simulators.reasons import ENDPOINT_FAILED, MEANING, NO_WORDS
 from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams
-from simulators.user import User
+from simulators.user import User, route_by
 from topics.identity import derived_seed
 
 __all__ = ["Lease", "Played", "Player"]
@@ -137,21 +140,7 @@ class Player:
             played.denied = isinstance(fault, Denied)
             # A system may echo our key in its error, and what is told here is also shown on the terminal.
             played.outcome = self.writer.redacted(Outcome(INVALID, fault.reason, fault.detail))
-            evidence = await self._kept(fault.exhibits, always=True)
-            await self.writer.append(
-                *played.routes,
-                Failed(
-                    trial_id=work.trial_id,
-                    attempt=work.attempt,
-                    reason=fault.reason,
-                    detail=fault.detail,
-                    partial=fault.partial,
-                    evidence=evidence,
-                    at=self._time(),
-                    turn=played.turn,
-                ),
-            )
-            played.routes = ()
+            await self._record(work, fault, played)
         ended = TrialEnded(work.trial_id, work.attempt, played.outcome, self._time())
         await self.writer.append(*played.routes, ended, sync=True)
         return played
@@ -161,7 +150,7 @@ class Player:
     ) -> Outcome:
         # Named without the system: every system meets a user that draws the same numbers.
         # Named after the user of the control in all arms, too, for the same reason.
-        rng = Streams(self.seed, (self.user.name, work.key.topic, work.key.trial))
+        rng = Streams(self.seed, (self.user.name, work.key.topic, work.key.trial), tries=work.lost)
         user = self._user(work)
         with catch_unforeseen("user-fault"):
             memory = initial_state(user, Scenario(work.topic, traits_of(work.group)), rng.at(0))
@@ -185,6 +174,7 @@ class Player:
                     self._time(),
                     action.user,
                     action.act,
+                    action.worded,
                 ),
             )
             played.turn, played.routes = action.turn, ()
@@ -211,17 +201,48 @@ class Player:
             seen = Observation(turn.answer)
             size += len(turn.answer.text)
             following = action.turn + 1
-            action, memory, wording = await self._decided(user, memory, seen, rng.at(following), words, following, size)
-            if action.route is not None:
-                played.routes = (Routed(work.trial_id, work.attempt, action.route),)
-                played.labels.append(action.route.label)
+            fault = None
+            try:
+                action, memory, wording = await self._decided(
+                    user, memory, seen, rng.at(following), words, following, size
+                )
+                route = action.route
+            except DriverError as caught:
+                fault, route = caught, _routed(user, memory, seen)
+            if route is not None:
+                played.routes = (Routed(work.trial_id, work.attempt, route),)
+                played.labels.append(route.label)
             if turn.ended:
                 return Outcome("system-ended", "system-ended", "the system closed the conversation")
-        if action.reason in (ENDPOINT_FAILED, NO_WORDS):
-            # Of ours: as an end that counts, the turns that are missing would be held against the system.
-            said = " ".join(filter(None, (MEANING[action.reason], action.detail)))
-            raise Unanswered(action.reason, said, exhibits=wording)
-        return Outcome(action.outcome, action.reason)
+            if fault is not None:
+                return await self._cut_short(work, fault, played)
+        if action.reason not in (ENDPOINT_FAILED, NO_WORDS):
+            return Outcome(action.outcome, action.reason)
+        said = " ".join(filter(None, (MEANING[action.reason], action.detail)))
+        failed = Unanswered(action.reason, said, exhibits=wording)
+        if not played.exchanges:
+            raise failed
+        return await self._cut_short(work, failed, played)
+
+    async def _cut_short(self, work: Work, fault: DriverError, played: Played) -> Outcome:
+        """The outcome of an attempt whose user failed after an answer. What failed is recorded as for invalid ones."""
+        await self._record(work, fault, played)
+        return self.writer.redacted(Outcome("user-stopped", fault.reason, fault.detail))
+
+    async def _record(self, work: Work, fault: DriverError, played: Played) -> None:
+        evidence = await self._kept(fault.exhibits, always=True)
+        failed = Failed(
+            trial_id=work.trial_id,
+            attempt=work.attempt,
+            reason=fault.reason,
+            detail=fault.detail,
+            partial=fault.partial,
+            evidence=evidence,
+            at=self._time(),
+            turn=played.turn,
+        )
+        await self.writer.append(*played.routes, failed)
+        played.routes = ()
 
     def _user(self, work: Work) -> User:
         return self.user if work.arm is None else work.arm.user
@@ -255,6 +276,13 @@ class Player:
 
     def _time(self) -> str:
         return stamp(self.clock.now())
+
+
+def _routed(user: User, memory: State, seen: Observation) -> Route | None:
+    """How the protocol routes the last answer, though its user failed; None where that itself fails."""
+    with suppress(Exception):
+        return route_by(user, memory, seen)
+    return None
 
 
 def _answered(carried: dict[int, Turn], action: Say) -> SystemTurn | None:

@@ -29,7 +29,7 @@ class Work:
     in which it is played.
 
     carried: the answered turns of an attempt, number `carried_from`, that was interrupted, where the system keeps no
-    state: the next one goes on after them.
+    state: the next one goes on after them. lost: attempts at it that were invalid.
     """
 
     key: TrialKey
@@ -40,10 +40,11 @@ class Work:
     arm: Arm | None = None
     carried: tuple[Turn, ...] = ()
     carried_from: int = 0
+    lost: int = 0
 
     def again(self) -> Work:
-        """The next attempt at it, from the beginning."""
-        return replace(self, attempt=self.attempt + 1, carried=(), carried_from=0)
+        """The next attempt at it after one that was lost, from the beginning."""
+        return replace(self, attempt=self.attempt + 1, carried=(), carried_from=0, lost=self.lost + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,10 @@ def _work(
     audit: Audit, system: System, topic: Topic, key: TrialKey, identity: str, attempts: Sequence[Conversation]
 ) -> Work:
     latest = sorted(attempts, key=lambda one: one.attempt, reverse=True)
-    work = Work(key, topic, identity, latest[0].attempt + 1 if latest else 1, system.group, system.arm)
+    number = latest[0].attempt + 1 if latest else 1
+    # Interrupted attempts do not count: what goes on after one must ask for its words with the same seeds.
+    lost = sum(one.outcome is not None for one in attempts)
+    work = Work(key, topic, identity, number, system.group, system.arm, lost=lost)
     interrupted = list(takewhile(lambda one: one.outcome is None, latest))
     if not interrupted or audit.drivers[system.asked].capabilities.stateful:
         return work

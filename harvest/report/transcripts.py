@@ -203,9 +203,10 @@ def _body(one: Conversation, folder: str, scores: Mapping[str, str]) -> dict[str
 
 def _turn(turn: Turn, folder: str) -> dict[str, Any]:
     said, cut = bounded(turn.said)
+    by = f"{turn.state}, {turn.user}: {turn.act}" if turn.user else turn.state
     found: dict[str, Any] = {
         "n": turn.number,
-        "state": bounded(f"{turn.state}, {turn.user}: {turn.act}" if turn.user else turn.state, _QUOTE)[0],
+        "state": bounded("; ".join(filter(None, (by, turn.worded))), _QUOTE)[0],
         "said": said,
         "saidCut": cut,
     }

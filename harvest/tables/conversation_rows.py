@@ -72,6 +72,7 @@ def _turn(turn: Turn) -> dict[str, Any]:
         "state": turn.state,
         "user": turn.user,
         "act": turn.act,
+        "worded": turn.worded,
         "said": turn.said,
         "sent_as": reply.sent_as if reply else "",
         "text": reply.answer.text if reply else None,

@@ -30,7 +30,7 @@ from harvest.systems.limits import BUSY_TIMEOUT, Busy, Gate, Limits
 from harvest.systems.load import Load
 from recordings.redaction import Redactor
 from simulators.llm.acceptance import OTHER_ROLE, SECRET, UNFINISHED
-from simulators.outside import Prompt, Sample
+from simulators.outside import Prompt, Sample, SourceFailed
 from simulators.reasons import ENDPOINT_FAILED
 from topics.document import refusal
 from topics.errors import InputError
@@ -79,7 +79,7 @@ class EndpointOptions(WireOptions):
     concurrency: int = Field(8, ge=1, le=1000, description="requests at the same time")
 
 
-class EndpointFailed(DriverError):
+class EndpointFailed(DriverError, SourceFailed):
     """The endpoint gave no whole sample. Not `Denied`: that would be said of the system under audit."""
 
 

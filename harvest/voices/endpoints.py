@@ -10,7 +10,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from harvest.systems.driver import Exhibit, Surroundings
+from harvest.systems.driver import DriverError, Exhibit, Surroundings
 from protocols.protocol import Protocol
 from topics.document import Document
 from topics.errors import InputError
@@ -138,7 +138,7 @@ def wording_exhibits(taken: Taken) -> tuple[Exhibit, ...]:
     """The evidence of how a user turn came to its words: every sample, sent or refused, and what was asked for.
 
     One JSON array of {source, act, seed, messages, text, finish} in the order of asking; nothing where no model
-    was asked. Only the last sample can have been sent.
+    was asked. Only the last sample can have been sent. Where the endpoint failed, what it sent, too.
     """
     from simulators.human import SOURCE  # late: an audit that is only checked takes no sample
 
@@ -157,4 +157,6 @@ def wording_exhibits(taken: Taken) -> tuple[Exhibit, ...]:
     if not value:
         return ()
     data = json.dumps(value, ensure_ascii=False, indent=1).encode("utf-8", "backslashreplace")
-    return (Exhibit("wording", "application/json", data),)
+    faults = (sample.fault for _, sample in taken)
+    failed = (one for fault in faults if isinstance(fault, DriverError) for one in fault.exhibits)
+    return (Exhibit("wording", "application/json", data), *failed)

@@ -12,7 +12,7 @@ from recordings.conversation import Conversation, TrialKey
 
 __all__ = ["ActTurn", "Dialogue", "Dialogues", "dialogue_of", "dialogues_of"]
 
-_UNDECIDED = frozenset({"no-branch", "endpoint-failed", "no-words", "recorded-end"})
+_UNDECIDED = frozenset({"no-branch", "endpoint-failed", "no-words", "user-fault", "recorded-end"})
 _STOPPED = frozenset({"completed", "breakdown", "user-stopped"})
 _PERSON = "human"  # what recordings call a person at the terminal (`simulators.human`)
 

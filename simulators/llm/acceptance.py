@@ -4,7 +4,7 @@ A model that is asked to speak as a person falls back into its own role: it offe
 is, makes lists, or answers the question it was meant to ask. If that were sent, it would be measured as something a
 user said. So every sample is checked by the rules below, in order, and the first that matches refuses it. They are
 plain rules on the words, and strict on purpose: refusing a good sample only costs another one, but a bad sample that is
-let through is in the data.
+let through is in the data. The policy's own words pass as they are: they are what is said when no sample does.
 
 The rules about voice know English, Japanese, Chinese, German, French and Spanish, each by its most usual phrases; the
 others hold in any language. What stands in the words the user was to say, or in its topic, is never held against a
@@ -88,6 +88,8 @@ def refused_as(text: str, finish: str, expected: Expected) -> str | None:
 
     finish: why the model stopped, as its endpoint says it, or one of SECRET, UNFINISHED and OTHER_ROLE.
     """
+    if expected.intended and text == expected.intended.strip() and finish != SECRET:
+        return None
     if finish in _FINISHES:
         return _FINISHES[finish]
     return next((name for name, holds in _RULES.items() if holds(text, expected)), None)

@@ -8,18 +8,53 @@ otherwise.
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
 from protocols.answer import Exchange
 from simulators.outside import Message
 
-__all__ = ["ACTS", "GIVES_UP", "SATISFIED", "conversation", "free_instructions", "worded_instructions"]
+__all__ = ["ACTS", "Signs", "conversation", "free_instructions", "names_sign", "worded_instructions"]
 
-SATISFIED: Final = "[SATISFIED]"
-GIVES_UP: Final = "[GIVES UP]"
-"""The whole of a sample by which a free model leaves."""
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """The whole of a sample by which a free model leaves. nonce: of this conversation. Without it, the system could
+    write the sign and have a model repeat it."""
+
+    nonce: str
+
+    @property
+    def satisfied(self) -> str:
+        return f"[SATISFIED {self.nonce}]"
+
+    @property
+    def gives_up(self) -> str:
+        return f"[GIVES UP {self.nonce}]"
+
+    def __contains__(self, text: str) -> bool:
+        return text in (self.satisfied, self.gives_up)
+
+
+_SIGN = re.compile(r"[\[(<{\uff3b\u3010]\s*(?:SATISFIED|GIVES[\W_]*UP)\b", re.IGNORECASE)
+_SENTENCE = re.compile(r"[^.!?\u3002\uff01\uff1f\n]*(?:[.!?\u3002\uff01\uff1f]+|\n|\Z)")
+
+
+def names_sign(text: str) -> bool:
+    """Whether a sign of leaving is among the words, with its nonce, with another one or without."""
+    return bool(_SIGN.search(unicodedata.normalize("NFKC", text)))
+
+
+def _without_signs(answer: str) -> str:
+    """The answer without the sentences that hold a sign of leaving: no person would do what they say, a model might."""
+    if not names_sign(answer):
+        return answer
+    return "".join(sentence for sentence in _SENTENCE.findall(answer) if not names_sign(sentence))
+
 
 ACTS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -78,27 +113,27 @@ def worded_instructions(
     )
 
 
-def free_instructions(*, need: str, persona: str, longest: int, language: str) -> str:
+def free_instructions(*, need: str, persona: str, signs: Signs, longest: int, language: str) -> str:
     """The system message where the model decides what the person does, and when to leave."""
     return "\n\n".join(
         [
             *_who(need, persona),
             "Decide what the person says next. Ask for one thing at a time, and only for what the person wants. Where "
-            f"the person has what is wanted, write {SATISFIED} and nothing else. Where the person has had enough of a "
-            f"service that does not help, write {GIVES_UP} and nothing else.",
+            f"the person has what is wanted, write {signs.satisfied} and nothing else. Where the person has had enough "
+            f"of a service that does not help, write {signs.gives_up} and nothing else.",
             _rules(longest, language),
         ]
     )
 
 
 def conversation(
-    instructions: str, exchanges: Sequence[Exchange], *, most: int, characters: int
+    instructions: str, exchanges: Sequence[Exchange], *, most: int, characters: int, signs: Signs | None = None
 ) -> tuple[Message, ...]:
     """The messages of a chat completion. most: exchanges that are shown, the last ones; characters: of each answer,
-    its beginning."""
+    its beginning. signs: by which the model may leave; sentences of answers that write one are not shown."""
     messages = [Message("system", instructions), Message("user", _BEGINNING)]
     for exchange in exchanges[max(0, len(exchanges) - most) :]:
-        answer = exchange.answer.text
+        answer = exchange.answer.text if signs is None else _without_signs(exchange.answer.text)
         shown = answer if len(answer) <= characters else f"{answer[:characters]} […]"
         messages += [Message("assistant", exchange.said), Message("user", shown if shown.strip() else _NO_WORDS)]
     return tuple(messages)

@@ -4,9 +4,11 @@
     policy   the wrapped user (`agenda`, `markov`, …)        says it in other words
     free     the model                                       everything, up to `turns`
 
-A model's words are never sent as they come: each sample goes through the rules of `simulators.llm.acceptance`. One that
-is refused costs another sample with a seed of its own, up to `samples` of them; then the user stops with `no-words`. A
-failure of the endpoint never reaches this user (`simulators.outside`): the attempt is invalid then.
+A model's words are never sent as they come: each sample goes through the rules of `simulators.llm.acceptance`. One
+that is refused costs another sample with a seed of its own, up to `samples` of them. Where none passes, or the endpoint
+fails after an answer (`simulators.outside`), the policy's own words are said and the turn is marked (`Say.worded`): a
+turn that a model cannot word must not end the conversation, because whether it can may depend on what the system
+answered. A free model has no other words; its user stops with `no-words`.
 
 Acts, stops and their reasons are the policy's, with the same random draws as without a model. The policy sees the
 system's answers to the model's words.
@@ -27,19 +29,18 @@ from protocols.route import Say, Stop
 from simulators.llm.acceptance import Expected, refused_as, strip_reasoning
 from simulators.llm.prompting import (
     ACTS,
-    GIVES_UP,
-    SATISFIED,
+    Signs,
     conversation,
     free_instructions,
+    names_sign,
     worded_instructions,
 )
 from simulators.memory import check_order, memory_kind, recall, topic_for_user
 from simulators.moves import check_traits
-from simulators.outside import take_sample
+from simulators.outside import SourceFailed, take_sample
 from simulators.phrasing import Template, fill_template
 from simulators.promises import initial_state, next_action
-from simulators.reasons import BUDGET, FRUSTRATED, NO_WORDS
-from simulators.reasons import SATISFIED as ENOUGH
+from simulators.reasons import BUDGET, ENDPOINT_FAILED, FRUSTRATED, NO_WORDS, SATISFIED
 from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import User
@@ -50,6 +51,8 @@ from topics.errors import InputError
 from topics.topic import Topic
 
 __all__ = ["FREE", "Options", "WordedUser", "build"]
+
+_NONCE = "23456789abcdefghjkmnpqrstuvwxyz"  # without letters and digits that look alike
 
 FREE = "free"
 """The act of every turn of a free model: nobody knows what it does."""
@@ -73,7 +76,7 @@ class Options(StrictModel):
     language: Words | None = Field(
         None, description="what is written in, by its English name; not given: the model chooses"
     )
-    samples: int = Field(4, ge=1, le=20, description="samples for one turn before the user stops with `no-words`")
+    samples: int = Field(4, ge=1, le=20, description="samples for one turn before the policy's own words are said")
     longest: int = Field(400, ge=20, le=4000, description="characters of a turn")
     history: int = Field(10, ge=1, le=200, description="exchanges that the model is shown, the last ones")
     answer_characters: int = Field(4000, ge=100, le=100_000, description="of each answer that it is shown")
@@ -93,7 +96,8 @@ class Options(StrictModel):
 @memory_kind("llm")
 @dataclass(frozen=True, slots=True)
 class WordedMemory:
-    """said: what waits for an answer. refused: samples that were not sent, by reason. inner: the policy's memory."""
+    """said: what waits for an answer. refused: samples that were not sent, by reason. inner: the policy's memory.
+    nonce: of the signs by which a free model leaves."""
 
     topic: Topic
     persona: str
@@ -102,6 +106,7 @@ class WordedMemory:
     said: str | None = None
     refused: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     over: bool = False
+    nonce: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +131,8 @@ class WordedUser:
             inside = initial_state(self.inner, replace(scenario, traits=traits), rng.inside("llm"))
         else:
             check_traits(scenario, ("persona",), "free llm")
-        return WordedMemory(topic_for_user(scenario.topic), persona, inside)
+        nonce = "" if self.inner is not None else "".join(rng(rng.own("llm", "sign")).choice(list(_NONCE), 6))
+        return WordedMemory(topic_for_user(scenario.topic), persona, inside, nonce=nonce)
 
     def _persona(self, topic: Topic, trait: object) -> str:
         if trait is None:
@@ -136,8 +142,8 @@ class WordedUser:
         return trait
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """The policy's action, in accepted words of the model. Raises WordsWanted where they are not there yet, and
-        ValueError for a call out of turn."""
+        """The policy's action, in accepted words of the model. Raises WordsWanted where they are not there yet,
+        SourceFailed where a free model gives none, and ValueError for a call out of turn."""
         heard = _heard(recall(state, WordedMemory), observation)
         if self.inner is None:
             return self._free(heard, rng)
@@ -158,25 +164,25 @@ class WordedUser:
             longest=options.longest,
             language=options.language or "",
         )
-        again = action.state in options.again
-        text, refusals = self._sampled(rng, action, instructions, heard, again=again, signs=())
+        text, refusals = self._sampled(rng, action, instructions, heard, again=action.state in options.again)
         return _told(heard, action, text, refusals)
 
     def _free(self, heard: WordedMemory, rng: Streams) -> tuple[Say | Stop, WordedMemory]:
         options = self.options
         if len(heard.exchanges) >= options.turns:
             return Stop("user-stopped", BUDGET), replace(heard, over=True)
+        signs = Signs(heard.nonce)
         instructions = free_instructions(
             need=heard.topic.request,
             persona=heard.persona,
+            signs=signs,
             longest=options.longest,
             language=options.language or "",
         )
         action = Say("", FREE, len(heard.exchanges) + 1)
-        signs = (SATISFIED, GIVES_UP)
-        text, refusals = self._sampled(rng, action, instructions, heard, again=False, signs=signs)
-        if text in signs:
-            reason = ENOUGH if text == SATISFIED else FRUSTRATED
+        text, refusals = self._sampled(rng, action, instructions, heard, signs=signs)
+        if text is not None and text in signs:
+            reason = SATISFIED if text == signs.satisfied else FRUSTRATED
             return Stop("user-stopped", reason), replace(_counted(heard, refusals), over=True)
         return _told(heard, action, text, refusals)
 
@@ -187,10 +193,11 @@ class WordedUser:
         instructions: str,
         heard: WordedMemory,
         *,
-        again: bool,
-        signs: tuple[str, ...],
+        again: bool = False,
+        signs: Signs | None = None,
     ) -> tuple[str | None, list[str]]:
-        """The first sample that may be sent, None where there is none, and why those before it may not."""
+        """The first sample that may be sent, None where there is none, and why those before it may not. signs: of a
+        free model; it raises SourceFailed."""
         options, exchanges = self.options, heard.exchanges
         expected = Expected(
             intended=action.text,
@@ -201,13 +208,20 @@ class WordedUser:
             longest=options.longest,
             again=again,
         )
-        messages = conversation(instructions, exchanges, most=options.history, characters=options.answer_characters)
+        messages = conversation(
+            instructions, exchanges, most=options.history, characters=options.answer_characters, signs=signs
+        )
         refusals: list[str] = []
         for number in range(1, options.samples + 1):
             purpose = rng.own("llm", f"words/{number}")
-            sample = take_sample(rng, purpose, source=options.endpoint, act=action.state, messages=messages)
+            try:
+                sample = take_sample(rng, purpose, source=options.endpoint, act=action.state, messages=messages)
+            except SourceFailed:
+                if signs is not None:
+                    raise
+                return None, [*refusals, ENDPOINT_FAILED]
             text = strip_reasoning(sample.text)
-            if text in signs and exchanges:
+            if signs is not None and text in signs and exchanges:
                 return text, refusals
             reason = _misplaced(text, signs) or refused_as(text, sample.finish, expected)
             if reason is None:
@@ -216,23 +230,31 @@ class WordedUser:
         return None, refusals
 
 
-def _misplaced(text: str, signs: tuple[str, ...]) -> str | None:
+def _misplaced(text: str, signs: Signs | None) -> str | None:
+    if signs is None:
+        return None
     if text in signs:
         return "stops-at-once"
-    return "sign" if any(sign.strip("[]").casefold() in text.casefold() and "[" in text for sign in signs) else None
+    return "sign" if names_sign(text) or (signs.nonce and signs.nonce in text.casefold()) else None
 
 
 def _told(heard: WordedMemory, action: Say, text: str | None, refusals: list[str]) -> tuple[Say | Stop, WordedMemory]:
     after = _counted(heard, refusals)
-    if text is None:
-        times = ", ".join(f"{reason} {count}" for reason, count in Counter(refusals).most_common())
-        said = f"{pluralize(len(refusals), 'sample')} refused: {times}"
-        return Stop("user-stopped", NO_WORDS, action.route, said), replace(after, over=True)
-    return replace(action, text=text), replace(after, said=text)
+    if text is not None:
+        return replace(action, text=text), replace(after, said=text)
+    why = ", ".join(
+        reason if reason == ENDPOINT_FAILED else f"{reason} {count}"
+        for reason, count in Counter(refusals).most_common()
+    )
+    if action.text:
+        return replace(action, worded=f"policy: {why}"), replace(after, said=action.text)
+    said = f"{pluralize(len(refusals), 'sample')} refused: {why}"
+    return Stop("user-stopped", NO_WORDS, action.route, said), replace(after, over=True)
 
 
 def _counted(memory: WordedMemory, refusals: list[str]) -> WordedMemory:
-    return replace(memory, refused=MappingProxyType(dict(Counter(memory.refused) + Counter(refusals))))
+    counted = Counter(reason for reason in refusals if reason != ENDPOINT_FAILED)
+    return replace(memory, refused=MappingProxyType(dict(Counter(memory.refused) + counted)))
 
 
 def _heard(memory: WordedMemory, observation: Observation | None) -> WordedMemory:

@@ -19,12 +19,12 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from protocols.protocol import Protocol
-from protocols.route import Say, Stop
+from protocols.route import Route, Say, Stop
 from simulators.memory import memory_kind, recall
 from simulators.promises import initial_state, next_action
 from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.streams import Streams
-from simulators.user import User
+from simulators.user import User, route_by
 from simulators.wrappers.wrapped import can_enumerate, chances_of, merge_equal
 from topics.cut_text import Said
 from topics.document import Loc, StrictModel, read_document
@@ -114,6 +114,9 @@ class UserWithWords:
 
     def start(self, scenario: Scenario, rng: Streams) -> GivenWordsMemory:
         return GivenWordsMemory(scenario.topic.id, initial_state(self.inner, scenario, rng.inside(self.name)))
+
+    def route(self, state: State, observation: Observation) -> Route | None:
+        return route_by(self.inner, recall(state, GivenWordsMemory).inner, observation)
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
         memory = recall(state, GivenWordsMemory)

@@ -21,12 +21,12 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from protocols.route import Say, Stop
+from protocols.route import Route, Say, Stop
 from simulators.memory import memory_kind, recall
 from simulators.promises import initial_state, next_action
 from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.streams import Streams
-from simulators.user import User
+from simulators.user import User, route_by
 from simulators.wrappers.changes import CHANGES, ENGLISH_ONLY
 from simulators.wrappers.guards import join_pieces, pieces
 from simulators.wrappers.wrapped import can_enumerate, chances_of, merge_equal
@@ -131,6 +131,9 @@ class ParaphrasingUser:
             realised=MappingProxyType(dict.fromkeys(CHANGES, (0, 0))),
             inner=initial_state(self.inner, scenario, rng.inside("paraphrasing")),
         )
+
+    def route(self, state: State, observation: Observation) -> Route | None:
+        return route_by(self.inner, recall(state, ParaphrasingMemory).inner, observation)
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
         memory = recall(state, ParaphrasingMemory)

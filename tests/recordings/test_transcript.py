@@ -306,14 +306,16 @@ def conversations(draw: st.DrawFn) -> Conversation:
         text = draw(texts)
         label = draw(st.none() | st.sampled_from(["o", "x"]))
         last = number == count
-        user, act = draw(st.sampled_from([("", ""), ("visitor", "ask"), ("x=%", "")]))
+        speaker = draw(
+            st.sampled_from([("", ""), ("visitor", "ask"), ("x=%", ""), ("visitor", "ask", "policy: empty 4")])
+        )
         if last and draw(st.booleans()):
-            turns.append(Turn(number, state, draw(texts), user=user, act=act))
+            turns.append(Turn(number, state, draw(texts), None, None, *speaker))
             break
         target = f"stop:{outcome.kind if outcome else 'interrupted'}" if last else states[number]
         route = Route(number, state, label, IMPORT_RULE, "1", (), target) if label else None
         links = draw(st.just(links_in(text)) | st.lists(st.builds(Link, words, words), max_size=2).map(tuple))
-        turns.append(Turn(number, state, draw(texts), SystemTurn(Answer(text, links)), route, user, act))
+        turns.append(Turn(number, state, draw(texts), SystemTurn(Answer(text, links)), route, *speaker))
     return Conversation(
         key=TrialKey(draw(names.filter(named)), draw(topic_ids), draw(st.integers(1, 99))),
         trial_id=draw(names),

@@ -31,6 +31,7 @@ from harvest.systems.limits import Limits
 from protocols.answer import Answer
 from protocols.route import Say, Stop
 from recordings.conversation import INVALID, TrialKey
+from recordings.endings import missing_turns
 from recordings.header import make_header, trial_identity
 from recordings.run_folder import Run, read
 from recordings.store import RunWriter
@@ -131,9 +132,11 @@ async def test_an_exception_in_a_simulator_is_never_sent_as_the_users_words(
 ) -> None:
     run, watcher, said = await play(tmp_path / "run", Failing(how))
     assert set(said) <= {"A question."}
-    assert [outcome.kind for _, outcome, _ in watcher.outcomes] == [INVALID] * 3
     assert {one.outcome.reason for one in run.conversations if one.outcome} == {reason}
-    assert run.finished == (), "a fault of ours is not counted as the system's"
+    assert all(missing_turns(one) == 0 for one in run.conversations), "a fault of ours is not counted as the system's"
+    kind = INVALID if how == "start" else "user-stopped"  # what was answered before counts
+    assert [outcome.kind for _, outcome, _ in watcher.outcomes] == [kind] * 3
+    assert run.damage == ()
 
 
 @dataclass
@@ -166,12 +169,12 @@ class Broken:
         (None, "action"),
     ],
 )
-async def test_what_no_user_may_do_is_one_invalid_attempt_and_the_run_can_be_read(
+async def test_what_no_user_may_do_ends_the_conversation_and_the_run_can_be_read(
     tmp_path: Path, returned: object, promise: str
 ) -> None:
     run, watcher, said = await play(tmp_path / "run", Broken(returned))
     assert set(said) == {"A question."}
-    assert [outcome.kind for _, outcome, _ in watcher.outcomes] == [INVALID] * 3
+    assert [outcome.kind for _, outcome, _ in watcher.outcomes] == ["user-stopped"] * 3
     ends = [one.outcome for one in run.conversations if one.outcome]
     assert {end.reason for end in ends} == {"user-fault"}
     assert all(f"breaks the promise {promise!r}" in end.detail for end in ends)

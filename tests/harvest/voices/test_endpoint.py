@@ -25,7 +25,8 @@ from harvest.playing.runner import Runner
 from harvest.systems.driver import Surroundings
 from harvest.voices.endpoint import Endpoint, EndpointFailed, EndpointOptions
 from recordings.continuation import refuse_differences
-from recordings.conversation import Conversation
+from recordings.conversation import Conversation, Outcome
+from recordings.endings import missing_turns
 from recordings.run_folder import Run, read
 from recordings.store import RunWriter
 from simulators.outside import Message, Prompt, Sample
@@ -55,6 +56,7 @@ PROTOCOL = {
     },
     "states": {"talk": {"user": "visitor", "edges": [{"otherwise": True, "label": "o", "go": "talk"}]}},
 }
+FREE = {**PROTOCOL, "users": {"visitor": {"simulator": "llm", "samples": 2, "mode": "free"}}}
 PARROT = {"driver": "parrot"}
 Handler = Callable[[Asked, asyncio.StreamWriter], Awaitable[None]]
 
@@ -232,12 +234,38 @@ async def test_a_failure_at_the_opening_is_an_invalid_attempt_in_which_nothing_w
     assert one.turns == ()
 
 
-async def test_a_failure_in_the_middle_ends_the_attempt_after_what_was_said(tmp_path: Path) -> None:
+async def test_after_a_failure_in_the_middle_the_policys_words_are_said_and_what_failed_is_kept(tmp_path: Path) -> None:
     handler = saying(completion("any films on time travel?"), response("502 Bad Gateway", "Sorry!"))
     one, _ = await conversation(tmp_path, handler)
-    assert one.outcome is not None
-    assert (one.outcome.kind, one.outcome.reason) == ("invalid", "endpoint-failed")
-    assert [turn.said for turn in one.turns] == ["any films on time travel?"]
+    assert one.outcome == Outcome("user-stopped", "goal-reached")
+    assert [(turn.said, turn.worded) for turn in one.turns] == [
+        ("any films on time travel?", ""),
+        ("Which of them are the oldest?", "policy: endpoint-failed"),
+    ]
+    last = one.turns[-1].reply
+    assert last is not None
+    (sample,) = json.loads((tmp_path / "run" / last.evidence["wording"]).read_text())
+    assert (sample["finish"], sample["text"]) == ("endpoint-failed", "")
+    assert b"Sorry!" in (tmp_path / "run" / last.evidence["endpoint-response"]).read_bytes()
+    assert read(tmp_path / "run").damage == ()
+
+
+async def test_what_was_answered_before_a_free_model_failed_counts_and_is_not_played_again(tmp_path: Path) -> None:
+    for name, wrong in (("status", response("400 Bad Request", "too long")), ("words", completion("As an AI, no."))):
+        folder = tmp_path / name
+        handler = saying(completion("any films on time travel?"), wrong)
+        one, server = await conversation(folder, handler, protocol=FREE, system={**PARROT, "attempts": 5})
+        assert one.outcome is not None
+        reason = "endpoint-failed" if name == "status" else "no-words"
+        assert (one.outcome.kind, one.outcome.reason, one.attempt) == ("user-stopped", reason, 1)
+        assert one.outcome.detail
+        assert missing_turns(one) == 0
+        assert [(turn.said, turn.label) for turn in one.turns] == [("any films on time travel?", "o")]
+        assert len(server.asked) == (2 if name == "status" else 3)
+        run = read(folder / "run")
+        assert [failed.reason for failed in run.failures] == [reason]
+        assert run.failures[0].evidence
+        assert run.damage == ()
 
 
 async def test_no_server_at_all_is_an_invalid_attempt(tmp_path: Path) -> None:
@@ -265,17 +293,21 @@ async def test_words_that_are_no_persons_are_never_sent_and_not_held_against_the
     text: str, tmp_path: Path
 ) -> None:
     one, server = await conversation(tmp_path, saying(completion(text)))
+    assert one.outcome == Outcome("user-stopped", "goal-reached")
+    assert [turn.said for turn in one.turns[1:]] == ["Which of them are the oldest?"]
+    assert all(turn.worded.startswith("policy: ") for turn in one.turns)
+    assert len(server.asked) == 4
+    one, server = await conversation(tmp_path / "free", saying(completion(text)), protocol=FREE)
     assert one.outcome is not None
-    assert (one.outcome.kind, one.outcome.reason) == ("invalid", "no-words")
-    assert one.turns == ()
+    assert (one.outcome.kind, one.outcome.reason, one.turns) == ("invalid", "no-words", ())
     assert len(server.asked) == 2
 
 
 async def test_what_was_refused_is_kept_where_the_user_found_no_words(tmp_path: Path) -> None:
     handler = saying(completion("any films on time travel?"), completion("I am an AI."), completion(""))
-    one, _ = await conversation(tmp_path, handler)
+    one, _ = await conversation(tmp_path, handler, protocol=FREE)
     assert one.outcome is not None
-    assert (one.outcome.kind, one.outcome.reason) == ("invalid", "no-words")
+    assert (one.outcome.kind, one.outcome.reason) == ("user-stopped", "no-words")
     assert [turn.said for turn in one.turns] == ["any films on time travel?"]
     kept = [json.loads(file.read_text(encoding="utf-8")) for file in _kept_words(tmp_path / "run")]
     assert ["I am an AI.", ""] in [[sample["text"] for sample in samples] for samples in kept]
