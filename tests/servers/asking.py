@@ -4,14 +4,15 @@ each interface lives in an environment of its own.
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-__all__ = ["BackEndError", "Piece", "asked", "pieces"]
+__all__ = ["BackEndError", "Piece", "asked", "pieces", "pieces_beside"]
 
 
 class BackEndError(Exception):
@@ -52,6 +53,13 @@ def pieces(back_end: str, session: str, text: str) -> Iterator[Piece]:
         raise BackEndError("the reply broke off", broken=True) from fault
     finally:
         connection.close()
+
+
+async def pieces_beside(back_end: str, session: str, text: str) -> AsyncIterator[Piece]:
+    """The same for a server with an event loop, which goes on while the back end is waited for. Raises BackEndError."""
+    coming = pieces(back_end, session, text)
+    while (piece := await asyncio.to_thread(next, coming, None)) is not None:
+        yield piece
 
 
 def asked(back_end: str, session: str, text: str) -> list[str]:

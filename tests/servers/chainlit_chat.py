@@ -5,24 +5,19 @@ is an exception: chainlit shows nothing of it, and a message that had begun look
 
 from __future__ import annotations
 
-import asyncio
 import os
 from typing import Any
 
 import chainlit
 
-from tests.servers.asking import BackEndError, Piece, pieces
+from tests.servers.asking import BackEndError, pieces_beside
 
 
 async def answer(message: Any) -> None:
-    coming = pieces(os.environ["BACK_END"], str(chainlit.user_session.get("id")), message.content)
-
-    def following() -> Piece | None:
-        return next(coming, None)
-
+    session = str(chainlit.user_session.get("id"))
     bubble = chainlit.Message(content="")
     try:
-        while (piece := await asyncio.to_thread(following)) is not None:
+        async for piece in pieces_beside(os.environ["BACK_END"], session, message.content):
             if piece.new_bubble:
                 await bubble.update()
                 bubble = chainlit.Message(content="")

@@ -7,18 +7,14 @@ sends, with `?bare` the text of prosemirror has neither line breaks nor lists. P
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
-import platform
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.servers.environment import made_once, run
+from tests.servers.bundles import bundled
 from tests.servers.local_http import Asked, LocalServer, response, serving
-from tests.servers.npm_package import install, pinned_in
 
 __all__ = ["COMPOSERS", "Arrivals", "composing"]
 
@@ -36,7 +32,6 @@ BUNDLES = {
     "codemirror": "codemirror",
 }
 COMPOSERS = tuple(BUNDLES)
-PROCESSORS = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}
 PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>Assistant</title><link rel="icon" href="data:,">
 <style>
@@ -104,24 +99,5 @@ def _base(server: LocalServer) -> str:
 
 
 def bundles() -> Path:
-    """The folder with one script for each editor, bundled by esbuild's own program, which needs no Node."""
-    ours = sorted(FOLDER.glob("*.js"))
-    written = _hash(PINS, *ours)
-    return made_once(f"composers-{written}", lambda place: _bundle(place, ours))
-
-
-def _hash(*files: Path) -> str:
-    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:12]
-
-
-def _bundle(place: Path, ours: list[Path]) -> None:
-    system = "darwin" if sys.platform == "darwin" else "linux"
-    builder = f"@esbuild/{system}-{PROCESSORS[platform.machine().lower()]}"
-    wanted = [one for one in pinned_in(PINS) if one.name == builder or not one.name.startswith("@esbuild/")]
-    modules = made_once(f"composers-modules-{_hash(PINS)}", lambda folder: install(wanted, folder))
-    program = modules / builder / "bin" / "esbuild"
-    program.chmod(0o755)
-    options = ("--bundle", "--format=iife", "--global-name=composer", "--minify", "--loader:.css=text")
-    production = '--define:process.env.NODE_ENV="production"'
-    found = ("env", f"NODE_PATH={modules}", str(program))
-    run(*found, *map(str, ours), *options, production, f"--outdir={place}")
+    """The folder with one script for each editor."""
+    return bundled(FOLDER, PINS, "--global-name=composer")

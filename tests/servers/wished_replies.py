@@ -1,7 +1,7 @@
 """The replies of the scenario server to wishes: each kind holds something that is easily lost on the way to a reader.
 
-Every reply begins and ends with a token of its own, so that a cut one is seen; `echo`, `empty` and `short` (the
-`count`-th of the short answers) are what they are.
+Every reply begins and ends with a token of its own, so that a cut one is seen; `echo`, `asking` (which begin with the
+user's words), `empty` and `short` (the `count`-th of the short answers) are what they are.
 """
 
 from __future__ import annotations
@@ -116,6 +116,10 @@ _QUOTE = """They said:
 
 And then they left."""
 
+_EMOJI = "Sunny ☀️ until noon, then rain 🌧️. Bring an umbrella ☂️ 👍🏽 👩‍👩‍👧 🇸🇪!"
+
+_FORMULA = "The roots are x = (−b ± √(b² − 4ac)) / 2a; here 2 ≤ x < 10³, so ∑ xᵢ ≈ 6.02 × 10²³ ≠ ∞."
+
 
 def _mixed(wish: Wish) -> str:
     return "\n\n".join((_HEADINGS.splitlines()[0], _prose(30), _LISTS, _table(wish), _CODE, _QUOTE, _ANCHORS))
@@ -139,9 +143,12 @@ KINDS: dict[str, Callable[[Wish], str]] = {
     "cjk": lambda wish: _CJK,
     "rtl": lambda wish: _RTL,
     "quote": lambda wish: _QUOTE,
+    "emoji": lambda wish: _EMOJI,
+    "formula": lambda wish: _FORMULA,
     "mixed": _mixed,
 }
-"""Kinds whose reply does not depend on the user's words; further ones are bubbles, echo, quoting, short and empty."""
+"""Kinds whose reply does not depend on the user's words; further ones are bubbles, echo, asking,
+quoting, short and empty."""
 
 
 def bubbles_for(wish: Wish, text: str, token: str) -> tuple[str, ...]:
@@ -153,6 +160,8 @@ def bubbles_for(wish: Wish, text: str, token: str) -> tuple[str, ...]:
         return ()
     if wish.kind == "echo":
         return (text,)
+    if wish.kind == "asking":
+        return (f"{text}? What do you mean by that?",)
     if wish.kind == "short":
         return (SHORT[wish.count % len(SHORT)],)
     first, last = f"Begin {token}.", f"End {token}."
@@ -165,6 +174,6 @@ def bubbles_for(wish: Wish, text: str, token: str) -> tuple[str, ...]:
     elif wish.kind in KINDS:
         body = KINDS[wish.kind](wish)
     else:
-        kinds = ", ".join((*sorted(KINDS), "bubbles", "echo", "quoting", "short", "empty"))
+        kinds = ", ".join((*sorted(KINDS), "bubbles", "echo", "asking", "quoting", "short", "empty"))
         raise ValueError(f"no scenario is called {wish.kind!r}; there are {kinds}")
     return (f"{first}\n\n{body}\n\n{last}",)

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.servers.kit_chat import KITS, kits
 from tests.servers.page_replies import PAGES
 from tests.support.checkout import ROOT, TESTS
 
@@ -32,6 +33,10 @@ QUICK = NAMES[:2]
 """Those that are soon there; the third takes long to install and to start. Every run of the tests plays the first."""
 FURTHER = ("n8n-chat", "streamlit")
 """Played where a turn must go once and with every short answer, and not held to every kind of reply."""
+SOCKETS = ("nicegui", "shiny", "panel")
+REQUESTS = ("mesop", *KITS)
+NEW = (*SOCKETS, *REQUESTS)
+"""Those only test_interfaces.py counts over: three whose turns go over a web socket, three whose turns are requests."""
 BACK_ENDS = ("scenario", "alice")
 PATIENCE = 120.0
 
@@ -90,11 +95,13 @@ class BackEnd:
             return [Truth.read(line) for line in response.read().decode().splitlines()]
 
     def truth_of(self, text: str, session: str | None = None, seconds: float = 10.0) -> Truth:
-        """The newest turn in which `text` was asked; waits until it has ended. Raises AssertionError after that."""
+        """The newest turn in which `text` was asked; waits until it has ended. Raises AssertionError after that.
+
+        Boxes with one line have no line breaks, and some editors double them: white space is not compared."""
         deadline = time.monotonic() + seconds
         while True:
             for truth in reversed(self.truth()):
-                if truth.text.strip() == text.strip() and session in (None, truth.session):
+                if truth.text.split() == text.split() and session in (None, truth.session):
                     return truth
             assert time.monotonic() < deadline, f"the back end never ended a turn with {text!r}"
             time.sleep(0.05)
@@ -157,9 +164,14 @@ def interface_to(name: str, back_end: BackEnd) -> Iterator[Interface]:
         ) as port:
             yield Interface(name, f"http://127.0.0.1:{port}/", back_end)
         return
+    if name in KITS:
+        command = [sys.executable, "-m", "tests.servers.kit_chat", back_end.url, name, str(kits())]
+        with served(command) as port:
+            yield Interface(name, f"http://127.0.0.1:{port}/", back_end)
+        return
     from tests.servers.environment import python_environment
 
-    assert name in (*NAMES, *FURTHER), name
+    assert name in (*NAMES, *FURTHER, *SOCKETS, "mesop"), name
     programs = python_environment(name) / "bin"
     with tempfile.TemporaryDirectory(prefix=f"harvest-{name}-", ignore_cleanup_errors=True) as folder:
         quiet = {
@@ -176,15 +188,21 @@ def interface_to(name: str, back_end: BackEnd) -> Iterator[Interface]:
 
 
 def _command(name: str, programs: Path, back_end: BackEnd, port: int) -> list[str]:
-    if name == "gradio":
-        return [str(programs / "python"), "-m", "tests.servers.gradio_chat", back_end.url, str(port)]
+    if name in ("gradio", "nicegui"):
+        return [str(programs / "python"), "-m", f"tests.servers.{name}_chat", back_end.url, str(port)]
+    page = str(TESTS / "servers" / f"{name}_chat.py")
+    host = "127.0.0.1"
     if name == "streamlit":
-        page = str(TESTS / "servers" / "streamlit_chat.py")
-        where = ["--server.address", "127.0.0.1", "--server.port", str(port)]
+        where = ["--server.address", host, "--server.port", str(port)]
         quiet = ["--server.headless", "true", "--browser.gatherUsageStats", "false", "--server.fileWatcherType", "none"]
         return [str(programs / "streamlit"), "run", page, *where, *quiet]
-    page = str(TESTS / "servers" / "chainlit_chat.py")
-    return [str(programs / "chainlit"), "run", page, "--headless", "--host", "127.0.0.1", "--port", str(port)]
+    if name == "panel":
+        anywhere = ["--allow-websocket-origin", "*"]  # behind a proxy the page has another port
+        return [str(programs / "panel"), "serve", page, "--index", "panel_chat", "--port", str(port), *anywhere]
+    if name == "mesop":
+        return [str(programs / "mesop"), page, "--prod", "--port", str(port)]
+    quiet = ["--headless"] if name == "chainlit" else []
+    return [str(programs / name), "run", page, *quiet, "--host", host, "--port", str(port)]
 
 
 @dataclass(frozen=True, slots=True)
