@@ -1,7 +1,7 @@
 """panel's ChatInterface in front of the back end: `panel serve panel_chat.py`, in its own environment.
 
-BACK_END must be set. Everything goes over one web socket of Bokeh's, and every part of the page has a shadow root of its own. Further bubbles
-are further messages; an error is a message of panel's own.
+BACK_END must be set. Everything goes over one web socket of Bokeh's, and every part of the page has a shadow root of
+its own. Further bubbles are further messages; an error is a message of panel's own.
 """
 
 from __future__ import annotations

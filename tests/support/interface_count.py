@@ -52,7 +52,7 @@ FURTHER_LINES = "\nPlease keep it short.\n\n- no sugar\n- two cups"
 
 
 def turns(number: int, label: str = "") -> list[str]:
-    """`number` user turns, all different: every kind in turn; one in six has several lines. label: tells counts apart."""
+    """`number` user turns, all different: every kind in turn; one in six has several lines. label: of this count."""
     said = [f"scenario {KINDS[place % len(KINDS)]} n={place}{label and f' of {label}'}" for place in range(number)]
     return [f"{text}{FURTHER_LINES}" if place % 6 == 5 else text for place, text in enumerate(said)]
 
@@ -113,7 +113,7 @@ def words(text: str) -> list[str]:
     """The words and signs of a text in Markdown, without the signs of Markdown itself and its links' addresses."""
     text = re.sub(r"^\s*(```.*|[|:\- ]+)$", " ", text, flags=re.MULTILINE)
     text = re.sub(r"^(\s*)([-*+]|\d+\.) ", r"\1", text, flags=re.MULTILINE)
-    text = re.sub(r"\[([^\]]*)\]\([^)\s]*(?:\([^)\s]*\)[^)\s]*)?\)", r"\1", text)
+    text = re.sub(r"\[([^\]]*)\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\)", r"\1", text)
     return re.findall(r"\w+|[^\w\s]", re.sub(r"[\\`*_#>|~<\ufe0e\ufe0f]", " ", text))
 
 
