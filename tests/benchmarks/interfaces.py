@@ -26,15 +26,15 @@ def counts(name: str, answers: int, *, lag: bool, hand: bool) -> Iterator[tuple[
     """How each was played, and what came of it."""
     with interface(name) as page:
         if hand:
-            halves = [turns(answers, label) for label in ("one", "two")]
+            halves = [turns(name, answers, label) for label in ("one", "two")]
             by_itself = asyncio.run(count(page, halves[0], windows=WINDOWS))
             known = asyncio.run(count(page, halves[1], by_hand, windows=WINDOWS))
             yield f"ratio {known.seconds / by_itself.seconds:.2f}", by_itself
             yield "by hand", known
         else:
-            yield "", asyncio.run(count(page, turns(answers)))
+            yield "", asyncio.run(count(page, turns(name, answers)))
         if lag:
-            yield "", asyncio.run(count(page, turns(answers, "late"), windows=WINDOWS, lag=LAG))
+            yield "", asyncio.run(count(page, turns(name, answers, "late"), windows=WINDOWS, lag=LAG))
 
 
 def main() -> None:

@@ -48,12 +48,17 @@ KINDS = (
     *("short count=34", "bubbles count=2 pause=0.3", "emphasis", "stream pause=2.5 pauses=1"),
 )
 """What the turns of a count wish for, twice in 60."""
+UNSHOWN = {"panel": ("emoji",)}
+"""What an interface cannot show. Panel counts an emoji once in the text that it updates, and its page counts it twice,
+so what is streamed after one is cut."""
 FURTHER_LINES = "\nPlease keep it short.\n\n- no sugar\n- two cups"
 
 
-def turns(number: int, label: str = "") -> list[str]:
-    """`number` user turns, all different: every kind in turn; one in six has several lines. label: of this count."""
-    said = [f"scenario {KINDS[place % len(KINDS)]} n={place}{label and f' of {label}'}" for place in range(number)]
+def turns(name: str, number: int, label: str = "") -> list[str]:
+    """`number` user turns for this interface, all different: every kind in turn; one in six has several lines. label:
+    of this count, if the interface is counted over more than once."""
+    shown = [kind for kind in KINDS if kind not in UNSHOWN.get(name, ())]
+    said = [f"scenario {shown[place % len(shown)]} n={place}{label and f' of {label}'}" for place in range(number)]
     return [f"{text}{FURTHER_LINES}" if place % 6 == 5 else text for place, text in enumerate(said)]
 
 

@@ -38,7 +38,7 @@ def soon_enough(found: Count) -> None:
 @pytest.mark.parametrize("name", QUICK)
 def test_a_few_answers_are_read_whole_and_alone(name: str) -> None:
     with interface(name) as page:
-        found = asyncio.run(count(page, turns(6), windows=2))
+        found = asyncio.run(count(page, turns(name, 6), windows=2))
     nothing_wrong(found)
     assert max(found.waits) <= 10, (
         "a machine with much to do is slow, but what waits for the end of a time-out is slower"
@@ -49,7 +49,7 @@ def test_a_few_answers_are_read_whole_and_alone(name: str) -> None:
 @pytest.mark.parametrize("name", SELECTORS)
 def test_sixty_answers_are_read_whole_and_alone(name: str) -> None:
     with interface(name) as page:
-        found = asyncio.run(count(page, turns(60)))
+        found = asyncio.run(count(page, turns(name, 60)))
     nothing_wrong(found)
     soon_enough(found)
 
@@ -58,15 +58,15 @@ def test_sixty_answers_are_read_whole_and_alone(name: str) -> None:
 @pytest.mark.parametrize("name", SELECTORS)
 def test_sixty_answers_are_read_whole_and_alone_behind_a_lag(name: str) -> None:
     with interface(name) as page:
-        nothing_wrong(asyncio.run(count(page, turns(60), windows=4, lag=LAG)))
+        nothing_wrong(asyncio.run(count(page, turns(name, 60), windows=4, lag=LAG)))
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("name", SELECTORS)
 def test_four_windows_are_three_quarters_as_quick_as_a_loop_by_hand(name: str) -> None:
     with interface(name) as page:
-        own = asyncio.run(count(page, turns(60, "one"), windows=4))
-        hand = asyncio.run(count(page, turns(60, "two"), by_hand, windows=4))
+        own = asyncio.run(count(page, turns(name, 60, "one"), windows=4))
+        hand = asyncio.run(count(page, turns(name, 60, "two"), by_hand, windows=4))
     print(told(own), "by hand:", told(hand), f"ratio {hand.seconds / own.seconds:.2f}", sep="\n")
     nothing_wrong(own)
     assert hand.seconds / own.seconds >= 0.75
