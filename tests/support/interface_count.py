@@ -262,7 +262,7 @@ class _Hand:
     async def say(self, text: str) -> tuple[str, frozenset[str] | None]:
         replies = self.page.locator(self.known.replies)
         before = await replies.count() + self.known.own
-        box = self.page.locator(self.known.box)
+        box = self.page.locator(self.known.box).first
         await box.fill(text)
         await box.press("Enter")
         read, since, begun = "", time.monotonic(), time.monotonic()
@@ -292,7 +292,7 @@ async def by_hand(name: str, url: str) -> AsyncIterator[Callable[[], Awaitable[T
             await page.goto(url)
             if known.launcher:
                 await page.locator(known.launcher).click()
-            await page.locator(known.box).wait_for()
+            await page.locator(known.box).first.wait_for()
             return _Hand(page, known)
 
         try:
