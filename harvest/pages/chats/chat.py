@@ -46,6 +46,7 @@ _DIFFERENT = 0.3  # share of the user's letters: where a page shows fewer, it sh
 
 ALTERED = "the page shows the user's words in another form"
 NEW = "the page does not show the user's words, so that all that came after them was read"
+_FOUND_AS = {"altered": (ALTERED,), "early": (ALTERED,), "new": (NEW,)}
 """Notes on how an answer was found."""
 
 
@@ -175,11 +176,10 @@ class Chat:
             first=None if awaited.sample.began is None else min(awaited.sample.began, awaited.sample.last_change),
             last=awaited.sample.last_change,
             finish="truncated" if awaited.turn.rest else verdict.how,
-            notes=awaited.turn.notes,
             ended=any(node.visible for node in awaited.page.marked("ended")),
             exhibits=exhibits,
             sent_as=sent_as,
-            notes={"altered": (ALTERED,), "early": (ALTERED,), "new": (NEW,)}.get(awaited.turn.how, ()),
+            notes=(*awaited.turn.notes, *_FOUND_AS.get(awaited.turn.how, ())),
         )
 
     async def settle(self) -> None:

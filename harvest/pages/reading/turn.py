@@ -90,13 +90,13 @@ class ReadTurn:
 
     links: as `links_in` finds them in the text. bubbles: the elements of the answer in the order they were said; one
     that was cut out of a running text has no number (id 0). echo: the user's words, None where the page does not
-    repeat them. container: the element around all of it. how: `echo`, `altered`, `early`, `site`, `new` or `reply`. left_out: what
-    decorations said; decorations: those elements, each with the mark it is kept with. slots: how the elements are made
-    that held the words. began, ended: seconds from the send to the first and to the last piece of the answer, as far as
-    the page dates them; None without text. doubtful: the turn as it is to be read where nothing else comes, of what is
-    more likely a name, a time or a state; only without text. beside: what came with the text, as an answer without
-    words. wordless: a bubble came for it, with no word in it. rest: what stands on the button that would show more of
-    the answer; "" for none. notes: a sentence each on what a reader of the figures should know.
+    repeat them. container: the element around all of it. how: `echo`, `altered`, `early`, `site`, `new` or `reply`.
+    left_out: what decorations said; decorations: those elements, each with the mark it is kept with. slots: how the
+    elements are made that held the words. began, ended: seconds from the send to the first and to the last piece of the
+    answer, as far as the page dates them; None without text. doubtful: the turn as it is to be read where nothing else
+    comes, of what is more likely a name, a time or a state; only without text. beside: what came with the text, as an
+    answer without words. wordless: a bubble came for it, with no word in it. rest: what stands on the button that would
+    show more of the answer; "" for none. notes: a sentence each on what a reader of the figures should know.
     """
 
     text: str

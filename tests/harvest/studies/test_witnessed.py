@@ -43,8 +43,8 @@ def test_agreement_difference_and_silence_are_counted_and_bound_the_error(tmp_pa
     cut = recorded(tmp_path, [("The museum", account("The museum", REPLIES[0])), ("Yes", account("Yes"))], 3)
     conversations = [*(agreeing(tmp_path, trial) for trial in range(4, 24)), cut]
     assert list(witness_notes(conversations, {"page": tmp_path})) == [
-        "page: what the page showed and what it received agree on 60 of 61 answers that can be compared and differ on 1: "
-        "see harvest show.",
+        "page: what the page showed and what it received agree on 60 of 61 answers that can be compared and differ on "
+        "1: see harvest show.",
         "page: 1 answer cannot be compared with what the page received (nothing came over the wire that could be read "
         "x 1).",
         "page: at most 7 of 61 compared answers (11.5%) were misread, with 95% confidence, if a fault is seen in at "
