@@ -23,7 +23,6 @@ from harvest.pages.reading.bubble import (
     Leaf,
     Siblings,
     alone_in_line,
-    closing_of,
     ends_open,
     in_prose,
     in_sentence,
@@ -34,13 +33,11 @@ from harvest.pages.reading.figures import is_face, is_figure, is_file_button
 from harvest.pages.reading.folds import NOTES, Fold, find_folds, is_notes, is_pressed
 from harvest.pages.reading.gutters import gutters_beside
 from harvest.pages.reading.listing import bar_of, is_listing
-from harvest.pages.reading.looks import look_of
 from harvest.pages.reading.page import Node, collapse_spaces
 from harvest.pages.reading.page_text import hints, hints_last, is_control, is_vote, kind
 from harvest.pages.reading.phrases import (
     asks_for_more,
     is_counter,
-    is_fine_print,
     is_label,
     is_named_time,
     is_placeholder,
@@ -52,6 +49,7 @@ from harvest.pages.reading.phrases import (
 )
 from harvest.pages.reading.reasoning import find_reasoning
 from harvest.pages.reading.slot import likeness, slot_in
+from harvest.pages.reading.small_print import find_small_print, says_more
 
 __all__ = ["Decorations", "find_decorations"]
 
@@ -70,7 +68,6 @@ _CONTENT = re.compile(r"(?:^|[-_])(?:text|content|body|prose|markdown|md)$|markd
 _PLACES = frozenset({"article", "div", "p", "section"})
 _DRAWN = frozenset({"canvas", "hr", "img", "input", "progress", "svg", "video"})
 _WAITING = frozenset({"caret", "cursor", "dots", "loader", "loading", "spinner", "typing"})
-_SMALL_PRINT = frozenset({"disclaimer", "fineprint", "footer", "footnote", "legal", "notice", "warning"})
 
 
 class _Reason(IntEnum):
@@ -130,7 +127,7 @@ def find_decorations(
         search.take_fold(fold)
     search.take_reasoning()
     for bubble in bubbles:
-        search.take_fine_print(bubble)
+        search.take_small_print(bubble)
         search.edges(bubble)
         if search.announces(bubble):
             search.drop(bubble)
@@ -235,48 +232,17 @@ class _Search:
             if node is not None:
                 self.drop(node)
 
-    def take_fine_print(self, bubble: Node) -> None:
-        """Leave out the sentence under an answer that the page writes under every one.
-
-        It is known by its words, where it is set apart or is no paragraph; and in any words by the replies before,
-        where it is set apart from the text. Of the first reply an unknown one is read: it may be the answer's own.
-        """
-        leaves = leaves_of(bubble, self.dropped)
-        for element in closing_of(leaves, bubble):
-            text = element.text
-            if not self._says_more(element):
-                return  # what stands under nothing but a name is the answer
-            rest = [leaf for leaf in leaves if not leaf.parent.within(element)]
-            look, main = look_of(element), look_of(rest[-1].parent)
-            named = bool(hints(element) & _SMALL_PRINT) or element.tag in ("aside", "footer", "small")
-            apart = named or look.is_smaller_than(main) or look.is_fainter_than(main)
-            plain = in_prose(element, bubble)
-            told = is_fine_print(text) and (apart or not plain) and not self.siblings.one_of_many(element)
-            known = (f"end:{kind(element)}", text) in self.known and not is_brief(text)
-            if told or (known and (apart or (not plain and not self._goes_on(element)))):
-                self.drop(element)
-                return
-
-    def _says_more(self, element: Node) -> bool:
-        """Whether more than names and times is left in its bubble beside it: the same answer may come twice."""
-        bubble = self._bubble_of(element)
-        return any(
-            in_prose(leaf.parent, bubble) or not is_brief(leaf.text)
-            for leaf in leaves_of(bubble, self.dropped)
-            if not leaf.parent.within(element)
-        )
+    def take_small_print(self, bubble: Node) -> None:
+        """Leave out the sentence that the page writes under every answer."""
+        found = find_small_print(bubble, self.dropped, self.known, self.siblings)
+        if found is not None:
+            self.drop(found)
 
     def _bubble_of(self, element: Node) -> Node:
         return next(one for one in self.bubbles if element.within(one))
 
     def _slot_of(self, element: Node) -> Node | None:
         return self.slots[self._bubble_of(element)]
-
-    def _goes_on(self, element: Node) -> bool:
-        """Whether it is made like the element before it: then it is the text's next paragraph."""
-        beside = element.parent.elements if element.parent is not None else []
-        at = next((number for number, one in enumerate(beside) if one is element), 0)
-        return at > 0 and kind(beside[at - 1]) == kind(element)
 
     def edges(self, bubble: Node) -> None:
         """Names, times and states before and after what is said; those that are surest first, from either end."""
@@ -425,7 +391,11 @@ class _Search:
         if not stamped and (_is_content(element) or (element.classes and kind(element) in self.example.said)):
             return _Reason.NONE
         known = (kind(element), text) in self.known and not prose and not self.siblings.among_prose(element)
-        if known and (is_brief(text) or self._says_more(element) or self._slot_of(element) is not None):
+        if known and (
+            is_brief(text)
+            or says_more(element, self._bubble_of(element), self.dropped)
+            or self._slot_of(element) is not None
+        ):
             return _Reason.KNOWN
         if first and ends_open(text) and element.tag in ("b", "strong", "span"):
             named = is_label(text, self.names) or (element.tag == self.example.named and is_brief(text))

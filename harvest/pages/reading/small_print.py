@@ -1,0 +1,58 @@
+"""The sentence that a page writes under every answer: a warning, a greeting from its owner."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from harvest.pages.reading.bubble import Edge, Siblings, closing_of, in_prose, is_brief, leaves_of
+from harvest.pages.reading.looks import look_of
+from harvest.pages.reading.page import Node
+from harvest.pages.reading.page_text import hints, kind
+from harvest.pages.reading.phrases import is_fine_print
+
+__all__ = ["find_small_print", "says_more"]
+
+_NAMES = frozenset({"disclaimer", "fineprint", "footer", "footnote", "legal", "notice", "warning"})
+_TAGS = frozenset({"aside", "footer", "small"})
+
+
+def find_small_print(
+    bubble: Node, dropped: Collection[Node], known: Collection[Edge], siblings: Siblings
+) -> Node | None:
+    """The element at the end of a bubble with the page's own sentence; None where there is none.
+
+    It is known by its words, where it is set apart or is no paragraph; and in any words by the replies before, where it
+    is set apart from the text. Of the first reply an unknown one is read: it may be the answer's own.
+    """
+    leaves = leaves_of(bubble, dropped)
+    for element in closing_of(leaves, bubble):
+        if not says_more(element, bubble, dropped):
+            return None  # what stands under nothing but a name is the answer
+        text = element.text
+        before = [leaf for leaf in leaves if not leaf.parent.within(element)][-1]
+        look, main = look_of(element), look_of(before.parent)
+        named = bool(hints(element) & _NAMES) or element.tag in _TAGS
+        apart = named or look.is_smaller_than(main) or look.is_fainter_than(main)
+        plain = in_prose(element, bubble)
+        if is_fine_print(text) and (apart or not plain) and not siblings.one_of_many(element):
+            return element
+        again = (f"end:{kind(element)}", text) in known and not is_brief(text)
+        if again and (apart or (not plain and not _goes_on(element))):
+            return element
+    return None
+
+
+def says_more(element: Node, bubble: Node, dropped: Collection[Node]) -> bool:
+    """Whether more than names and times is left in a bubble beside an element: the same answer may come twice."""
+    return any(
+        in_prose(leaf.parent, bubble) or not is_brief(leaf.text)
+        for leaf in leaves_of(bubble, dropped)
+        if not leaf.parent.within(element)
+    )
+
+
+def _goes_on(element: Node) -> bool:
+    """Whether it is made like the element before it: then it is the text's next paragraph."""
+    beside = element.parent.elements if element.parent is not None else []
+    at = next((number for number, one in enumerate(beside) if one is element), 0)
+    return at > 0 and kind(beside[at - 1]) == kind(element)
