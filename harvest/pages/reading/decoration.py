@@ -234,7 +234,7 @@ class _Search:
 
     def take_small_print(self, bubble: Node) -> None:
         """Leave out the sentence that the page writes under every answer."""
-        found = find_small_print(bubble, self.dropped, self.known, self.siblings)
+        found = find_small_print(bubble, self.dropped, self.known, self.siblings, self.slots[bubble])
         if found is not None:
             self.drop(found)
 

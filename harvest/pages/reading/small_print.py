@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from harvest.pages.reading.bubble import Edge, Siblings, closing_of, in_prose, is_brief, leaves_of
+from harvest.pages.reading.bubble import Edge, Leaf, Siblings, closing_of, in_prose, is_brief, leaves_of
 from harvest.pages.reading.looks import look_of
 from harvest.pages.reading.page import Node
 from harvest.pages.reading.page_text import hints, kind
@@ -13,42 +13,48 @@ from harvest.pages.reading.phrases import is_fine_print
 __all__ = ["find_small_print", "says_more"]
 
 _NAMES = frozenset({"disclaimer", "fineprint", "footer", "footnote", "legal", "notice", "warning"})
+_WHO = frozenset({"agent", "author", "byline", "meta", "name", "sender", "speaker", "time", "timestamp"})
 _TAGS = frozenset({"aside", "footer", "small"})
 
 
 def find_small_print(
-    bubble: Node, dropped: Collection[Node], known: Collection[Edge], siblings: Siblings
+    bubble: Node, dropped: Collection[Node], known: Collection[Edge], siblings: Siblings, slot: Node | None = None
 ) -> Node | None:
     """The element at the end of a bubble with the page's own sentence; None where there is none.
 
     It is known by its words, where it is set apart or is no paragraph; and in any words by the replies before, where it
-    is set apart from the text. Of the first reply an unknown one is read: it may be the answer's own.
+    is set apart from the text. Of the first reply an unknown one is read: it may be the answer's own. slot: the place
+    of the words, where it is known.
     """
     leaves = leaves_of(bubble, dropped)
     for element in closing_of(leaves, bubble):
-        if not says_more(element, bubble, dropped):
-            return None  # what stands under nothing but a name is the answer
+        rest = [leaf for leaf in leaves if not leaf.parent.within(element)]
+        told = slot is not None and any(leaf.parent.within(slot) for leaf in rest)
+        # What stands under nothing but a name is the answer, and the same answer may come twice.
+        if not told and not any(_is_said(leaf, bubble) for leaf in rest):
+            return None
         text = element.text
-        before = [leaf for leaf in leaves if not leaf.parent.within(element)][-1]
-        look, main = look_of(element), look_of(before.parent)
+        look, main = look_of(element), look_of(rest[-1].parent)
         named = bool(hints(element) & _NAMES) or element.tag in _TAGS
         apart = named or look.is_smaller_than(main) or look.is_fainter_than(main)
         plain = in_prose(element, bubble)
         if is_fine_print(text) and (apart or not plain) and not siblings.one_of_many(element):
             return element
         again = (f"end:{kind(element)}", text) in known and not is_brief(text)
+        again = again and (told or says_more(element, bubble, dropped))
         if again and (apart or (not plain and not _goes_on(element))):
             return element
     return None
 
 
 def says_more(element: Node, bubble: Node, dropped: Collection[Node]) -> bool:
-    """Whether more than names and times is left in a bubble beside an element: the same answer may come twice."""
-    return any(
-        in_prose(leaf.parent, bubble) or not is_brief(leaf.text)
-        for leaf in leaves_of(bubble, dropped)
-        if not leaf.parent.within(element)
-    )
+    """Whether more than names and times is left in a bubble beside an element."""
+    return any(not is_brief(leaf.text) for leaf in leaves_of(bubble, dropped) if not leaf.parent.within(element))
+
+
+def _is_said(leaf: Leaf, bubble: Node) -> bool:
+    around = (one for one in (leaf.parent, *leaf.parent.ancestors()) if one is not bubble and one.within(bubble))
+    return not is_brief(leaf.text) or (in_prose(leaf.parent, bubble) and not any(hints(one) & _WHO for one in around))
 
 
 def _goes_on(element: Node) -> bool:
