@@ -29,7 +29,8 @@ def find_small_print(
     leaves = leaves_of(bubble, dropped)
     for element in closing_of(leaves, bubble):
         rest = [leaf for leaf in leaves if not leaf.parent.within(element)]
-        told = slot is not None and any(leaf.parent.within(slot) for leaf in rest)
+        beside = slot is not None and not (element.within(slot) or slot.within(element))
+        told = beside and slot is not None and any(leaf.parent.within(slot) for leaf in rest)
         # What stands under nothing but a name is the answer, and the same answer may come twice.
         if not told and not any(_is_said(leaf, bubble) for leaf in rest):
             return None
