@@ -59,8 +59,9 @@ class ScriptedPage:
     off: until when its button is off; shown: what else stands on it; moves: every so many seconds something stirs.
     taken_by: what sends a turn; held: seconds from the press to the turn's going from the box.
 
-    In seconds after the turn was taken: writes: when which text of the answer comes; signs: (name, from, to); sends:
-    requests; documents: when another document comes; trouble: (from, to, text) of an error that is shown.
+    In seconds after the turn was taken: writes: when which text of the answer comes, with a bubble around it; signs:
+    (name, from, to); sends: requests; documents: when another document comes; trouble: (from, to, text) of an error
+    that is shown.
     """
 
     time: Stepped = field(default_factory=Stepped)
@@ -183,7 +184,7 @@ class ScriptedPage:
             born = 1000 * (self.taken - (self.marked or 0.0))
             words = "".join(text for at, text in self.writes if at <= since)
             turns += f'<div h-id="{USER}" class="user" h-box="0,0,900,30" h-born="{born}">{SAID}</div>'
-            if words:
+            if any(at <= since for at, _ in self.writes):
                 first, last = self.writes[0][0], max(at for at, _ in self.writes if at <= since)
                 when = f'h-born="{born + 1000 * first}" h-said="{born + 1000 * last}"'
                 turns += f'<div h-id="{BOT}" class="bot" h-box="0,40,900,30" {when}><p>{words}</p></div>'

@@ -76,7 +76,8 @@ class Traffic:
     marked: when the turn was sent, by `clock`. Since then: frames: how many came over web sockets; last_frame: when
     the last one did, in seconds after the mark; framed: bytes of them; received: bytes of the bodies of responses that
     are likely to have carried the whole answer and are complete (as they came, so perhaps compressed); streamed: one of
-    them was a stream of events. lag: seconds that the slowest response so far took to begin, 10 at most.
+    them was a stream of events; closed: how many web sockets have gone. lag: seconds that the slowest response so far
+    took to begin, 10 at most.
     """
 
     clock: Clock = REAL_CLOCK
@@ -86,6 +87,7 @@ class Traffic:
     framed: int = 0
     received: int = 0
     streamed: bool = False
+    closed: int = 0
     lag: float = 0.0
     _opening: dict[Hashable, float] = field(default_factory=dict)
     _open: dict[Hashable, _Open] = field(default_factory=dict)
@@ -115,7 +117,7 @@ class Traffic:
         self._faults.clear()
         self._last_ended, self._pressed, self._begun = None, None, 0
         self.frames, self.last_frame, self.framed, self.received = 0, None, 0, 0
-        self.streamed = False
+        self.streamed, self.closed = False, 0
 
     def pressed(self) -> None:
         """The page has been given the turn: on a busy machine long after the mark."""
@@ -172,8 +174,13 @@ class Traffic:
         self._opening[key] = self.clock.monotonic()
 
     def used_socket(self, key: Hashable) -> None:
-        """A frame went over it, in either direction, or it has gone."""
+        """A frame went over it, in either direction."""
         self._opening.pop(key, None)
+
+    def closed_socket(self, key: Hashable) -> None:
+        """It has gone, whoever closed it."""
+        self._opening.pop(key, None)
+        self.closed += 1
 
     @property
     def connecting(self) -> bool:

@@ -352,7 +352,7 @@ class Window:
         self.outbox.socket(socket.url)
         socket.on("framesent", sent)
         socket.on("framereceived", received)
-        socket.on("close", lambda _: self.traffic.used_socket(socket))
+        socket.on("close", lambda _: self.traffic.closed_socket(socket))
 
     def _finished(self, request: playwright.Request) -> None:
         if self.traffic.ended(request):

@@ -103,8 +103,7 @@ class Waiting:
                 if silent and not failed and turn.doubtful is not None:
                     turn, verdict = turn.doubtful, Verdict("quiet", sample.quiet)  # nothing else will come
                     self._began = turn.began
-                # A bubble came, and all that showed an answer in the making has ended: it has no words.
-                empty = silent and not failed and turn.wordless and bool(FIRM & sample.ended.keys())
+                empty = silent and not failed and self._is_empty(turn, sample)
                 if empty:
                     verdict = Verdict("signs", sample.quiet)
                 if not turn.text:
@@ -125,6 +124,11 @@ class Waiting:
                 if found is not None:
                     return Awaited(source, page, turn, None, "fault", sample, found, self._heard)
             await self._clock.sleep(_STEP)
+
+    def _is_empty(self, turn: ReadTurn, sample: Sample) -> bool:
+        """Whether a bubble came, and all that showed an answer in the making has ended: it has no words. Where a web
+        socket has gone, the answer may have gone with it."""
+        return turn.wordless and bool(FIRM & sample.ended.keys()) and not self._window.traffic.closed
 
     async def _glance(self) -> TurnSigns:
         for _ in range(_MOST_DOCUMENTS):

@@ -136,6 +136,41 @@ def test_a_page_that_stays_silent_is_given_up_after_half_a_minute() -> None:
     assert page.time.seconds == about(30)
 
 
+def test_a_bubble_that_stays_without_words_once_its_signs_have_ended_is_an_empty_answer() -> None:
+    page = ScriptedPage(writes=[(0.3, "")], signs=[("stop", 0.2, 2.0)])
+    found = awaited(page)
+    assert (found.turn.text, found.why, found.trouble) == ("", "", None)
+    assert found.verdict is not None
+    assert found.verdict.how == "signs"
+    assert page.time.seconds == about(32)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        ScriptedPage(writes=[(0.3, "")]),
+        ScriptedPage(signs=[("stop", 0.2, 2.0)]),
+        ScriptedPage(writes=[(0.3, "Thinking…")], signs=[("stop", 0.2, 2.0)]),
+        ScriptedPage(writes=[(0.3, "")], signs=[("stop", 0.2, 2.0)], trouble=(1.0, 3.0, "Something went wrong.")),
+    ],
+    ids=["no sign of an answer", "no bubble", "more is to come", "an error was shown"],
+)
+def test_silence_that_may_be_a_fault_is_no_empty_answer(page: ScriptedPage) -> None:
+    assert awaited(page).why == "no-reply"
+
+
+def test_a_bubble_without_words_is_no_empty_answer_where_a_web_socket_has_gone() -> None:
+    page = ScriptedPage(writes=[(0.3, "")], signs=[("stop", 0.2, 2.0)])
+    mark = page.mark
+
+    def marked() -> None:
+        mark()
+        page.traffic.closed_socket("socket")
+
+    page.mark = marked  # type: ignore[method-assign]
+    assert awaited(page).why == "no-reply"
+
+
 def test_a_page_that_shows_a_firm_sign_is_not_silent() -> None:
     page = ScriptedPage(writes=[(100.0, TEXT)], signs=[("stop", 0.0, 100.1)])
     assert awaited(page).turn.text == TEXT
