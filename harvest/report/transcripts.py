@@ -18,6 +18,7 @@ from urllib.parse import quote
 from harvest.report.judged import judged_items
 from harvest.studies.assessed import Assessed
 from harvest.studies.scorecard import Material
+from harvest.studies.witnessed import by_system, verdict_lines
 from harvest.tables.conversation_rows import outcome_words, part_lines
 from harvest.tables.figures import printed_rows
 from harvest.terminal import printable
@@ -86,6 +87,12 @@ def transcripts(
     starts = [0]
     held: list[str] = []
     size, pictures = 0, False
+    verdicts = {
+        place: verdict
+        for _, found in by_system(material.finished, material.folders)
+        for place, verdict in found.verdicts.items()
+        if verdict.word == "differs"
+    }
     for place, one in enumerate(material.conversations):
         counts = (one.key, one.attempt) in valid
         key = (one.key.system, one.key.topic, one.key.trial)
@@ -100,6 +107,10 @@ def transcripts(
         columns["end"].append(words.setdefault(outcome_words(one), len(words)))
         folder, _ = folders[one.key.system]
         body = _body(one, os.path.relpath(folder, beside), scores.get(key, {}) if counts else {})
+        for turn in body.get("turns", ()):
+            if (one.trial_id, one.attempt, turn["n"]) in verdicts:
+                lines = verdict_lines(verdicts[one.trial_id, one.attempt, turn["n"]])
+                turn["parts"] = [*turn.get("parts", ()), *(bounded(line, _QUOTE)[0] for line in lines)]
         if counts:
             _add(body, "nuggets", nuggets.get(key, {}))
             _add(body, "judged", judged_items(assessed, key, one) if assessed is not None else {})

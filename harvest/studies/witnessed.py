@@ -60,14 +60,24 @@ def witnessed(conversations: Sequence[Conversation], folder: Path) -> Witnessed 
     return Witnessed(verdicts, judged, reading_error(told), damaged)
 
 
+def by_system(conversations: Sequence[Conversation], folders: Mapping[str, Path]) -> Iterator[tuple[str, Witnessed]]:
+    """What the wire says of each system of which anything was kept. folders: the run of each."""
+    own: dict[str, list[Conversation]] = {}
+    for one in conversations:
+        own.setdefault(one.key.system, []).append(one)
+    for system, held in own.items():
+        found = witnessed(held, folders[system]) if system in folders else None
+        if found is not None:
+            yield system, found
+
+
 def wire_verdicts(run: Run, chosen: Sequence[Conversation]) -> dict[tuple[str, int, int], Verdict]:
     """The verdicts on the turns of some conversations of a run, by conversation and number of the turn. What the wire
     says is learnt from all conversations with their systems."""
-    found: dict[tuple[str, int, int], Verdict] = {}
-    for system in dict.fromkeys(one.key.system for one in chosen):
-        seen = witnessed([one for one in run.conversations if one.key.system == system], run.path)
-        found |= seen.verdicts if seen is not None else {}
-    return found
+    systems = {one.key.system for one in chosen}
+    of_them = [one for one in run.conversations if one.key.system in systems]
+    seen = by_system(of_them, dict.fromkeys(systems, run.path))
+    return {place: verdict for _, found in seen for place, verdict in found.verdicts.items()}
 
 
 def verdict_lines(verdict: Verdict) -> Iterator[str]:
@@ -84,13 +94,8 @@ def verdict_lines(verdict: Verdict) -> Iterator[str]:
 
 def witness_notes(finished: Sequence[Conversation], folders: Mapping[str, Path]) -> Iterator[str]:
     """The sentences about the second witness, system by system. folders: the run of each."""
-    by_system: dict[str, list[Conversation]] = {}
-    for one in finished:
-        by_system.setdefault(one.key.system, []).append(one)
-    for system, own in by_system.items():
-        found = witnessed(own, folders[system]) if system in folders else None
-        if found is not None:
-            yield from _sentences(system, found)
+    for system, found in by_system(finished, folders):
+        yield from _sentences(system, found)
 
 
 def _sentences(system: str, found: Witnessed) -> Iterator[str]:

@@ -6,7 +6,7 @@ import math
 from harvest.pages.browser.recorder import Recorder
 from harvest.pages.witness.account import Account, account_of
 from harvest.pages.witness.judgement import Acquaintance
-from harvest.pages.witness.opening import opened
+from harvest.pages.witness.opening import Leaf, opened
 from harvest.pages.witness.strands import Heard
 from harvest.systems.driver import Exhibit
 
@@ -20,17 +20,19 @@ class SecondWitness:
         self._recorder, self._met = recorder, met
         self._heard = Heard()
         self._said, self._answer = "", ""
-        self._since, self._read_at = -math.inf, math.inf
+        self._since = self._read_at = -math.inf
+        self._leaves: list[Leaf] = []
         self._before: Account | None = None
 
     def turn_begins(self) -> None:
         """The page is about to be given the next turn: what came up to now belongs to the turns before."""
         received = self._recorder.received
-        turn = opened(received, self._since)
+        later = opened(received, self._read_at)
         self._before = None
-        if self._answer and opened(received, self._read_at).leaves:
-            self._before = account_of(turn, self._said, self._answer, self._heard, self._met.known)
-        self._heard.add(turn.leaves)
+        if self._answer and later.leaves:
+            whole = opened(received, self._since)
+            self._before = account_of(whole, self._said, self._answer, self._heard, self._met.known)
+        self._heard.add([*self._leaves, *later.leaves])
         self._recorder.forget(self._recorder.clock.monotonic())
 
     async def account(self, said: str, answer: str, since: float) -> Exhibit:
@@ -39,6 +41,7 @@ class SecondWitness:
         self._said, self._answer, self._since = said, answer, since
         self._read_at = self._recorder.clock.monotonic()
         turn = opened(self._recorder.received, since)
+        self._leaves = turn.leaves
         turn.capped = turn.capped or self._recorder.capped
         account = account_of(turn, said, answer, self._heard, self._met.known)
         self._met.meet(account)

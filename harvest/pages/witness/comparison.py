@@ -44,11 +44,12 @@ class Reading:
 
     def __init__(self, plains: Sequence[Plain], said: str = "") -> None:
         self.plains = tuple(plains)
-        self._pieces = [_pieces(plain.letters) for plain in self.plains]
+        self._texts = [plain.letters for plain in self.plains]
         # If the user's words were read in front of the answer, the answer is still like the reply.
         words = letters(said).casefold()
         if words and self.letters.casefold().startswith(words):
-            self._pieces.append(_pieces(self.letters[len(words) :]))
+            self._texts.append(self.letters[len(words) :])
+        self._known: dict[tuple[str, int], Counter[str]] = {}
 
     @property
     def letters(self) -> str:
@@ -59,13 +60,19 @@ class Reading:
         where one of them has all of the other, longer text among more."""
         if self.is_equal(wire):
             return 1.0
-        own = _pieces(wire)
-        likeness = min(_UNEQUAL, max((_dice(own, page) for page in self._pieces), default=0.0))
+        likeness = min(_UNEQUAL, max((_dice(*self._pieces(text, wire)) for text in self._texts), default=0.0))
         if likeness < HELD and min(len(wire), len(self.letters)) >= _ENOUGH:
-            few, many = sorted((own, self._pieces[0]), key=Counter.total)
+            few, many = sorted(self._pieces(self.letters, wire), key=Counter.total)
             held = sum(min(count, many[piece]) for piece, count in few.items() if piece in many)
             likeness = HELD if held >= _ALL * few.total() else likeness
         return likeness
+
+    def _pieces(self, page: str, wire: str) -> tuple[Counter[str], Counter[str]]:
+        """The pieces of both, shorter ones where one of them is short. The page's are made once."""
+        size = min(_PIECE, max(1, min(len(page), len(wire)) // 2))
+        if (page, size) not in self._known:
+            self._known[page, size] = _cut_into(page, size)
+        return self._known[page, size], _cut_into(wire, size)
 
     def is_equal(self, wire: str) -> bool:
         return any(plain.letters == wire for plain in self.plains)
@@ -76,8 +83,7 @@ class Reading:
         return difference(self.plains[0], wire)
 
 
-def _pieces(text: str) -> Counter[str]:
-    size = min(_PIECE, max(1, len(text) // 2))
+def _cut_into(text: str, size: int) -> Counter[str]:
     return Counter(text[start : start + size] for start in range(len(text) - size + 1))
 
 

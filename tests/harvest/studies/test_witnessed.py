@@ -4,15 +4,28 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
+from harvest.cli.show import command
 from harvest.pages.witness.account import Account, account_of
 from harvest.pages.witness.opening import opened
 from harvest.pages.witness.received import Message
 from harvest.pages.witness.strands import Heard
+from harvest.report.document import make_report
+from harvest.studies.scorecard import gather_material, score_material
 from harvest.studies.witnessed import verdict_lines, witness_notes, witnessed
 from protocols.answer import Answer
+from protocols.library import load_protocol
 from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
+from recordings.events import events_of
 from recordings.evidence import keep_exhibit
+from recordings.header import make_header
+from recordings.run_folder import read
+from recordings.store import RunWriter
+from tests.support.scoring_examples import grid_topics
 
+TWO_ROUND = load_protocol("fairweb-two-round")
+SYSTEMS = {"page": {"name": "page", "driver": "browser", "options": {"url": "http://127.0.0.1:1"}}}
 REPLIES = ("The museum opens at nine.", "Trams leave every ten minutes.", "Tickets cost twelve crowns.")
 
 
@@ -32,7 +45,7 @@ def recorded(run: Path, turns: Sequence[tuple[str, Account | None]], trial: int 
             data = json.dumps(one.as_json()).encode()
             evidence["wire"] = keep_exhibit(run, data, "application/json")
         made.append(Turn(number, "ask", "And?", SystemTurn(Answer(text), evidence=evidence)))
-    return Conversation(TrialKey("page", "T1", trial), f"t{trial}", 1, tuple(made), Outcome("completed"))
+    return Conversation(TrialKey("page", "T01", trial), f"t{trial}", 1, tuple(made), Outcome("completed"))
 
 
 def agreeing(run: Path, trial: int) -> Conversation:
@@ -81,3 +94,31 @@ def test_a_damaged_account_is_counted_and_stops_nothing(tmp_path: Path) -> None:
     (tmp_path / reply.evidence["wire"]).write_bytes(b"{}")
     notes = list(witness_notes([agreeing(tmp_path, 1), spoilt], {"page": tmp_path}))
     assert notes[-1] == "page: 1 account of what the page received cannot be read."
+
+
+async def test_show_the_scores_and_the_report_say_what_differs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    writer = RunWriter.create(
+        run, make_header(audit={"name": "a"}, protocol=TWO_ROUND, topics=grid_topics(1), systems=SYSTEMS)
+    )
+    cut = recorded(run, [("The museum", account("The museum", REPLIES[0]))], 3)
+    for conversation in (agreeing(run, 1), agreeing(run, 2), cut):
+        await writer.append(*events_of(conversation), sync=True)
+    await writer.close()
+    chosen = [str(run), "--system", "page", "--topic", "T01", "--trial"]
+    command.main([*chosen, "3"], standalone_mode=False)
+    told = capsys.readouterr().out
+    assert "what the page received differs from this answer" in told
+    assert "only received: opens at nine" in told
+    command.main([*chosen, "1", "--json"], standalone_mode=False)
+    (trial,) = json.loads(capsys.readouterr().out)["trials"]
+    assert [turn["wire"]["word"] for turn in trial["turns"]] == ["agrees"] * 3
+    material = gather_material([read(run)])
+    sentence = "agree on 6 of 7 answers that can be compared and differ on 1"
+    assert any(sentence in note for note in score_material(material).notes)
+    report = make_report([read(run)], beside=tmp_path)
+    page = json.dumps(report.document, ensure_ascii=False) + "".join(report.chunks)
+    assert sentence in page
+    assert "only received: opens at nine" in page

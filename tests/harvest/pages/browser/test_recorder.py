@@ -4,6 +4,8 @@ import asyncio
 import base64
 import hashlib
 import json
+from collections.abc import Coroutine
+from typing import Any
 
 import pytest
 
@@ -160,10 +162,10 @@ class Line:
 
 
 async def recorder_on(line: Line, clock: Stepped) -> Recorder:
-    tasks = set()
+    tasks = set[asyncio.Task[None]]()
 
-    def later(work: object) -> None:
-        tasks.add(asyncio.ensure_future(work))  # type: ignore[arg-type]
+    def later(work: Coroutine[Any, Any, None]) -> None:
+        tasks.add(asyncio.create_task(work))
 
     recorder = Recorder(clock.clock, later)
     await recorder.attach(line)
@@ -228,14 +230,16 @@ async def test_errors_pictures_and_scripts_are_not_recorded() -> None:
 @pytest.mark.parametrize("slower", ["Network.streamResourceContent", "Network.getResponseBody"])
 async def test_a_body_that_is_asked_for_in_both_ways_is_kept_once(slower: str) -> None:
     """On a busy machine the response has long ended when the first answer comes."""
-    answers = {"Network.streamResourceContent": {"bufferedData": base64.b64encode(b"Hello").decode()}}
-    answers["Network.getResponseBody"] = {"body": "Hello", "base64Encoded": False}
+    answers: dict[str, dict[str, object]] = {
+        "Network.streamResourceContent": {"bufferedData": base64.b64encode(b"Hello").decode()},
+        "Network.getResponseBody": {"body": "Hello", "base64Encoded": False},
+    }
 
     class Busy(Line):
         async def send(self, method: str, params: dict[str, object] | None = None) -> dict[str, object]:
             for _ in range(20 if method == slower else 10):
                 await asyncio.sleep(0)
-            return dict(answers.get(method, {}))
+            return answers.get(method, {})
 
     line = Busy()
     recorder = await recorder_on(line, Stepped(10.0))
