@@ -7,6 +7,7 @@ order in which a wrong one is least likely to.
 import base64
 import binascii
 import re
+from dataclasses import dataclass
 
 import msgspec
 
@@ -17,6 +18,14 @@ _RUN = re.compile(
 )
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
 _UNWRITTEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd]")
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """What may be a text, or a message with text in it: the size of an inner string may be a letter."""
+
+    text: str
+    inner: object
 
 
 def values_in(data: bytes) -> list[object]:
@@ -120,8 +129,7 @@ def _protobuf(data: bytes, depth: int = 0) -> dict[str, object] | None:
 
 
 def _field(data: bytes, depth: int) -> object:
-    """A message, text, or None for bytes that are neither. The size of an inner string may be a letter, so that a whole
-    message looks like text, while hardly any text is by chance a message with text in it."""
+    """A message, text, either of them where that cannot be told, or None for bytes that are neither."""
     inner = _protobuf(data, depth + 1) if data and depth < _DEEPEST else None
     try:
         text = data.decode()
@@ -131,10 +139,12 @@ def _field(data: bytes, depth: int) -> object:
         return inner
     # A letter is the tag of a rare field, and numbers would seldom all be letters.
     looks_inner = inner is not None and not data[:1].isalpha() and _holds_only_text(inner)
-    return inner if looks_inner else text
+    return Either(text, inner) if looks_inner else text
 
 
 def _holds_only_text(value: object) -> bool:
+    if isinstance(value, Either):
+        return True
     if isinstance(value, (dict, list)):
         return all(_holds_only_text(part) for part in (value.values() if isinstance(value, dict) else value))
     return isinstance(value, str) and bool(value)

@@ -54,6 +54,11 @@ class _Record:
     streamed: int = 0
     added: Counter[tuple[str, ...]] = field(default_factory=Counter)  # what the page alone has, and in how many turns
 
+    @property
+    def trust(self) -> float:
+        """How like the page its texts are, the more of them the surer: from 0 to 1."""
+        return round(self.like / (self.present + 0.5), 3)
+
 
 def judge(turns: Sequence[Account]) -> Judged:
     """turns: all of one site, in any order."""
@@ -115,7 +120,7 @@ def _accusers(turns: Sequence[Account], records: dict[KeyParts, _Record]) -> lis
         return key not in after or after[key].present < _MOSTLY * record.present
 
     eligible = [key for key, record in records.items() if may(key, record)]
-    return sorted(eligible, key=lambda key: (-round(records[key].like, 2), _WAYS.get(key[3], 1), len(key[2]), key))
+    return sorted(eligible, key=lambda key: (-records[key].trust, _WAYS.get(key[3], 1), len(key[2]), key))
 
 
 _WAYS = {"joined": 0, "one": 2}

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from harvest.pages.witness.binary import encoded_in, values_in
+from harvest.pages.witness.binary import Either, encoded_in, values_in
 from harvest.pages.witness.received import Body, Message, Received, general
 
 MOST_LEAVES = 60_000
@@ -285,7 +285,10 @@ class _Walker:
     ) -> None:
         if len(self._into) >= MOST_LEAVES or depth > _DEEPEST:
             return
-        if isinstance(value, str):
+        if isinstance(value, Either):
+            self.walk(value.text, path, names, number, place, depth + 1, again)
+            self.walk(value.inner, path, names, number, place, depth + 1, again)
+        elif isinstance(value, str):
             self._text(value, path, names, number, place, depth, again)
         elif isinstance(value, Mapping):
             self._mapping(value, path, names, number, depth, again)

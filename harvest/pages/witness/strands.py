@@ -145,7 +145,8 @@ def _told(key: Key, own: Sequence[Leaf], said: str, heard: Heard, add: Callable[
         pieces = _last_stages(kept(run for part in parts for run in part))
         fresh = [run for run in pieces if not heard.knows(run)]
         add(way(name), [run for run in pieces if len(letters(run.text)) < _LONG or not heard.knows(run)])
-        if len(pieces) <= _MOST_BESIDE:  # of a reply in many pieces any word may have come before
+        long = sum(len(run.text) >= _LONG for run in pieces)
+        if len(pieces) <= _MOST_BESIDE or 2 * long > len(pieces):  # else any short piece may have come before
             add(way(f"{name}, new"), fresh)
         if pieces and not fresh:
             add(way(name), pieces[-1:], old=True)

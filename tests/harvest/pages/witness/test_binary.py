@@ -6,7 +6,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest.pages.witness.binary import encoded_in, values_in
+from harvest.pages.witness.binary import Either, encoded_in, values_in
 
 
 def field(number: int, value: bytes) -> bytes:
@@ -17,6 +17,11 @@ def field(number: int, value: bytes) -> bytes:
 def test_fields_of_protobuf_are_named_by_their_numbers() -> None:
     data = bytes([1 << 3, 42]) + field(2, field(1, "Grüße".encode())) + field(3, b"x") + field(3, b"y")
     assert values_in(data) == [{"f1": 42, "f2": {"f1": "Grüße"}, "f3": ["x", "y"]}]
+
+
+def test_what_may_be_a_text_or_a_message_is_read_as_both() -> None:
+    text = "\n\nTen or so."
+    assert values_in(field(1, text.encode())) == [{"f1": Either(text, {"f1": "Ten or so."})}]
 
 
 @given(st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=40))
