@@ -31,7 +31,7 @@ def page() -> None:
         with bubble("face", sent=True):
             ui.label(said).style("white-space: pre-wrap")
         message = bubble("smart_toy", sent=False)
-        with message:
+        with messages:
             spinner = ui.spinner(type="dots")
         text = ""
         try:
@@ -46,8 +46,7 @@ def page() -> None:
             with messages:
                 ui.notify(str(fault), type="negative")
         finally:
-            if not spinner.is_deleted:
-                spinner.delete()
+            spinner.delete()
 
     ui.label("Ask our assistant").classes("text-h5")
     messages = ui.column().classes("w-full max-w-2xl mx-auto flex-grow items-stretch")

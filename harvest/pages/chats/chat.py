@@ -99,7 +99,7 @@ class Chat:
         self._completion = Completion(manners.patience, experience)
         self._habits = Habits()
         self._place: Place | None = None
-        self._opening = Opening(window, site, manners.login)
+        self._opening = Opening(window, site, manners.login, experience.launchers)
         self._witness = SecondWitness(window.recorder, met or Acquaintance()) if window.recorder is not None else None
         self._taken: Taken | None = None
         self._last: tuple[str, Page, ReadTurn] | None = None  # what was said last, the page before it, and the answer

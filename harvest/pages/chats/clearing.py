@@ -6,7 +6,7 @@ what it has opened. What stays although it was answered, or is back at once, is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from harvest.pages.browser.frame import Frame
@@ -30,6 +30,10 @@ _LOADING = 20.0  # seconds after which requests that a launcher set off are not 
 _MOST = 6  # presses
 
 
+Shape = tuple[tuple[str, int], ...]
+"""For each frame, its address and how many elements it has: what any launcher changes that opens something."""
+
+
 @dataclass(frozen=True, slots=True)
 class Press:
     """What was pressed, in a person's words. kind: of a Blocker, or `launcher`. selector: of a found element."""
@@ -49,6 +53,7 @@ class Clearing:
     _presses: int = 0
     _done: set[tuple[object, ...]] = field(default_factory=set)
     _last: float = float("-inf")  # when something was pressed
+    _early: dict[tuple[str, str], Shape] = field(default_factory=dict)  # how all looked when it was pressed early
     _loaded: float = float("-inf")  # when the page was last seen to load what a launcher had opened
 
     async def dismiss(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
@@ -63,15 +68,26 @@ class Clearing:
                 return await self._answer(frame, page, blocker)
         return False
 
-    async def launch(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
-        """Press what opens a chat, where nothing that was pressed before is still on its way."""
+    async def launch(self, looks: Sequence[tuple[Frame, Page]], known: Collection[str] | None = None) -> bool:
+        """Press what opens a chat, where nothing that was pressed before is still on its way.
+
+        known: press none but these, which may be so early that the page does not listen yet: one after which nothing
+        changed is pressed once more.
+        """
         for frame, page in looks:
             launcher = find_launcher(page)
             if launcher is None or launcher.score < GOOD:
                 continue
-            made = (page.url, selector_for(page, launcher.node) or labels_of(page, launcher.node))
+            selector = selector_for(page, launcher.node)
+            made = (page.url, selector or labels_of(page, launcher.node))
+            if (known is not None and selector not in known) or self._early.get(made) not in (None, _shape(looks)):
+                continue
             if made not in self._done and await self._press(frame, page, launcher.node, "launcher"):
-                self._done.add(made)
+                if known is None:
+                    self._done.add(made)
+                else:
+                    self._early[made] = _shape(looks)
+                    self._done.discard((frame, launcher.node.id))
                 self._loaded = self._last
                 return True
         return False
@@ -113,3 +129,7 @@ class Clearing:
         self.noted(Press(kind, (node.text or node.get("aria-label") or node.tag)[:60], selector_for(page, node)))
         await self.window.clock.sleep(_STEP)
         return True
+
+
+def _shape(looks: Sequence[tuple[Frame, Page]]) -> Shape:
+    return tuple((page.url, sum(1 for _ in page.walk())) for _, page in looks)

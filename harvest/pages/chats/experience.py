@@ -23,7 +23,7 @@ class Experience:
     """ended: signs that came and went with a whole answer. stayed: those that stood on behind an answer that was whole
     by all else that the page showed, once; mistrusted: and a second time. unsteady: signs that were missing, or gone,
     while text still came. alone: the quiet in seconds that an answer needs here where no sign tells its end, 0 where
-    nothing was learnt.
+    nothing was learnt. launchers: selectors of what has to be pressed before the chat is there.
     """
 
     ended: set[str] = field(default_factory=set)
@@ -31,6 +31,7 @@ class Experience:
     mistrusted: set[str] = field(default_factory=set)
     unsteady: set[str] = field(default_factory=set)
     alone: float = 0.0
+    launchers: set[str] = field(default_factory=set)
     _onsets: dict[str, deque[tuple[float, float]]] = field(default_factory=dict)
 
     def finished(

@@ -46,11 +46,15 @@ class Opening:
     """One page being opened. login: the file with the log-in that its window was given.
 
     did: what was pressed for it, in a person's words. found: of that what no site named: its kind (of a Blocker, or
-    `launcher`) and its selector, in order.
+    `launcher`) and its selector, in order. launchers: selectors of those that opened this site's chat before; what
+    this opening teaches is added.
     """
 
-    def __init__(self, window: Window, site: Site, login: Path | None = None) -> None:
+    def __init__(
+        self, window: Window, site: Site, login: Path | None = None, launchers: set[str] | None = None
+    ) -> None:
         self._window, self._site, self._login, self._clock = window, site, login, window.clock
+        self._launchers = set() if launchers is None else launchers
         self.did: list[str] = []
         self.found: list[tuple[str, str | None]] = []
         self._clearing = Clearing(window, site, self._note)
@@ -74,12 +78,16 @@ class Opening:
             if found is not None:
                 if not await self.covered(found) and self._ready(looks):
                     await self._calm(found)
+                    self._learn()
                     return found
                 why = covered_by(looks, self._site) or NotSent("composer-covered", _COVERED)
             elif waited > _GRACE and self._clearing.settled():
                 self.raise_walls(looks, status)
                 await self._clearing.launch(looks)
+            elif waited >= _CALM and self._clearing.settled() and not self._window.traffic.pending:
+                await self._clearing.launch(looks, self._launchers)
             await self._clock.sleep(_STEP)
+        self._launchers.difference_update(self._launchers_pressed)
         raise why
 
     def raise_walls(self, looks: Sequence[tuple[Frame, Page]], status: int | None = None) -> None:
@@ -124,6 +132,17 @@ class Opening:
     async def dismissed(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
         """Click away what lies over the page; whether something was clicked, or is about to go."""
         return await self._clearing.dismiss(looks)
+
+    @property
+    def _launchers_pressed(self) -> list[str]:
+        return [selector for kind, selector in self.found if kind == "launcher" and selector is not None]
+
+    def _learn(self) -> None:
+        """The last launcher opened the chat. One that had to be pressed twice was pressed before the page listened."""
+        pressed = self._launchers_pressed
+        self._launchers.difference_update(pressed)
+        if pressed and pressed.count(pressed[-1]) == 1:
+            self._launchers.add(pressed[-1])
 
     def _note(self, press: Press) -> None:
         self.did.append(f"{press.kind}: pressed {press.name!r}")

@@ -386,6 +386,58 @@ def test_what_a_launcher_opens_has_three_seconds_before_the_next_one_is_pressed(
     assert len(page.pressed) == pressed
 
 
+class Launched(ScriptedPage):
+    """Its box is there `after` seconds after its launcher was pressed `times` times; by `shows` one more thing stands
+    on it from a press on."""
+
+    def __init__(self, after: float, times: int = 1, shows: str = "") -> None:
+        super().__init__(composer=(1e9, 1e9), shown=[Showing(LAUNCHER)])
+        self.after, self.times, self.shows = after, times, shows
+
+    def press(self, way: str) -> None:
+        super().press(way)
+        if len(self.pressed) == self.times:
+            self.composer = (self.time.seconds + self.after, 1e9)
+        self.shown = [*self.shown, *([Showing(self.shows)] if self.shows else [])]
+
+
+LEARNT = {'button[aria-label="Open chat"]'}
+
+
+def launched(page: ScriptedPage, launchers: set[str]) -> list[float]:
+    page.time.run(Opening(page.window, site_of({}), launchers=launchers).place(200, 60))
+    return [when for when, _ in page.pressed]
+
+
+def test_a_launcher_that_opened_a_sites_chat_before_is_pressed_at_once() -> None:
+    known: set[str] = set()
+    assert launched(Launched(0.2), known) == [about(3.0)]
+    assert launched(Launched(0.2), known) == [about(0.4)]
+    assert known == LEARNT
+
+
+def test_a_launcher_that_was_pressed_before_its_page_listened_is_pressed_again_and_then_not_so_soon() -> None:
+    known = set(LEARNT)
+    assert launched(Launched(0.2, times=2), known) == [about(0.4), about(3.3)]
+    assert known == set()
+    assert launched(Launched(0.2), known) == [about(3.0)]
+
+
+def test_a_launcher_that_changed_the_page_is_pressed_once_however_late_its_box_comes() -> None:
+    known = set(LEARNT)
+    assert launched(Launched(20, shows="<div h-id='50' h-box='900,300,300,400'>Connecting</div>"), known) == [
+        about(0.4)
+    ]
+    assert known == LEARNT
+
+
+def test_a_launcher_after_which_no_box_came_is_not_known_any_more() -> None:
+    known = set(LEARNT)
+    with pytest.raises(NotSent, match="no-composer"):
+        launched(Launched(1e8), known)
+    assert known == set()
+
+
 @pytest.mark.parametrize(("loads", "waited"), [(10.0, 10.0), (19.0, 19.0), (1e9, 20.0)])
 def test_what_loads_for_a_launcher_is_waited_for_twenty_seconds_at_most_and_three_more(
     loads: float, waited: float
