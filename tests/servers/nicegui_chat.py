@@ -56,4 +56,13 @@ def page() -> None:
         ui.button(icon="send", on_click=send).props("round flat")
 
 
-ui.run(host="127.0.0.1", port=PORT, title="Assistant", show=False, reload=False, show_welcome_message=False)
+# A page whose server is seconds away would else lose its connection again and again.
+ui.run(
+    host="127.0.0.1",
+    port=PORT,
+    title="Assistant",
+    reconnect_timeout=60,
+    show=False,
+    reload=False,
+    show_welcome_message=False,
+)
