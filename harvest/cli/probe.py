@@ -56,7 +56,7 @@ def command(
     """
     _check(url, message, out, screenshot, login)
     found = run_until_stopped(_probed(url, message, login, timeout, headed))
-    useful = any(one.field == "composer" for one in found.findings)
+    useful = any(one.field in ("composer", "fill") for one in found.findings)
     written: list[Path] = []
     refusals: list[OSError] = []
     draft = found.draft.encode(errors="backslashreplace") if useful else None
@@ -131,7 +131,7 @@ def _told(line: str) -> None:
 
 
 def _tell(found: Probed, useful: bool) -> None:
-    """What was found, for people, on standard error. useful: the draft says where to type."""
+    """What was found, for people, on standard error. useful: the draft says where to type, or what to fill in first."""
     from rich.text import Text
 
     console = people_console(stderr=True)

@@ -13,6 +13,7 @@ from typing import cast
 
 from harvest.pages.browser.frame import Frame
 from harvest.pages.browser.outbox import Outbox
+from harvest.pages.browser.part import Cover
 from harvest.pages.browser.traffic import Traffic
 from harvest.pages.browser.turn_signs import Sign, TurnSigns
 from harvest.pages.browser.window import Window
@@ -31,7 +32,8 @@ BOX, BUTTON, LOG, USER, BOT = 3, 4, 1, 10, 11
 
 @dataclass(frozen=True)
 class Showing:
-    """Something on the page from one second to another, or until element `number` in it is pressed."""
+    """Something on the page from one second to another, or until element `number` in it is pressed. share: of the
+    window that it takes where it lies over the box."""
 
     html: str
     begin: float = 0.0
@@ -39,6 +41,7 @@ class Showing:
     number: int = 0
     goes_when_pressed: bool = True
     fades: float = 0.0
+    share: float = 0.1
 
 
 @dataclass(frozen=True)
@@ -219,8 +222,9 @@ class ScriptedPage:
     def _asked(self) -> float:
         return 1000 * (self.time.seconds - (self.marked or 0.0))
 
-    def covered(self) -> bool:
-        return any(one.number and self._is_shown(one) for one in self.shown)
+    def covered(self) -> Cover | None:
+        over = [one for one in self.shown if one.number and self._is_shown(one)]
+        return Cover("Buy now", over[0].share) if over else None
 
 
 @dataclass(eq=False)
@@ -253,6 +257,9 @@ class ScriptedFrame:
     async def follow(self, site: Mapping[str, str] | None = None) -> None:
         self.of.followed += 1
         self.of.marked = self.of.time.seconds
+
+    async def covered(self) -> None:
+        """There is no page around it."""
 
     async def watch(self, ids: Sequence[int]) -> None:
         self.watched.extend(ids)
@@ -305,5 +312,5 @@ class ScriptedPart:
     async def scroll(self) -> None:
         """It is in view."""
 
-    async def covered(self) -> bool:
+    async def covered(self) -> Cover | None:
         return self.of.covered()

@@ -8,8 +8,8 @@ from typing import Any, Protocol, cast
 
 from harvest.pages.browser.call_guard import PATIENCE, CallGuard
 from harvest.pages.browser.faults import call_failure
-from harvest.pages.browser.injected import ASK_EYE, EDGES, NO_EYE, eye_source
-from harvest.pages.browser.part import Keyboard, Part
+from harvest.pages.browser.injected import ASK_EYE, COVERED, EDGES, NO_EYE, eye_source
+from harvest.pages.browser.part import Cover, Keyboard, Part
 from harvest.pages.browser.turn_signs import TurnSigns, turn_signs
 from harvest.pages.reading.page import Box, Page, parse_page
 from harvest.systems.driver import Unanswered
@@ -72,6 +72,17 @@ class Frame:
         if around is None or edges is None or edges[2] < 2 or edges[3] < 2:
             return None
         return Box(around.x + edges[0], around.y + edges[1], edges[2], edges[3])
+
+    async def covered(self) -> Cover | None:
+        """What lies over its middle in the page around it, or over that page; None: nothing."""
+        if self.main:
+            return None
+        try:
+            holder = await self._life.bounded(self._frame.frame_element(), PATIENCE)
+            found = Cover.found(await self._life.bounded(holder.evaluate(COVERED), PATIENCE))
+        except self._life.complaint:
+            return None
+        return found or await self._around().covered()
 
     async def look(self, site: Mapping[str, str] | None = None) -> Page:
         """The document as it stands. site: selectors by name, to be marked. Denied (`bad-selector`) for one that is

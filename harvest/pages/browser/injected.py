@@ -60,15 +60,23 @@ OFF = "e => e.matches(':disabled') || e.getAttribute('aria-disabled') === 'true'
 COVERED = """e => {
   const box = e.getBoundingClientRect();
   const [x, y] = [box.left + box.width / 2, box.top + box.height / 2];
+  const cover = (top, below) => {
+    while (top.parentElement && !top.parentElement.contains(below)) top = top.parentElement;
+    const over = top.getBoundingClientRect();
+    const side = (begin, end, most) => Math.max(0, Math.min(end, most) - Math.max(begin, 0)) / most;
+    return [(top.innerText || top.title || "").trim().replace(/\\s+/g, " ").slice(0, 300),
+      side(over.left, over.right, innerWidth) * side(over.top, over.bottom, innerHeight)];
+  };
   let root = e.getRootNode();
   for (let inner = e; root; inner = root.host, root = root.host && root.host.getRootNode()) {
     const top = root.elementFromPoint(x, y);
-    if (!top || !(inner.contains(top) || top.contains(inner) && root !== document)) return true;
-    if (root === document) return false;
+    if (!top) return ["", 1];
+    if (!(inner.contains(top) || top.contains(inner) && root !== document)) return cover(top, inner);
+    if (root === document) return null;
   }
-  return true;
+  return ["", 1];
 }"""
-"""Whether its middle is not what a click there would meet."""
+"""What a click at its middle would meet in its place: [what it says, its share of the window]; null: itself."""
 
 EDGES = """e => {
   if (!e.checkVisibility({opacityProperty: true, visibilityProperty: true})) return null;

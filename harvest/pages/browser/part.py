@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from typing import Any, Protocol, cast
+from dataclasses import dataclass
+from typing import Any, Protocol, Self, cast
 
 from harvest.pages.browser.call_guard import PATIENCE, CallGuard
 from harvest.pages.browser.faults import action_failure, out_of_time
@@ -11,7 +12,7 @@ from harvest.pages.browser.injected import BOX, BREAK_LINE, COPIED, COVERED, MAK
 from harvest.pages.reading.page import Box
 from harvest.systems.driver import NotSent
 
-__all__ = ["Keyboard", "Part"]
+__all__ = ["Cover", "Keyboard", "Part"]
 
 _ACT = 8.0
 
@@ -24,6 +25,8 @@ class Handle(Protocol):
     def focus(self) -> Coroutine[Any, Any, None]: ...
     def fill(self, value: str, *, timeout: float) -> Coroutine[Any, Any, None]: ...
     def press(self, key: str, *, timeout: float, no_wait_after: bool) -> Coroutine[Any, Any, None]: ...
+    def check(self, *, timeout: float) -> Coroutine[Any, Any, None]: ...
+    def select_option(self, *, label: str, timeout: float) -> Coroutine[Any, Any, list[str]]: ...
     def evaluate(self, expression: str, arg: Any = None) -> Coroutine[Any, Any, Any]: ...
     def scroll_into_view_if_needed(self, *, timeout: float) -> Coroutine[Any, Any, None]: ...
 
@@ -39,6 +42,20 @@ class Keyboard(Protocol):
 
     def type(self, text: str) -> Coroutine[Any, Any, None]: ...
     def insert_text(self, text: str) -> Coroutine[Any, Any, None]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Cover:
+    """What lies over an element. text: what it says, at most 300 characters; share: of the window that it takes, in
+    [0, 1]; 1 where the element is nowhere in view."""
+
+    text: str
+    share: float
+
+    @classmethod
+    def found(cls, value: list[Any] | None) -> Self | None:
+        """From what COVERED gives."""
+        return None if value is None else cls(str(value[0]), float(value[1]))
 
 
 class Part:
@@ -67,6 +84,14 @@ class Part:
     async def fill(self, text: str) -> None:
         """Put the text in place of what is there, at once. Raises NotSent as click() does."""
         await self._twice(lambda timeout: self._handle.fill(text, timeout=timeout))
+
+    async def tick(self) -> None:
+        """Of a box to tick: tick it, if it is not. Raises NotSent as click() does."""
+        await self._act(self._handle.check(timeout=_ACT * 1000))
+
+    async def choose(self, option: str) -> None:
+        """Of a list: the option that says so. Raises NotSent as click() does."""
+        await self._act(self._handle.select_option(label=option, timeout=_ACT * 1000))
 
     async def clear(self) -> None:
         """Empty it, as a person would: all marked, and deleted."""
@@ -116,9 +141,9 @@ class Part:
         frame, box = await self._frame.box(), await self._life.call(self._handle.evaluate(BOX), PATIENCE)
         return Box(frame.x + box[0], frame.y + box[1], box[2], box[3]) if frame and box else None
 
-    async def covered(self) -> bool:
-        """Whether something else lies over its middle, or it is nowhere in view."""
-        return bool(await self._life.call(self._handle.evaluate(COVERED), PATIENCE))
+    async def covered(self) -> Cover | None:
+        """What lies over its middle; None: nothing."""
+        return Cover.found(await self._life.call(self._handle.evaluate(COVERED), PATIENCE))
 
     async def off(self) -> bool:
         """Whether it is disabled."""

@@ -15,7 +15,7 @@ from harvest.pages.chats.completion import Completion, Patience
 from harvest.pages.chats.composer import still_holds, type_text
 from harvest.pages.chats.experience import Experience
 from harvest.pages.chats.mismatch import find_mismatch
-from harvest.pages.chats.opening import Opening, covered_by
+from harvest.pages.chats.opening import WALLS, Opening, covered_by
 from harvest.pages.chats.place import Place, place_on, send_button
 from harvest.pages.chats.second_witness import SecondWitness
 from harvest.pages.chats.sending import Sent, send
@@ -32,14 +32,15 @@ from harvest.pages.reading.turn import Habits, ReadTurn, learn
 from harvest.pages.reading.typography import differences
 from harvest.pages.sites.site import Site
 from harvest.pages.witness.judgement import Acquaintance
-from harvest.systems.driver import DriverError, Exhibit, NotSent, Unanswered
+from harvest.systems.driver import Denied, DriverError, Exhibit, NotSent, Unanswered
 from protocols.answer import Answer
 from recordings.times import stamp
 
 __all__ = ["Chat", "Manners", "Said"]
 
 _RECOVERY = 10.0  # seconds a composer gets to be ready again for the next turn
-_UNNAMED = 1.0  # seconds after which what covers the composer and is no window is no reason to wait
+_UNNAMED = 1.0  # seconds after which what covers the composer and is small is no reason to wait
+_SMALL = 0.3  # share of the window: what takes more is not typed beneath
 _STEP = 0.1
 _XHTML = "application/xhtml+xml"
 _DIFFERENT = 0.3  # share of the user's letters: where a page shows fewer, it shows something else
@@ -152,7 +153,7 @@ class Chat:
             exhibits += (await self._witness.account(text, awaited.turn.text, self._window.traffic.marked),)
         try:
             await self._refuse(awaited, text, sent)
-        except Unanswered as fault:
+        except DriverError as fault:
             fault.partial, fault.exhibits = awaited.turn.text, exhibits
             raise
         if before is not None:
@@ -239,11 +240,15 @@ class Chat:
         while True:
             looks = await self._opening.looks()
             found = place_on(looks, self._site)
-            covered = found is not None and await self._opening.covered(found)
-            dismissed = (found is None or covered) and await self._opening.dismissed(looks)
+            covered = await self._opening.covered(found) if found is not None else None
+            dismissed = (found is None or covered is not None) and await self._opening.dismissed(looks)
             waited = self._clock.monotonic() - begun
-            known = covered and covered_by(looks, self._site)
-            if found is not None and not dismissed and (not covered or (waited > _UNNAMED and not known)):
+            known = covered_by(looks, self._site) if covered else None
+            self._opening.raise_named(looks)
+            if covered and waited > _UNNAMED:
+                self._opening.raise_walls(looks, for_people=True)
+            small = covered is not None and covered.share < _SMALL and not known  # a notice, or a button of the page's
+            if found is not None and not dismissed and (not covered or (waited > _UNNAMED and small)):
                 if found.frame is self._place.frame:
                     self._check_last(found.page)
                 # What worked before is tried first, though the page may have made its box anew.
@@ -252,6 +257,8 @@ class Chat:
                 return found
             if waited >= _RECOVERY:
                 self._opening.raise_walls(looks)
+                if covered is not None and covered.text and known is None:
+                    raise NotSent("composer-covered", f"something lies over the box to type in: {covered.text[:200]!r}")
                 raise known or NotSent("composer-gone", "the box to type in has gone, or no longer takes text")
             await self._clock.sleep(_STEP)
 
@@ -278,7 +285,8 @@ class Chat:
         return find_refusal(page, turn, site=self._site, faults=traffic.faults, begun=begun)
 
     async def _refuse(self, awaited: Awaited, said: str, sent: Sent) -> None:
-        """Raises Unanswered for what is no whole answer to one turn, whatever stands on the page."""
+        """Raises Unanswered for what is no whole answer to one turn, whatever stands on the page; Denied where the page
+        asks for a person."""
         turn, sample, why = awaited.turn, awaited.sample, awaited.why
 
         again = sent.presses > 1 or times_sent(self._window.outbox.messages, said) > 1
@@ -286,7 +294,8 @@ class Chat:
             raise Unanswered("sent-twice", f"the page shows this turn twice after {sent.by} was pressed")
         wall = self._wall(awaited.page, turn) or awaited.trouble
         if wall is not None:
-            raise Unanswered(wall.kind, wall.excerpt)
+            # A log-in or a captcha asks for a person, after a turn as before it.
+            raise self._opening.wall(wall) if WALLS[wall.kind] is Denied else Unanswered(wall.kind, wall.excerpt)
         if self._words_left(said) is None and self._shows_other_words(turn, said):
             shown = collapse_spaces(turn.echo.text) if turn.echo is not None else ""
             detail = f"the page shows {shown[:80]!r} where the user's words should be, and nothing tells that they left"

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from harvest.pages.browser.frame import Frame
 from harvest.pages.browser.window import Window
 from harvest.pages.chats.place import GOOD
-from harvest.pages.finding.blocker import Blocker
+from harvest.pages.finding.blocker import Blocker, overlap
 from harvest.pages.finding.blockers import find_blockers
-from harvest.pages.finding.discovery import find_launcher
+from harvest.pages.finding.discovery import find_composer, find_launcher
 from harvest.pages.finding.labels import labels_of
 from harvest.pages.finding.selectors import selector_for
-from harvest.pages.reading.page import Node, Page, letters
+from harvest.pages.reading.page import Box, Node, Page, letters
 from harvest.pages.sites.site import Site
 from harvest.systems.driver import NotSent
 
@@ -59,7 +59,8 @@ class Clearing:
     async def dismiss(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
         """Answer what lies over the page; whether something was pressed, or is about to go."""
         for frame, page in looks:
-            for blocker in find_blockers(page, site=self.site)[:1]:
+            over = not frame.main and await self._over(frame, looks)
+            for blocker in find_blockers(page, site=self.site, over=over)[:1]:
                 if blocker.dismiss is None:
                     continue
                 if (frame, blocker.dismiss.id) in self._done and self.window.clock.monotonic() - self._last < _FADING:
@@ -67,6 +68,16 @@ class Clearing:
                     return True
                 return await self._answer(frame, page, blocker)
         return False
+
+    async def _over(self, frame: Frame, looks: Sequence[tuple[Frame, Page]]) -> bool:
+        """Whether a frame lies over the middle of the window, and a box to talk in is in another one."""
+        elsewhere = any(
+            one.score >= GOOD for other, page in looks if other is not frame for one in find_composer(page)[:1]
+        )
+        box = await frame.box() if elsewhere else None
+        width, height = self.window.viewport
+        middle = Box(width / 2, height / 2, 1, 1)
+        return box is not None and overlap(box, middle) > 0
 
     async def launch(self, looks: Sequence[tuple[Frame, Page]], known: Collection[str] | None = None) -> bool:
         """Press what opens a chat, where nothing that was pressed before is still on its way.

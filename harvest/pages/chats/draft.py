@@ -69,6 +69,8 @@ def site_text(name: str, url: str, findings: Sequence[Finding], remarks: Sequenc
 def _value(field: str, values: Sequence[str]) -> str:
     if field in ("open", "dismiss"):
         return "[" + ", ".join(_quoted(value) for value in values) + "]"
+    if field == "fill":  # entries of a mapping, written as such
+        return "{" + ", ".join(values) + "}"
     return _quoted(values[0])
 
 

@@ -18,7 +18,15 @@ from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.turn import ReadTurn, read_turn
 from harvest.systems.driver import DriverError
 
-__all__ = ["Exchange", "exchange_of", "found_place", "opening_findings", "raise_certainty", "speaking_findings"]
+__all__ = [
+    "Exchange",
+    "door_findings",
+    "exchange_of",
+    "found_place",
+    "opening_findings",
+    "raise_certainty",
+    "speaking_findings",
+]
 
 _SPEAKERS = words("assistant bot ai agent system reply response answer user human visitor me message msg bubble turn")
 _LEVELS = 5  # elements around a bubble that may name it better than itself
@@ -45,6 +53,16 @@ def opening_findings(opening: Opening) -> tuple[Finding, ...]:
         lasting = _lasting(selector)
         found.append(Finding(field, selector, 0.9 if lasting else 0.4, (said, *_not_named(selector)), used=lasting))
     return tuple(found)
+
+
+def door_findings(opening: Opening) -> tuple[Finding, ...]:
+    """What would answer what the page asks before one may talk."""
+    door = opening.door
+    if door is None:
+        return ()
+    fields = [Finding("fill", entry, 0.7, ("the page asks for it before the chat",)) for entry in door.entries]
+    leads = [Finding("open", door.button, 0.7, ("leads on from what the page asks",))] if door.button else []
+    return (*fields, *leads)
 
 
 def found_place(place: Place, page: Page) -> tuple[Finding, ...]:

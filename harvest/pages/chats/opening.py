@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from harvest.pages.browser.frame import Frame
+from harvest.pages.browser.part import Cover
 from harvest.pages.browser.window import Window
 from harvest.pages.chats.clearing import Clearing, Press
 from harvest.pages.chats.place import GOOD, Place, place_on
-from harvest.pages.finding.blockers import find_blockers
+from harvest.pages.finding.blocker import Blocker
+from harvest.pages.finding.blockers import find_blockers, find_named
 from harvest.pages.finding.discovery import find_new_chat
+from harvest.pages.finding.doors import Door, find_door
 from harvest.pages.reading.page import Node, Page
 from harvest.pages.sites.site import Site
 from harvest.systems.driver import Denied, DriverError, NotSent, Unanswered
@@ -35,6 +39,7 @@ _RENEWAL = (
     " (though the log-in in {0} was used: it may have expired; renew it with `harvest login … --out {0}`, with the "
     "options of the audit, since some sites tie a log-in to them)"
 )
+_NOWHERE = Cover("", 0.0)
 _STEP = 0.2  # seconds between looks
 _GRACE = 3.0  # seconds a page gets to show its composer before a launcher is pressed or a wall is believed
 _CALM = 0.4  # seconds without a change after which a page is taken to be ready
@@ -47,7 +52,7 @@ class Opening:
 
     did: what was pressed for it, in a person's words. found: of that what no site named: its kind (of a Blocker, or
     `launcher`) and its selector, in order. launchers: selectors of those that opened this site's chat before; what
-    this opening teaches is added.
+    this opening teaches is added. door: what the page asks before one may talk, where that stopped it.
     """
 
     def __init__(
@@ -58,15 +63,19 @@ class Opening:
         self.did: list[str] = []
         self.found: list[tuple[str, str | None]] = []
         self._clearing = Clearing(window, site, self._note)
+        self._filled: set[tuple[Frame, int]] = set()
+        self.door: Door | None = None
 
     async def place(self, status: int | None, seconds: float) -> Place:
         """Where to talk, with nothing in the way. status: of HTTP, of the page.
 
-        Raises Denied (`login`, `captcha`), NotSent (`maintenance`, `rate-limit`, `error`, `not-openable`,
+        Raises Denied (`login`, `captcha`, `asks-first`), NotSent (`maintenance`, `rate-limit`, `error`, `not-openable`,
         `composer-covered`, `no-composer`).
         """
         begun = self._clock.monotonic()
         self.clear()
+        self._filled.clear()
+        looks: list[tuple[Frame, Page]] = []
         await self._press_in_order(begun + seconds)
         sought = f"; the site's composer {self._site.composer!r} matches nothing there" if self._site.composer else ""
         why = NotSent("no-composer", f"no box to type in was found within {seconds:g} s at {self._window.url}{sought}")
@@ -76,29 +85,60 @@ class Opening:
             if await self.dismissed(looks):
                 continue
             if found is not None:
-                if not await self.covered(found) and self._ready(looks):
+                cover = await self.covered(found)
+                if not cover and self._ready(looks):
                     await self._calm(found)
                     self._learn()
                     return found
-                why = covered_by(looks, self._site) or NotSent("composer-covered", _COVERED)
+                why = covered_by(looks, self._site) or NotSent("composer-covered", _told(_COVERED, cover))
+                if cover and waited > _GRACE:
+                    self.raise_walls(looks, status, for_people=True)
+                    self.raise_doors(looks)
             elif waited > _GRACE and self._clearing.settled():
                 self.raise_walls(looks, status)
-                await self._clearing.launch(looks)
+                if not await self._clearing.launch(looks):
+                    self.raise_doors(looks)
             elif waited >= _CALM and self._clearing.settled() and not self._window.traffic.pending:
                 await self._clearing.launch(looks, self._launchers)
+            await self._fill(looks)
             await self._clock.sleep(_STEP)
         self._launchers.difference_update(self._launchers_pressed)
+        if why.reason == "no-composer":
+            why = NotSent(why.reason, why.detail + _seen(looks))
         raise why
 
-    def raise_walls(self, looks: Sequence[tuple[Frame, Page]], status: int | None = None) -> None:
-        """Raises what WALLS has for what stands in the way, if anything does."""
+    def raise_walls(
+        self, looks: Sequence[tuple[Frame, Page]], status: int | None = None, *, for_people: bool = False
+    ) -> None:
+        """Raises what WALLS has for what stands in the way, if anything does. for_people: only for what a person would
+        have to pass."""
         for _, page in looks:
             for wall in find_blockers(page, site=self._site, status=status):
-                if wall.kind in WALLS:
-                    remedy = _REMEDY.get(wall.kind, "")
-                    if wall.kind == "login" and self._login is not None:
-                        remedy = _RENEWAL.format(self._login)
-                    raise WALLS[wall.kind](wall.kind, wall.excerpt + remedy)
+                if wall.kind in WALLS and (not for_people or WALLS[wall.kind] is Denied):
+                    raise self.wall(wall)
+
+    def raise_doors(self, looks: Sequence[tuple[Frame, Page]]) -> None:
+        """Raises Denied (`asks-first`) where a page wants to be told something before one may talk."""
+        for _, page in looks:
+            self.door = find_door(page)
+            if self.door is not None:
+                asked = ", ".join(repr(what) for what in self.door.asks)
+                advice = f"; to answer, write in a site file: {self.door.advice}" if self.door.advice else ""
+                raise Denied("asks-first", f"before the chat the page asks for {asked}{advice}")
+
+    def raise_named(self, looks: Sequence[tuple[Frame, Page]]) -> None:
+        """The same for what the site itself names, whatever else the page shows."""
+        for _, page in looks:
+            named = find_named(page, self._site)
+            if named is not None:
+                raise self.wall(named)
+
+    def wall(self, wall: Blocker) -> DriverError:
+        """What is raised for it, with what a person can do."""
+        remedy = _REMEDY.get(wall.kind, "")
+        if wall.kind == "login" and self._login is not None:
+            remedy = _RENEWAL.format(self._login)
+        return WALLS[wall.kind](wall.kind, wall.excerpt + remedy)
 
     async def new_chat(self) -> bool:
         """Begin another conversation, by what the site names or what looks like it; whether anything was pressed."""
@@ -153,6 +193,7 @@ class Opening:
         for place, selector in enumerate(self._site.open, 1):
             while True:
                 looks = await self.looks()
+                await self._fill(looks)
                 marked = [
                     (frame, node) for frame, page in looks for node in page.marked(f"open-{place}") if node.visible
                 ]
@@ -162,6 +203,26 @@ class Opening:
                 if self._clock.monotonic() > until:
                     raise NotSent("not-openable", f"nothing to press was found for {selector!r} (open)")
                 await self._clock.sleep(_STEP)
+
+    async def _fill(self, looks: Sequence[tuple[Frame, Page]]) -> None:
+        """Write what the site says into the fields that are there, each once."""
+        for number, text in enumerate(self._site.fill.values(), 1):
+            for frame, page in looks:
+                for node in page.marked(f"fill-{number}"):
+                    if (frame, node.id) in self._filled or not (node.visible or node.get("type") == "checkbox"):
+                        continue
+                    part = await frame.node(node.id)
+                    if part is None:
+                        continue
+                    with suppress(NotSent):
+                        if text is True:
+                            await part.tick()
+                        elif node.tag == "select":
+                            await part.choose(text)
+                        else:
+                            await part.fill(text)
+                        self._filled.add((frame, node.id))
+                        self.did.append(f"fill: {'ticked a box' if text is True else f'wrote {text!r}'}")
 
     async def _pressed(self, frame: Frame, node: Node, kind: str) -> bool:
         """Whether what the site names could be clicked."""
@@ -176,16 +237,16 @@ class Opening:
         await self._clock.sleep(_STEP)
         return True
 
-    async def covered(self, place: Place) -> bool:
-        """Whether something lies over the box to type in."""
+    async def covered(self, place: Place) -> Cover | None:
+        """What lies over the box to type in; None: nothing."""
         part = await place.frame.node(place.composer)
         if part is None:
-            return True
+            return _NOWHERE
         try:
             await part.scroll()
         except NotSent:
-            return True  # it moves, or has gone: it is looked for again
-        return await part.covered()
+            return _NOWHERE  # it moves, or has gone: it is looked for again
+        return await part.covered() or await place.frame.covered()
 
     def _ready(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
         """Whether the site's own sign that one may type is there."""
@@ -205,6 +266,16 @@ class Opening:
             elif self._clock.monotonic() - since >= _CALM and not traffic.pending and not traffic.connecting:
                 return
             await self._clock.sleep(_STEP / 4)
+
+
+def _told(sentence: str, cover: Cover | None) -> str:
+    return f"{sentence}: {cover.text[:200]!r}" if cover is not None and cover.text else sentence
+
+
+def _seen(looks: Sequence[tuple[Frame, Page]]) -> str:
+    """What stands on the page in place of a chat, for a message."""
+    said = " / ".join(page.root.text for _, page in looks if page.root.text)
+    return f"; the page says {said[:200]!r}" if said else "; the page says nothing"
 
 
 def covered_by(looks: Sequence[tuple[Frame, Page]], site: Site) -> NotSent | None:

@@ -19,6 +19,7 @@ from harvest.pages.chats.draft import Finding, comment_out, site_text
 from harvest.pages.chats.experience import Experience
 from harvest.pages.chats.findings import (
     Exchange,
+    door_findings,
     exchange_of,
     found_place,
     opening_findings,
@@ -112,7 +113,8 @@ async def probe(
             said = await chat.say(message)
         except DriverError as fault:
             picture = await _picture(window, await _boxes_at(chat)) if window.gone is None else None
-            found = replace(found, fault=fault, picture=picture, events=tuple(window.events))
+            findings = (*found.findings, *door_findings(chat.opening))
+            found = replace(found, findings=findings, fault=fault, picture=picture, events=tuple(window.events))
             return replace(found, draft=_draft(found), pressed=tuple(chat.opening.did))
         talk = exchange_of(chat.place, before, message, said)
         findings = (*opened, *await speaking_findings(talk, message))

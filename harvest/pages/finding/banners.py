@@ -11,11 +11,21 @@ from collections.abc import Iterator
 from harvest.pages.finding.blocker import Blocker, covers, overlap
 from harvest.pages.finding.discovery import find_composer
 from harvest.pages.finding.labels import code_of, is_button, labels_of, role_of
-from harvest.pages.finding.notices import ACCEPT, CLOSE, COOKIES, NECESSARY, REJECT, SIGN_IN, SIGN_IN_FIRST, TERMS
+from harvest.pages.finding.notices import (
+    ACCEPT,
+    CLOSE,
+    COOKIES,
+    NECESSARY,
+    REJECT,
+    SIGN_IN,
+    SIGN_IN_FIRST,
+    TERMS,
+    human_check,
+)
 from harvest.pages.finding.wordings import Wording, words
 from harvest.pages.reading.page import Node, Page
 
-__all__ = ["dialogs", "find_banner"]
+__all__ = ["asks_to_sign_in", "closes", "dialogs", "find_banner", "is_over"]
 
 _DIALOG_CODE = words("modal popup lightbox interstitial dialog overlay")
 _CONSENT_CODE = words(
@@ -37,10 +47,11 @@ _STEPS = 10
 _ANSWERS = (REJECT, NECESSARY, CLOSE, ACCEPT)  # the one that agrees to least first
 
 
-def find_banner(page: Page) -> Blocker | None:
+def find_banner(page: Page, *, over: bool = False) -> Blocker | None:
     """What lies over the page and can be clicked away (or, of a modal window, cannot): consent, modal, login.
 
-    None where nothing does, and where all it holds is the chat itself.
+    None where nothing does, and where all it holds is the chat itself. over: the page itself, in a frame, lies over
+    another one in which the chat is.
     """
     boxes = [one.node for one in find_composer(page) if one.score >= 0.25]
     composer = boxes[0] if boxes else None
@@ -49,17 +60,38 @@ def find_banner(page: Page) -> Blocker | None:
         if choices:
             return _blocker("consent", region, choices, "speaks of cookies or consent")
     for region in dialogs(page):
-        if composer is not None and (composer.within(region) or not _over(page, region, composer)):
+        if composer is not None and (composer.within(region) or not is_over(page, region, composer)):
             continue
-        if _holds_frame(region):
-            continue
+        if _holds_frame(region) or human_check(region.text):
+            continue  # it may be the chat; and what asks for a human is not answered
         asks = region.text in SIGN_IN_FIRST or (region.text in SIGN_IN and _asks_for_password(region))
         choices = _choices(page, region, (CLOSE, REJECT) if asks else (CLOSE, REJECT, NECESSARY, ACCEPT))
+        asks = asks or (not choices and asks_to_sign_in(page, region))
         if asks:
             return _blocker("login", region, choices, "a window that asks for a log-in")
         if choices:
             return _blocker("consent" if region.text in TERMS else "modal", region, choices, "a window over the page")
+    if over and composer is None and len(page.root.text) <= _LONGEST and not human_check(page.root.text):
+        choices = _choices(page, page.root, _ANSWERS)
+        if choices:
+            kind = "consent" if page.root.text in TERMS or page.root.text in COOKIES else "modal"
+            return _blocker(kind, page.root, choices, "a frame over the chat")
     return None
+
+
+def asks_to_sign_in(page: Page, region: Node) -> bool:
+    """Whether one of its buttons leads to a log-in or a new account."""
+    return any(_to_sign_in(name) for node in _buttons(region) for name in labels_of(page, node))
+
+
+def closes(page: Page, region: Node) -> bool:
+    """Whether it can be closed without agreeing to anything."""
+    return bool(_choices(page, region, (CLOSE, REJECT)))
+
+
+def _to_sign_in(name: str) -> bool:
+    """`Continue with …`, but not `Continue without …`."""
+    return name in SIGN_IN and not (name in CLOSE or name in REJECT or name in NECESSARY)
 
 
 def _blocker(kind: str, region: Node, choices: dict[Node, str], why: str) -> Blocker:
@@ -127,6 +159,8 @@ def _as_banner(page: Page, region: Node, composer: Node | None) -> bool:
         return False
     if composer is not None and composer.box is not None and overlap(box, composer.box) > 0:
         return True
+    if composer is None and 2 * len(region.text) >= len(page.root.text):
+        return True  # the page says nothing else, as in a frame of its own
     if covers(page, region, 0.4):
         return True
     edge = box.bottom >= page.height - 40 or box.y <= 40
@@ -134,7 +168,7 @@ def _as_banner(page: Page, region: Node, composer: Node | None) -> bool:
     return inside and edge and box.width >= 200 and box.height <= page.height * 0.6
 
 
-def _over(page: Page, region: Node, composer: Node) -> bool:
+def is_over(page: Page, region: Node, composer: Node) -> bool:
     """Whether it lies over the box to type in, or over the middle of the page."""
     modal = [region, *region.ancestors()]
     if any(one.get("aria-modal") == "true" for one in modal) or region.tag == "dialog":
@@ -165,6 +199,8 @@ def _named(page: Page, node: Node, wording: Wording, *, exact: bool = False) -> 
     """The short name of the button that says so; "" for none."""
     for name in labels_of(page, node):
         if len(name) > _LONGEST_NAME:
+            continue
+        if wording is ACCEPT and _to_sign_in(name):
             continue
         if wording.is_all(name) or (not exact and name in wording and name not in _SETTINGS):
             return name

@@ -17,19 +17,26 @@ from harvest.pages.reading.page import Node, Page, letters
 from harvest.pages.reading.turn import ReadTurn
 from harvest.pages.sites.site import Block, Site
 
-__all__ = ["Blocker", "find_blockers", "find_refusal"]
+__all__ = ["Blocker", "find_blockers", "find_named", "find_refusal"]
 
 _EVENTS = ("rate-limit", "error")  # what happens to one turn; the others are states of the page
 _LONGEST_NOTICE = 1000
 
 
-def find_blockers(page: Page, *, site: Site | None = None, status: int | None = None) -> list[Blocker]:
+def find_blockers(
+    page: Page, *, site: Site | None = None, status: int | None = None, over: bool = False
+) -> list[Blocker]:
     """Everything in the way on a page on which one wants to talk: what can be clicked away first, then what cannot.
 
-    status: of HTTP, of its document.
+    status: of HTTP, of its document. over: it is the page of a frame that lies over the chat.
     """
-    found = [*_dismissed(page, site), *_named(page, site), find_banner(page), find_wall(page, status)]
+    found = [*_dismissed(page, site), *_named(page, site), find_banner(page, over=over), find_wall(page, status)]
     return sorted((one for one in found if one is not None), key=lambda one: one.dismiss is None)
+
+
+def find_named(page: Page, site: Site) -> Blocker | None:
+    """What the site says lets nobody talk now; what happens to single turns, and banners, do not count."""
+    return next((one for one in _named(page, site) if one.kind not in (*_EVENTS, "consent")), None)
 
 
 def find_refusal(

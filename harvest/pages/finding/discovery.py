@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from harvest.pages.finding.buttons import find_launcher, find_new_chat, find_send
 from harvest.pages.finding.labels import code_of, labels_of, role_of
 from harvest.pages.finding.weighing import Candidate, Scales, first, list_words, nodes_around
-from harvest.pages.finding.wordings import ASK, NO_TALK, SEARCH, TALK, words
-from harvest.pages.reading.page import Node, Page
+from harvest.pages.finding.wordings import ASK, NO_TALK, PERSONAL, SEARCH, TALK, Wording, words
+from harvest.pages.reading.page import Node, Page, collapse_spaces
 
-__all__ = ["find_composer", "find_launcher", "find_new_chat", "find_send"]
+__all__ = ["find_composer", "find_launcher", "find_new_chat", "find_send", "who_is_asked"]
 
 _TYPED = frozenset({"", "text", "search"})
 _FILLED = frozenset({"email", "password", "tel", "url", "number", "date", "time", "datetime-local", "month", "week"})
@@ -37,6 +37,8 @@ _LOG_CODE = words(
 )
 _ASIDE = frozenset({"nav", "aside"})
 _ASIDE_ROLES = frozenset({"navigation", "complementary", "search", "banner", "menu", "toolbar"})
+_NAME = Wording("name")  # with more words it may be a thing to name
+_QUESTION = 300  # characters of a form that asks one thing
 _NEAR = 8  # steps up from an element that are still its surroundings
 
 
@@ -121,11 +123,33 @@ def _by_name(scales: Scales, page: Page) -> None:
         scales.add(-1.0 if talk else -2.8, f"called {first(names, SEARCH)!r}")
     if other:
         scales.add(-1.0 if talk else -2.8, f"called {first(names, NO_TALK)!r}")
+    asked = who_is_asked(page, scales.node)
+    if asked and not talk and scales.node.tag == "input":
+        scales.add(-4.0, f"asks who is talking: {asked!r}")
     code = code_of(scales.node)
     if code & _TALK_CODE:
         scales.add(0.9, f"named {list_words(code & _TALK_CODE)} in the code")
     if code & _NO_TALK_CODE:
         scales.add(-1.2 if talk else -2.0, f"named {list_words(code & _NO_TALK_CODE)} in the code")
+
+
+def who_is_asked(page: Page, node: Node) -> str:
+    """The words by which a field asks who is talking: its name, or the question before it; "" for none."""
+    names = labels_of(page, node)
+    alone = next((name for name in names if _NAME.is_all(name)), "")
+    return alone or PERSONAL.found(" · ".join((*names, _question_before(node))))
+
+
+def _question_before(node: Node) -> str:
+    """The words right before a field, as far as nothing but they stand with it; "" for none."""
+    for below, around in zip((node, *node.ancestors()), nodes_around(node, 3), strict=False):
+        if len(around.text) > _QUESTION or around.get("role") in ("log", "feed"):
+            break
+        at = next(number for number, child in enumerate(around.children) if child is below)
+        before = [child if isinstance(child, str) else child.text for child in around.children[:at]]
+        if any(text.strip() for text in before):
+            return collapse_spaces(" ".join(before))
+    return ""
 
 
 def _by_surroundings(scales: Scales, page: Page, boxes: list[Node]) -> None:

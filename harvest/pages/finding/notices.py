@@ -21,6 +21,7 @@ __all__ = [
     "SIGN_IN",
     "SIGN_IN_FIRST",
     "TERMS",
+    "human_check",
     "opens_as_failure",
 ]
 
@@ -122,7 +123,13 @@ SIGN_IN_FIRST = Wording("""
     необходимо войти | пожалуйста, войдите | سجل الدخول ل* | يرجى تسجيل الدخول | जारी रखने के लिए साइन इन* |
     कृपया लॉग इन* | ログインしてください | ログインが必要 | サインインしてください | 请登录 | 请先登录 |
     登录后 | 需要登录 | 請登入 | 請先登入 | 登入後 | 로그인이 필요 | 로그인해 주세요 | 로그인하세요 |
-    로그인 후
+    로그인 후 | create a free account* | create an account to* | create your account to* | sign up for free to* |
+    register to* | register for free to* | account required | erstellen sie ein konto* | erstelle ein konto* |
+    kostenloses konto | registrieren sie sich* | registriere dich* | créez un compte* | inscrivez-vous pour* |
+    crea una cuenta* | regístrate para* | crie uma conta* | cadastre-se para* | crea un account* | registrati per* |
+    maak een account* | maak een gratis account* | załóż konto* | utwórz konto* | hesap oluştur* | üye ol* |
+    создайте аккаунт* | зарегистрируйтесь, чтобы* | أنشئ حساب* | खाता बनाएं | アカウントを作成 | 注册后 | 创建账号 |
+    创建账户 | 註冊後 | 建立帳號 | 계정을 만드 | 회원가입 후
 """)
 
 HUMAN = Wording("""
@@ -139,7 +146,16 @@ HUMAN = Wording("""
     подтвердите, что вы не робот | подтвердите, что вы человек | أنا لست برنامج روبوت | تحقق من أنك إنسان |
     मैं रोबोट नहीं हूं | पुष्टि करें कि आप इंसान हैं | 私はロボットではありません | 人間であることを確認 |
     ロボットではない | 我不是机器人 | 我不是機器人 | 验证您是真人 | 验证你是人类 | 確認您是真人 | 人机验证 |
-    安全验证 | 로봇이 아닙니다 | 사람인지 확인 | 보안 확인
+    安全验证 | 로봇이 아닙니다 | 사람인지 확인 | 보안 확인 |
+    you are human | i am human | i'm human | not a robot | complete the puzzle | solve the puzzle | solve this puzzle |
+    drag the slider | slide to complete | select all images* | select all squares* | ein mensch sind | ein mensch bist |
+    kein roboter | puzzle lösen | lösen sie das puzzle | löse das puzzle | sicherheitsüberprüfung | êtes humain |
+    êtes un humain | pas un robot | résolvez le puzzle | eres humano | soy humano | no eres un robot |
+    resuelve el rompecabezas | completa el rompecabezas | você é humano | sou humano | não é um robô |
+    resolva o quebra-cabeça | sei umano | non sei un robot | completa il puzzle | een mens bent | geen robot |
+    jesteś człowiekiem | nie jesteś robotem | insan olduğunuz* | robot olmadığınız* | вы человек | не робот |
+    соберите пазл | أنك لست روبوت* | أنك إنسان | आप इंसान हैं | パズルを | ロボットではないこと | 滑动验证 | 滑動驗證 |
+    拖动滑块 | 拼图 | 拼圖 | 퍼즐을
 """)
 
 RATE_LIMIT = Wording("""
@@ -197,6 +213,13 @@ FAULT = Wording("""
     出錯 | 重试 | 重試 | 再试 | 异常 | 異常 | 无法 | 無法 | 오류 | 에러 | 실패 | 다시 시도 | 문제가 발생 |
     할 수 없
 """)
+
+
+def human_check(text: str) -> str:
+    """The words by which a window asks for proof of being human; "" for none. A page that only loads may say `Just a
+    moment`, too."""
+    found = HUMAN.found(text)
+    return "" if found.lower().startswith("just a") else found
 
 
 def opens_as_failure(text: str) -> bool:

@@ -6,12 +6,13 @@ Words count only where there is no box to talk in.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-from harvest.pages.finding.banners import dialogs
-from harvest.pages.finding.blocker import Blocker, came_since, covers
+from harvest.pages.finding.banners import asks_to_sign_in, closes, dialogs, is_over
+from harvest.pages.finding.blocker import Blocker, came_since, covers, inside_code
 from harvest.pages.finding.discovery import find_composer
-from harvest.pages.finding.labels import is_button, labels_of
-from harvest.pages.finding.notices import HUMAN, MAINTENANCE, RATE_LIMIT, SIGN_IN, SIGN_IN_FIRST
+from harvest.pages.finding.labels import role_of
+from harvest.pages.finding.notices import COOKIES, HUMAN, MAINTENANCE, RATE_LIMIT, SIGN_IN_FIRST, human_check
 from harvest.pages.reading.page import Node, Page
 
 __all__ = ["find_wall"]
@@ -24,6 +25,8 @@ _CAPTCHA = re.compile(
 _CHALLENGE = re.compile(
     r"bframe|challenge|hcaptcha.{0,60}frame=challenge|arkoselabs|captcha-delivery|px-captcha", re.IGNORECASE
 )
+_SHORT_NOTICE = 300  # characters with which a puzzle says what it wants
+_STEPS = 6  # elements around what is to be solved in which that is said
 _SHORT_PAGE = 1500  # characters: a page that says more is about something else
 _STATUS = {401: "login", 407: "login", 429: "rate-limit", 502: "maintenance", 503: "maintenance", 504: "maintenance"}
 
@@ -33,11 +36,13 @@ def find_wall(page: Page, status: int | None, *, since: bool = False) -> Blocker
 
     status: of HTTP, of the page itself. since: only what came after the last send, and only what covers the chat.
     """
-    challenge = _challenge(page, since)
+    challenge = _challenge(page, since) or _puzzle(page, since)
     if challenge is not None:
         return challenge
     if since:
-        return _login_window(page)
+        return _login_window(page) or _closed_off(page, since)
+    if (closed := _closed_off(page, since)) is not None:
+        return closed
     if any(one.score >= 0.25 for one in find_composer(page)):
         return None
     return _captcha(page) or _login(page) or _by_status(page, status) or _notice(page)
@@ -55,6 +60,58 @@ def _challenge(page: Page, since: bool) -> Blocker | None:
                 "captcha", _said(page, node), node, None, ("the frame of a captcha that waits to be solved",)
             )
     return None
+
+
+def _puzzle(page: Page, since: bool) -> Blocker | None:
+    """A captcha that the page has drawn itself: words about being human with something to solve, in a window or in what
+    lies over the box, or in what came since the last send."""
+    for node in page.walk():
+        if not (_solved(node) and node.visible and node.box is not None) or inside_code(node):
+            continue
+        for region in (node, *(one for _, one in zip(range(_STEPS), node.ancestors()))):
+            if len(region.text) > _SHORT_NOTICE or region is page.root:
+                break
+            words = human_check(region.text)
+            if words and (came_since(region) if since else any(region.within(one) for one in _windows(page))):
+                why = (f"says {words!r} over something to solve",)
+                return Blocker("captcha", region.text[:300], region, None, why)
+    return None
+
+
+def _solved(node: Node) -> bool:
+    return node.tag in ("canvas", "iframe") or role_of(node) in ("slider", "range", "checkbox")
+
+
+def _closed_off(page: Page, since: bool) -> Blocker | None:
+    """What lies over the chat and asks for a log-in, or for proof of being human."""
+    for region in _windows(page):
+        text = region.text
+        if not 0 < len(text) <= _SHORT_PAGE or text in COOKIES or (since and not came_since(region)):
+            continue
+        if words := human_check(text):
+            return Blocker("captcha", text[:300], region, None, (f"what lies over the chat says {words!r}",))
+        if asks_to_sign_in(page, region) and not closes(page, region):
+            return Blocker("login", text[:300], region, None, ("what lies over the chat asks for a log-in",))
+    return None
+
+
+def _windows(page: Page) -> Iterator[Node]:
+    """Windows over the chat, and whatever lies where one types and is no part of that."""
+    composer = next((one.node for one in find_composer(page) if one.score >= 0.25), None)
+    for region in dialogs(page):
+        if composer is None or (not composer.within(region) and is_over(page, region, composer)):
+            yield region
+    if composer is None or composer.box is None:
+        return
+    around = {composer, *composer.ancestors()}
+    x, y = composer.box.x + composer.box.width / 2, composer.box.y + composer.box.height / 2
+    for parent in around:
+        for node in parent.elements:
+            box = node.box
+            if node in around or box is None or not node.visible:
+                continue
+            if box.x <= x <= box.right and box.y <= y <= box.bottom and covers(page, node, 0.1):
+                yield node
 
 
 def _captcha(page: Page) -> Blocker | None:
@@ -79,10 +136,10 @@ def _login(page: Page) -> Blocker | None:
         if node.tag == "input" and node.get("type") == "password" and node.visible and node.box is not None:
             return Blocker("login", _said(page, page.root), node, None, ("asks for a password, and no box to talk in",))
     text = page.root.text
-    if len(text) <= _SHORT_PAGE and text in SIGN_IN_FIRST and _signs_in(page, page.root):
+    if len(text) <= _SHORT_PAGE and text in SIGN_IN_FIRST and asks_to_sign_in(page, page.root):
         return Blocker("login", _said(page, page.root), page.root, None, (f"says {SIGN_IN_FIRST.found(text)!r}",))
     narrow = len(text) <= 400 and any(node.get("type") == "email" and node.visible for node in page.walk())
-    if narrow and _signs_in(page, page.root):
+    if narrow and asks_to_sign_in(page, page.root):
         return Blocker("login", _said(page, page.root), page.root, None, ("asks for an address to log in with",))
     return None
 
@@ -94,7 +151,7 @@ def _login_window(page: Page) -> Blocker | None:
         if not came_since(region) or any(box.within(region) for box in boxes if box.get("type") != "email"):
             continue
         asks = region.text in SIGN_IN_FIRST or any(node.get("type") == "password" for node in region.walk())
-        if asks and _signs_in(page, region) and (covers(page, region, 0.1) or region.get("aria-modal") == "true"):
+        if asks and asks_to_sign_in(page, region) and (covers(page, region, 0.1) or region.get("aria-modal") == "true"):
             return Blocker("login", region.text[:300], region, None, ("a window that came and asks for a log-in",))
     return None
 
@@ -118,12 +175,6 @@ def _notice(page: Page) -> Blocker | None:
             why = f"a short page without a box to talk in that says {wording.found(text)!r}"
             return Blocker(kind, _said(page, page.root), page.root, None, (why,))
     return None
-
-
-def _signs_in(page: Page, region: Node) -> bool:
-    return any(
-        name in SIGN_IN for node in region.walk() if is_button(node) and node.visible for name in labels_of(page, node)
-    )
 
 
 def _said(page: Page, node: Node) -> str:

@@ -16,6 +16,7 @@ __all__ = [
     "NOT_SEND",
     "NO_TALK",
     "OPEN_CHAT",
+    "PERSONAL",
     "SEARCH",
     "SEND",
     "TALK",
@@ -134,6 +135,20 @@ NO_TALK = Wording("""
     电话 | 評論 | 评论 | 이메일 | 비밀번호 | 이름 | 제목 | 전화 | 댓글
 """)
 """Of a box that is filled in, but not to talk."""
+
+PERSONAL = Wording("""
+    email | e-mail | mail address | phone | phone number | telephone | mobile number | first name | last name |
+    full name | your name | user name | username | nickname | who are you | call you | company | customer number |
+    order number | date of birth | passwort | vorname | nachname | ihr name | dein name | wie heißen | wie heißt |
+    e-mail-adresse | telefon | telefonnummer | kundennummer | firma | prénom | nom | votre nom | courriel |
+    adresse e-mail | téléphone | appelez-vous | t'appelles | nombre | correo* | apellido* | teléfono | te llamas |
+    se llama | nome | sobrenome | telefone | se chama | seu nome | cognome | telefono | ti chiami | si chiama | naam |
+    achternaam | voornaam | telefoonnummer | heet je | imię | nazwisko | numer telefonu | adınız* | isminiz* | soyad* |
+    e-posta | telefonunuz* | имя | фамилия | вас зовут | тебя зовут | почта | эл. почта | телефон | الاسم | اسمك |
+    البريد* | الهاتف | नाम | ईमेल | फ़ोन | 氏名 | お名前 | 名前 | メール | 電話 | 姓名 | 名字 | 称呼 | 稱呼 | 邮箱 |
+    郵箱 | 电子邮件 | 電子郵件 | 电话 | 手机号 | 手機 | 이름 | 성함 | 이메일 | 전화
+""")
+"""Of what a page asks about who talks."""
 
 SEND = Wording("""
     send | submit | run | send message | submit message | ask | go | reply | senden | absenden | abschicken |

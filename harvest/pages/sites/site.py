@@ -80,6 +80,7 @@ Css = Annotated[str, AfterValidator(_css)]
 Send = Annotated[str, AfterValidator(_send)]
 Wanted = Annotated[str, AfterValidator(_wanted)]
 Name = Annotated[str, Field(max_length=200), AfterValidator(_name)]
+Filled = Literal[True] | Annotated[str, Field(max_length=_LONGEST_TEXT)]
 Address = Annotated[str, AfterValidator(_url)]
 
 
@@ -120,6 +121,11 @@ class Site(StrictModel):
     )
     open: tuple[Css, ...] = Field(
         (), max_length=20, description="clicked one after the other once the page has loaded: a launcher, “Start”"
+    )
+    fill: dict[Css, Filled] = Field(
+        {},
+        max_length=20,
+        description="what to write into fields before the chat, by their selectors; `true` ticks a box",
     )
     new_chat: Css | None = Field(
         None, description="clicked to begin another conversation on the same page; not given: the page is opened again"
@@ -165,6 +171,7 @@ class Site(StrictModel):
             found["send"] = self.send
         for name, several in (("open", self.open), ("dismiss", self.dismiss)):
             found.update({f"{name}-{number}": css for number, css in enumerate(several, 1)})
+        found.update({f"fill-{number}": css for number, css in enumerate(self.fill, 1)})
         for number, block in enumerate(self.blocked, 1):
             if block.selector is not None:
                 found[f"blocked-{number}"] = block.selector

@@ -16,7 +16,7 @@ from harvest.pages.finding.blockers import Blocker, find_refusal
 from harvest.pages.reading.page import Page
 from harvest.pages.reading.turn import Habits, ReadTurn
 from harvest.pages.sites.description import site_of
-from harvest.systems.driver import Denied, NotSent, Unanswered
+from harvest.systems.driver import Denied, DriverError, NotSent, Unanswered
 from tests.support.scripted_page import SAID, Request, ScriptedPage, Showing
 
 ANSWER = [(1.0, "It is"), (1.2, " a film"), (1.4, " of 1979.")]
@@ -528,6 +528,61 @@ def test_something_nameless_over_the_box_is_waited_for_one_second_and_then_typed
         return page.pressed[0][0] - begun
 
     assert page.time.run(talk()) == about(1.0)
+
+
+WINDOW = '<div h-id="50" h-box="0,0,1280,800">{}</div>'
+JOIN = (
+    '<h2 h-id="51" h-box="400,300,400,40">That was your free question</h2>'
+    '<button h-id="52" h-box="400,350,200,40">Continue with Google</button>'
+)
+
+
+@pytest.mark.parametrize(
+    ("html", "kind", "message", "seconds"),
+    [
+        ("<p>Buy now</p>", NotSent, "composer-covered: something lies over the box to type in: 'Buy now'", 10.0),
+        (JOIN, Denied, "login: That was your free question", 1.0),
+        ("<p>Please prove you are human</p>", Denied, "captcha: Please prove you are human", 1.0),
+    ],
+)
+def test_nothing_is_typed_under_what_takes_the_window(
+    html: str, kind: type[DriverError], message: str, seconds: float
+) -> None:
+    page = ScriptedPage(writes=ANSWER, signs=[("stop", 0.0, 1.4)])
+    chat = Chat(page.window, site_of({}), Manners(), Experience())
+    left: list[float] = []
+
+    async def talk() -> None:
+        await chat.open(page.url)
+        await chat.say(SAID)
+        page.shown = [Showing(WINDOW.format(html), number=50, share=1.0)]
+        left.append(page.time.seconds)
+        page.value = "nothing"
+        await chat.say("And then?")
+
+    with pytest.raises(kind, match=message):
+        page.time.run(talk())
+    assert page.value == "nothing"
+    assert page.time.seconds - left[0] == about(seconds)
+
+
+def test_what_a_site_says_blocks_is_asked_before_a_turn_is_typed() -> None:
+    page = ScriptedPage(shown=[Showing("<p>The desk is closed on Mondays</p>", begin=1.0)])
+    chat = Chat(
+        page.window,
+        site_of({"blocked": [{"kind": "maintenance", "text": "closed on Mondays"}]}),
+        Manners(),
+        Experience(),
+    )
+
+    async def talk() -> None:
+        await chat.open(page.url)
+        await page.clock.sleep(2)
+        await chat.say(SAID)
+
+    with pytest.raises(NotSent, match="maintenance: The desk is closed on Mondays"):
+        page.time.run(talk())
+    assert page.pressed == []
 
 
 def settled(page: ScriptedPage, known: Experience, more: float) -> float:

@@ -24,6 +24,8 @@ CHAT = """<div class="log" role="log" style="height:500px"></div>
 FIXED = 'style="position:fixed;left:0;right:0;bottom:0;height:220px;background:#ffe"'
 MIDDLE = 'style="position:fixed;left:300px;top:150px;width:500px;height:420px;background:#ffe"'
 
+OVER = 'style="position:fixed;inset:0;background:#0007"'
+
 WALLS: dict[str, tuple[str, str]] = {
     "consent, reject": (
         "consent",
@@ -109,6 +111,30 @@ WALLS: dict[str, tuple[str, str]] = {
         f'{CHAT}<div {MIDDLE}><iframe src="/recaptcha/api2/bframe" title="recaptcha '
         'challenge" width="400" height="400"></iframe></div>',
     ),
+    "a page that says nothing but consent, as a frame does": (
+        "consent",
+        '<div style="background:#fff;margin:80px;padding:20px"><h2>Vos données</h2><p>Nous utilisons des cookies.</p>'
+        '<button data-side="here">Tout refuser</button> <button>Tout accepter</button></div>',
+    ),
+    "a puzzle of the page's own over the chat": (
+        "captcha",
+        f"{CHAT}<div {OVER}><div {MIDDLE}><h3>Bitte bestätigen Sie, dass Sie ein Mensch sind</h3>"
+        '<canvas width="200" height="100"></canvas></div></div>',
+    ),
+    "words about being human over the chat": (
+        "captcha",
+        f'{CHAT}<div role="dialog" aria-modal="true" {MIDDLE}><h3>Are you human?</h3><button>Yes, I am</button></div>',
+    ),
+    "a log-in window without a password that cannot be closed": (
+        "login",
+        f'{CHAT}<div {OVER}><div role="dialog" aria-modal="true" {MIDDLE}><h2>That was your free question</h2>'
+        "<button>Continue with Google</button><button>Continue with e-mail</button></div></div>",
+    ),
+    "the same without a role": (
+        "login",
+        f"{CHAT}<div {OVER}><div {MIDDLE}><h2>Bienvenue</h2><p>Plus de questions ?</p>"
+        "<button>Se connecter</button></div></div>",
+    ),
     "maintenance": ("maintenance", "<h1>We are down for maintenance</h1><p>Please come back in an hour.</p>"),
     "maintenance in Spanish": ("maintenance", "<h1>Sitio en mantenimiento</h1>"),
     "too many": ("rate-limit", "<h1>Too many requests</h1><p>Please wait.</p>"),
@@ -129,6 +155,9 @@ FREE = {
     "a chat about captchas and maintenance": CHAT.replace(
         "></div>", ">We are down for maintenance: verify you are human, sign in to continue.</div>"
     ),
+    "a spinner over the chat": f"{CHAT}<div {OVER}>Just a moment…</div>",
+    "a window with a puzzle that is none": f"{CHAT}<section><h2>Puzzles</h2><p>Draw here.</p>"
+    '<canvas width="200" height="100"></canvas></section>',
     "the badge of a captcha": f'{CHAT}<div class="grecaptcha-badge"><iframe title="reCAPTCHA" '
     'src="/anchor?size=invisible" width="256" height="60"></iframe></div>',
     "a hidden banner": f'{CHAT}<div style="display:none">We use cookies. <button>Reject all</button></div>',
@@ -297,6 +326,28 @@ TURNS = {
         "login",
         script=TOAST.format(
             f'<div role="dialog" aria-modal="true" {MIDDLE}><h2>Sign in to continue</h2><button>Sign in</button></div>'
+        ),
+    ),
+    "an answer about captchas with a drawing": Turn(
+        f"{BOT}<p>A captcha asks whether you are human.</p><p>{'More of them. ' * 40}</p><canvas></canvas></div>", None
+    ),
+    "a puzzle of the page's own comes": Turn(
+        "",
+        "captcha",
+        script=TOAST.format(
+            f'<div {OVER}><div role="dialog" aria-modal="true"><h3>Verify you are human</h3><p>Slide to complete the '
+            'puzzle</p><canvas width="260" height="120"></canvas><div role="slider" tabindex="0">o</div></div></div>'
+        ),
+    ),
+    "a box to tick comes in the place of an answer": Turn(
+        f'{BOT}<label><input type="checkbox"> Я не робот</label></div>', "captcha"
+    ),
+    "a window asks for a new account": Turn(
+        "",
+        "login",
+        script=TOAST.format(
+            f'<div {OVER}><div role="dialog" aria-modal="true"><h2>Crea una cuenta gratis para continuar</h2><button>'
+            "Continuar con Google</button><button>Regístrate</button></div></div>"
         ),
     ),
     "a captcha comes": Turn(

@@ -236,6 +236,7 @@ _IS = {
     **dict.fromkeys(("open", "dismiss"), "a selector, or a list of them"),
     "send": "a selector, or a key",
     "blocked": "a list",
+    "fill": "a mapping",
     "quiet": "a number",
     "delay": "a number",
     "kind": "a word",
