@@ -89,6 +89,7 @@ class ScriptedPage:
         self.traffic, self.outbox = Traffic(self.clock), Outbox()
         self.recorder = None
         self.frame = ScriptedFrame(self)
+        self.viewport = (1280, 800)
         self.url, self.gone, self.events = "https://chat.test/", None, list[str]()
         self.marked: float | None = None
         self.taken: float | None = None
@@ -111,6 +112,12 @@ class ScriptedPage:
 
     async def goto(self, url: str, seconds: float) -> int | None:
         return 200
+
+    def expect(self, expected: bool) -> None:
+        """No page of these opens a window."""
+
+    async def enter(self) -> bool:
+        return False
 
     async def typed(self, text: str = SAID) -> Typed:
         self.value = text

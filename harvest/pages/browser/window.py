@@ -139,7 +139,7 @@ class Browser:
 
 
 class Window:
-    """One context with one page; whatever else it opens is closed and noted in `events`.
+    """One context with one page; whatever else it opens is closed and noted in `events`, but for what is expected.
 
     traffic: when something comes over the wire. recorder: what it says; None where that is not recorded. outbox: what
     leaves by it. events: dialogs, downloads, pop-ups, in a person's
@@ -157,6 +157,8 @@ class Window:
         self._browser, self._context, self._page = browser, context, page
         self._settings, self._tracing = settings, settings.trace
         self._closing = False
+        self._expects = False
+        self._opened: playwright.Page | None = None
         self._frames: dict[playwright.Frame, Frame] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._life = CallGuard(browser.is_connected, playwright.Error)
@@ -202,6 +204,30 @@ class Window:
         """Begin to record what comes over the wire, before the page is loaded."""
         self.recorder = Recorder(self.clock, self._later)
         await self.recorder.attach(await self._context.new_cdp_session(self._page))
+
+    def expect(self, expected: bool) -> None:
+        """Whether what is pressed from now on may open a window of its own to talk in; one that was not entered is
+        closed where it no longer may."""
+        self._expects = expected
+        page, self._opened = (self._opened, None) if not expected else (None, self._opened)
+        if page is not None:
+            self._note(f"new window closed: {page.url}")
+            self._later(page.close())
+
+    async def enter(self) -> bool:
+        """Go on in the window that was expected, if one was opened; the page that opened it stays open."""
+        page, self._opened = self._opened, None
+        if page is None or page.is_closed():
+            return False
+        self._page.remove_listener("close", self._closed)
+        self._page = page
+        self._hear_page()
+        if self.recorder is not None:
+            await self.recorder.attach(await self._context.new_cdp_session(page))
+        with contextlib.suppress(playwright.Error):
+            await self._life.bounded(page.wait_for_load_state("load", timeout=_LOAD * 1000), _LOAD + 5)
+        self._note(f"went on in a new window: {page.url}")
+        return True
 
     def mark(self) -> None:
         """The turn is sent right after this."""
@@ -285,6 +311,14 @@ class Window:
 
     def _listen(self) -> None:
         self._browser.on("disconnected", self._disconnected)
+        self._hear_page()
+        self._context.on("page", self._other_page)
+        self._context.on("request", self._requested)
+        self._context.on("response", self._responded)
+        self._context.on("requestfinished", self._finished)
+        self._context.on("requestfailed", self._failed)
+
+    def _hear_page(self) -> None:
         self._page.on("crash", lambda _: self._life.over("page-crashed"))
         self._page.on("close", self._closed)
         self._page.on("dialog", self._dialog)
@@ -292,11 +326,6 @@ class Window:
         # Without a listener a window that shows itself opens the system's dialog and waits for a person.
         self._page.on("filechooser", lambda _: self._note("choosing a file: left alone"))
         self._page.on("websocket", self._socket)
-        self._context.on("page", self._other_page)
-        self._context.on("request", self._requested)
-        self._context.on("response", self._responded)
-        self._context.on("requestfinished", self._finished)
-        self._context.on("requestfailed", self._failed)
 
     def _requested(self, one: playwright.Request) -> None:
         try:
@@ -335,7 +364,9 @@ class Window:
         self._later(dialog.accept() if dialog.type == "beforeunload" else dialog.dismiss())
 
     def _other_page(self, page: playwright.Page) -> None:
-        if page is not self._page and not self._settings.by_hand:
+        if self._expects and self._opened is None:
+            self._opened = page
+        elif page is not self._page and not self._settings.by_hand:
             self._note(f"new window closed: {page.url}")
             self._later(page.close())
 

@@ -16,7 +16,7 @@ from harvest.pages.chats.composer import still_holds, type_text
 from harvest.pages.chats.experience import Experience
 from harvest.pages.chats.mismatch import find_mismatch
 from harvest.pages.chats.opening import WALLS, Opening, covered_by
-from harvest.pages.chats.place import Place, place_on, send_button
+from harvest.pages.chats.place import Place, place_on
 from harvest.pages.chats.second_witness import SecondWitness
 from harvest.pages.chats.sending import Sent, send
 from harvest.pages.chats.taken import Taken, take
@@ -133,8 +133,9 @@ class Chat:
         self._window.outbox.typing()
         await place.frame.arm(place.composer, place.send, self._site.selectors)
         typed = await type_text(place, text)
-        if not place.send:
-            await self._find_button(place)
+        if not place.send or place.guessed:
+            # Some buttons show themselves, or can be pressed, only when there is something to send.
+            place.find_button(await place.frame.look(self._site.selectors), self._site, typed=True)
         asked_at = stamp(self._clock.now())
         sent = await send(self._window, place, text, typed)
         waiting = Waiting(
@@ -251,8 +252,7 @@ class Chat:
             if found is not None and not dismissed and (not covered or (waited > _UNNAMED and small)):
                 if found.frame is self._place.frame:
                     self._check_last(found.page)
-                # What worked before is tried first, though the page may have made its box anew.
-                found.ways = self._place.ways
+                found.follow(self._place)
                 self._place = found
                 return found
             if waited >= _RECOVERY:
@@ -270,13 +270,6 @@ class Chat:
                 raise Unanswered(
                     "sent-twice", f"after the answer, the page shows the previous turn twice: {said[:80]!r}"
                 )
-
-    async def _find_button(self, place: Place) -> None:
-        """Some buttons show themselves only when there is something to send."""
-        page = await place.frame.look(self._site.selectors)
-        composer = page.by_id.get(place.composer)
-        if composer is not None:
-            place.send = send_button(page, composer, self._site)
 
     def _wall(self, page: Page, turn: ReadTurn) -> Blocker | None:
         """What says that this turn came to nothing."""

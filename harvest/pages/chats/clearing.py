@@ -93,6 +93,7 @@ class Clearing:
             made = (page.url, selector or labels_of(page, launcher.node))
             if (known is not None and selector not in known) or self._early.get(made) not in (None, _shape(looks)):
                 continue
+            self.window.expect(True)
             if made not in self._done and await self._press(frame, page, launcher.node, "launcher"):
                 if known is None:
                     self._done.add(made)

@@ -87,6 +87,7 @@ class Opening:
             if found is not None:
                 cover = await self.covered(found)
                 if not cover and self._ready(looks):
+                    self._window.expect(False)
                     await self._calm(found)
                     self._learn()
                     return found
@@ -94,6 +95,8 @@ class Opening:
                 if cover and waited > _GRACE:
                     self.raise_walls(looks, status, for_people=True)
                     self.raise_doors(looks)
+            elif await self._window.enter():
+                continue  # the chat has a window of its own
             elif waited > _GRACE and self._clearing.settled():
                 self.raise_walls(looks, status)
                 if not await self._clearing.launch(looks):
@@ -192,6 +195,8 @@ class Opening:
         """What the site says must be pressed before one can talk."""
         for place, selector in enumerate(self._site.open, 1):
             while True:
+                self._window.expect(True)
+                await self._window.enter()
                 looks = await self.looks()
                 await self._fill(looks)
                 marked = [

@@ -10,17 +10,20 @@ from harvest.pages.finding.discovery import find_composer, find_send
 from harvest.pages.reading.page import Node, Page
 from harvest.pages.sites.site import Site
 
-__all__ = ["Place", "place_on", "send_button"]
+__all__ = ["Place", "place_on"]
 
 GOOD = 0.5
 """A candidate that is less sure than this is neither typed into nor pressed."""
+
+_SURE = 0.7  # a button that is less sure is told by its place alone: it may just as well record or attach something
 
 
 @dataclass(eq=False)
 class Place:
     """composer, send: the eye's numbers in that frame (send: 0 where there is none).
 
-    page: what the frame showed then. ways: how to send, the likeliest first: `button`, or a key.
+    page: what the frame showed then. ways: how to send, the likeliest first: `button`, or a key. guessed: nothing but
+    its place tells that the button sends. tried: a turn went out by the first way.
     """
 
     frame: Frame
@@ -28,11 +31,35 @@ class Place:
     composer: int
     send: int = 0
     ways: list[str] = field(default_factory=lambda: ["button", "Enter", "Control+Enter"])
+    guessed: bool = False
+    tried: bool = False
+
+    def find_button(self, page: Page, site: Site, *, typed: bool = False) -> None:
+        """Which button sends on the page as it is now. typed: the turn stands in the box.
+
+        A key comes before a button of which nothing is known but where it stands."""
+        composer = page.by_id.get(self.composer)
+        if composer is None:
+            return
+        if site.send and not site.send_key:
+            marked = [node for node in page.marked("send") if node.visible]
+            self.send = marked[-1].id if marked else 0
+            return
+        found = find_send(page, composer, before=self.page if typed else None)
+        self.send = found.node.id if found is not None and found.score >= GOOD else 0
+        self.guessed = found is not None and GOOD <= found.score < _SURE
+        if not self.tried and not site.send_key:
+            self.ways = ["Enter", "button", "Control+Enter"] if self.guessed else ["button", "Enter", "Control+Enter"]
 
     def worked(self, way: str) -> None:
         """Try it first from now on."""
         self.ways.remove(way)
         self.ways.insert(0, way)
+        self.tried = True
+
+    def follow(self, earlier: Place) -> None:
+        """What worked before is tried first, though the page may have made its box anew."""
+        self.ways, self.tried = earlier.ways, earlier.tried
 
 
 def place_on(looks: Sequence[tuple[Frame, Page]], site: Site) -> Place | None:
@@ -47,21 +74,13 @@ def place_on(looks: Sequence[tuple[Frame, Page]], site: Site) -> Place | None:
     if best is None:
         return None
     _, frame, page, node = best
-    place = Place(frame, page, node.id, send_button(page, node, site))
+    place = Place(frame, page, node.id)
+    place.find_button(page, site)
     if site.send_key:
         place.ways = [site.send_key]
     elif site.send:
         place.ways = ["button"]
     return place
-
-
-def send_button(page: Page, composer: Node, site: Site) -> int:
-    """The eye's number of what sends; 0 where there is none to be seen."""
-    if site.send and not site.send_key:
-        marked = [node for node in page.marked("send") if node.visible]
-        return marked[-1].id if marked else 0
-    found = find_send(page, composer)
-    return found.node.id if found is not None and found.score >= GOOD else 0
 
 
 def _composers(page: Page, site: Site) -> list[tuple[Node, float]]:

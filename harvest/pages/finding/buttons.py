@@ -23,8 +23,9 @@ class _Row:
     last: frozenset[Node]
 
 
-def find_send(page: Page, composer: Node) -> Candidate | None:
-    """The button that sends what stands in `composer`; None where no button is likely to (Enter may)."""
+def find_send(page: Page, composer: Node, *, before: Page | None = None) -> Candidate | None:
+    """The button that sends what stands in `composer`; None where no button is likely to (Enter may). before: the page
+    before anything stood there."""
     box = composer.box
     if box is None:
         return None
@@ -40,12 +41,12 @@ def find_send(page: Page, composer: Node) -> Candidate | None:
     last = min(beside, key=lambda node: _from_end(composer, node), default=None)
     after = _after(composer, group, buttons)
     row = _Row(composer, group, frozenset(node for node in (last, *after[-1:]) if node is not None))
-    found = [_send(page, node, row, form, alone=len(buttons) == 1) for node in buttons]
+    found = [_send(page, node, row, form, alone=len(buttons) == 1, before=before) for node in buttons]
     best = max(found, key=lambda one: one.score, default=None)
     return best if best is not None and best.score >= 0.4 else None
 
 
-def _send(page: Page, node: Node, row: _Row, form: Node | None, *, alone: bool) -> Candidate:
+def _send(page: Page, node: Node, row: _Row, form: Node | None, *, alone: bool, before: Page | None) -> Candidate:
     scales = Scales(node, -2.0)
     names = labels_of(page, node)
     code = code_of(node, inside=True)
@@ -75,11 +76,23 @@ def _send(page: Page, node: Node, row: _Row, form: Node | None, *, alone: bool) 
         scales.add(0.5, "an icon without a name")
     if role_of(node) == "link" and node.get("href"):
         scales.add(-3.0, "a link to elsewhere")
+    if before is not None and not refused and _came_alive(node, before):
+        scales.add(2.0, "came alive with the text")
     for state, weight, why in _STATES:
         if state in node.attributes:
             scales.add(weight, why)
     _by_distance(scales, row)
     return scales.candidate()
+
+
+def _came_alive(node: Node, before: Page) -> bool:
+    """Whether it was not there, could not be pressed, or was made otherwise as long as there was nothing to send."""
+    was = before.by_id.get(node.id)
+    if was is None or not is_shown(was):
+        return True
+    if "h-off" in was.attributes or "h-off" in node.attributes:
+        return "h-off" not in node.attributes
+    return was.get("class") != node.get("class") and "h-typed" not in node.attributes
 
 
 _OTHER_CODE = words(

@@ -35,7 +35,7 @@ from topics.errors import InputError
 AT_ONCE = 8
 """Pages that are played at the same time: most of what they do is waiting."""
 
-FRAMES = ("frame-same", "frame-other", "frame-nested", "widget")
+FRAMES = ("frame-same", "frame-other", "frame-nested", "widget", "new-window")
 """Pages in which the page `plain` is shown."""
 
 FAULTS: Mapping[str, tuple[type[DriverError], str]] = {
