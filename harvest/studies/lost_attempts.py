@@ -1,35 +1,94 @@
-"""What a system lost in a measure: trials without a valid attempt, and what they could have given."""
+"""What a system lost in a measure: trials that are not whole, and what they could have given."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import astuple, replace
 
 from harvest.studies.scorecard import Material
 from harvest.studies.trial_values import SHARES, Key, Values
+from protocols.answer import Answer
+from protocols.labels import NOT_USEFUL
+from protocols.labels import USEFUL as USEFUL_LABEL
+from protocols.route import Route
+from recordings.conversation import Conversation, Outcome, SystemTurn, Turn
+from recordings.endings import is_cut_short
+from scoring.inference.aligned import Cell, Trial
 from scoring.inference.losses import Lost
 from scoring.measure import Measure
+from scoring.measures.usefulness import NOT_ASKED, RECOVERY, USEFUL, labels, recovery_cells, useful_cells, useful_share
 
-__all__ = ["lost_attempts"]
+__all__ = ["filled", "lost_attempts"]
 
 
 def lost_attempts(
     key: Key, measure: Measure, system: str, values: Mapping[str, Values], material: Material, topics: Sequence[str]
 ) -> Lost:
-    """Of the system in one measure, over `topics`.
+    """Of the system in one measure, over `topics`: trials without a valid attempt, and trials that a failure of the
+    user cut short before the value was known. Where losses depend on what the system answered, also the trials whose
+    first attempt was lost, with that attempt in place of the one that was played again.
 
-    A lost trial could have given any value of the measure; if the measure has no end near its values, any from the
-    smallest to the largest that a conversation of any of the systems (those of `values`) has. Of a share it could have
-    been useless or useful; of %recovery it could have failed first and then have recovered, or not.
+    Of a share, the answers that there were are known, and the others could have been useless or useful; of %recovery
+    it could have failed first and then have recovered, or not. A trial could have given any value of another measure;
+    if the measure has no end near its values, any from the smallest to the largest that a conversation of any of the
+    systems (those of `values`) has.
     """
-    declared = measure.declaration
-    known = {topic for own in values.values() for topic, _ in own.get(key, {})}  # others are not asked for this turn
-    gone = Counter(one.topic for one in material.invalid if one.system == system)
-    low, high = (0.0, 1.0) if declared in SHARES else declared.range
-    if not declared.has_top:
-        seen = [
-            above / below
-            for own in values.values()
-            for above, below in own.get(key, {}).values()
-            if below > 0 and above == above
-        ]
-        low, high = (min(seen), max(seen)) if seen else (low, low)
-    return Lost({topic: gone[topic] for topic in topics if topic in known and gone[topic]}, (low, 1.0), (high, 1.0))
+    asked = {topic for own in values.values() for topic, _ in own.get(key, {})}.intersection(topics)
+    depends = any(one.system == system for one in material.concentrations)
+    gone: dict[Trial, Conversation | None] = {
+        (one.topic, one.trial): None for one in material.invalid if one.system == system
+    }
+    for (of, topic, number), one in ((astuple(name), one) for name, one in material.first_lost.items()):
+        if of == system and (depends or is_cut_short(one.outcome) or (topic, number) in gone):
+            gone[topic, number] = one
+    of_share = measure.declaration in SHARES
+    ends = (0.0, 1.0) if of_share else _ends(key, measure, values)
+    known = values[system].get(key, {}) if system in values else {}
+    low: dict[Trial, Cell] = {}
+    high: dict[Trial, Cell] = {}
+    for trial, attempt in gone.items():
+        if trial[0] not in asked:  # others are not asked for this turn
+            continue
+        if of_share and attempt is not None:
+            turns = material.turns[system, trial[0]]
+            worst = _cell(key, measure, filled(attempt, turns, NOT_USEFUL), turns)
+            fill = NOT_USEFUL + USEFUL_LABEL if measure.declaration is RECOVERY else USEFUL_LABEL
+            best = _cell(key, measure, filled(attempt, turns, fill), turns)
+        else:
+            worst, best = (ends[0], 1.0), (ends[1], 1.0)
+        if worst != best or known.get(trial) != worst:
+            low[trial], high[trial] = worst, best
+    valued = frozenset(trial for trial in known.keys() & low.keys() if known[trial][0] == known[trial][0])
+    return Lost(low, high, valued, depends)
+
+
+def _ends(key: Key, measure: Measure, values: Mapping[str, Values]) -> tuple[float, float]:
+    low, high = measure.declaration.range
+    if measure.declaration.has_top:
+        return low, high
+    cells = (cell for own in values.values() for cell in own.get(key, {}).values())
+    seen = [above / below for above, below in cells if below > 0 and above == above]
+    return (min(seen), max(seen)) if seen else (low, low)
+
+
+def _cell(key: Key, measure: Measure, conversation: Conversation, turns: int) -> Cell:
+    """What a conversation gives to a share, as `harvest.studies.trial_values` has it."""
+    row = labels(conversation, turns)
+    if measure.declaration is USEFUL:
+        return useful_cells((*row, *[NOT_ASKED] * (key[1] or 0)))[(key[1] or 1) - 1], 1.0
+    if measure.declaration is RECOVERY:
+        return recovery_cells(row)
+    value, over = useful_share(row)
+    return value, float(over > 0)
+
+
+def filled(conversation: Conversation, turns: int, fill: str) -> Conversation:
+    """The lost attempt with a label for each of its turns, as if nothing of it had been lost. turns: that its protocol
+    can take. fill: the labels of what was lost, by turn; the last one of all that follow."""
+    known = [turn for turn in conversation.turns if turn.reply is not None]
+    made = [turn if turn.label else replace(turn, route=_route(turn.number, turn.state, fill)) for turn in known]
+    for number in range(len(known) + 1, turns + 1):
+        made.append(Turn(number, "", "", SystemTurn(Answer("")), _route(number, "", fill)))
+    return replace(conversation, turns=tuple(made), outcome=Outcome("completed"))
+
+
+def _route(turn: int, state: str, fill: str) -> Route:
+    return Route(turn, state, fill[min(turn, len(fill)) - 1], "", "", (), "")

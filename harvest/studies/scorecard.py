@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from harvest.audits.threshold import Threshold
+from harvest.studies.concentrations import Concentration, concentrations, first_lost
 from harvest.studies.judges import refuse_unknown
 from harvest.studies.odd_answers import odd_answers
 from harvest.studies.readings import reread_sentence
@@ -108,6 +109,16 @@ class Material:
     def invalid(self) -> frozenset[TrialKey]:
         """Trials that were tried and have no valid attempt."""
         return frozenset(one.key for one in self.conversations) - frozenset(one.key for one in self.finished)
+
+    @cached_property
+    def first_lost(self) -> Mapping[TrialKey, Conversation]:
+        """Of each trial whose first attempt with an answer was lost or cut short, that attempt."""
+        return first_lost(self.conversations)
+
+    @cached_property
+    def concentrations(self) -> tuple[Concentration, ...]:
+        """What the losses of systems depend on. No study names a winner where they do."""
+        return concentrations(self.conversations)
 
     @property
     def silent(self) -> tuple[str, ...]:

@@ -58,7 +58,7 @@ def compare_pairs(
     Corrected p: of topics like these by the closed randomised Tukey HSD; of these topics, of ratios of sums, and where
     sessions of a system run through all topics, by Holm's method. A winner needs an interval that leaves out 0, too,
     corrected by Holm's method, and where systems lost different shares of their attempts, or many, within the
-    bounds of these.
+    bounds of these. Where what one of them lost depends on its answers, there are bounds and no winner.
     """
     values, figures, pairs = aligned.values, aligned.figures, list(combinations(range(len(aligned.systems)), 2))
 
@@ -78,9 +78,12 @@ def compare_pairs(
         for place in pairs:
             corrected[place] = table[place]
     bounds: list[tuple[float, float] | None] = [None] * len(pairs)
+    dependent = [False] * len(pairs)
     for at, (place, one) in enumerate(zip(pairs, found, strict=True)):
         names = aligned.systems[place[0]], aligned.systems[place[1]]
-        if extreme is not None and lost is not None and _losses_matter(aligned, place, lost):
+        sides = [lost[name] for name in names if name in lost] if lost is not None else []
+        dependent[at] = any(side.depends and side.low for side in sides)
+        if extreme is not None and lost is not None and (dependent[at] or _losses_matter(aligned, place, lost)):
             ends = compared(extreme(*names), place), compared(extreme(*names[::-1]), place)
             found[at], bounds[at] = hull(one, ends), (ends[0].value, ends[1].value)
             corrected[place] = min(1.0, max(corrected[place], found[at].p * len(pairs)))
@@ -106,8 +109,9 @@ def compare_pairs(
             good,
             reach,
             guard,
+            dependent=depends,
         )
-        for place, one, beside, bound in zip(pairs, found, outside, bounds, strict=True)
+        for place, one, beside, bound, depends in zip(pairs, found, outside, bounds, dependent, strict=True)
     )
     apart = np.ones((len(aligned.systems),) * 2)
     for place, pair in zip(pairs, made, strict=True):
@@ -148,6 +152,10 @@ def _losses_matter(aligned: Aligned, place: tuple[int, int], lost: Mapping[str, 
     topics = (*aligned.topics, *aligned.left_out)
     gone = [lost[name].among(topics) if (name := aligned.systems[at]) in lost else 0 for at in place]
     kept = [int(aligned.trials[:, at].sum()) for at in place]
+    kept = [
+        count - (len(lost[name].valued) if (name := aligned.systems[at]) in lost else 0)
+        for count, at in zip(kept, place, strict=True)
+    ]
     return losses_matter((gone[0], gone[1]), (kept[0], kept[1]))
 
 
@@ -187,7 +195,10 @@ def _pair(
     good: Good,
     reach: float,
     guard: Guard,
+    *,
+    dependent: bool,
 ) -> Pair:
+    """dependent: whether what a side lost depends on its answers."""
     first, second = place
     each = values[:, first] - values[:, second]
     apart = aligned.own[:, first] - aligned.own[:, second]
@@ -195,6 +206,9 @@ def _pair(
     verdict, why = decide(found, corrected, outside, least, alpha=alpha, good=good, pairs=pairs)
     if bounds is not None and verdict == "cannot tell" and not found.interval.note:
         why = "the systems lost different shares of their attempts, or many, and what was lost could turn it round"
+    if dependent and verdict not in ("no value", "too few"):
+        verdict = "cannot tell"
+        why = "whether trials were lost depended on what the system had answered: see the bounds"
     enough = _needed(aligned, each, found, place, bounds, (alpha + _SAME) / pairs, estimand, reach, guard)
     if verdict in ("cannot tell", "too few"):  # what was played already has not settled it
         enough = enough.beyond(len(each), int(aligned.trials[:, list(place)].max(initial=0)))

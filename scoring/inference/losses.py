@@ -7,10 +7,11 @@ the first side lost at the low end of the measure and all that the second lost a
 (J. L. Horowitz and C. F. Manski, JASA 95 (2000), 77-84). Where the sides lost alike and small shares, that says little
 and hides much, so it is done only if their shares differ, by Fisher's exact test at a level that is generous on
 purpose, or if together they lost more than 5%: alike shares may be of unlike answers. If one side loses 30% of its
-successes and the other 30% of its failures, alike systems were told apart in 48% of 150 studies of 45 × 5.
+successes and the other 30% of its failures, alike systems were told apart in 48% of 150 studies of 45 × 5. And it is
+done where losses of a side are seen to depend on what it answered, whatever their share; then no side is the winner.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from scoring.inference.aligned import Cell, Trial
@@ -26,15 +27,17 @@ _FEW = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """What a system lost. trials: by topic, how many have no valid attempt. low, high: the cells that a conversation
-    could have given at least and at most."""
+    """What a system lost. low, high: by trial that is not whole, the cells that it could have given at least and at
+    most. valued: those of them that have a value all the same, of what is left of them. depends: whether trials were
+    lost by what the system had answered."""
 
-    trials: Mapping[str, int]
-    low: Cell
-    high: Cell
+    low: Mapping[Trial, Cell]
+    high: Mapping[Trial, Cell]
+    valued: Collection[Trial] = ()
+    depends: bool = False
 
-    def among(self, topics: Sequence[str]) -> int:
-        return sum(self.trials.get(topic, 0) for topic in topics)
+    def among(self, topics: Collection[str]) -> int:
+        return sum(topic in topics for topic, _ in self.low)
 
 
 def losses_matter(lost: tuple[int, int], kept: tuple[int, int]) -> bool:
@@ -46,10 +49,5 @@ def losses_matter(lost: tuple[int, int], kept: tuple[int, int]) -> bool:
 
 
 def with_losses(cells: Mapping[Trial, Cell], lost: Lost, *, high: bool) -> dict[Trial, Cell]:
-    """The cells, and one for each lost trial at an end of the measure. Their trials are numbered below 0."""
-    added = {
-        (topic, -1 - number): lost.high if high else lost.low
-        for topic, count in lost.trials.items()
-        for number in range(count)
-    }
-    return {**cells, **added}
+    """The cells, with those of lost trials at an end of what they could have given."""
+    return {**cells, **(lost.high if high else lost.low)}

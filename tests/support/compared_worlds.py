@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from scoring.inference.aligned import Aligned, Cell, Trial, align
+from scoring.inference.losses import Lost
 
-__all__ = ["allowed_errors", "drawn_shares", "drawn_systems"]
+__all__ = ["allowed_errors", "drawn_shares", "drawn_systems", "lost_whole"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -33,6 +34,12 @@ def drawn_systems(rng: np.random.Generator, chances: Floats, trials: Sequence[in
             (name, trial): (float(useful[row, trial]), 1.0) for row, name in enumerate(names) for trial in range(count)
         }
     return align(names, systems, cells, pooled=False)
+
+
+def lost_whole(counts: Mapping[str, int], low: Cell, high: Cell) -> Lost:
+    """Trials without any answer, by topic how many: each could have given anything from `low` to `high`."""
+    trials = [(topic, -1 - number) for topic, count in counts.items() for number in range(count)]
+    return Lost(dict.fromkeys(trials, low), dict.fromkeys(trials, high))
 
 
 def allowed_errors(replications: int, rate: float, doubt: float = 1e-4) -> int:

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 from scipy.stats import hypergeom
 
+from harvest.studies.concentrations import concentrations, first_lost, lost_in
 from harvest.studies.scorecard import Material
-from harvest.studies.selection import concentrations, first_lost, lost_in
 from recordings.conversation import Conversation, Outcome, TrialKey
 from recordings.run_folder import read
 from scoring.statistics.association import fisher_exact

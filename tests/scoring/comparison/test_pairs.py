@@ -12,11 +12,11 @@ from scipy import stats
 from scoring.comparison.pairs import compare_pairs
 from scoring.comparison.result import MeasureComparison
 from scoring.inference.aligned import Aligned, Cell, Trial, align
-from scoring.inference.losses import Lost, with_losses
+from scoring.inference.losses import with_losses
 from scoring.inference.needed import needed
 from scoring.inference.paired import Estimand, compare_like_these
 from scoring.measure import Good
-from tests.support.compared_worlds import allowed_errors, drawn_shares
+from tests.support.compared_worlds import allowed_errors, drawn_shares, lost_whole
 
 Floats = npt.NDArray[np.float64]
 
@@ -213,7 +213,7 @@ def lost_one_sidedly(share: float) -> MeasureComparison:
                 cells["B"][topic, trial] = (float(useful), 1.0)
             else:
                 gone[topic] = gone.get(topic, 0) + 1
-    lost = {"A": Lost({}, (0.0, 1.0), (1.0, 1.0)), "B": Lost(gone, (0.0, 1.0), (1.0, 1.0))}
+    lost = {"A": lost_whole({}, (0.0, 1.0), (1.0, 1.0)), "B": lost_whole(gone, (0.0, 1.0), (1.0, 1.0))}
 
     def extreme(low: str, high: str) -> Aligned:
         ends = {

@@ -6,7 +6,8 @@ import pytest
 from scoring.comparison.pairs import compare_pairs
 from scoring.comparison.result import Pair
 from scoring.inference.aligned import Aligned, Cell, Trial, align
-from scoring.inference.losses import Lost, losses_matter, with_losses
+from scoring.inference.losses import losses_matter, with_losses
+from tests.support.compared_worlds import lost_whole
 
 TOPICS = [f"T{row:02}" for row in range(45)]
 
@@ -22,7 +23,9 @@ def compared(useful: dict[str, np.ndarray], kept: dict[str, np.ndarray]) -> Pair
         for name, values in useful.items()
     }
     lost = {
-        name: Lost({topic: int((~kept[name][row]).sum()) for row, topic in enumerate(TOPICS)}, (0.0, 1.0), (1.0, 1.0))
+        name: lost_whole(
+            {topic: int((~kept[name][row]).sum()) for row, topic in enumerate(TOPICS)}, (0.0, 1.0), (1.0, 1.0)
+        )
         for name in useful
     }
 

@@ -11,6 +11,7 @@ from scoring.comparison.result import MeasureComparison, Pair
 from scoring.inference.aligned import Aligned, Cell, Trial, align
 from scoring.inference.losses import Lost, with_losses
 from scoring.inference.paired import Estimand, Guard
+from tests.support.compared_worlds import lost_whole
 from tests.support.torture.cells import Engine, Said, Size, winner
 from tests.support.torture.classical import VALUES, student, topic_means
 from tests.support.torture.study import Kind, Study
@@ -74,7 +75,7 @@ def lost_of(study: Study, system: int, ends: tuple[float, float]) -> Lost:
     """What one system lost, and the ends between which each lost value could have been."""
     gone = np.isnan(study.values[system]).sum(axis=1)
     topics = names(len(gone), "T")
-    return Lost(
+    return lost_whole(
         {topic: int(count) for topic, count in zip(topics, gone, strict=True) if count}, (ends[0], 1.0), (ends[1], 1.0)
     )
 

@@ -1,0 +1,240 @@
+"""What losses depend on: the state of the protocol, or the label or length of the answer just before.
+
+An attempt is lost if it is invalid after an answer, or if a failure of its user cut it short. Where whether it is lost
+depends on what the system answered, what is left is a choice among its answers, and no figure of the system is safe.
+
+States are compared with each other; in a state that leads to itself they say nothing, so labels and lengths are
+compared, too: how often an attempt is lost after an answer of this kind and of all others, if it was to go on. Only the
+first attempt of a trial counts, which is lost at most once. Answers are compared within topic and turn, since topics
+and late turns may lose more whatever is answered; and topics with many answers of the kind with topics that have few,
+as a system may always give a topic the same.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from protocols.labels import NOT_USEFUL, USEFUL
+from recordings.conversation import Conversation, TrialKey
+from recordings.endings import is_cut_short
+from scoring.statistics.association import fisher_exact
+from scoring.statistics.stratified import compare_within
+from topics.counting import pluralize
+
+__all__ = ["Concentration", "concentrations", "first_lost", "lost_in"]
+
+ALPHA = 0.01
+"""For each system: how seldom it may be said that losses concentrate where they do not. A half of it is for states, a
+quarter for labels and a quarter for lengths."""
+
+
+@dataclass(frozen=True, slots=True)
+class Concentration:
+    """Attempts of a system that were lost in one state, or after answers of one label or length.
+
+    state, label, length: the one that is meant; "" for the others. lost, came: trials that were lost there, of those
+    that came there; lost_elsewhere, came_elsewhere: the same of all other states together. Of a label or a length (a
+    clause, `of more than 120 characters`) they are answers of first attempts that were to go on. reasons: with how many
+    trials each. after: the labels of the answers before, with how many trials each. p: one-sided, of a label or length
+    the smaller one within topics and between them.
+    """
+
+    system: str
+    state: str
+    lost: int
+    came: int
+    lost_elsewhere: int
+    came_elsewhere: int
+    reasons: Mapping[str, int]
+    after: Mapping[str, int]
+    p: float
+    label: str = ""
+    length: str = ""
+
+    @property
+    def sentence(self) -> str:
+        reasons = ", ".join(f"{reason} x {count}" for reason, count in Counter(self.reasons).most_common())
+        after = ", ".join(f"{labels} x {count}" for labels, count in Counter(self.after).most_common(5))
+        if self.state:
+            trials = pluralize(self.came, "trial")
+            where = f"{trials} that reached the state {self.state!r} of the protocol were lost there"
+        else:
+            kind = f"labelled {self.label}" if self.label else self.length
+            where = f"{pluralize(self.came, 'answer')} {kind} were the last before the trial was lost"
+        return (
+            f"{self.system}: {self.lost} of {where} ({reasons}; after the labels {after}), elsewhere "
+            f"{self.lost_elsewhere} of {self.came_elsewhere} (p = {self.p:.1g}). Whether a trial was whole depended on "
+            "what the system had answered, so what is left is a choice among its answers: use the bounds, and remove "
+            "the cause"
+        )
+
+
+def first_lost(conversations: Iterable[Conversation]) -> dict[TrialKey, Conversation]:
+    """Of each trial whose first attempt with an answer was lost, that attempt. The attempts of a trial are in order."""
+    return {key: one for key, one in _first(conversations).items() if _is_lost(one)}
+
+
+def _first(conversations: Iterable[Conversation]) -> dict[TrialKey, Conversation]:
+    first: dict[TrialKey, Conversation] = {}
+    for one in conversations:
+        if one.outcome is not None and (one.valid or one.exchanges):
+            first.setdefault(one.key, one)
+    return first
+
+
+def _is_lost(one: Conversation) -> bool:
+    return not one.valid or is_cut_short(one.outcome)
+
+
+def lost_in(conversation: Conversation) -> str:
+    """The state whose turn a lost attempt was lost in; "" where no turn had begun."""
+    if not conversation.turns:
+        return ""
+    return _next_state(conversation) or conversation.turns[-1].state
+
+
+def _next_state(conversation: Conversation) -> str:
+    """The state that the last answer led to, and whose words never came about; "" where a turn was lost that had
+    begun."""
+    last = conversation.turns[-1]
+    following = last.route.target if last.route is not None else ""
+    return "" if last.reply is None or following.startswith("stop:") else following
+
+
+def concentrations(conversations: Sequence[Conversation], *, alpha: float = ALPHA) -> tuple[Concentration, ...]:
+    """The states, labels and lengths of answers with which attempts are lost more than with others.
+
+    Of states, counted are trials, each once in every state, as it first came there after an answer: tries that fail
+    alike are no further evidence, and neither are those of a single topic, if there are several. Looked at are states
+    that some finished conversation got by without. alpha: for each system, shared by all that is looked at.
+    """
+    systems: dict[str, list[Conversation]] = defaultdict(list)
+    for one in conversations:
+        if one.outcome is not None:
+            systems[one.key.system].append(one)
+    found = [
+        concentration
+        for system, own in systems.items()
+        if any(map(_is_lost, own))
+        for concentration in (*_by_state(system, own, alpha / 2), *_by_answer(system, own, alpha / 4))
+    ]
+    return tuple(sorted(found, key=lambda one: one.p))
+
+
+def _by_state(system: str, conversations: Sequence[Conversation], alpha: float) -> Iterator[Concentration]:
+    came: dict[tuple[str, TrialKey], Conversation | None] = {}  # the attempt that was lost there, if it was
+    for one in conversations:
+        for place, ended in _places(one):
+            came.setdefault((place, one.key), one if ended else None)
+    finished = [{place for place, _ in _places(one)} for one in conversations if not _is_lost(one)]
+    places = sorted({place for place, _ in came if place})
+    tested = [
+        place
+        for place in places
+        if any(one is not None for (where, _), one in came.items() if where == place)
+        and not (finished and all(place in passed for passed in finished))
+    ]
+    topics = {key.topic for _, key in came}
+    for place in tested:
+        here = [one for (where, _), one in came.items() if where == place]
+        there = [one for (where, _), one in came.items() if where != place]
+        lost = [one for one in here if one is not None]
+        elsewhere = sum(one is not None for one in there)
+        p = fisher_exact(len(lost), len(here) - len(lost), elsewhere, len(there) - elsewhere)
+        if p <= alpha / len(tested) and (len(topics) == 1 or len({one.key.topic for one in lost}) > 1):
+            counts = len(lost), len(here), elsewhere, len(there)
+            yield Concentration(system, place, *counts, *_of_lost(lost), p)
+
+
+def _places(conversation: Conversation) -> Iterator[tuple[str, bool]]:
+    """Where the attempt came to, and whether it was lost there. "" stands for the opening turn, which no answer
+    precedes."""
+    places = [turn.state if turn.number > 1 else "" for turn in conversation.turns]
+    if not _is_lost(conversation):
+        yield from ((place, False) for place in places)
+        return
+    where = _next_state(conversation) if places else ""
+    if places and not where:
+        where = places.pop()
+    yield from ((place, False) for place in places)
+    yield where, True
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """An answer after which an attempt was to go on. lost: the attempt, if it was lost there."""
+
+    topic: str
+    turn: int
+    label: str
+    length: int
+    lost: Conversation | None
+
+
+def _steps(conversations: Iterable[Conversation]) -> Iterator[_Step]:
+    for key, one in _first(conversations).items():
+        answered = [turn for turn in one.turns if turn.reply is not None]
+        for turn in answered:
+            assert turn.reply is not None
+            last = turn is answered[-1]
+            closed = turn.route is not None and turn.route.target.startswith("stop:")
+            if last and (closed or not _is_lost(one)):
+                continue  # nothing was to follow
+            length = len(turn.reply.answer.text)
+            yield _Step(key.topic, turn.number, turn.label or "", length, one if last else None)
+
+
+def _by_answer(system: str, conversations: Sequence[Conversation], alpha: float) -> Iterator[Concentration]:
+    steps = list(_steps(conversations))
+    if not any(one.lost for one in steps):
+        return
+    labelled = [one for one in steps if one.label in (USEFUL, NOT_USEFUL)]
+    middle = int(median(one.length for one in steps))
+    characters = pluralize(middle, "character")
+    kinds: tuple[tuple[str, str, Sequence[_Step], Callable[[_Step], bool]], ...] = (
+        (USEFUL, "", labelled, lambda one: one.label == USEFUL),
+        (NOT_USEFUL, "", labelled, lambda one: one.label == NOT_USEFUL),
+        ("", f"of more than {characters}", steps, lambda one: one.length > middle),
+        ("", f"of at most {characters}", steps, lambda one: one.length <= middle),
+    )
+    for label, length, own, is_meant in kinds:
+        counts, p = _compared(own, is_meant)
+        if p <= alpha / 2:
+            lost = [one.lost for one in own if one.lost is not None and is_meant(one)]
+            yield Concentration(system, "", *counts, *_of_lost(lost), p, label, length)
+
+
+def _compared(steps: Sequence[_Step], is_meant: Callable[[_Step], bool]) -> tuple[tuple[int, int, int, int], float]:
+    """How many were lost, of how many, after the answers that are meant and after the others; and p."""
+    strata: dict[tuple[str, int], list[int]] = defaultdict(lambda: [0] * 4)
+    topics: dict[str, list[int]] = defaultdict(lambda: [0] * 4)
+    for one in steps:
+        meant, lost = is_meant(one), one.lost is not None
+        for at, counted in enumerate((meant and lost, meant, lost, True)):
+            strata[one.topic, one.turn][at] += counted
+            topics[one.topic][at] += counted
+    hits, meant_steps, losses, whole = (sum(of[at] for of in topics.values()) for at in range(4))
+    counts = hits, meant_steps, losses - hits, whole - meant_steps
+    if not (hits and 0 < meant_steps < whole):
+        return counts, 1.0
+    within = compare_within(*zip(*strata.values(), strict=True)).more
+    # Topics by whether they have more answers of the kind than all have, and lose more often.
+    table = Counter(
+        (own[1] / own[3] > meant_steps / whole, own[2] / own[3] > losses / whole) for own in topics.values()
+    )
+    between = fisher_exact(table[True, True], table[True, False], table[False, True], table[False, False])
+    return counts, min(1.0, 2 * min(within if within == within else 1.0, between))
+
+
+def _of_lost(lost: Iterable[Conversation]) -> tuple[Mapping[str, int], Mapping[str, int]]:
+    """Reasons, and labels of the answers before, with how many trials each."""
+    reasons: Counter[str] = Counter()
+    after: Counter[str] = Counter()
+    for one in lost:
+        assert one.outcome is not None
+        reasons[one.outcome.why] += 1
+        after["".join(turn.label or "?" for turn in one.turns if turn.reply is not None)] += 1
+    return reasons, after
