@@ -312,11 +312,24 @@ def _pair_next(found: Comparison, one: MeasureComparison, pair: Pair, verdict: s
     missing = (
         f" {pluralize(lost, 'planned trial')} without a valid attempt: play what is missing first." if lost else ""
     )
+    if named := _dependent(found, pair):
+        return _cure(named)
     if verdict in ("better", "changed"):
         return f"Read the conversations where they part, the topics above first.{missing}"
     if verdict == "same":
         return f"Nothing more is needed to answer this question.{missing}"
     return _settles(found, one, pair) + missing
+
+
+def _dependent(found: Comparison, pair: Pair) -> list[str]:
+    return [plain(name) for name in (pair.first, pair.second) if name in found.dependent]
+
+
+def _cure(names: Sequence[str]) -> str:
+    return (
+        f"Whether trials of {listed(names)} were lost depended on what had been answered: remove the cause and make a "
+        "new run. To play what is missing again would choose among the answers."
+    )
 
 
 def _settles(found: Comparison, one: MeasureComparison, pair: Pair) -> str:
@@ -378,8 +391,11 @@ def _several(found: Comparison, one: MeasureComparison, material: Material, runs
     if not pairs:
         return Finding(verdict, f"{said}.", scope, drives)
     closest = min(pairs, key=lambda pair: abs(pair.value))
+    named = _dependent(found, closest)
     following = (
-        f"To tell {plain(closest.first)} from {plain(closest.second)}: {_settles(found, one, closest)}"
+        _cure(named)
+        if named
+        else f"To tell {plain(closest.first)} from {plain(closest.second)}: {_settles(found, one, closest)}"
         if not closest.found
         else "Read the conversations where they part."
     )

@@ -41,7 +41,7 @@ from topics.counting import pluralize
 from topics.errors import InputError
 from topics.identity import generator
 
-__all__ = ["Comparison", "compare_runs"]
+__all__ = ["Comparison", "compare_cells", "compare_runs"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,8 @@ class Comparison:
     runs: what they come from (`harvest.studies.sources`). measures: over all types of topics, then by type where
     that was asked for. invalid: by system, trials that have no valid attempt, in no figure. unplayed: by system,
     planned trials that are not recorded. contrasts: in what the runs differ. parted: where the conversations of
-    each pair part. recorded: by system, the run that recorded it, and its name there.
+    each pair part. recorded: by system, the run that recorded it, and its name there. dependent: systems whose losses
+    depend on what they had answered.
     """
 
     runs: tuple[Mapping[str, Json], ...]
@@ -67,6 +68,7 @@ class Comparison:
     notes: tuple[str, ...]
     parted: tuple[PartedSystems, ...] = ()
     recorded: Mapping[str, tuple[Path, str]] = field(default_factory=dict)
+    dependent: frozenset[str] = frozenset()
 
 
 def compare_runs(
@@ -118,7 +120,7 @@ def compare_runs(
     with cores() as pool:
         found = [
             pool.submit(
-                _compared,
+                compare_cells,
                 key,
                 measure,
                 {name: values[name].get(key, {}) for name in chosen},
@@ -144,6 +146,7 @@ def compare_runs(
         ]
         parted, none = _parted(material, chosen, continued, _states(runs), settings, seed)
         compared = tuple(one.result() for one in found)
+    dependent = [one for one in material.concentrations if one.system in chosen]
     done = Counter(one.key.system for one in material.finished)
     lost = Counter(key.system for key in material.invalid)
     planned = Counter(key.system for key in material.planned)
@@ -166,13 +169,15 @@ def compare_runs(
             *(_without_values(keys, values, chosen) if measures else ()),
             *none,
             *_of_sessions(continued),
+            *(f"{one.sentence}." for one in dependent),
         ),
         parted=parted,
         recorded={name: (run.path, own) for run, names in told_apart(runs) for own, name in names.items()},
+        dependent=frozenset(one.system for one in dependent),
     )
 
 
-def _compared(
+def compare_cells(
     key: Key,
     measure: Measure,
     cells: Mapping[str, Mapping[Trial, Cell]],

@@ -131,11 +131,13 @@ def _by_state(system: str, conversations: Sequence[Conversation], alpha: float) 
             came.setdefault((place, one.key), one if ended else None)
     finished = [{place for place, _ in _places(one)} for one in conversations if not _is_lost(one)]
     places = sorted({place for place, _ in came if place})
+    opening = {one.turns[0].state for one in conversations if one.turns}  # it needs no answer to come there
     tested = [
         place
         for place in places
-        if any(one is not None for (where, _), one in came.items() if where == place)
-        and not (finished and all(place in passed for passed in finished))
+        if place not in opening
+        and any(one is not None for (where, _), one in came.items() if where == place)
+        and any(place not in passed for passed in finished)
     ]
     topics = {key.topic for _, key in came}
     for place in tested:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harvest.audits.groups import noise_pairs
+from harvest.studies.lost_attempts import Cells, lost_attempts, within_bounds
 from harvest.studies.scorecard import Material, gather_material, score_material
 from harvest.studies.trial_values import Key, row_values, share_values
 from recordings.conversation import Conversation, TrialKey
@@ -24,7 +25,7 @@ from scoring.library import list_forms, single
 from scoring.measures.group_fairness import FAIRNESS, SUMMARY
 from scoring.measures.relevance import RELEVANCE
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
-from scoring.notation import Term
+from scoring.notation import Term, parse
 from scoring.scores import SHIPPED
 from scoring.settings import Settings, scoring_settings
 from scoring.swan.schema import load_schema
@@ -192,23 +193,32 @@ def _compared(
     }
     keys = [key for key in dict.fromkeys(key for key, _ in figures) if asked or key[1] in (None, 1)]
     topics = [topic.id for topic in material.topics.topics]
+    recorded = {names[group]: own for group, own in values.items()}
+    dependent = [one for one in material.concentrations if one.system in recorded]
 
     def between(key: Key, one: str, other: str) -> Difference:
-        rng = generator(seed, "groups", "exchange", system.name, *map(str, key), one, other)
         lost, missing = _without_a_pair(material, names[one], names[other])
-        sides = [values[group].get(key, {}) for group in (one, other)]
-        return difference(
-            topics,
-            sides[0],
-            sides[1],
-            rng,
-            level=settings.level,
-            reach=1.0 if has_top(key[0]) else math.inf,
-            continued=system.continued,
-            clusters=material.topics.clusters,
-            invalid=lost,
-            unplayed=missing,
-        )
+
+        def apart(base: Cells, beside: Cells) -> Difference:
+            return difference(
+                topics,
+                base,
+                beside,
+                generator(seed, "groups", "exchange", system.name, *map(str, key), one, other),
+                level=settings.level,
+                reach=1.0 if has_top(key[0]) else math.inf,
+                continued=system.continued,
+                clusters=material.topics.clusters,
+                invalid=lost,
+                unplayed=missing,
+            )
+
+        sides = values[one].get(key, {}), values[other].get(key, {})
+        if not dependent:
+            return apart(*sides)
+        (measure,) = understand(parse(key[0]), settings, material.topics, load_schema(SHIPPED))
+        base, beside = (lost_attempts(key, measure, names[of], recorded, material, topics) for of in (one, other))
+        return within_bounds(apart, sides, (base, beside))
 
     pairs = [(two, one) if two == base else (one, two) for one, two in system.nulls]
     nulls = {(key, *pair): between(key, *pair) for key in keys for pair in pairs}
@@ -232,7 +242,7 @@ def _compared(
         settings=settings,
         words={group: _opening(material, name, unit) for group, name in names.items()},
         unit=unit,
-        notes=table.notes,
+        notes=(*table.notes, *(f"{one.sentence}." for one in dependent)),
     )
 
 

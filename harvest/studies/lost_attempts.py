@@ -1,6 +1,7 @@
 """What a system lost in a measure: trials that are not whole, and what they could have given."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, replace
 
 from harvest.studies.scorecard import Material
@@ -12,11 +13,15 @@ from protocols.route import Route
 from recordings.conversation import Conversation, Outcome, SystemTurn, Turn
 from recordings.endings import is_cut_short
 from scoring.inference.aligned import Cell, Trial
-from scoring.inference.losses import Lost
+from scoring.inference.interval import Interval, no_interval
+from scoring.inference.losses import Lost, with_losses
+from scoring.inference.matched import Difference
 from scoring.measure import Measure
 from scoring.measures.usefulness import NOT_ASKED, RECOVERY, USEFUL, labels, recovery_cells, useful_cells, useful_share
 
-__all__ = ["filled", "lost_attempts"]
+__all__ = ["Cells", "filled", "lost_attempts", "within_bounds"]
+
+Cells = Mapping[Trial, Cell]
 
 
 def lost_attempts(
@@ -58,6 +63,31 @@ def lost_attempts(
             low[trial], high[trial] = worst, best
     valued = frozenset(trial for trial in known.keys() & low.keys() if known[trial][0] == known[trial][0])
     return Lost(low, high, valued, depends)
+
+
+def within_bounds(
+    between: Callable[[Cells, Cells], Difference], sides: tuple[Cells, Cells], lost: tuple[Lost, Lost]
+) -> Difference:
+    """`between` the sides. Where what one of them lost depends on what it had answered, its interval is that within the
+    bounds of what was lost, and it has no p: neither side may be found to be better."""
+    found = between(*sides)
+    if not any(one.depends and one.low for one in lost):
+        return found
+    ends = [
+        between(
+            *(
+                with_losses(cells, own, high=high == first)
+                for cells, own, first in zip(sides, lost, (True, False), strict=True)
+            )
+        )
+        for high in (True, False)
+    ]
+    interval = no_interval("whether trials were lost depended on what the system had answered")
+    if all(one.interval.printed for one in ends):
+        method = f"{ends[0].interval.method}, within the bounds of what was lost"
+        low, high = (pick(getattr(one.interval, end) for one in ends) for pick, end in ((min, "low"), (max, "high")))
+        interval = Interval(low, high, method, ends[0].interval.resampled, assumes=ends[0].interval.assumes)
+    return replace(found, interval=interval, p=math.nan, outside=math.nan)
 
 
 def _ends(key: Key, measure: Measure, values: Mapping[str, Values]) -> tuple[float, float]:

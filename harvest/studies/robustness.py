@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from harvest.studies.judges import Judges
+from harvest.studies.lost_attempts import Cells, lost_attempts, within_bounds
 from harvest.studies.scorecard import Material, gather_material
 from harvest.studies.sources import sources
 from harvest.studies.trial_values import SHARES, Key, Values, measure_values, refuse_turn, share_values
@@ -237,21 +238,31 @@ def _over_arms(
 
     clusters = material.topics.clusters
 
+    dependent = [one for one in material.concentrations if one.system in system.names.values()]
+
     def apart(key: Key, arm: str, level: float) -> Difference:
-        base, other = (values[system.names[one]].get(key, {}) for one in (control, arm))
         declared = wanted[key].declaration
-        return difference(
-            topics,
-            base,
-            other,
-            generator(seed, "arms", "exchange", system.name, *map(str, key), arm),
-            level=level,
-            reach=declared.range[1] - declared.range[0] if declared.has_top else math.inf,
-            pooled=declared is RECOVERY,
-            continued=system.continued,
-            clusters=clusters,
-            invalid=lost[system.names[control]] + lost[system.names[arm]],
-        )
+
+        def between(base: Cells, other: Cells) -> Difference:
+            return difference(
+                topics,
+                base,
+                other,
+                generator(seed, "arms", "exchange", system.name, *map(str, key), arm),
+                level=level,
+                reach=declared.range[1] - declared.range[0] if declared.has_top else math.inf,
+                pooled=declared is RECOVERY,
+                continued=system.continued,
+                clusters=clusters,
+                invalid=lost[system.names[control]] + lost[system.names[arm]],
+            )
+
+        base, other = (system.names[one] for one in (control, arm))
+        sides = values[base].get(key, {}), values[other].get(key, {})
+        if not dependent:
+            return between(*sides)
+        gone = (lost_attempts(key, wanted[key], name, values, material, topics) for name in (base, other))
+        return within_bounds(between, sides, (next(gone), next(gone)))
 
     def interval_at(key: Key, arm: str, level: float) -> Interval:
         return apart(key, arm, level).interval
@@ -282,7 +293,7 @@ def _over_arms(
         trials=max((key.trial for key in material.planned), default=0),
         invalid={arm: lost[name] for arm, name in system.names.items()},
         sources=tuple(sources([system.run])),
-        notes=notes,
+        notes=(*notes, *(f"{one.sentence}." for one in dependent)),
     )
 
 

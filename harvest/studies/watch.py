@@ -330,6 +330,8 @@ class _Audit:
             return "it is not in this audit"
         if before.identity and (self.run.header.hashes.get("systems") or {}).get(name) != before.identity:
             return "another definition of the system than the baseline's (driver or options)"
+        if found := next((one for one in self.material.concentrations if one.system == name), None):
+            return found.sentence
         return self.otherwise
 
     def _figure(

@@ -259,10 +259,14 @@ def _reasons(found: Comparison) -> Iterator[Text]:
         for pair in measure.pairs:
             if pair.bounds is not None:
                 low, high = (signed(measure, end) for end in sorted(pair.bounds))
+                lost = (
+                    "trials were lost by what had been answered"
+                    if {pair.first, pair.second} & found.dependent
+                    else "the systems lost different shares of their attempts, or many"
+                )
                 yield Text(
-                    f"{_named(measure, pair, found)}: the systems lost different shares of their attempts, or many; "
-                    "with all of them at one end of the measure or the other, the difference is between "
-                    f"{low} and {high}",
+                    f"{_named(measure, pair, found)}: {lost}; with all of them at one end of the measure or the other, "
+                    f"the difference is between {low} and {high}",
                     style="yellow",
                 )
             if pair.typical is not None:

@@ -66,10 +66,11 @@ TRUE: dict[str, Faults] = {
 }
 
 
-def _turn(number: int, state: str, label: str | None) -> Turn:
+def turn(number: int, state: str, label: str | None, target: str = "") -> Turn:
+    """A user turn and its answer; without one where there is no label. target: the state that it leads to."""
     if label is None:
         return Turn(number, state, "")
-    return Turn(number, state, "", SystemTurn(Answer("")), Route(number, state, label, "", "", (), ""))
+    return Turn(number, state, "", SystemTurn(Answer("")), Route(number, state, label, "", "", (), target))
 
 
 def played(rng: np.random.Generator, faults: Faults, topics: int, trials: int) -> list[Conversation]:
@@ -85,7 +86,7 @@ def played(rng: np.random.Generator, faults: Faults, topics: int, trials: int) -
                     valid = not lost(topic, state)
                     draw = rng.random()
                     label = "o" if draw < useful[topic] else "x"
-                    turns.append(_turn(len(turns) + 1, state, label if valid else None))
+                    turns.append(turn(len(turns) + 1, state, label if valid else None))
                     broken = label == "x" and rng.random() < 0.2
                     state = "" if state != "ask" or broken else "more" if label == "o" else "insist"
                 outcome = Outcome("completed") if valid else Outcome("invalid", "not-typed")

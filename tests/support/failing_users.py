@@ -7,26 +7,29 @@ without its input and output: a turn that cannot be worded at the opening loses 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 
 import numpy as np
 
-from harvest.studies.comparison import _compared
+from harvest.studies.comparison import compare_cells
 from harvest.studies.lost_attempts import lost_attempts
 from harvest.studies.scorecard import Material
 from harvest.studies.trial_values import share_values
 from protocols.answer import Answer
-from protocols.protocol import Protocol, load_protocol
-from protocols.route import Say, Stop
+from protocols.reading import read_protocol
+from protocols.route import Stop
 from recordings.conversation import INVALID, Conversation, Outcome, SystemTurn, TrialKey, Turn
+from scoring.catalogue import understand
 from scoring.comparison.result import Pair
 from scoring.inference.aligned import align
-from scoring.library import declared
-from scoring.measure import Measure
+from scoring.inference.paired import Estimand
+from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from scoring.notation import parse
+from scoring.scores import SHIPPED
 from scoring.settings import Settings
+from scoring.swan.schema import load_schema
 from simulators.outside import Prompt, Sample, SourceFailed, SuppliedUser
 from simulators.reasons import ENDPOINT_FAILED, NO_WORDS
 from simulators.registry import build_user
@@ -36,7 +39,6 @@ from simulators.streams import Streams
 from simulators.user import route_by
 from topics.document import parse_document
 from topics.library import load_topics
-from topics.topic import TopicSet
 
 __all__ = ["MODELS", "POLICIES", "SYSTEMS", "intended", "pairs", "played"]
 
@@ -48,16 +50,16 @@ name: alike
 version: 1
 start: talk
 turn_limit: 3
+rules:
+  unanswered: {contains: {phrases: [No idea]}}
 users:
-  visitor:
-    simulator: llm
-{options}
+  visitor: {simulator: markov}
 states:
   talk:
     user: visitor
     edges:
-      - {{rule: {{contains: "No idea"}}, label: x, go: talk}}
-      - {{otherwise: true, label: o, go: talk}}
+      - {if: unanswered, label: x, go: talk}
+      - {otherwise: true, label: o, go: talk}
 """
 POLICIES: Mapping[str, str] = MappingProxyType(
     {
@@ -95,7 +97,7 @@ _NOTHING, _BAD_REQUEST = Sample("", "stop"), Sample("", ENDPOINT_FAILED, SourceF
 MODELS: Mapping[str, Callable[[Prompt], Sample]] = MappingProxyType(
     {
         "no words after x of one system": _says(lambda heard: heard.startswith("SYSB No idea"), _NOTHING),
-        "no words after long answers": _says(lambda heard: len(heard) > 120, _NOTHING),
+        "no words after long answers": _says(lambda heard: len(heard) > 100, _NOTHING),
         "HTTP 400 after x of one system": _says(lambda heard: heard.startswith("SYSB No idea"), _BAD_REQUEST),
         "repeats itself": _repeats,
         "obedient": lambda prompt: Sample(intended(prompt), "stop"),
@@ -104,18 +106,90 @@ MODELS: Mapping[str, Callable[[Prompt], Sample]] = MappingProxyType(
 """By what is wrong with it."""
 
 
-def _protocol(policy: str) -> Protocol:
-    return load_protocol(parse_document(_PROTOCOL.format(options="    " + POLICIES[policy]), "alike.yaml"))
+TURNS = 3
+_TOPICS = load_topics("fairweb-45")
 
 
-@dataclass(frozen=True)
-class _Study:
-    topics: TopicSet
-    conversations: tuple[Conversation, ...]
-    turns: int
+def _user(policy: str) -> ScriptedUser:
+    protocol = read_protocol(parse_document(_PROTOCOL, "alike.yaml"))
+    user = build_user(parse_document(f"simulator: llm\n{POLICIES[policy]}", "users.yaml"))
+    return ScriptedUser(protocol, {"visitor": user})
 
-    def material(self) -> Material:
-        systems = dict.fromkeys(one.key.system for one in self.conversations)
-        keys = frozenset(one.key for one in self.conversations)
-        turns = {(system, topic.id): self.turns for system in systems for topic in self.topics.topics}
-        return Material(self.topics, tuple(systems), self.conversations, turns, keys, None, {}, (), ())
+
+def played(
+    seed: int, policy: str, model: Callable[[Prompt], Sample], *, topics: int = 15, trials: int = 4, hint: str = ""
+) -> Material:
+    """One study. hint: what SYSB adds to its useless answers."""
+    rng = np.random.default_rng(seed)
+    user, chosen = _user(policy), replace(_TOPICS, topics=_TOPICS.topics[:topics])
+    useful = rng.beta(2, 2, topics)
+    found: list[Conversation] = []
+    for system in SYSTEMS:
+        for topic, share in zip(chosen.topics, useful, strict=True):
+
+            def answer(share: float = share, system: str = system) -> str:
+                long = _LONG if rng.random() < 0.5 else ""
+                good = rng.random() < share
+                added = f" {hint}" if hint and system == SYSTEMS[1] and not good else ""
+                return f"{system} {'Here it is' if good else 'No idea'}. {long}{added}"
+
+            for trial in range(1, trials + 1):
+                key = TrialKey(system, topic.id, trial)
+                for number in range(1, 4):
+                    streams = Streams(seed, ("scripted", topic.id, trial), tries=number - 1)
+                    found.append(_attempt(key, number, user, Scenario(topic), streams, model, answer))
+                    if found[-1].valid:
+                        break
+    turns = {(system, topic.id): TURNS for system in SYSTEMS for topic in chosen.topics}
+    keys = frozenset(one.key for one in found)
+    return Material(chosen, SYSTEMS, tuple(found), turns, keys, None, {}, (), ())
+
+
+def _attempt(
+    key: TrialKey,
+    number: int,
+    scripted: ScriptedUser,
+    scenario: Scenario,
+    rng: Streams,
+    model: Callable[[Prompt], Sample],
+    answer: Callable[[], str],
+) -> Conversation:
+    user = SuppliedUser(scripted, model)
+    state, seen, turns = user.start(scenario, rng.at(0)), None, list[Turn]()
+    while True:
+        reason = ""
+        try:
+            action, after = user.respond(state, seen, rng.at(len(turns) + 1))
+        except SourceFailed:
+            action, after, reason = Stop("user-stopped", ENDPOINT_FAILED), state, ENDPOINT_FAILED
+        if seen is not None:
+            route = route_by(scripted, state, seen)
+            turns[-1] = replace(turns[-1], route=route)
+        if isinstance(action, Stop):
+            failed = reason or (action.reason if action.reason == NO_WORDS else "")
+            lost = bool(failed) and not turns
+            outcome = Outcome(INVALID, failed) if lost else Outcome(action.outcome, failed or action.reason)
+            return Conversation(key, str(key), number, tuple(turns), outcome)
+        state, seen = after, Observation(Answer(answer()))
+        reply = SystemTurn(seen.answer)
+        turns.append(Turn(action.turn, action.state, action.text, reply, None, action.user, action.act, action.worded))
+
+
+def pairs(material: Material, *, estimand: Estimand = "like-these") -> Iterator[Pair]:
+    """SYSA and SYSB, in each of the shares, as `harvest compare` has them."""
+    values = {name: share_values(name, material) for name in SYSTEMS}
+    topics = [topic.id for topic in material.topics.topics]
+    for key in ((USEFUL.name, 1), (USEFUL.name, 2), (MEAN_USEFUL.name, None)):
+        (measure,) = understand(parse(key[0]), Settings(), material.topics, load_schema(SHIPPED))
+        yield compare_cells(
+            key,
+            measure,
+            {name: values[name].get(key, {}) for name in SYSTEMS},
+            {name: lost_attempts(key, measure, name, values, material, topics) for name in SYSTEMS},
+            partial(align, topics, SYSTEMS, pooled=False),
+            None,
+            0.95,
+            estimand,
+            "unseen",
+            1,
+        ).pairs[0]

@@ -170,12 +170,12 @@ def test_a_state_to_which_every_answer_leads_selects_nothing() -> None:
     conversations = []
     for trial in range(1, 21):
         for attempt, lost in ((1, True), (2, False)):
-            turns = (worlds._turn(1, "ask", "o"), worlds._turn(2, "next", None if lost else "x"))
+            turns = (worlds.turn(1, "ask", "o"), worlds.turn(2, "next", None if lost else "x"))
             outcome = Outcome("invalid", "not-typed") if lost else Outcome("completed")
             key = TrialKey("S", f"T{trial % 4}", trial)
             conversations.append(Conversation(key, "", attempt, turns, outcome))
     assert concentrations(conversations) == ()
-    elsewhere = Conversation(TrialKey("S", "T0", 99), "", 1, (worlds._turn(1, "ask", "x"),), Outcome("breakdown"))
+    elsewhere = Conversation(TrialKey("S", "T0", 99), "", 1, (worlds.turn(1, "ask", "x"),), Outcome("breakdown"))
     (one,) = concentrations([*conversations, elsewhere])
     assert (one.state, one.lost, one.came, dict(one.after)) == ("next", 20, 20, {"o": 20})
 
@@ -189,8 +189,8 @@ def test_what_one_topic_alone_loses_is_no_matter_of_the_state() -> None:
 def test_an_attempt_is_lost_in_the_state_that_was_to_speak() -> None:
     key = TrialKey("S", "T", 1)
     invalid = Outcome("invalid", "endpoint-failed")
-    asked = worlds._turn(2, "insist", None)
-    answered = worlds._turn(1, "ask", "x")
+    asked = worlds.turn(2, "insist", None)
+    answered = worlds.turn(1, "ask", "x")
     assert lost_in(Conversation(key, "", 1, (answered, asked), invalid)) == "insist"
     assert lost_in(Conversation(key, "", 1, (answered,), invalid)) == "ask"
     assert lost_in(Conversation(key, "", 1, (), invalid)) == ""
@@ -200,7 +200,7 @@ def test_what_is_lost_with_its_last_answer_counts_in_the_state_of_that_answer() 
     run = []
     for trial in range(1, 13):
         key, label = TrialKey("S", f"T{trial % 3}", trial), "x" if trial % 2 else "o"
-        asked = worlds._turn(1, "ask", label), worlds._turn(2, "insist" if label == "x" else "more", "o")
+        asked = worlds.turn(1, "ask", label), worlds.turn(2, "insist" if label == "x" else "more", "o")
         run.append(
             Conversation(key, "", 1, asked, Outcome("invalid", "went-on") if label == "x" else Outcome("completed"))
         )
