@@ -3,6 +3,9 @@
 A conversation that ended badly is charged the turns that it would still have had, each once: those that were certain to
 follow by the protocol it was played by (`recordings.lengths`). Where no protocol is known, as for most imports, that is
 the next turn alone; a turn that was asked and never answered is that turn.
+
+A user who leaves charges nothing, whatever the reason is called: how soon a user leaves is a trait of the user, and the
+name of a reason a habit of whoever wrote the user.
 """
 
 from __future__ import annotations
@@ -23,10 +26,8 @@ __all__ = [
     "shape_of_ends",
 ]
 
-GAVE_UP = "frustrated"
-"""Why a user leaves a system that failed it: the reason of `simulators.reasons`, which stand above this module."""
 _FAULTS_OF_USERS = ("no-words", "endpoint-failed", "user-fault")
-"""Why a user stops that itself failed: reasons of `simulators.reasons`, too."""
+"""Why a user stops that itself failed: reasons of `simulators.reasons`, which stand above this module."""
 
 _BAD = ("breakdown", "no-match", "system-ended")
 KINDS = ("completed", *_BAD, "turn-limit", "user-stopped")
@@ -96,14 +97,12 @@ def _shape(conversation: Conversation) -> str:
 
 
 def ended_badly(outcome: Outcome | None) -> bool:
-    """Whether the end counts against the system: a breakdown, an end by the system, a user who gave up on it.
+    """Whether the end counts against the system: a breakdown, or an end by the system.
 
-    The protocol's own end, its turn limit and a user who left for other reasons do not; nor does an end of which
-    nothing is known, as in many imports.
+    The protocol's own end, its turn limit and a user who left do not; nor does an end of which nothing is known, as in
+    many imports.
     """
-    if outcome is None:
-        return False
-    return outcome.kind in _BAD or (outcome.kind == "user-stopped" and outcome.reason == GAVE_UP)
+    return outcome is not None and outcome.kind in _BAD
 
 
 def is_cut_short(outcome: Outcome | None) -> bool:

@@ -21,6 +21,7 @@ __all__ = [
     "RECORDED_END",
     "SATISFIED",
     "USER_FAULT",
+    "WITHOUT_A_CHOICE",
 ]
 
 SATISFIED: Final = "satisfied"
@@ -36,6 +37,9 @@ ENDPOINT_FAILED: Final = "endpoint-failed"
 NO_WORDS: Final = "no-words"
 PERSON_LEFT: Final = "person-left"
 USER_FAULT: Final = "user-fault"
+
+WITHOUT_A_CHOICE: Final = frozenset({BUDGET, PLAN_DONE, RECORDED_END, NO_BRANCH, ENDPOINT_FAILED, NO_WORDS, USER_FAULT})
+"""Reasons of a user who could not have gone on, whatever was answered: such an end says nothing about leaving."""
 
 MEANING: Final[Mapping[str, str]] = MappingProxyType(
     {

@@ -16,6 +16,7 @@ from typing import Any
 from harvest.audits.threshold import Threshold
 from harvest.studies.concentrations import Concentration, concentrations, first_lost
 from harvest.studies.judges import refuse_unknown
+from harvest.studies.leaving import share_that_left
 from harvest.studies.odd_answers import odd_answers
 from harvest.studies.readings import reread_sentence
 from harvest.studies.recorded_audit import recorded_scoring, recorded_thresholds
@@ -343,6 +344,7 @@ def score_material(
         continued=material.continued,
     )
     notes = (
+        *share_that_left(material.finished),
         *material.alike,
         *material.reread,
         *odd_answers(material.conversations, material.finished, material.folders),

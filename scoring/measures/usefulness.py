@@ -9,7 +9,7 @@ conversations, and %recovery is one ratio of sums over topics and trials.
 
 Where every conversation has the same number of turns, as in [GFRC], ave%useful is the mean of %useful over the turns.
 
-A turn is `-` where the conversation ended badly (a breakdown, an end by the system, a user who gave up) and would
+A turn is `-` where the conversation ended badly (a breakdown, an end by the system) and would
 otherwise certainly have had this turn: `recordings.endings` counts them. It is `·` where nothing was asked and nothing
 is missing: such a turn is in no numerator and no denominator, as if the protocol were shorter there.
 

@@ -161,7 +161,7 @@ LEFT = Outcome("user-stopped", "frustrated")
         (ended(Outcome("no-match"), "s1"), 4),
         (ended(Outcome("system-ended"), "s1", target="s2"), 4),
         (ended(Outcome("system-ended"), "s5", target="stop:completed"), 0),
-        (ended(LEFT, "s1", target="s2"), 4),
+        (ended(LEFT, "s1", target="s2"), 0),
         (ended(Outcome("user-stopped", "satisfied"), "s1", target="s2"), 0),
         (ended(Outcome("completed"), "s1", target="stop:completed"), 0),
         (ended(Outcome("turn-limit"), "s1", target="stop:turn-limit"), 0),

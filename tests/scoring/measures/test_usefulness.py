@@ -19,7 +19,7 @@ from scoring.inference.unseen_topic import answer_ends
 from scoring.measures.usefulness import Share, labels, recovery_cells, share, useful_cells
 from scoring.scores import ScoreRow, ScoreTable, score
 from scoring.settings import Settings
-from simulators.reasons import BUDGET, FRUSTRATED, PATIENCE, SATISFIED
+from simulators.reasons import BUDGET, FRUSTRATED, LEFT, PATIENCE, SATISFIED
 from tests.support.scoring_examples import conversation, grid, grid_topics
 
 Floats = npt.NDArray[np.float64]
@@ -128,7 +128,9 @@ def test_labels_of_a_conversation() -> None:
         (Outcome("breakdown"), "-"),
         (Outcome("no-match"), "-"),
         (Outcome("system-ended", "system-ended"), "-"),
-        (Outcome("user-stopped", FRUSTRATED), "-"),
+        (Outcome("user-stopped", FRUSTRATED), "·"),
+        (Outcome("user-stopped", FRUSTRATED, missing=2), "·"),
+        (Outcome("user-stopped", LEFT), "·"),
         (Outcome("user-stopped", SATISFIED), "·"),
         (Outcome("user-stopped", PATIENCE), "·"),
         (Outcome("user-stopped", BUDGET), "·"),

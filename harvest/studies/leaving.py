@@ -1,0 +1,76 @@
+"""How many users left after a useless answer, and after a useful one: what no figure charges to a system.
+
+Turns that a user did not take are in no share, so a system that drives users off looks no worse in later turns; the
+shares here say whether it does.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from protocols.labels import NOT_USEFUL, USEFUL
+from recordings.conversation import Conversation
+from recordings.endings import says_how
+from simulators.reasons import FRUSTRATED, WITHOUT_A_CHOICE
+from topics.counting import pluralize
+
+__all__ = ["Leaving", "share_that_left", "users_leaving"]
+
+_LABELS = (NOT_USEFUL, USEFUL)
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """Of one label: after `left` of the `answers` that a user could have gone on from, it left."""
+
+    left: int = 0
+    answers: int = 0
+
+    def __str__(self) -> str:
+        share = f"{100 * self.left / self.answers:.0f}%" if self.answers else "n/a"
+        return f"{share} ({self.left} of {self.answers})"
+
+
+def users_leaving(conversations: Sequence[Conversation]) -> dict[str, Leaving]:
+    """By label, `x` and `o`. An answer counts if the user then went on or left, and not if something else ended the
+    conversation: the protocol, a limit, the system, or a user who had no choice (`WITHOUT_A_CHOICE`)."""
+    left, answers = dict.fromkeys(_LABELS, 0), dict.fromkeys(_LABELS, 0)
+    for one in conversations:
+        for turn, following in zip(one.turns, (*one.turns[1:], None), strict=True):
+            if turn.reply is None or turn.label not in answers:
+                continue
+            if following is not None:
+                answers[turn.label] += 1
+            elif _left(one):
+                answers[turn.label] += 1
+                left[turn.label] += 1
+    return {label: Leaving(left[label], answers[label]) for label in _LABELS}
+
+
+def share_that_left(finished: Sequence[Conversation]) -> Iterator[str]:
+    """A sentence for the figures of these conversations; none where no user left."""
+    by_system: dict[str, list[Conversation]] = {}
+    for one in finished:
+        by_system.setdefault(one.key.system, []).append(one)
+    shares = {system: users_leaving(own) for system, own in by_system.items()}
+    if not any(own[label].left for own in shares.values() for label in _LABELS):
+        return
+    after = (
+        f"after {label}: {', '.join(f'{system} {own[label]}' for system, own in shares.items())}" for label in _LABELS
+    )
+    yield f"Users left {'; '.join(after)}. The turns that they did not take are in no figure, whatever their reason."
+    frustrated = sum(one.outcome is not None and one.outcome.reason == FRUSTRATED and _left(one) for one in finished)
+    if frustrated:
+        yield (
+            f"In {pluralize(frustrated, 'conversation')} the user left as {FRUSTRATED}: older scores "
+            "counted the next turn of each as useless, so their later turns differ from these."
+        )
+
+
+def _left(one: Conversation) -> bool:
+    outcome = one.outcome
+    return (
+        outcome is not None
+        and outcome.kind == "user-stopped"
+        and says_how(outcome)
+        and outcome.reason not in WITHOUT_A_CHOICE
+    )
