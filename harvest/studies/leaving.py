@@ -55,7 +55,9 @@ def share_that_left(finished: Sequence[Conversation]) -> Iterator[str]:
     if not any(own[label].left for own in shares.values() for label in _LABELS):
         return
     after = (
-        f"after {label}: {', '.join(f'{system} {own[label]}' for system, own in shares.items())}" for label in _LABELS
+        f"after {label}: {', '.join(f'{system} {own[label]}' for system, own in shares.items())}"
+        for label in _LABELS
+        if any(own[label].answers for own in shares.values())
     )
     yield f"Users left {'; '.join(after)}. The turns that they did not take are in no figure, whatever their reason."
     frustrated = sum(one.outcome is not None and one.outcome.reason == FRUSTRATED and _left(one) for one in finished)

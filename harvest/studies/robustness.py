@@ -23,6 +23,7 @@ from harvest.studies.sources import sources
 from harvest.studies.trial_values import SHARES, Key, Values, measure_values, refuse_turn, share_values
 from protocols.labels import NOT_USEFUL, USEFUL
 from recordings.conversation import Conversation
+from recordings.endings import end_name
 from recordings.json_text import Json
 from recordings.run_folder import Run
 from scoring.catalogue import understand
@@ -43,6 +44,7 @@ from topics.identity import generator
 __all__ = [
     "Armed",
     "ArmedSystem",
+    "Behaviour",
     "Changed",
     "MeasureOverArms",
     "Robustness",
@@ -56,12 +58,13 @@ __all__ = [
 @dataclass(frozen=True, slots=True)
 class ArmedSystem:
     """A system of a run, as its arms were recorded. names: in the recording, by arm, the control first. continued: its
-    sessions go on from topic to topic."""
+    sessions go on from topic to topic. users: the arms whose simulated users are others than the control's."""
 
     name: str
     run: Run
     names: Mapping[str, str]
     continued: bool
+    users: frozenset[str] = frozenset()
 
     @property
     def control(self) -> str:
@@ -76,6 +79,17 @@ class Changed:
     openings: int
     other: int
     words: float
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """What users of an arm did, over its valid conversations. turns: mean user turns; NaN without a conversation. acts:
+    by name, the share of user turns; ends: by name, the share of conversations; both with the most frequent first."""
+
+    conversations: int
+    turns: float
+    acts: Mapping[str, float]
+    ends: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +122,16 @@ class MeasureOverArms:
 
 @dataclass(frozen=True, slots=True)
 class Robustness:
-    """One system over its arms. flips: by arm, of first answers. family: differences that the correction is over.
-    invalid: by arm, trials without a valid attempt, in no figure."""
+    """One system over its arms. flips: by arm, of first answers. behaviour: of the control and of the arms with other
+    users; {} where no arm has any. family: differences that the correction is over. invalid: by arm, trials without a
+    valid attempt, in no figure."""
 
     system: ArmedSystem
     settings: Settings
     measures: tuple[MeasureOverArms, ...]
     flips: Mapping[str, Flips]
     changed: Mapping[str, Changed]
+    behaviour: Mapping[str, Behaviour]
     family: int
     trials: int
     invalid: Mapping[str, int]
@@ -143,11 +159,15 @@ def is_armed(run: Run) -> bool:
 def armed_systems(run: Run) -> tuple[ArmedSystem, ...]:
     """The systems of a run that were played in arms. Raises InputError where there is none."""
     own: dict[str, dict[str, str]] = {}
+    users: dict[tuple[str, str], Json] = {}
     continued: set[str] = set()
     for name, definition in run.header.systems.items():
         match definition:
             case {"system": str(system), "arm": str(arm), **rest}:
                 own.setdefault(system, {})[arm] = name
+                match rest.get("changes"):
+                    case {"users": other}:
+                        users[system, arm] = other
                 if rest.get("session") == "continued":
                     continued.add(system)
     if not own:
@@ -159,15 +179,13 @@ def armed_systems(run: Run) -> tuple[ArmedSystem, ...]:
     audit = run.header.audit if isinstance(run.header.audit, dict) else {}
     listed = audit.get("arms")
     order = {str(arm): place for place, arm in enumerate(listed)} if isinstance(listed, list) else {}
-    return tuple(
-        ArmedSystem(
-            system,
-            run,
-            dict(sorted(names.items(), key=lambda one: order.get(one[0], len(order)))),
-            system in continued,
-        )
-        for system, names in own.items()
-    )
+    found = []
+    for system, unordered in own.items():
+        names = dict(sorted(unordered.items(), key=lambda one: order.get(one[0], len(order))))
+        control, *others = names
+        acting = frozenset(arm for arm in others if users.get((system, arm)) != users.get((system, control)))
+        found.append(ArmedSystem(system, run, names, system in continued, acting))
+    return tuple(found)
 
 
 def gather_arms(
@@ -289,6 +307,11 @@ def _over_arms(
         ),
         flips={arm: _flips(pairs) for arm, pairs in matched.items()},
         changed={arm: _changed(pairs) for arm, pairs in matched.items()},
+        behaviour={
+            arm: _behaviour([one for one in material.finished if one.key.system == name])
+            for arm, name in system.names.items()
+            if system.users and (arm == control or arm in system.users)
+        },
         family=sum(not math.isnan(one.p) for one in tested.values()),
         trials=max((key.trial for key in material.planned), default=0),
         invalid={arm: lost[name] for arm, name in system.names.items()},
@@ -356,6 +379,17 @@ def _changed(pairs: Sequence[Pair]) -> Changed:
     openings = [(one.turns[0].said, other.turns[0].said) for one, other in pairs if one.turns and other.turns]
     kept = [SequenceMatcher(None, a.split(), b.split(), autojunk=False).ratio() for a, b in openings]
     return Changed(len(openings), sum(a != b for a, b in openings), 1 - float(np.mean(kept)) if kept else math.nan)
+
+
+def _behaviour(conversations: Sequence[Conversation]) -> Behaviour:
+    acts = Counter(turn.act or turn.state for one in conversations for turn in one.turns)
+    ends = Counter(end_name(one.outcome) for one in conversations if one.outcome is not None)
+    turns = float(np.mean([len(one.turns) for one in conversations])) if conversations else math.nan
+    return Behaviour(len(conversations), turns, _shares(acts), _shares(ends))
+
+
+def _shares(counts: Counter[str]) -> dict[str, float]:
+    return {name: count / counts.total() for name, count in counts.most_common()}
 
 
 def _flips(pairs: Sequence[Pair]) -> Flips:

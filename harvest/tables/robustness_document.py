@@ -111,3 +111,9 @@ def _of_arms(found: Robustness) -> Iterator[LongRow]:
             topics=flips.topics,
             note=by_chance,
         )
+    for arm, one in found.behaviour.items():
+        common = {**_common(found), "system": _named(found, arm)}
+        yield LongRow(**common, figure="user turns", unit="count", estimate=one.turns)
+        for figure, shares in (("act", one.acts), ("end", one.ends)):
+            for name, share in shares.items():
+                yield LongRow(**common, figure=figure, unit="share", estimate=share, note=name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich import box
@@ -39,7 +39,11 @@ _LEGEND = (
     "it must hold whichever arm turns out to be worst",
     "turned round: topics of which most first answers are useful on one side and useless on the other; by chance: how "
     "many would, if the arm were more trials of the control; of these topics",
-    "words changed: of openings, beside those of the control",
+)
+_LEGEND_OF_WORDS = "words changed: of openings, beside those of the control"
+_LEGEND_OF_USERS = (
+    "turns, acts, ends: what users did in an arm with other users than the control's: user turns of a conversation; of "
+    "all user turns; of all conversations"
 )
 
 
@@ -49,6 +53,8 @@ def robustness_tables(found: Robustness) -> Iterator[RenderableType]:
         yield Text(printable(f"{found.system.name}, {measure.label}", line=True), style="bold")
         yield Text(printable(_sentence(measure), line=True))
         yield _arms(found, measure)
+    if found.behaviour:
+        yield _behaviour(found)
     yield _changes(found)
     for warning in _warnings(found):
         yield Text(printable(warning, line=True), style="yellow")
@@ -63,7 +69,9 @@ def robustness_legend(found: Sequence[Robustness]) -> Iterator[Text]:
         "units": "sessions" if together else "topics",
     }
     level = found[0].settings.level
-    for line in _LEGEND:
+    more = [_LEGEND_OF_WORDS] if any(map(_words_arms, found)) else []
+    more += [_LEGEND_OF_USERS] if any(one.behaviour for one in found) else []
+    for line in (*_LEGEND, *more):
         yield Text(line.format(level=100 * level, alpha=round(1 - level, 6), **words), style="dim")
 
 
@@ -114,17 +122,41 @@ def _arms(found: Robustness, measure: MeasureOverArms) -> Table:
     return table
 
 
+def _words_arms(found: Robustness) -> tuple[str, ...]:
+    """The arms of which it says something how many words they changed: not those that only let others act."""
+    return tuple(arm for arm, changed in found.changed.items() if arm not in found.system.users or changed.other)
+
+
+def _behaviour(found: Robustness) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("arm", overflow="fold", min_width=12, max_width=26)
+    table.add_column("turns", justify="right", no_wrap=True)
+    table.add_column("acts", overflow="fold", ratio=1)
+    table.add_column("ends", overflow="fold", ratio=1)
+    for arm, one in found.behaviour.items():
+        turns = "n/a" if math.isnan(one.turns) else decimal(one.turns, 1)
+        table.add_row(printable(arm, line=True), turns, _named_shares(one.acts), _named_shares(one.ends))
+    return table
+
+
+def _named_shares(shares: Mapping[str, float]) -> str:
+    said = [f"{printable(name, line=True)} {_share(share)}" for name, share in shares.items()]
+    rest = len(said) - _MOST_NAMES
+    return ", ".join([*said[:_MOST_NAMES], *([f"{rest} more"] if rest > 0 else [])])
+
+
 def _changes(found: Robustness) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("arm", overflow="fold", min_width=12, max_width=26)
-    for heading in ("openings changed", "words changed", "turned round", "by chance"):
+    worded = _words_arms(found)
+    for heading in (*(("openings changed", "words changed") if worded else ()), "turned round", "by chance"):
         table.add_column(heading, justify="right", no_wrap=True)
     for arm, changed in found.changed.items():
         flips = found.flips[arm]
+        words = (f"{changed.other} of {changed.openings}", _share(changed.words)) if arm in worded else ("", "")
         table.add_row(
             printable(arm, line=True),
-            f"{changed.other} of {changed.openings}",
-            _share(changed.words),
+            *(words if worded else ()),
             f"{len(flips.names)} of {flips.topics}",
             "n/a" if math.isnan(flips.by_chance) else f"{flips.by_chance:.1f}",
         )
@@ -133,7 +165,10 @@ def _changes(found: Robustness) -> Table:
 
 def _warnings(found: Robustness) -> Iterator[str]:
     for arm, changed in found.changed.items():
-        if changed.openings and not changed.other:
+        if arm in found.system.users:
+            if _did(found, arm) == _did(found, found.system.control):
+                yield f"{arm}: its users took as many turns, acted and left as the control's did"
+        elif changed.openings and not changed.other:
             yield f"{arm}: no opening differs from the control's; it changes later turns alone, or nothing"
     for arm, flips in found.flips.items():
         if flips.names:
@@ -152,6 +187,11 @@ def _warnings(found: Robustness) -> Iterator[str]:
     if lost:
         each = ", ".join(f"{arm} {count}" for arm, count in lost.items())
         yield f"trials without a valid attempt, in no figure: {each}"
+
+
+def _did(found: Robustness, arm: str) -> tuple[float, dict[str, float], dict[str, float]]:
+    one = found.behaviour[arm]
+    return one.turns, dict(one.acts), dict(one.ends)
 
 
 def _figure(value: float, *, share: bool) -> str:
@@ -207,6 +247,12 @@ def robustness_rows(found: Robustness) -> Iterator[dict[str, Any]]:
         }
     for arm in found.changed:
         yield from _of_arm(system, arm, found.changed[arm], found.flips[arm])
+    for arm, one in found.behaviour.items():
+        base = {"system": system, "measure": None, "turn": None, "arm": arm, "conversations": one.conversations}
+        yield {**base, "figure": "user turns", "value": _json(one.turns)}
+        for figure, shares in (("act", one.acts), ("end", one.ends)):
+            for name, share in shares.items():
+                yield {**base, "figure": figure, "name": name, "value": _json(share)}
 
 
 def _of_difference(one: Difference, level: float, family: int) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from harvest.audits.audit import load_audit
@@ -17,6 +18,8 @@ from harvest.studies.comparison import compare_runs
 from harvest.studies.ranking_by_user import ranking_by_user
 from harvest.studies.robustness import Robustness, armed_systems, gather_arms, robustness
 from recordings.run_folder import Run
+from scoring.inference.components import across_systems
+from scoring.inference.spreads import Range
 from scoring.notation import parse
 from tests.harvest.audits.test_arms import audit_file
 from tests.support.command_line import harvest
@@ -166,3 +169,56 @@ def test_which_system_is_better_may_depend_on_the_user(tmp_path: Path, monkeypat
         "difference between systems",
         "difference between systems, against the control",
     }
+
+
+def test_arms_of_users_show_turns_acts_and_ends_in_place_of_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    patient, hasty = {"simulator": "random", "leave": 0.1}, {"simulator": "random", "leave": 0.6}
+    arms = {
+        "patient": {"users": {"visitor": patient}},
+        "hasty": {"users": {"visitor": hasty}},
+        "typos": {"users": {"visitor": patient}, "wording": {"typos": 0.2}},
+    }
+    one = [{"name": "A", "driver": "parrot"}]
+    audit = audit_file(tmp_path, arms=arms, systems=one, protocol="open-ended", only=TOPICS, trials=4)
+    played = play(load_audit(audit), tmp_path / "run")
+    (found,) = robustness(gather_arms(played))
+    assert found.system.users == {"hasty"}
+    assert set(found.behaviour) == {"patient", "hasty"}
+    for arm, own in found.behaviour.items():
+        spoken = [one for one in played.finished if one.key.system == f"A [{arm}]"]
+        assert own.conversations == len(spoken) == 40
+        assert own.turns == pytest.approx(sum(len(one.turns) for one in spoken) / 40)
+        assert sum(own.acts.values()) == pytest.approx(1)
+        assert sum(own.ends.values()) == pytest.approx(1)
+    assert found.behaviour["hasty"].turns < 0.6 * found.behaviour["patient"].turns
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = harvest("robustness", played.path).stdout
+    assert all(len(line) <= 80 for line in shown.splitlines())
+    lines = [line.split() for line in shown[shown.index("openings changed") :].splitlines()]
+    (hasty_row,) = [line for line in lines if line[:1] == ["hasty"]]
+    (typos_row,) = [line for line in lines if line[:1] == ["typos"]]
+    assert hasty_row[1:4] == [str(len(found.flips["hasty"].names)), "of", "10"], "no words to count"
+    assert typos_row[2:4] == ["of", "40"]
+    assert re.search(r"arm +turns +acts +ends", shown)
+    document = json.loads(harvest("robustness", played.path, "--json").stdout)
+    told = {(row["arm"], row["figure"], row.get("name")): row["value"] for row in document["rows"]}
+    assert told["hasty", "user turns", None] == pytest.approx(found.behaviour["hasty"].turns)
+    assert told["hasty", "end", "user-stopped (left)"] == pytest.approx(
+        found.behaviour["hasty"].ends["user-stopped (left)"]
+    )
+
+
+def test_no_spread_of_shares_is_larger_than_shares_can_have() -> None:
+    rng = np.random.default_rng(3)
+    for arms in range(2, 7):
+        most = 0.25 * arms / (arms - 1) * (1 - (arms % 2) / arms**2)
+        for topics in (5, 6, 8, 20):
+            for share in (0.02, 0.5):
+                drawn = (rng.random((arms, topics, 3)) < share).astype(float)
+                apart = np.repeat((np.arange(arms) % 2.0)[:, None, None], topics, axis=1).repeat(3, axis=2)
+                for table in (drawn, apart, np.abs(apart - drawn)):
+                    spread = across_systems(table, level=0.95, within=Range(0.0, 1.0)).system
+                    assert not spread.value > most + 1e-12
+                    assert not spread.interval.high > most + 1e-12
