@@ -247,10 +247,10 @@ def robustness_rows(found: Robustness) -> Iterator[dict[str, Any]]:
         }
     for arm in found.changed:
         yield from _of_arm(system, arm, found.changed[arm], found.flips[arm])
-    for arm, one in found.behaviour.items():
-        base = {"system": system, "measure": None, "turn": None, "arm": arm, "conversations": one.conversations}
-        yield {**base, "figure": "user turns", "value": _json(one.turns)}
-        for figure, shares in (("act", one.acts), ("end", one.ends)):
+    for arm, did in found.behaviour.items():
+        base = {"system": system, "measure": None, "turn": None, "arm": arm, "conversations": did.conversations}
+        yield {**base, "figure": "user turns", "value": _json(did.turns)}
+        for figure, shares in (("act", did.acts), ("end", did.ends)):
             for name, share in shares.items():
                 yield {**base, "figure": figure, "name": name, "value": _json(share)}
 

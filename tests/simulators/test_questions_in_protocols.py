@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from protocols.answer import Answer, Exchange
+from protocols.interpreter import retrace
 from protocols.library import load_protocol
 from simulators.enumeration import ExactPath, Response, expand
 from simulators.registry import build_users
@@ -30,7 +31,6 @@ ASKING = (
     "ποια χρονιά εννοείτε;",
 )
 DELIVERING = "Primer and Looper. Would you like to know more?"
-TRAITS = {"fair-treatment": {"group": "unsaid"}}
 
 
 def paths(name: str | Path, *texts: str) -> Sequence[ExactPath]:
@@ -41,7 +41,7 @@ def paths(name: str | Path, *texts: str) -> Sequence[ExactPath]:
 
     protocol = load_protocol(name)
     user = ScriptedUser(protocol, build_users(protocol))
-    return expand(user, Scenario(TOPIC, TRAITS.get(protocol.name, {})), answers, most_turns=12).paths
+    return expand(user, Scenario(TOPIC), answers, most_turns=12).paths
 
 
 def share(found: Sequence[ExactPath], act: str) -> float:
@@ -77,12 +77,13 @@ def test_a_helpdesk_that_asks_once_and_delivers_loses_that_turn_and_no_other() -
         assert {path.reason for path in found} == {"goal-reached"}
 
 
-@pytest.mark.parametrize("name", ["helpdesk", "open-ended", "robustness-one-turn", "fair-treatment"])
+@pytest.mark.parametrize("name", ["helpdesk", "open-ended", "robustness", "robustness-one-turn", "fair-treatment"])
 def test_a_question_is_neither_an_answer_nor_a_refusal(name: str) -> None:
-    routes = {}
-    for text in (ASKING[0], DELIVERING, "I'm sorry, but I can't help with that."):
-        asked = [path for path in paths(name, text) if path.labels]
-        routes[text] = {path.labels[0] for path in asked}
-    assert list(routes.values()) == [{"x"}, {"o"}, {"x"}]
-    rules = load_protocol(name).rules
-    assert {"asks", "unanswered"} <= rules.keys()
+    found = {}
+    for text in (*ASKING, DELIVERING, "I'm sorry, but I can't help with that."):
+        action = retrace(load_protocol(name), TOPIC, [Exchange(TOPIC.request, Answer(text))])[1]
+        assert action.route is not None
+        found[text] = (action.route.rule, action.route.label)
+    *asking, delivering, refusing = found.values()
+    assert set(asking) == {("asks", "x")}
+    assert (delivering, refusing) == (("otherwise", "o"), ("unanswered", "x"))
