@@ -16,7 +16,7 @@ from mesop import labs
 from tests.servers.asking import pieces
 
 
-@mesop.stateclass  # type: ignore[untyped-decorator]
+@mesop.stateclass
 class Session:
     name: str
 

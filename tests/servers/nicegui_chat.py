@@ -16,7 +16,7 @@ from tests.servers.asking import BackEndError, pieces_beside
 BACK_END, PORT = sys.argv[1], int(sys.argv[2])
 
 
-@ui.page("/")
+@ui.page("/")  # type: ignore[untyped-decorator]
 def page() -> None:
     session = uuid.uuid4().hex
 

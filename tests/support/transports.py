@@ -7,6 +7,7 @@ import json
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
@@ -77,7 +78,10 @@ def completions(turn: Turn) -> list[Received]:
 
 def named_events(turn: Turn) -> list[Received]:
     """Events of several kinds, among them reasoning and a title."""
-    events = [("thinking", {"delta": "The user wants "}), ("thinking", {"delta": "a list of things."})]
+    events: list[tuple[str, Any]] = [
+        ("thinking", {"delta": "The user wants "}),
+        ("thinking", {"delta": "a list of things."}),
+    ]
     events += [
         ("content_block_delta", {"index": 0, "delta": {"type": "text_delta", "text": one}}) for one in turn.pieces
     ]

@@ -53,7 +53,7 @@ class Clearing:
     _presses: int = 0
     _done: set[tuple[object, ...]] = field(default_factory=set)
     _last: float = float("-inf")  # when something was pressed
-    _early: dict[tuple[str, str], Shape] = field(default_factory=dict)  # how all looked when it was pressed early
+    _early: dict[tuple[object, ...], Shape] = field(default_factory=dict)  # how all looked when it was pressed early
     _loaded: float = float("-inf")  # when the page was last seen to load what a launcher had opened
 
     async def dismiss(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
