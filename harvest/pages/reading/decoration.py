@@ -33,6 +33,7 @@ from harvest.pages.reading.figures import is_face, is_figure, is_file_button
 from harvest.pages.reading.folds import NOTES, Fold, find_folds, is_notes, is_pressed
 from harvest.pages.reading.gutters import gutters_beside
 from harvest.pages.reading.listing import bar_of, is_listing
+from harvest.pages.reading.looks import look_of
 from harvest.pages.reading.page import Node, collapse_spaces
 from harvest.pages.reading.page_text import hints, hints_last, is_control, is_vote, kind
 from harvest.pages.reading.phrases import (
@@ -241,9 +242,6 @@ class _Search:
     def _bubble_of(self, element: Node) -> Node:
         return next(one for one in self.bubbles if element.within(one))
 
-    def _slot_of(self, element: Node) -> Node | None:
-        return self.slots[self._bubble_of(element)]
-
     def edges(self, bubble: Node) -> None:
         """Names, times and states before and after what is said; those that are surest first, from either end."""
         leaves = deque(leaves_of(bubble, self.dropped))
@@ -391,11 +389,7 @@ class _Search:
         if not stamped and (_is_content(element) or (element.classes and kind(element) in self.example.said)):
             return _Reason.NONE
         known = (kind(element), text) in self.known and not prose and not self.siblings.among_prose(element)
-        if known and (
-            is_brief(text)
-            or says_more(element, self._bubble_of(element), self.dropped)
-            or self._slot_of(element) is not None
-        ):
+        if known and self._is_aside(element, text, first=first):
             return _Reason.KNOWN
         if first and ends_open(text) and element.tag in ("b", "strong", "span"):
             named = is_label(text, self.names) or (element.tag == self.example.named and is_brief(text))
@@ -419,6 +413,20 @@ class _Search:
             if all(self._says_nothing(part, element) for part in (text, *parts)[len(parts) > 1 :])
             else _Reason.NONE
         )
+
+    def _is_aside(self, element: Node, text: str, *, first: bool) -> bool:
+        """Whether a line that other replies show too may stand beside the words: outside of their place, or where no
+        heading and no sentence would be lost that the system itself begins with each time."""
+        bubble = self._bubble_of(element)
+        slot = self.slots[bubble]
+        others = [leaf for leaf in leaves_of(bubble, self.dropped) if not leaf.parent.within(element)]
+        if first and any(look_of(element).heads(look_of(leaf.parent)) for leaf in others[:1]):
+            return False
+        if slot is not None and not element.within(slot) and not slot.within(element):
+            return True
+        if not first:
+            return slot is not None or is_brief(text) or says_more(element, bubble, self.dropped)
+        return is_brief(text) and (is_label(text, self.names) or not ends_open(text) or len(text.split()) <= 2)
 
     def _says_nothing(self, text: str, element: Node) -> bool:
         """A name, a time, a state, a sign between two of them."""

@@ -27,6 +27,7 @@ __all__ = [
 ]
 
 _LITTLE = 40.0  # CSS pixels: smaller pictures are avatars and icons
+_LARGEST_FACE = 64.0  # CSS pixels: a square picture without a name
 _LARGE = 72.0  # CSS pixels: what is smaller is no answer by itself
 _MOST_LABELS = 300  # characters of the words in a drawing
 _DRAWN = frozenset({"canvas", "svg"})
@@ -59,6 +60,9 @@ def is_picture(node: Node) -> bool:
 
 def is_face(node: Node) -> bool:
     """Whether an image is said to show who speaks, or what for: an avatar, a logo, an icon."""
+    box = node.box
+    if box is not None and not node.get("alt") and abs(box.width - box.height) <= 2 and box.width <= _LARGEST_FACE:
+        return True
     named = (f"{one.get('class')} {one.get('id')} {one.get('data-testid')}" for one in _near(node))
     return _FACE_WORDS.search(node.get("alt")) is not None or any(map(_FACE.search, named))
 

@@ -11,6 +11,7 @@ __all__ = ["Look", "look_of"]
 
 _NUMBERS = re.compile(r"-?\d+(?:\.\d+)?%?")
 _LIGHTER = 0.07  # of the way from black to white
+_HEADING = 1.2  # times the size of the letters
 _SMALLER = 0.94  # of the size of the letters
 
 
@@ -34,6 +35,10 @@ class Look:
 
     def is_smaller_than(self, other: Look) -> bool:
         return self.size is not None and other.size is not None and self.size <= other.size * _SMALLER
+
+    def heads(self, other: Look) -> bool:
+        """Whether it is as much larger as headings are, and names are not."""
+        return self.size is not None and other.size is not None and self.size >= other.size * _HEADING
 
 
 def look_of(node: Node) -> Look:

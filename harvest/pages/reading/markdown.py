@@ -20,7 +20,7 @@ from harvest.pages.reading.raised import raised
 from harvest.pages.reading.spans import BREAK, Marks, emphasise, finish_line, inside_code, shown_text, write_link
 from harvest.pages.reading.tables import table_lines
 
-__all__ = ["markdown"]
+__all__ = ["is_formula", "markdown"]
 
 _DEEPEST = 100  # levels of elements that are told apart: Python's stack is short, and no answer is deeper
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
@@ -146,7 +146,7 @@ class _Writer:
             yield Block("\n".join(lines), True, node)
         elif tag == "dl" and _defines(node):
             yield from self._definitions(node, depth)
-        elif _is_formula(node):
+        elif is_formula(node):
             yield Block(finish_line(self._formula(node)), True, node)
         elif tag == "p":
             yield from (Block(text, True, node) for text, _, _ in self.flow(node.children, node, depth))
@@ -250,7 +250,7 @@ class _Writer:
             return f" [file: {file.name}] "
         if (tag in _NO_TEXT and "h-frame" not in node.attributes) or tag == "wbr":
             return ""
-        if _is_formula(node):
+        if is_formula(node):
             return self._formula(node)
         if tag in ("code", "tt", "samp"):
             return inside_code(listing_text(node, self._dropped), _space(node) == "pre")
@@ -299,8 +299,8 @@ class _Writer:
 
     def _starts_block(self, node: Node) -> bool:
         """Whether it is a block, or holds one without being a word of the text."""
-        if node.tag == "br" or node.tag in _FIGURES or is_figure(node) or is_control(node) or _is_formula(node):
-            return _is_formula(node) and "katex-display" in node.classes
+        if node.tag == "br" or node.tag in _FIGURES or is_figure(node) or is_control(node) or is_formula(node):
+            return is_formula(node) and "katex-display" in node.classes
         if node.tag == "a":
             return False
         return node.block or node.tag == "textarea" or self._holds_block.get(node, False)
@@ -378,7 +378,8 @@ def _is_prose(node: Node) -> bool:
     return node.tag == "pre" and not node.elements and not language_of(node) and "code" not in hints(node)
 
 
-def _is_formula(node: Node) -> bool:
+def is_formula(node: Node) -> bool:
+    """Whether it is set by MathML, MathJax or KaTeX."""
     return node.tag in ("math", "mjx-container") or "katex" in node.classes or "katex-display" in node.classes
 
 

@@ -12,7 +12,7 @@ from harvest.pages.reading.bubble import leaves_of
 from harvest.pages.reading.figures import attachment_of, file_of, is_figure
 from harvest.pages.reading.folds import Fold, hidden_in, is_pressed, outward_links, raw_text
 from harvest.pages.reading.listing import bar_of, is_listing
-from harvest.pages.reading.markdown import markdown
+from harvest.pages.reading.markdown import is_formula, markdown
 from harvest.pages.reading.page import Node, Page
 from harvest.pages.reading.page_text import hints, is_control, leads
 from harvest.pages.reading.phrases import asks_for_more, called_tool, is_status, is_thought_title, unfolds
@@ -73,7 +73,7 @@ def attachments_in(bubbles: Sequence[Node], dropped: Collection[Node]) -> Iterat
     wordless = not any(leaf.text for bubble in bubbles for leaf in leaves_of(bubble, dropped))
     while stack:
         node = stack.pop()
-        if node.hidden or (node in dropped and not is_control(node)):
+        if node.hidden or (node in dropped and not is_control(node)) or is_formula(node):
             continue
         came = attachment_of(node) if is_figure(node) else file_of(node)
         nameless = came is not None and came.name == node.get("src") and came.name.startswith(("data:", "blob:"))

@@ -437,6 +437,9 @@ def turns(*replies: str) -> list[ReadTurn]:
         '<div class="hw"><p class="k3z"><b class="x">Summary</b></p></div>',
         '<div class="hw"><ul><li><span class="k3z">Summary</span></li></ul></div>',
         '<div class="hw"><pre><code class="k3z">Summary</code></pre></div>',
+        '<div class="k3z" h-font="20">Summary</div>',
+        '<div class="hw"><span class="k3z">Summary of what I found:</span></div>',
+        '<div class="hw"><span class="k3z">Summary of it all!</span></div>',
         '<div class="hw"><table><tr><td><span class="k3z">Summary</span></td><td>1</td></tr></table></div>',
     ],
 )
@@ -444,6 +447,12 @@ def test_what_opens_every_answer_is_said_in_every_answer(opening: str) -> None:
     for turn in turns(*(f'{opening}<div class="body"><p>Answer {n}.</p></div>' for n in range(3))):
         assert "Summary" in turn.text
         assert turn.left_out == ()
+
+
+def test_a_heading_beside_the_place_of_the_words_is_said_each_time() -> None:
+    long = "This is what there is to be said about it, and it is longer than any name would be."
+    for turn in turns(*(f'<div class="h" h-font="20">Summary</div><div class="b">{long} {n}</div>' for n in range(3))):
+        assert turn.text.startswith("Summary")
 
 
 @pytest.mark.parametrize(

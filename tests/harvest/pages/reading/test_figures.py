@@ -57,6 +57,7 @@ def test_a_figure_within_an_answer_leaves_a_trace_and_a_voice_beside_words_does_
     "figure",
     [
         '<img src="https://a.org/me.png" h-box="0,0,32,32"/>',
+        '<img src="https://a.org/me.png" h-box="0,0,48,48"/>',
         '<img class="avatar" src="https://a.org/me.png" h-box="0,0,96,96"/>',
         '<img alt="Avatar of Zed" src="https://a.org/me.png" h-box="0,0,96,96"/>',
         '<div class="bot-avatar"><img src="https://a.org/me.png" h-box="0,0,96,96"/></div>',
