@@ -25,7 +25,7 @@ from harvest.pages.finding.notices import (
 from harvest.pages.finding.wordings import Wording, words
 from harvest.pages.reading.page import Node, Page
 
-__all__ = ["asks_to_sign_in", "closes", "dialogs", "find_banner", "is_over"]
+__all__ = ["asks_to_sign_in", "closes", "dialogs", "find_banner", "windows"]
 
 _DIALOG_CODE = words("modal popup lightbox interstitial dialog overlay")
 _CONSENT_CODE = words(
@@ -59,9 +59,7 @@ def find_banner(page: Page, *, over: bool = False) -> Blocker | None:
         choices = _choices(page, region, _ANSWERS)
         if choices:
             return _blocker("consent", region, choices, "speaks of cookies or consent")
-    for region in dialogs(page):
-        if composer is not None and (composer.within(region) or not is_over(page, region, composer)):
-            continue
+    for region in windows(page):
         if _holds_frame(region) or human_check(region.text):
             continue  # it may be the chat; and what asks for a human is not answered
         asks = region.text in SIGN_IN_FIRST or (region.text in SIGN_IN and _asks_for_password(region))
@@ -168,7 +166,27 @@ def _as_banner(page: Page, region: Node, composer: Node | None) -> bool:
     return inside and edge and box.width >= 200 and box.height <= page.height * 0.6
 
 
-def is_over(page: Page, region: Node, composer: Node) -> bool:
+def windows(page: Page) -> Iterator[Node]:
+    """Windows over the chat, and whatever else lies over half of the page and the box to type in."""
+    composer = next((one.node for one in find_composer(page) if one.score >= 0.25), None)
+    for region in dialogs(page):
+        if composer is None or (not composer.within(region) and _over(page, region, composer)):
+            yield region
+    if composer is None or composer.box is None:
+        return
+    around = {composer, *composer.ancestors()}
+    x, y = composer.box.x + composer.box.width / 2, composer.box.y + composer.box.height / 2
+    later = False  # what comes later in the page lies over what was before
+    for node in page.walk():
+        later = later or node is composer
+        box = node.box
+        if not later or box is None or node.parent not in around or node in around or not node.visible:
+            continue
+        if box.x <= x <= box.right and box.y <= y <= box.bottom and covers(page, node, 0.5):
+            yield node
+
+
+def _over(page: Page, region: Node, composer: Node) -> bool:
     """Whether it lies over the box to type in, or over the middle of the page."""
     modal = [region, *region.ancestors()]
     if any(one.get("aria-modal") == "true" for one in modal) or region.tag == "dialog":

@@ -49,7 +49,8 @@ def find_refusal(
     known).
     """
     named = next((one for one in _named(page, site, turn) if one.kind != "consent"), None)  # a banner ends no turn
-    return named or find_failure(page, turn, faults, begun) or find_wall(page, None, since=True)
+    wall = find_wall(page, None, since=True, unanswered=None if turn.text else turn)
+    return named or find_failure(page, turn, faults, begun) or wall
 
 
 def _dismissed(page: Page, site: Site | None) -> Iterator[Blocker]:

@@ -123,8 +123,8 @@ def _by_name(scales: Scales, page: Page) -> None:
         scales.add(-1.0 if talk else -2.8, f"called {first(names, SEARCH)!r}")
     if other:
         scales.add(-1.0 if talk else -2.8, f"called {first(names, NO_TALK)!r}")
-    asked = who_is_asked(page, scales.node)
-    if asked and not talk and scales.node.tag == "input":
+    asked = who_is_asked(page, scales.node) if scales.node.tag in ("input", "textarea") and not talk else ""
+    if asked and (scales.node.tag == "input" or not _sent_from(page, scales.node)):
         scales.add(-4.0, f"asks who is talking: {asked!r}")
     code = code_of(scales.node)
     if code & _TALK_CODE:
@@ -171,9 +171,13 @@ def _by_surroundings(scales: Scales, page: Page, boxes: list[Node]) -> None:
         scales.add(0.5, "in something the code calls chat, prompt or the like")
     if _beside_log(node):
         scales.add(1.0, "beside a conversation")
-    send = find_send(page, node)
-    if send is not None and send.score >= 0.6:
+    if _sent_from(page, node):
         scales.add(1.2, "has a button that sends")
+
+
+def _sent_from(page: Page, node: Node) -> bool:
+    send = find_send(page, node)
+    return send is not None and send.score >= 0.6
 
 
 def _by_place(scales: Scales, page: Page) -> None:

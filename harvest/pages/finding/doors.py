@@ -68,6 +68,8 @@ def _asks(page: Page, node: Node) -> bool:
     """Whether it is a field that asks who is talking, or a box to tick for terms."""
     if role_of(node) == "checkbox":
         return any(name in ACCEPT for name in _tick_names(page, node))
+    if node.tag == "textarea":
+        return bool(who_is_asked(page, node))
     if node.tag != "input" or node.get("type").lower() not in _FILLED - {"search"}:
         return False
     return node.get("type") in ("email", "tel") or bool(who_is_asked(page, node))
@@ -77,7 +79,8 @@ def _is_field(node: Node) -> bool:
     if not node.visible or "h-off" in node.attributes:
         return False
     return (
-        node.tag in ("select", "textarea")
+        (node.tag == "select" and not node.get("h-value"))
+        or node.tag == "textarea"
         or role_of(node) == "checkbox"
         or (node.tag == "input" and node.get("type").lower() in _FILLED)
     )
@@ -116,8 +119,7 @@ def _example(node: Node) -> str | bool:
     if role_of(node) == "checkbox":
         return True
     if node.tag == "select":
-        options = [one.text for one in node.walk() if one.tag == "option" and one.text]
-        return options[-1] if options else "an option"
+        return "one of its options"
     kind = node.get("type").lower()
     return {"email": "audit@example.org", "tel": "000", "number": "1", "date": "2000-01-01"}.get(kind, "Audit")
 

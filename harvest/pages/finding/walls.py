@@ -6,14 +6,14 @@ Words count only where there is no box to talk in.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from harvest.pages.finding.banners import asks_to_sign_in, closes, dialogs, is_over
+from harvest.pages.finding.banners import asks_to_sign_in, closes, dialogs, windows
 from harvest.pages.finding.blocker import Blocker, came_since, covers, inside_code
 from harvest.pages.finding.discovery import find_composer
 from harvest.pages.finding.labels import role_of
 from harvest.pages.finding.notices import COOKIES, HUMAN, MAINTENANCE, RATE_LIMIT, SIGN_IN_FIRST, human_check
 from harvest.pages.reading.page import Node, Page
+from harvest.pages.reading.turn import ReadTurn
 
 __all__ = ["find_wall"]
 
@@ -31,16 +31,23 @@ _SHORT_PAGE = 1500  # characters: a page that says more is about something else
 _STATUS = {401: "login", 407: "login", 429: "rate-limit", 502: "maintenance", 503: "maintenance", 504: "maintenance"}
 
 
-def find_wall(page: Page, status: int | None, *, since: bool = False) -> Blocker | None:
+def find_wall(
+    page: Page, status: int | None, *, since: bool = False, unanswered: ReadTurn | None = None
+) -> Blocker | None:
     """What lets nobody talk; None where nothing is known to.
 
     status: of HTTP, of the page itself. since: only what came after the last send, and only what covers the chat.
+    unanswered: the turn, if it has no answer: then also what has taken the place of the box to type in.
     """
     challenge = _challenge(page, since) or _puzzle(page, since)
     if challenge is not None:
         return challenge
     if since:
-        return _login_window(page) or _closed_off(page, since)
+        return (
+            _login_window(page)
+            or _closed_off(page, since)
+            or (None if unanswered is None else _in_place(page, unanswered.echo))
+        )
     if (closed := _closed_off(page, since)) is not None:
         return closed
     if any(one.score >= 0.25 for one in find_composer(page)):
@@ -72,7 +79,7 @@ def _puzzle(page: Page, since: bool) -> Blocker | None:
             if len(region.text) > _SHORT_NOTICE or region is page.root:
                 break
             words = human_check(region.text)
-            if words and (came_since(region) if since else any(region.within(one) for one in _windows(page))):
+            if words and (came_since(region) if since else any(region.within(one) for one in windows(page))):
                 why = (f"says {words!r} over something to solve",)
                 return Blocker("captcha", region.text[:300], region, None, why)
     return None
@@ -84,7 +91,7 @@ def _solved(node: Node) -> bool:
 
 def _closed_off(page: Page, since: bool) -> Blocker | None:
     """What lies over the chat and asks for a log-in, or for proof of being human."""
-    for region in _windows(page):
+    for region in windows(page):
         text = region.text
         if not 0 < len(text) <= _SHORT_PAGE or text in COOKIES or (since and not came_since(region)):
             continue
@@ -95,23 +102,22 @@ def _closed_off(page: Page, since: bool) -> Blocker | None:
     return None
 
 
-def _windows(page: Page) -> Iterator[Node]:
-    """Windows over the chat, and whatever lies where one types and is no part of that."""
-    composer = next((one.node for one in find_composer(page) if one.score >= 0.25), None)
-    for region in dialogs(page):
-        if composer is None or (not composer.within(region) and is_over(page, region, composer)):
-            yield region
-    if composer is None or composer.box is None:
-        return
-    around = {composer, *composer.ancestors()}
-    x, y = composer.box.x + composer.box.width / 2, composer.box.y + composer.box.height / 2
-    for parent in around:
-        for node in parent.elements:
-            box = node.box
-            if node in around or box is None or not node.visible:
-                continue
-            if box.x <= x <= box.right and box.y <= y <= box.bottom and covers(page, node, 0.1):
-                yield node
+def _in_place(page: Page, echo: Node | None) -> Blocker | None:
+    """What has come where there is no box to type in any more, and asks for proof of being human. echo: the user's own
+    words, which may be about that."""
+    if any(one.score >= 0.25 for one in find_composer(page)):
+        return None
+    asking = [
+        node
+        for node in page.walk()
+        if node.visible and came_since(node) and 0 < len(node.text) <= _SHORT_NOTICE and human_check(node.text)
+        if echo is None or not (node.within(echo) or echo.within(node))
+    ]
+    if not asking:
+        return None
+    node = min(asking, key=lambda one: len(one.text))
+    why = (f"says {human_check(node.text)!r} where the box to type in was",)
+    return Blocker("captcha", node.text, node, None, why)
 
 
 def _captcha(page: Page) -> Blocker | None:

@@ -125,6 +125,11 @@ WALLS: dict[str, tuple[str, str]] = {
         "captcha",
         f'{CHAT}<div role="dialog" aria-modal="true" {MIDDLE}><h3>Are you human?</h3><button>Yes, I am</button></div>',
     ),
+    "a log-in window of no make, with a cross": (
+        "login",
+        f"{CHAT}<div {OVER}><div {MIDDLE}><h2>Log in to get more</h2><button>Continue with Google</button>"
+        '<button data-side="here">×</button></div></div>',
+    ),
     "a log-in window without a password that cannot be closed": (
         "login",
         f'{CHAT}<div {OVER}><div role="dialog" aria-modal="true" {MIDDLE}><h2>That was your free question</h2>'
@@ -338,6 +343,17 @@ TURNS = {
             f'<div {OVER}><div role="dialog" aria-modal="true"><h3>Verify you are human</h3><p>Slide to complete the '
             'puzzle</p><canvas width="260" height="120"></canvas><div role="slider" tabindex="0">o</div></div></div>'
         ),
+    ),
+    "proof of being human is asked for where the box was": Turn(
+        "",
+        "captcha",
+        script="document.querySelector('form').innerHTML = '<p>Press &amp; hold to confirm that you are human</p>"
+        "<div tabindex=0>Hold</div>';",
+    ),
+    "the box has gone, and only the user spoke of robots": Turn(
+        '<div class="message user">Are you human, or a captcha?</div>',
+        None,
+        script="document.querySelector('form').remove();",
     ),
     "a box to tick comes in the place of an answer": Turn(
         f'{BOT}<label><input type="checkbox"> Я не робот</label></div>', "captcha"
