@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 
-from harvest.pages.reading.echo import Echo, trail
+from harvest.pages.reading.echo import Echo, is_title, stands_aside, trail
 from harvest.pages.reading.page import Node, collapse_spaces, letters
 from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.phrases import is_placeholder
@@ -51,7 +51,10 @@ def find_altered(
     lines = {
         block: came
         for block in ground.lines
-        if (came := _came(ground, block)) is not None and (until is None or came < until) and not ground.stood(block)
+        if (came := _came(ground, block)) is not None
+        and (until is None or came < until)
+        and not ground.stood(block)
+        and not (is_title(block) or stands_aside(block, said))
     }
     if apart:
         placed = [node for node in _around(ground, lines, letters(said)) if trail(node) == tuple(user)]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from harvest.pages.reading.page import Node, collapse_spaces, letters
 from harvest.pages.reading.page_text import PageText, hints, signature
 
-__all__ = ["Echo", "find_echoes", "occurrences", "trail"]
+__all__ = ["Echo", "find_echoes", "is_title", "occurrences", "stands_aside", "trail"]
 
 _LONG = 60  # letters that are enough to know a sentence by; a page may cut a long one short
 _SHORT = 24  # … where the page shows by dots that it was cut
@@ -33,7 +33,7 @@ class Echo(NamedTuple):
 
 def find_echoes(ground: PageText, said: str, *, user: Sequence[str] = ()) -> list[Echo]:
     """Where the user's words of this turn stand, the likeliest place first. user: the trail of earlier echoes."""
-    found = [echo for echo in occurrences(ground, said) if not _elsewhere(echo.node, said)]
+    found = [echo for echo in occurrences(ground, said) if not stands_aside(echo.node, said)]
     if ground.dated:
         found = [echo for echo in found if ground.fresh(echo.node)]  # others belong to earlier turns
         if ground.before is not None and len(found) > 1:
@@ -50,7 +50,7 @@ def find_echoes(ground: PageText, said: str, *, user: Sequence[str] = ()) -> lis
         # called by them stands in another part of the page than the composer.
         depth = max((near.get(around, 0) for around in echo.node.ancestors()), default=0)
         late = ground.births.get(echo.node, 0.0) > first + _AT_ONCE
-        return bool(user) and trail(echo.node) != tuple(user), _is_title(echo.node), -depth, late
+        return bool(user) and trail(echo.node) != tuple(user), is_title(echo.node), -depth, late
 
     return sorted(found, key=rank)
 
@@ -58,8 +58,8 @@ def find_echoes(ground: PageText, said: str, *, user: Sequence[str] = ()) -> lis
 def _added(ground: PageText, before: PageText, found: list[Echo], said: str) -> list[Echo]:
     """Without those of earlier turns that the page has painted anew: in each kind of element there are as many more as
     were added, and they stand at its end."""
-    stood = Counter(trail(echo.node) for echo in occurrences(before, said) if not _elsewhere(echo.node, said))
-    all_now = Counter(trail(echo.node) for echo in occurrences(ground, said) if not _elsewhere(echo.node, said))
+    stood = Counter(trail(echo.node) for echo in occurrences(before, said) if not stands_aside(echo.node, said))
+    all_now = Counter(trail(echo.node) for echo in occurrences(ground, said) if not stands_aside(echo.node, said))
     kept: list[Echo] = []
     for made in dict.fromkeys(trail(echo.node) for echo in found):
         alike = [echo for echo in found if trail(echo.node) == made]
@@ -137,7 +137,7 @@ def _last_of_running_texts(ground: PageText, found: list[Echo]) -> list[Echo]:
     return [echo for echo in found if kept[echo.node] is echo]
 
 
-def _elsewhere(node: Node, said: str) -> bool:
+def stands_aside(node: Node, said: str) -> bool:
     """In a link, as lists of earlier chats have it, or in something that is chosen from."""
     return "://" not in said and any(
         (around.tag == "a" and "href" in around.attributes) or around.get("role") in ("treeitem", "link")
@@ -145,5 +145,6 @@ def _elsewhere(node: Node, said: str) -> bool:
     )
 
 
-def _is_title(node: Node) -> bool:
+def is_title(node: Node) -> bool:
+    """Whether it is called a title, as what a conversation is named by."""
     return node.tag == "h1" or "title" in hints(node)

@@ -69,6 +69,8 @@ def find_spot(
         until = ground.births.get(echoes[0].node, 0.0) - _AT_ONCE if echoes else None
         if until is None or until > 0:
             altered = find_altered(ground, said, user=user, apart=apart, rising=rising, until=until)
+    if altered is not None and echoes and not _side_by_side(ground, altered.node, echoes[0].node):
+        altered = None  # it is what the conversation is called by, say
     if altered is not None:
         echoes = [altered]
     spot = _marked(ground, echoes)
@@ -76,6 +78,12 @@ def find_spot(
         spot = _after(ground, echoes[0], rising)
         spot = replace(spot, how="altered") if altered is not None else spot
     return spot or _new(ground, said, heard)
+
+
+def _side_by_side(ground: PageText, node: Node, other: Node) -> bool:
+    """Whether both stand in one list of bubbles: the box to type in is no part of what holds both."""
+    around = _around([node, other])
+    return around is not None and not any(composer.within(around) for composer in ground.composers)
 
 
 def _marked(ground: PageText, echoes: Sequence[Echo]) -> Spot | None:

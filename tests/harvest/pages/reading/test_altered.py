@@ -98,6 +98,16 @@ def test_an_answer_that_repeats_the_users_words_as_they_were_is_read_whole_where
     assert found.text == "You said:\n\nMy number is 4711.\n\nThanks."
 
 
+@pytest.mark.parametrize(
+    "title", ["<h1{}>{}</h1>", '<div class="chat-title"{}>{}</div>', "<section{}><p>{}</p></section>"]
+)
+def test_what_a_conversation_is_called_by_are_not_the_users_words(title: str) -> None:
+    named = title.format(' h-born="2"', f"{SAID[:30]}…")
+    log = f'<div class="log">{user(SAID, born=60)}{bot()}</div>'
+    found = read_turn(snapshot(f"<main>{named}{log}{COMPOSER}</main>"), SAID)
+    assert (found.text, found.how) == ("At nine.", "echo")
+
+
 def test_what_stands_where_the_users_words_stood_before_is_theirs_whatever_it_says() -> None:
     known = habits()
     assert known.apart
