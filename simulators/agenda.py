@@ -17,7 +17,8 @@ an answer; it is taken off when it was answered, never before. Each decision goe
    goal is reached.
 
 More than `patience` turns in a row without an answer end the conversation: `frustrated` where the last reply was
-useless, `patience` where it was a question.
+useless, `patience` where it was a question. With the option `questions`, questions are counted apart, and more than so
+many in a row end it with `patience`.
 """
 
 from __future__ import annotations
@@ -80,6 +81,12 @@ class Options(StrictModel):
     patience: int = Field(
         default=3, ge=0, le=1000, description="turns in a row without an answer that the user tolerates"
     )
+    questions: int | None = Field(
+        default=None,
+        ge=0,
+        le=1000,
+        description="questions in a row that the user tolerates; not given: they count as turns without an answer",
+    )
     fallback: Template | None = Field(
         default=None, description="what is said to a question that names no constraint; not given: no preference"
     )
@@ -92,8 +99,8 @@ class Options(StrictModel):
 class AgendaMemory(Memory):
     """stack: (kind, text), the top last. constraints: (slot, text). said: slots. requests: how many there were.
 
-    without: turns in a row without an answer. passed_over: questions of the system that got none. fallback: "" if there
-    is none."""
+    without: turns in a row without an answer. asked: questions without an answer between them, where these are counted
+    apart. passed_over: questions of the system that got none. fallback: "" if there is none."""
 
     stack: tuple[tuple[str, str], ...]
     constraints: tuple[tuple[str, str], ...]
@@ -102,6 +109,7 @@ class AgendaMemory(Memory):
     without: int = 0
     passed_over: int = 0
     fallback: str = ""
+    asked: int = 0
     experience: Experience = field(default_factory=Experience)
 
     @property
@@ -179,7 +187,9 @@ class AgendaUser(PlanningUser[AgendaMemory]):
         question = clarifying_question(observation.answer)
         answered = question is None and _answered(memory, observation)
         if answered:
-            memory = replace(memory, stack=memory.stack[:-1], without=0)
+            memory = replace(memory, stack=memory.stack[:-1], without=0, asked=0)
+        elif question and self.options.questions is not None:
+            memory = replace(memory, asked=memory.asked + 1)
         else:
             memory = replace(memory, without=memory.without + 1)
         waiting = sum(1 for kind, _ in memory.stack if kind == _REQUEST)
@@ -187,6 +197,8 @@ class AgendaUser(PlanningUser[AgendaMemory]):
         learnt = replace(memory, experience=lived)
         if not learnt.stack and not (learnt.unsaid and self.options.initiative):
             return Plan(learnt, self.phrasebook, ((GOAL_REACHED, 1.0),), ())
+        if self.options.questions is not None and learnt.asked > self.options.questions:
+            return Plan(learnt, self.phrasebook, ((PATIENCE, 1.0),), ())
         if learnt.without > self.options.patience:
             return Plan(learnt, self.phrasebook, ((PATIENCE if question else FRUSTRATED, 1.0),), ())
         exits = self.options.stop.exits(lived, observation) if self.options.stop else ()

@@ -218,6 +218,15 @@ def test_patience_ends_and_says_with_what() -> None:
     assert said(user, SCENARIO, [USELESS, USEFUL, USELESS, USELESS]) == ["ask", "insist", "ask", "insist", "frustrated"]
 
 
+def test_questions_can_be_counted_apart_from_useless_answers() -> None:
+    user = quiet(initiative=0.0, patience=1, questions=2)
+    asking = [WHICH_YEAR, USELESS, WHICH_ACTOR]
+    assert said(user, SCENARIO, [*asking, USELESS]) == ["ask", "inform", "insist", "no-preference", "frustrated"]
+    assert said(user, SCENARIO, [*asking, WHICH_YEAR]) == ["ask", "inform", "insist", "no-preference", "patience"]
+    answered = said(user, SCENARIO, [*asking, USEFUL, WHICH_ACTOR, WHICH_ACTOR])
+    assert answered[-3:] == ["ask", "no-preference", "no-preference"]
+
+
 def test_coverage_is_the_share_of_requests_that_were_answered() -> None:
     assert after(quiet(initiative=0.0), USELESS, USEFUL).experience.coverage == (0.0, 0.5)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,10 +11,13 @@ import pytest
 from protocols.answer import Answer, Exchange
 from protocols.interpreter import retrace
 from protocols.library import load_protocol
+from protocols.route import Say
 from simulators.enumeration import ExactPath, Response, expand
 from simulators.registry import build_users
-from simulators.scenario import Scenario
+from simulators.scenario import Observation, Scenario
 from simulators.scripted import ScriptedUser
+from simulators.streams import Streams
+from tests.support.talking import conversation
 from topics.library import load_topics
 
 TOPIC = load_topics("fairweb-45")["M002"]
@@ -33,7 +37,7 @@ ASKING = (
 DELIVERING = "Primer and Looper. Would you like to know more?"
 
 
-def paths(name: str | Path, *texts: str) -> Sequence[ExactPath]:
+def paths(name: str | Path, *texts: str, most_turns: int = 4) -> Sequence[ExactPath]:
     """With a system that gives these answers in order, and then the last for ever."""
 
     def answers(exchanges: tuple[Exchange, ...], said: str) -> Sequence[Response]:
@@ -41,7 +45,7 @@ def paths(name: str | Path, *texts: str) -> Sequence[ExactPath]:
 
     protocol = load_protocol(name)
     user = ScriptedUser(protocol, build_users(protocol))
-    return expand(user, Scenario(TOPIC), answers, most_turns=12).paths
+    return expand(user, Scenario(TOPIC), answers, most_turns=most_turns).paths
 
 
 def share(found: Sequence[ExactPath], act: str) -> float:
@@ -54,8 +58,25 @@ def share(found: Sequence[ExactPath], act: str) -> float:
 def test_helpdesk_with_a_system_that_only_asks_is_informed_and_finds_nothing_useful(text: str) -> None:
     found = paths("helpdesk", text)
     assert {label for path in found for label in path.labels} == {"x"}
-    assert {(path.outcome, path.reason) for path in found} == {("user-stopped", "patience")}
     assert share(found, "inform") == pytest.approx(0.9)
+
+
+def test_helpdesk_answers_ten_questions_before_it_leaves() -> None:
+    protocol = load_protocol("helpdesk")
+    user = ScriptedUser(protocol, build_users(protocol))
+    acts, reasons = Counter[str](), Counter[str]()
+    for trial in range(60):
+        streams = Streams(3, ("helpdesk", TOPIC.id, trial))
+        for action, _ in conversation(
+            user, Scenario(TOPIC), streams, lambda turn: Observation(Answer(ASKING[turn % 5]))
+        ):
+            if isinstance(action, Say):
+                acts[action.act] += 1
+            else:
+                reasons[action.reason] += 1
+    assert reasons == {"patience": 60}
+    assert acts.total() == 11 * 60
+    assert acts["inform"] / acts.total() == pytest.approx(0.9 * 10 / 11, abs=0.04)
 
 
 @pytest.mark.parametrize("cooperativeness", [0.0, 0.5, 1.0])
