@@ -52,7 +52,7 @@ _LANGUAGES: Mapping[str, _Words] = MappingProxyType(
             r"|\bare\s+you\s+(?:\w+\s+)?(?:referring|asking)\b|^\W*(?:so\W+)?you\s+mean\b|\bhave\s+in\s+mind\b",
             offers=r"\b(?:anything|something|someone|somewhere)\s+(?:else|more|further)\b|\b(?:that|this)\s+(?:be\s+)?all\b"
             r"|\bwould\s+it\s+help\s+if\s+(?:I|we)\b|\bwhat\s+else\s+(?:can|could|may|would|do\s+you)\b"
-            r"|\bwould\s+you\s+like\s+(?:me|us|to\s+(?:know|hear|see|learn|read|watch|try)|more|another)\b"
+            r"|\bwould\s+you\s+like\s+(?:me|us|(?:to\s+\w+\s+)?(?:another\b|(?:\w+\s+)?more(?!\s+about\s+(?!it\b|this\b|that\b|them\b))))\b"
             r"|\b(?:want|need|like|care\s+for|interested\s+in)\s+(?:me\s+to|more\b|another\b|(?:any\s+|some\s+)?(?:further"
             r"|more|other|additional)\b|any\s*(?:thing\s+(?:else|more|other)|help\b|assistance\b))"
             r"|\b(?:can|may|could|should|shall|how\s+(?:can|may|might))\s+(?:I|we)\s+(?:help|assist|be\s+of|tell\s+you\s+more"

@@ -51,8 +51,10 @@ _BUILT_AS_QUESTION = late_pattern(
     r"(?:です|ます|でしょう|ません|でした|ました|だろう|の)か(?:ね)?$|(?:吗|嗎|呢)$"
     r"|(?:您|你).{0,40}(?:什么|什麼|哪|谁|誰|多少|几[个位天年月号]|是否|还是|還是|怎么|怎麼)"
     r"|(?:까요?|나요|는가요|은가요|인가요|건가요)$"
-    # An English question that ends with a full stop: what asks, then a verb before "you".
-    r"|^\W*(?:(?:and|so|sure|then)\W+)*(?:which|what|when|where|who|whose|how)\b[^,]{0,60}?\b(?:do|did|are|were|would|have|can)\s+you\b",
+    # An English question that ends with a full stop, or nothing: a verb before "you", at the start or after what asks.
+    r"|^\W*(?:(?:and|so|sure|then|okay|ok)\W+)*(?:(?:would|do|did|are|were|have|can|could|will)\s+you\b"
+    r"|(?:is|was)\s+(?:it|this|that|there|your)\b|are\s+(?:there|they|these|your)\b)"
+    r"|^\W*(?:(?:and|so|sure|then)\W+)*(?:which|what|when|where|who|whose|how)\b[^,]{0,60}?\b(?:do|did|are|were|would|have|can|is)\s+your?\b",
     re.IGNORECASE,
 )
 _TAG = late_pattern(

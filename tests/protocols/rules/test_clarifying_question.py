@@ -89,6 +89,24 @@ def test_choices_are_part_of_the_question_before_them() -> None:
     assert not judged(Answer("1. The novel\n2. The film\nWhich of them sounds good?")).holds
 
 
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("are you looking for a film or a series", True),
+        ("would you like to see a list of directors", True),
+        ("would you like to learn more about the director", True),
+        ("which district do you live in", True),
+        ("is this for a school project", True),
+        ("would you like to know more", False),
+        ("It is from 1979. Would you like to know who made it?", False),
+        ("Do it now.", False),
+        ("What you need is a new battery.", False),
+    ],
+)
+def test_an_offer_asks_only_if_nothing_was_delivered_with_it(text: str, asks: bool) -> None:
+    assert judged(Answer(text)).holds == asks
+
+
 def test_the_evidence_is_the_sentence_that_asks() -> None:
     (piece,) = judged(Answer("Gladly. Which year do you mean? I know several.")).evidence
     assert piece.quote == "Which year do you mean?"
