@@ -75,7 +75,7 @@ _LANGUAGES: Mapping[str, _Words] = MappingProxyType(
             r"|\bI\s+(?:think|believe|guess)\s+(?:it|that|this|you)(?:'s|'ll|'d|\s+(?:is|will|would))\b|\bI(?:'ve|\s+have)?\s+found\s+(?!several|many|multiple|more|a\s+few|two|no\b)",
             talk=r"\b(?:I|I'm|I'd|I'll|I've|me|my|you|your|we|us|our|sure|thanks?|certainly|absolutely|gladly|happy|glad|great"
             r"|okay|ok|alright|hello|hi|sorry|apologies|got\s+it|understood|problem|perfect|interesting|depends?|several"
-            r"|multiple|various|many|more\s+than\s+one|a\s+few|of\s+course|please|different|both)\b|^\W*(?:oh|ah|hm+|wow|aha|right|fine)\b"
+            r"|multiple|various|many|more\s+than\s+one|a\s+few|a\s+couple|questions?|details|let's|of\s+course|please|different|both)\b|^\W*(?:oh|ah|hm+|wow|aha|right|fine)\b"
             r"|\bthere\s+(?:are|were)\s+(?:two|three|four|five)\b|^\W*to\s+\w+",
             choice=r"\bor\b|\brather\b",
         ),

@@ -202,6 +202,8 @@ def test_arms_of_users_show_turns_acts_and_ends_in_place_of_words(
     assert hasty_row[1:4] == [str(len(found.flips["hasty"].names)), "of", "10"], "no words to count"
     assert typos_row[2:4] == ["of", "40"]
     assert re.search(r"arm +turns +acts +ends", shown)
+    scored = harvest("score", played.path).stdout
+    assert "note: Users left after" in scored, "what no figure charges is said beside the figures"
     document = json.loads(harvest("robustness", played.path, "--json").stdout)
     told = {(row["arm"], row["figure"], row.get("name")): row["value"] for row in document["rows"]}
     assert told["hasty", "user turns", None] == pytest.approx(found.behaviour["hasty"].turns)

@@ -107,6 +107,20 @@ def test_an_offer_asks_only_if_nothing_was_delivered_with_it(text: str, asks: bo
     assert judged(Answer(text)).holds == asks
 
 
+def test_a_list_of_what_is_needed_is_a_question_and_a_list_of_films_with_a_question_is_none() -> None:
+    needed = "- Your budget\n- The number of guests\n- Your dates"
+    films = "- **Primer**: a puzzle\n- **Looper**: a thriller\n- **Coherence**: a chamber piece"
+    for text, asks in (
+        (f"Of course! Before I suggest anything, I need a few details:\n\n{needed}\n\nThen I can start!", True),
+        ("Gladly. Could you tell me:\n1. **Budget**: how much is it?\n2. **Era**: any decade?\n3. **Genre**", True),
+        ("もちろんお手伝いします！以下の点を教えていただけますか？\n1. ご予算\n2. ご希望の日程\n3. 人数", True),
+        ("¡Claro! ¿Podrías decirme lo siguiente?\n- Presupuesto\n- Fechas\n- Personas", True),
+        (f"Great choice! They come in many kinds:\n\n{films}\n\nWhich of these sounds most interesting?", False),
+        ("To reset it:\n1. Unplug it.\n2. Wait.\n3. Plug it in again.\n\nDid that fix the problem?", False),
+    ):
+        assert judged(Answer(text)).holds == asks, text
+
+
 def test_the_evidence_is_the_sentence_that_asks() -> None:
     (piece,) = judged(Answer("Gladly. Which year do you mean? I know several.")).evidence
     assert piece.quote == "Which year do you mean?"
