@@ -18,6 +18,7 @@ from harvest.studies.concentrations import Concentration, concentrations, first_
 from harvest.studies.judges import refuse_unknown
 from harvest.studies.leaving import share_that_left
 from harvest.studies.odd_answers import odd_answers
+from harvest.studies.odd_users import odd_users
 from harvest.studies.readings import reread_sentence
 from harvest.studies.recorded_audit import recorded_scoring, recorded_thresholds
 from harvest.studies.side_by_side import run_names
@@ -349,6 +350,7 @@ def score_material(
         *material.reread,
         *odd_answers(material.conversations, material.finished, material.folders),
         *witness_notes(material.finished, material.folders),
+        *odd_users(material.finished),
         *([PROBED] if material.probed else ()),
     )
     return replace(table, notes=(*table.notes, *notes)) if notes else table

@@ -263,7 +263,7 @@ REFUSED: Final[Mapping[str, str]] = MappingProxyType(
         "lost": "A number, an address or a quotation of the policy's words is missing.",
         "invented": "A number or address that neither need, policy, last answer nor an earlier turn holds.",
         "stops-at-once": "Free mode: the sign of leaving before anything was said.",
-        "sign": "Free mode: the sign of leaving among other words.",
+        "sign": "A sign of leaving among other words, or one that is not of this conversation.",
     }
 )
 """By reason for which a sample is not sent, in the order in which they are looked for: what it means."""

@@ -223,16 +223,17 @@ class WordedUser:
             text = strip_reasoning(sample.text)
             if signs is not None and text in signs and exchanges:
                 return text, refusals
-            reason = _misplaced(text, signs) or refused_as(text, sample.finish, expected)
+            reason = _misplaced(text, action.text, signs) or refused_as(text, sample.finish, expected)
             if reason is None:
                 return text, refusals
             refusals.append(reason)
         return None, refusals
 
 
-def _misplaced(text: str, signs: Signs | None) -> str | None:
+def _misplaced(text: str, intended: str, signs: Signs | None) -> str | None:
+    """Why a sample that holds a sign is not sent; in policy mode no sign ends anything, and none is the user's."""
     if signs is None:
-        return None
+        return "sign" if names_sign(text) and not names_sign(intended) else None
     if text in signs:
         return "stops-at-once"
     return "sign" if names_sign(text) or (signs.nonce and signs.nonce in text.casefold()) else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["APOLOGY", "ASSISTANT", "MARKUP", "ORDERS", "ROLE", "SELF_ANSWERED"]
+__all__ = ["APOLOGY", "ASSISTANT", "COMMANDS", "MARKUP", "ORDERS", "ROLE", "SELF_ANSWERED"]
 
 MARKUP: Final = re.compile(
     r"<\|[^|>\n]{0,40}\|>|<\uff5c|\[/?INST\]|<</?SYS>>"
@@ -98,6 +98,19 @@ ORDERS: Final = re.compile(
     re.IGNORECASE,
 )
 """Orders to a model about what it was told."""
+
+COMMANDS: Final = re.compile(
+    r"\b(?:reply|respond|answer|write|say|output|print|type)\s+(?:only\s+)?(?:with\s+)?exactly\b"
+    r"|\b(?:reply|respond|answer)\s+(?:only|just|with\s+only|with\s+just|with\s+nothing\s+but)\s+(?:with\s+)?[\"'\[<]"
+    r"|(?-i:\bSATISFIED\b|\bGIVES\s+UP\b)"
+    r"|\b(?:new|updated|system)\s+(?:instructions?|prompts?)\s*:|^\s*\W{0,3}system\s*:"
+    r"|\byou\s+are\s+(?:now\s+)?(?:an?\s+)?(?:ai|assistant|language\s+model|simulated\s+user|the\s+(?:user|customer))\b"
+    r"|\b(?:end|leave|stop|finish)\s+(?:the|this)\s+(?:conversation|chat|dialogue)\s+(?:now|immediately|at\s+once)\b"
+    r"|<\|[^|>\n]{0,40}\|>|\[/?INST\]|<</?SYS>>"
+    r"|(?:ignorier\w*|ignorez|ignora|忽略|無視).{0,40}(?:anweisung|instruction|instruccion|指示|指令)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Orders that a system may give to the model in the user's place. A person may be told the like: they are counted."""
 
 SELF_ANSWERED: Final = re.compile(
     r"[?？]\W+(?i:the\s+answer\b|the\s+(?:correct|right|best)\s+\w+\s+(?:is|are)\b|it(?:'s|\s+is|\s+was)\b"
