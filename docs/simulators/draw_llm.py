@@ -18,13 +18,13 @@ TURNS = 6
 
 
 def llm() -> str:
-    """How many conversations of six turns end early with `no-words`, and how many samples a turn costs."""
+    """How many conversations of six turns have one that no sample words, and how many samples a turn costs."""
     tried = (1, 2, 4, 8)
     ended = [Line(f"samples: {k}", [(q, 1 - (1 - q**k) ** TURNS) for q in SHARES]) for k in tried]
     cost = [Line(f"samples: {k}", [(q, sum(q**used for used in range(k))) for q in SHARES]) for k in tried]
     return drawn(
         Plot(
-            f"ended by no-words within {TURNS} turns", "samples refused", "conversations", ended, (0.0, 1.0), (0.0, 1.0)
+            f"no sample for one of {TURNS} turns", "samples refused", "conversations", ended, (0.0, 1.0), (0.0, 1.0)
         ),
         Plot("what a turn costs", "samples refused", "samples", cost, (0.0, 1.0)),
     )
