@@ -6,8 +6,8 @@ depends on what the system answered, what is left is a choice among its answers,
 States are compared with each other; in a state that leads to itself they say nothing, so labels and lengths are
 compared, too: how often an attempt is lost after an answer of this kind and of all others, if it was to go on. Only the
 first attempt of a trial counts, which is lost at most once. Answers are compared within topic and turn, since topics
-and late turns may lose more whatever is answered; and topics with many answers of the kind with topics that have few,
-as a system may always give a topic the same.
+and late turns may lose more whatever is answered, and lengths within labels. Topics with many answers of a label are
+compared with topics that have few, too, as a system may always give a topic the same.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Concentration:
     state, label, length: the one that is meant; "" for the others. lost, came: trials that were lost there, of those
     that came there; lost_elsewhere, came_elsewhere: the same of all other states together. Of a label or a length (a
     clause, `of more than 120 characters`) they are answers of first attempts that were to go on. reasons: with how many
-    trials each. after: the labels of the answers before, with how many trials each. p: one-sided, of a label or length
-    the smaller one within topics and between them.
+    trials each. after: the labels of the answers before, with how many trials each. p: one-sided; of a label, twice the
+    smaller one of within topics and between them.
     """
 
     system: str
@@ -203,32 +203,38 @@ def _by_answer(system: str, conversations: Sequence[Conversation], alpha: float)
         ("", f"of at most {characters}", steps, lambda one: one.length <= middle),
     )
     for label, length, own, is_meant in kinds:
-        counts, p = _compared(own, is_meant)
+        counts, p = _compared(own, is_meant, by_label=bool(label))
         if p <= alpha / 2:
             lost = [one.lost for one in own if one.lost is not None and is_meant(one)]
             yield Concentration(system, "", *counts, *_of_lost(lost), p, label, length)
 
 
-def _compared(steps: Sequence[_Step], is_meant: Callable[[_Step], bool]) -> tuple[tuple[int, int, int, int], float]:
-    """How many were lost, of how many, after the answers that are meant and after the others; and p."""
-    strata: dict[tuple[str, int], list[int]] = defaultdict(lambda: [0] * 4)
+def _compared(
+    steps: Sequence[_Step], is_meant: Callable[[_Step], bool], *, by_label: bool
+) -> tuple[tuple[int, int, int, int], float]:
+    """How many were lost, of how many, after the answers that are meant and after the others; and p. by_label: what is
+    meant is a label; else answers are compared within labels, too, which often differ in length."""
+    strata: dict[tuple[str, int, str], list[int]] = defaultdict(lambda: [0] * 4)
     topics: dict[str, list[int]] = defaultdict(lambda: [0] * 4)
     for one in steps:
         meant, lost = is_meant(one), one.lost is not None
         for at, counted in enumerate((meant and lost, meant, lost, True)):
-            strata[one.topic, one.turn][at] += counted
+            strata[one.topic, one.turn, "" if by_label else one.label][at] += counted
             topics[one.topic][at] += counted
     hits, meant_steps, losses, whole = (sum(of[at] for of in topics.values()) for at in range(4))
     counts = hits, meant_steps, losses - hits, whole - meant_steps
     if not (hits and 0 < meant_steps < whole):
         return counts, 1.0
     within = compare_within(*zip(*strata.values(), strict=True)).more
+    within = within if within == within else 1.0
+    if not by_label:
+        return counts, within
     # Topics by whether they have more answers of the kind than all have, and lose more often.
     table = Counter(
         (own[1] / own[3] > meant_steps / whole, own[2] / own[3] > losses / whole) for own in topics.values()
     )
     between = fisher_exact(table[True, True], table[True, False], table[False, True], table[False, False])
-    return counts, min(1.0, 2 * min(within if within == within else 1.0, between))
+    return counts, min(1.0, 2 * min(within, between))
 
 
 def _of_lost(lost: Iterable[Conversation]) -> tuple[Mapping[str, int], Mapping[str, int]]:

@@ -6,15 +6,19 @@ import asyncio
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
 from harvest.audits.audit import load_audit
 from harvest.report.finding import compared
 from harvest.studies.comparison import compare_runs
+from harvest.studies.lost_attempts import Cells, within_bounds
 from harvest.studies.scorecard import gather_material
 from harvest.tables.comparison_figures import comparison_tables
-from recordings.conversation import Conversation, Outcome, TrialKey
+from recordings.conversation import Conversation, Outcome, TrialKey, Turn
+from scoring.inference.losses import Lost
+from scoring.inference.matched import Difference, difference
 from tests.benchmarks import selection as worlds
 from tests.harvest.voices.test_endpoint import completion, played
 from tests.servers.local_http import Asked, serving
@@ -75,6 +79,53 @@ def test_losses_in_a_state_that_leads_to_itself_are_placed_after_their_label() -
 def test_losses_that_do_not_depend_on_labels_are_not_said_to(world: str) -> None:
     """Where topics are unlike hard and lose unlike shares, labels and losses go together, but not within topics."""
     assert worlds.told(worlds.FALSE[world], (15, 5), 60, seed=4) <= 0.05
+
+
+@pytest.mark.parametrize("steady", [False, True], ids=["drawn answers", "always the same answer"])
+def test_topics_that_are_hard_and_lose_much_are_no_dependence(steady: bool) -> None:
+    """Over all answers, labels and losses then go together in one run of eight at this level."""
+    rng, named = np.random.default_rng(11), 0
+    for _ in range(60):
+        run: list[Conversation] = []
+        useful, losing = rng.beta(2, 2, 15), rng.beta(0.3, 2.7, 15)
+        for topic, trial in np.ndindex(15, 5):
+            turns: list[Turn] = []
+            lost = False
+            while len(turns) < 8 and not lost:
+                good = useful[topic] > 0.5 if steady else rng.random() < useful[topic]
+                turns.append(worlds.turn(len(turns) + 1, "talk", "o" if good else "x", "talk"))
+                lost = bool(rng.random() < losing[topic])
+            outcome = Outcome("invalid", "no-words") if lost else Outcome("turn-limit")
+            run.append(Conversation(TrialKey("S", f"T{topic}", trial), "", 1, tuple(turns), outcome))
+        named += bool(worlds.concentrations(run))
+    assert named <= 3
+
+
+def test_a_difference_is_bounded_by_what_both_sides_lost() -> None:
+    topics = [f"T{number}" for number in range(12)]
+    cells = {
+        (topic, trial): (float((number + trial) % 3 > 0), 1.0)
+        for number, topic in enumerate(topics)
+        for trial in (1, 2)
+    }
+    worse = dict.fromkeys(cells, (0.0, 1.0))
+    gone = [(topic, 1) for topic in topics[:8]]
+
+    def between(base: Cells, other: Cells) -> Difference:
+        return difference(topics, base, other, np.random.default_rng(1), level=0.95)
+
+    alone = Lost({}, {})
+    kept = within_bounds(between, (cells, worse), (alone, alone))
+    assert kept == between(cells, worse)
+    assert kept.p < 0.05
+    known = Lost(dict.fromkeys(gone, (0.0, 1.0)), dict.fromkeys(gone, (0.0, 1.0)), depends=True)
+    bounded = within_bounds(between, (cells, worse), (known, alone))
+    assert np.isnan([bounded.p, bounded.outside]).all(), "no side is found to be better, however far apart they are"
+    lost = Lost(dict.fromkeys(gone, (0.0, 1.0)), dict.fromkeys(gone, (1.0, 1.0)), depends=True)
+    wide = within_bounds(between, (cells, worse), (lost, alone)).interval
+    assert wide.low < kept.interval.low
+    assert wide.high >= kept.interval.high
+    assert wide.method.endswith("within the bounds of what was lost")
 
 
 SYSTEM = """\

@@ -8,6 +8,7 @@ import re
 from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -266,6 +267,27 @@ async def test_what_was_answered_before_a_free_model_failed_counts_and_is_not_pl
         assert [failed.reason for failed in run.failures] == [reason]
         assert run.failures[0].evidence
         assert run.damage == ()
+
+
+async def test_a_trial_that_was_lost_asks_with_other_seeds_and_one_that_was_interrupted_does_not(
+    tmp_path: Path,
+) -> None:
+    handler = saying(response("502 Bad Gateway", ""), response("502 Bad Gateway", ""), completion("any films?"))
+    async with serving(handler) as server:
+        audit = load_audit(str(audit_file(tmp_path, server.url, system={**PARROT, "attempts": 3})))
+        run, _ = await played(audit, tmp_path / "run")
+    assert [one.valid for one in run.conversations] == [False, False, True]
+    seeds = [asked.json["seed"] for asked in server.asked[:3]]
+    assert len(set(seeds)) == 3
+    whole = run.conversations[-1]
+
+    def lost(*outcomes: Outcome | None) -> int:
+        attempts = [replace(whole, attempt=number, outcome=one) for number, one in enumerate(outcomes, 1)]
+        ((sitting,),) = make_plan(audit, attempts).sittings.values()
+        return sitting.works[0].lost
+
+    invalid = Outcome("invalid", "endpoint-failed")
+    assert (lost(), lost(None), lost(invalid, None), lost(invalid, invalid)) == (0, 0, 1, 2)
 
 
 async def test_no_server_at_all_is_an_invalid_attempt(tmp_path: Path) -> None:

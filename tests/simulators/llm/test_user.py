@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocols.answer import Answer
+from protocols.reading import read_protocol
 from protocols.route import Say, Stop
 from simulators.agenda import Options as AgendaOptions
 from simulators.agenda import build as build_agenda
@@ -29,8 +30,10 @@ from simulators.outside import (
 )
 from simulators.registry import build_user
 from simulators.scenario import Observation, Scenario, State
+from simulators.scripted import ScriptedUser
 from simulators.streams import Streams
-from simulators.user import User
+from simulators.user import User, route_by
+from simulators.wrappers.given_words import GivenWords, with_given_words
 from simulators.wrappers.paraphrasing import Options as ParaphrasingOptions
 from simulators.wrappers.paraphrasing import build as build_paraphrasing
 from tests.support.enumerable_users import MOVIES
@@ -177,6 +180,19 @@ def test_a_free_model_without_words_stops_and_says_nothing() -> None:
         free(words).respond(state, USEFUL, RNG.at(2))
 
 
+FREE_PROTOCOL = """\
+format: harvest-protocol/1
+name: free
+version: 1
+turn_limit: 4
+start: talk
+users: {visitor: {simulator: llm, mode: free}}
+rules: {bananas: {contains: {phrases: [Bananas]}}}
+states:
+  talk:
+    user: visitor
+    edges: [{if: bananas, label: x, go: talk}, {otherwise: true, label: o, go: talk}]
+"""
 OBEDIENT = {
     "agenda": "simulator: agenda",
     "clarification": "simulator: clarification\nfacet: on a low budget",
@@ -230,6 +246,24 @@ async def test_an_endpoint_that_fails_at_the_opening_or_under_a_free_model_is_a_
     _, state, _ = await respond_with_words(alone, alone.start(Scenario(MOVIES), RNG.at(0)), None, RNG.at(1), words)
     with pytest.raises(SourceFailed):
         await respond_with_words(alone, state, USEFUL, RNG.at(2), words)
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+async def test_the_last_answer_keeps_its_label_where_the_user_of_a_protocol_fails(wrapped: bool) -> None:
+    """Also behind the wrappers that an audit puts around a protocol in its arms."""
+    protocol = read_protocol(parse_document(FREE_PROTOCOL, "free.yaml"))
+    user: User = ScriptedUser(protocol, {"visitor": build(FREELY)})
+    if wrapped:
+        user = with_given_words(user, GivenWords({}, {}))
+        user = build_paraphrasing(ParaphrasingOptions.model_validate({"case": 1.0}), user)
+    words, scenario = Words("any films?", SourceFailed("gone")), Scenario(MOVIES)
+    _, state, _ = await respond_with_words(user, user.start(scenario, RNG.at(0)), None, RNG.at(1), words)
+    with pytest.raises(SourceFailed):
+        await respond_with_words(user, state, USELESS, RNG.at(2), words)
+    route = route_by(user, state, USELESS)
+    assert route is not None
+    assert (route.turn, route.label, route.target) == (1, "x", "talk")
+    assert route_by(agenda(), {}, USELESS) is None
 
 
 def test_a_trial_that_was_lost_asks_with_other_seeds_and_draws_the_same_acts() -> None:
