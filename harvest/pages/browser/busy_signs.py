@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["FIRM", "LOOSE", "NETWORK", "SIGNS", "STARTED", "TRUSTED", "BusySign", "signs_source"]
+__all__ = ["FIRM", "LOOSE", "NETWORK", "SIGNS", "STARTED", "TRUSTED", "WIRE", "BusySign", "signs_source"]
 
 Worth = Literal["trusted", "firm", "loose"]
 
@@ -41,6 +41,10 @@ class BusySign:
 
 NETWORK = "network"
 """Requests under way; the only sign that is not seen in the page."""
+
+WIRE = "wire"
+"""Not among the signs, for it is never there: the site's own word that the reply is whole, learnt by the witness. Each
+of several bubbles may bring one, so it is worth what a loose sign is: a second of quiet."""
 
 SIGNS: tuple[BusySign, ...] = (
     BusySign("stop", "trusted"),

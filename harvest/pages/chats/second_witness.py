@@ -5,8 +5,10 @@ import math
 
 from harvest.pages.browser.recorder import Recorder
 from harvest.pages.witness.account import Account, account_of
+from harvest.pages.witness.ending import last_text
 from harvest.pages.witness.judgement import Acquaintance
-from harvest.pages.witness.opening import Leaf, opened
+from harvest.pages.witness.opening import Leaf, Opened, opened
+from harvest.pages.witness.received import Message
 from harvest.pages.witness.strands import Heard
 from harvest.systems.driver import Exhibit
 
@@ -22,7 +24,10 @@ class SecondWitness:
         self._said, self._answer = "", ""
         self._since = self._read_at = -math.inf
         self._leaves: list[Leaf] = []
+        self._places: frozenset[tuple[str, str]] = frozenset()  # where replies came
         self._before: Account | None = None
+        self._looked = 0  # up to where it was looked for an end
+        self._ended: tuple[float, str] | None = None
 
     def turn_begins(self) -> None:
         """The page is about to be given the next turn: what came up to now belongs to the turns before."""
@@ -33,7 +38,26 @@ class SecondWitness:
             whole = opened(received, self._since)
             self._before = account_of(whole, self._said, self._answer, self._heard, self._met.known)
         self._heard.add([*self._leaves, *later.leaves])
+        if self._ended is not None and last_text(later.leaves, self._places) is not None:
+            self._met.endings.distrust([self._ended[1]])
         self._recorder.forget(self._recorder.clock.monotonic())
+        self._looked, self._ended = len(self._recorder.received), None
+
+    def ended_at(self) -> float | None:
+        """When the site said over a socket or an event stream that the reply is whole, by the recorder's clock; None
+        where it has not, or where it is not known how it says so."""
+        signs = self._met.endings.signs
+        fresh = self._recorder.received[self._looked :] if signs else []
+        self._looked = len(self._recorder.received)
+        for one in fresh:
+            if isinstance(one, Message):
+                turn = opened([one], one.at)
+                told = next((shape.form for shape in turn.shapes if shape.form in signs), None)
+                if told is not None:
+                    self._ended = one.at, told
+                elif last_text(turn.leaves, self._places) is not None:
+                    self._ended = None  # it went on
+        return self._ended[0] if self._ended is not None else None
 
     async def account(self, said: str, answer: str, since: float) -> Exhibit:
         """What came with this turn, beside the answer that was read. since: when it was sent."""
@@ -45,5 +69,16 @@ class SecondWitness:
         turn.capped = turn.capped or self._recorder.capped
         account = account_of(turn, said, answer, self._heard, self._met.known)
         self._met.meet(account)
+        self._learn_end(turn, account)
         kept = account.with_before(self._before)
         return Exhibit(EXHIBIT, "application/json", json.dumps(kept.as_json(), ensure_ascii=False).encode())
+
+    def _learn_end(self, turn: Opened, account: Account) -> None:
+        """Of a turn whose reply was found whole: what came after it."""
+        found = next((text for text in account.texts if text.right and not text.old), None)
+        if found is None:
+            return
+        self._places = frozenset((key[0], key[1]) for key in found.keys)
+        last = last_text(turn.leaves, self._places)
+        if last is not None:
+            self._met.endings.learn(turn.shapes, last)

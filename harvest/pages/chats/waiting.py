@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from harvest.pages.browser.busy_signs import FIRM, NETWORK
+from harvest.pages.browser.busy_signs import FIRM, NETWORK, WIRE
 from harvest.pages.browser.turn_signs import TurnSigns
 from harvest.pages.browser.window import Window
 from harvest.pages.chats.completion import Completion, Sample, Verdict
@@ -64,10 +64,12 @@ class Waiting:
         completion: Completion,
         selectors: Mapping[str, str],
         trouble: Callable[[Page, ReadTurn], Blocker | None],
+        wire_ended: Callable[[], float | None] = lambda: None,
     ) -> None:
+        """wire_ended: when the site said on the wire that the reply is whole, by the window's clock."""
         self._window, self._place, self._said, self._clock = window, place, said, window.clock
         self._habits, self._completion, self._selectors = habits, completion, selectors
-        self._find_trouble, self._asked_after = trouble, 0.0
+        self._find_trouble, self._asked_after, self._wire_ended = trouble, 0.0, wire_ended
         self._trouble: Blocker | None = None
         self._before = PageText(place.page)
         self._began: float | None = None
@@ -239,6 +241,9 @@ class Waiting:
             ended[NETWORK] = (
                 traffic.last_ended + traffic.marked - self._zero
             )  # what brought the text, though others may still be under way
+        wire_ended = self._wire_ended()
+        if wire_ended is not None:
+            ended[WIRE] = wire_ended - self._zero
         quiet = seen.quiet if self._since is None else min(seen.quiet, max(0.0, at - self._since))
         return Sample(at, quiet, self._began, seen.pauses, frozenset(now), ended, seen.rewritten, came, seen.late)
 

@@ -12,6 +12,7 @@ from typing import Literal
 
 from harvest.pages.witness.account import Account, KeyParts, Text
 from harvest.pages.witness.comparison import HELD
+from harvest.pages.witness.ending import Endings
 
 Word = Literal["agrees", "differs", "silent"]
 
@@ -171,11 +172,12 @@ def _why_silent(turn: Account, learnt: bool) -> str:
 
 
 class Acquaintance:
-    """What a run has learnt of a site's wire so far, for the accounts that are still to be written: the keys that were
-    like the page."""
+    """What a run has learnt of a site's wire so far: the keys that were like the page, for the accounts that are still
+    to be written, and what tells the end of a reply there (endings)."""
 
     def __init__(self) -> None:
         self._records: dict[KeyParts, _Record] = {}
+        self.endings = Endings()
 
     def meet(self, turn: Account) -> None:
         for key, record in _records([turn]).items():

@@ -387,5 +387,6 @@ def _form(value: object, depth: int = 0) -> str:
         )
         return "{" + ",".join(inner) + "}"
     if isinstance(value, (list, tuple)):
-        return "[…]" if depth > 4 else "[" + ",".join(_form(part, depth + 1) for part in value[:6]) + "]"
+        inner = ("…" if at and isinstance(part, str) else _form(part, depth + 1) for at, part in enumerate(value[:6]))
+        return "[…]" if depth > 4 else f"[{','.join(inner)}]"
     return "0"
