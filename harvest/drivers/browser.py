@@ -194,8 +194,9 @@ class BrowserDriver:
             open_seconds=options.open_timeout,
             answer_seconds=options.timeout,
         )
-        self._experience, self._met = Experience(), Acquaintance()
+        self._experience = Experience()
         self._relay = BrowserRotation(self._settings, clock=surroundings.clock)
+        self._met = Acquaintance()
 
     @property
     def capabilities(self) -> Capabilities:

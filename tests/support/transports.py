@@ -7,7 +7,6 @@ import json
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 
@@ -78,7 +77,7 @@ def completions(turn: Turn) -> list[Received]:
 
 def named_events(turn: Turn) -> list[Received]:
     """Events of several kinds, among them reasoning and a title."""
-    events: list[tuple[str, Any]] = [
+    events: list[tuple[str, dict[str, object]]] = [
         ("thinking", {"delta": "The user wants "}),
         ("thinking", {"delta": "a list of things."}),
     ]
