@@ -23,9 +23,7 @@ def llm() -> str:
     ended = [Line(f"samples: {k}", [(q, 1 - (1 - q**k) ** TURNS) for q in SHARES]) for k in tried]
     cost = [Line(f"samples: {k}", [(q, sum(q**used for used in range(k))) for q in SHARES]) for k in tried]
     return drawn(
-        Plot(
-            f"no sample for one of {TURNS} turns", "samples refused", "conversations", ended, (0.0, 1.0), (0.0, 1.0)
-        ),
+        Plot(f"no sample for one of {TURNS} turns", "samples refused", "conversations", ended, (0.0, 1.0), (0.0, 1.0)),
         Plot("what a turn costs", "samples refused", "samples", cost, (0.0, 1.0)),
     )
 
