@@ -50,6 +50,9 @@ __all__ = ["BrowserDriver", "Options", "build", "settings_of"]
 PACE = 2.0
 """Seconds from one turn to the next that a site gets where nobody says otherwise; one on this machine needs none."""
 
+_NEW = 2
+"""Answers of a site that are given longer: links may come after the words. One conversation's end is waited out."""
+
 _PROXIES = ("http", "https", "socks5")
 _A_PROXY = "http://host:port, https://host:port or socks5://host:port"
 _LOCALE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8}){0,3}")
@@ -195,6 +198,8 @@ class BrowserDriver:
             answer_seconds=options.timeout,
         )
         self._experience = Experience()
+        if site.quiet is None:  # who gives it knows the site
+            self._experience = Experience(untried=_NEW, unsettled=1)
         self._relay = BrowserRotation(self._settings, clock=surroundings.clock)
         self._met = Acquaintance()
 

@@ -59,8 +59,9 @@ class Request:
 @dataclass(eq=False)
 class ScriptedPage:
     """time: by which it goes. In seconds from its second 0: composer: when its box is there, and when it has gone;
-    off: until when its button is off; shown: what else stands on it; moves: every so many seconds something stirs.
-    taken_by: what sends a turn; held: seconds from the press to the turn's going from the box.
+    off: until when its button is off, and its box, too, where it rests; shown: what else stands on it; moves: every so
+    many seconds something stirs. taken_by: what sends a turn; held: seconds from the press to the turn's going from the
+    box.
 
     In seconds after the turn was taken: writes: when which text of the answer comes, with a bubble around it; signs:
     (name, from, to); sends: requests; documents: when another document comes; trouble: (from, to, text) of an error
@@ -70,6 +71,7 @@ class ScriptedPage:
     time: Stepped = field(default_factory=Stepped)
     composer: tuple[float, float] = (0.0, float("inf"))
     off: float = 0.0
+    rests: bool = False
     shown: Sequence[Showing] = ()
     moves: float = 0.0
     taken_by: str = "button"
@@ -109,6 +111,9 @@ class ScriptedPage:
     def mark(self) -> None:
         self.traffic.mark()
         self.outbox.mark()
+
+    def note(self, event: str) -> None:
+        self.events.append(event)
 
     async def goto(self, url: str, seconds: float) -> int | None:
         return 200
@@ -200,9 +205,10 @@ class ScriptedPage:
                 turns += f'<div h-id="{BOT}" class="bot" h-box="0,40,900,30" {when}><p>{words}</p></div>'
         if self.composer[0] <= now < self.composer[1]:
             off = ' h-off="1" disabled=""' if now < self.off else ""
+            edit = 'h-off="1" disabled=""' if off and self.rests else 'h-edit="1"'
             ready = ' h-site="ready"' if self.ready is not None and now >= self.ready else ""
             box = (
-                f'<form h-id="2" h-box="0,700,1000,60"{ready}><textarea h-id="{BOX}" h-edit="1" h-box="0,700,900,40" '
+                f'<form h-id="2" h-box="0,700,1000,60"{ready}><textarea h-id="{BOX}" {edit} h-box="0,700,900,40" '
                 f'placeholder="Message"/><button h-id="{BUTTON}" h-box="910,700,80,40"{off}>Send</button></form>'
             )
         over = "".join(one.html for one in self.shown if self._is_shown(one))
@@ -257,6 +263,8 @@ class ScriptedFrame:
 
     async def arm(self, composer: int, send: int = 0, site: Mapping[str, str] | None = None) -> None:
         """Nothing is typed yet."""
+        if "arm" in self.of.faults:
+            raise self.of.faults["arm"]
 
     async def sent(self) -> None:
         self.of.marked = self.of.time.seconds

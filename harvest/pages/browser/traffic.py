@@ -28,6 +28,7 @@ _CHAINED = 0.3  # seconds from the end of a request to the beginning of the one 
 _MOST_FAULTS = 100
 _SLOWEST = 10.0  # seconds: what answers later than that waits for something, as a long poll does
 _TOLD = 0.25  # seconds by which the word of a frame may be late on a busy machine
+_POLLED = 20.0  # seconds from one round of a poll to the next
 _HANDSHAKE = 0.5  # seconds that a web socket gets to be open, besides half as much again as the slowest response took
 
 
@@ -101,6 +102,8 @@ class Traffic:
     _streaming: bool = False
     _asked: Counter[tuple[str, str]] = field(default_factory=Counter)
     _polls: set[tuple[str, str]] = field(default_factory=set)
+    _polled: float | None = None
+    _sockets: set[Hashable] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.marked = self.clock.monotonic()
@@ -115,7 +118,7 @@ class Traffic:
         self._streaming = any(one.status or one.kind == "eventsource" for one in self._open.values())
         self._asked.clear()
         self._faults.clear()
-        self._last_ended, self._pressed, self._begun = None, None, 0
+        self._last_ended, self._pressed, self._polled, self._begun = None, None, None, 0
         self.frames, self.last_frame, self.framed, self.received = 0, None, 0, 0
         self.streamed, self.closed = False, 0
 
@@ -127,9 +130,12 @@ class Traffic:
         """kind: as Chromium names it: fetch, xhr, eventsource, document, image, script, ping, …"""
         route = _route(method, url)
         background = route in self._background
-        if kind in CARRYING and not background:
+        if kind in CARRYING:
             self._asked[route] += 1
-            if method == "GET" and self._asked[route] > 1:
+            again = method == "GET" and self._asked[route] > 1
+            if background or again:
+                self._polled = self.clock.monotonic()
+            if again and not background:
                 self._polls.add(route)
         direct = kind in CARRYING and not background and self._direct(method, route, kind)
         self._open[key] = _Open(method, url, kind, self.clock.monotonic(), background, direct)
@@ -176,10 +182,12 @@ class Traffic:
     def used_socket(self, key: Hashable) -> None:
         """A frame went over it, in either direction."""
         self._opening.pop(key, None)
+        self._sockets.add(key)
 
     def closed_socket(self, key: Hashable) -> None:
         """It has gone, whoever closed it."""
         self._opening.pop(key, None)
+        self._sockets.discard(key)
         self.closed += 1
 
     @property
@@ -206,6 +214,14 @@ class Traffic:
         self.frames += 1
         self.framed += size
         self.last_frame = self.clock.monotonic() - self.marked
+
+    @property
+    def listening(self) -> bool:
+        """Whether something may still come that no request of this turn asks for: over a web socket that was used, by a
+        request that was open when the turn was sent, or by a poll whose last round is not long ago."""
+        waits = any(one.background and one.kind in CARRYING for one in self._open.values())
+        polled = self._polled is not None and self.clock.monotonic() - self._polled <= _POLLED
+        return bool(self._sockets) or waits or polled
 
     @property
     def pending(self) -> tuple[Asked, ...]:

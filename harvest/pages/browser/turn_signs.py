@@ -30,7 +30,8 @@ class TurnSigns:
     though the same as before; None: it never was. changes: how often the text changed.
     pauses: (length, when it began, after the send) of the longest gaps between changes and of the last ones.
     signs: by the names in `busy_signs`, but for `network`. stale: a watched element has left
-    the page. mutations: changes of any kind. late: by how much a timer in the page was late at most, since the send.
+    the page. mutations: changes of any kind. stalls: (length, when it began, after the send) of the longest times in
+    which the page could not run, as a timer in it shows.
     """
 
     asked: float | None
@@ -41,7 +42,7 @@ class TurnSigns:
     signs: Mapping[str, Sign] = field(default_factory=dict)
     stale: bool = False
     mutations: int = 0
-    late: float = 0.0
+    stalls: tuple[tuple[float, float], ...] = ()
 
 
 def turn_signs(sample: Mapping[str, Any]) -> TurnSigns:
@@ -60,7 +61,7 @@ def turn_signs(sample: Mapping[str, Any]) -> TurnSigns:
         },
         stale=sample["stale"],
         mutations=sample["mutations"],
-        late=sample["late"] / 1000,
+        stalls=tuple((length / 1000, began / 1000) for length, began in sample["stalls"]),
     )
 
 

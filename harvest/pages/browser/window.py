@@ -211,7 +211,7 @@ class Window:
         self._expects = expected
         page, self._opened = (self._opened, None) if not expected else (None, self._opened)
         if page is not None:
-            self._note(f"new window closed: {page.url}")
+            self.note(f"new window closed: {page.url}")
             self._later(page.close())
 
     async def enter(self) -> bool:
@@ -226,7 +226,7 @@ class Window:
             await self.recorder.attach(await self._context.new_cdp_session(page))
         with contextlib.suppress(playwright.Error):
             await self._life.bounded(page.wait_for_load_state("load", timeout=_LOAD * 1000), _LOAD + 5)
-        self._note(f"went on in a new window: {page.url}")
+        self.note(f"went on in a new window: {page.url}")
         return True
 
     def mark(self) -> None:
@@ -322,9 +322,9 @@ class Window:
         self._page.on("crash", lambda _: self._life.over("page-crashed"))
         self._page.on("close", self._closed)
         self._page.on("dialog", self._dialog)
-        self._page.on("download", lambda download: self._note(f"download cancelled: {download.suggested_filename}"))
+        self._page.on("download", lambda download: self.note(f"download cancelled: {download.suggested_filename}"))
         # Without a listener a window that shows itself opens the system's dialog and waits for a person.
-        self._page.on("filechooser", lambda _: self._note("choosing a file: left alone"))
+        self._page.on("filechooser", lambda _: self.note("choosing a file: left alone"))
         self._page.on("websocket", self._socket)
 
     def _requested(self, one: playwright.Request) -> None:
@@ -349,7 +349,7 @@ class Window:
         # A browser that ends closes its pages first; only a moment later is it known which of the two it was.
         asyncio.get_running_loop().call_later(_NEWS, self._life.closed)
 
-    def _note(self, event: str) -> None:
+    def note(self, event: str) -> None:
         if len(self.events) < _MOST_EVENTS:
             self.events.append(event)
 
@@ -359,7 +359,7 @@ class Window:
         task.add_done_callback(self._tasks.discard)
 
     def _dialog(self, dialog: playwright.Dialog) -> None:
-        self._note(f"{dialog.type}: {dialog.message[:300]}")
+        self.note(f"{dialog.type}: {dialog.message[:300]}")
         # "Leave this page?" is only asked when we leave it.
         self._later(dialog.accept() if dialog.type == "beforeunload" else dialog.dismiss())
 
@@ -367,7 +367,7 @@ class Window:
         if self._expects and self._opened is None:
             self._opened = page
         elif page is not self._page and not self._settings.by_hand:
-            self._note(f"new window closed: {page.url}")
+            self.note(f"new window closed: {page.url}")
             self._later(page.close())
 
     def _socket(self, socket: playwright.WebSocket) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from harvest.pages.chats.opening import WALLS, Opening, covered_by
 from harvest.pages.chats.place import Place, place_on
 from harvest.pages.chats.second_witness import SecondWitness
 from harvest.pages.chats.sending import Sent, send
-from harvest.pages.chats.taken import Taken, take
+from harvest.pages.chats.taken import Later, Taken
 from harvest.pages.chats.waiting import Awaited, Waiting
 from harvest.pages.finding.blockers import Blocker, find_refusal
 from harvest.pages.reading.altered import share_kept
@@ -41,6 +40,8 @@ __all__ = ["Chat", "Manners", "Said"]
 _RECOVERY = 10.0  # seconds a composer gets to be ready again for the next turn
 _UNNAMED = 1.0  # seconds after which what covers the composer and is small is no reason to wait
 _SMALL = 0.3  # share of the window: what takes more is not typed beneath
+_SETTLED = 1.5  # times what an answer without signs is given, for any last answer while a site is new
+_IN_VAIN = 2  # answers that grew however long they were given, after which that says nothing
 _STEP = 0.1
 _XHTML = "application/xhtml+xml"
 _DIFFERENT = 0.3  # share of the user's letters: where a page shows fewer, it shows something else
@@ -137,7 +138,8 @@ class Chat:
             # Some buttons show themselves, or can be pressed, only when there is something to send.
             place.find_button(await place.frame.look(self._site.selectors), self._site, typed=True)
         asked_at = stamp(self._clock.now())
-        sent = await send(self._window, place, text, typed)
+        sent = await send(self._window, place, text, typed, self._manners.answer_seconds)
+        self._completion.first = self._experience.try_out()
         waiting = Waiting(
             self._window,
             place,
@@ -150,6 +152,9 @@ class Chat:
         )
         awaited = await waiting.answer(self._manners.answer_seconds)
         sent_as = self._sent_as(awaited, sent, text)
+        later = before.later(awaited.page, awaited.turn.echo) if before is not None else None
+        if before is not None and later is not None and not self._counts(later):
+            self._window.note(_changed(before, later))
         exhibits = await self._exhibits(awaited, text, sent, sent_as)
         if self._witness is not None and awaited.verdict is not None:
             exhibits += (await self._witness.account(text, awaited.turn.text, self._window.traffic.marked),)
@@ -158,19 +163,23 @@ class Chat:
         except DriverError as fault:
             fault.partial, fault.exhibits = awaited.turn.text, exhibits
             raise
-        if before is not None:
-            with self._learning(before):
-                before.check_later(awaited.page)
+        if before is not None and later is not None and self._counts(later):
+            raise self._went_on(before, later)
         self._window.outbox.rest()
         self._last = text, place.page, awaited.turn
         verdict = awaited.verdict
         assert verdict is not None
-        quiet = awaited.sample.quiet
-        by_quiet = verdict.how == "quiet"
-        self._taken = (
-            take(awaited.page, awaited.turn, text, quiet, self._habits, PageText(place.page), awaited.heard)
-            if by_quiet
-            else None
+        self._taken = Taken(
+            text,
+            awaited.page,
+            awaited.turn,
+            self._habits,
+            verdict.how,
+            awaited.sample.quiet,
+            awaited.changed_at,
+            awaited.mutations,
+            PageText(place.page),
+            awaited.heard,
         )
         self._habits = learn(awaited.page, awaited.turn, self._habits)
         return Said(
@@ -186,11 +195,20 @@ class Chat:
         )
 
     async def settle(self) -> None:
-        """At the end of a conversation: raises Unanswered where its last answer was taken for whole by its quiet alone,
-        and goes on if it is given as long once more (`went-on`), or its last turn has come to stand there twice
-        (`sent-twice`)."""
-        if self._taken is not None:
-            await self._clock.sleep(self._taken.quiet)
+        """At the end of a conversation: raises Unanswered where its last answer has gone on (`went-on`), or its last
+        turn has come to stand there twice (`sent-twice`).
+
+        An answer that was taken for whole by its quiet alone is given as long once more. So is, in the first
+        conversations with a site, any other: links or another bubble may come seconds after its end.
+        """
+        taken, patience, known = self._taken, self._manners.patience, self._experience
+        if taken is not None:
+            longest = max(patience.alone, known.alone)
+            if taken.how == "quiet":
+                await self._clock.sleep(min(taken.quiet, longest))
+            elif known.unsettled:
+                known.unsettled -= 1  # at once, so that other windows are not held up
+                await self._clock.sleep(max(0.0, _SETTLED * longest - (self._clock.monotonic() - taken.at)))
         try:
             await self._check_again()
             if self._last is not None:
@@ -200,23 +218,32 @@ class Chat:
                 raise
 
     async def _check_again(self) -> None:
-        """Read the last answer once more, if nothing but its quiet told its end."""
+        """Read the last answer once more, if anything has changed on the page since it was read."""
         taken, self._taken = self._taken, None
         if taken is None or self._place is None:
             return
+        seen = await self._place.frame.sample()
+        if seen.asked is None or seen.mutations == taken.mutations:
+            return  # another document has come, or nothing has
         page = await self._place.frame.look(self._site.selectors)
-        if page.asked is not None:  # else another document has come
-            with self._learning(taken):
-                taken.check(page)
+        self._check_last(page)  # what stands there twice has grown, too
+        later = taken.again(page) if page.asked is not None else None
+        if later is not None and self._counts(later):
+            raise self._went_on(taken, later)
+        if later is not None:
+            self._window.note(_changed(taken, later))
 
-    @contextlib.contextmanager
-    def _learning(self, taken: Taken) -> Iterator[None]:
-        """An answer that went on asks for more quiet on this site."""
-        try:
-            yield
-        except Unanswered:
-            self._experience.went_on(taken.quiet, self._manners.patience.most)
-            raise
+    def _counts(self, later: Later) -> bool:
+        """Whether what an answer has become shows that it was cut. Not on a page where answers grow however long they
+        are given: it adds something to each when the next turn is sent, say."""
+        return later.grown and self._experience.in_vain < _IN_VAIN
+
+    def _went_on(self, taken: Taken, later: Later) -> Unanswered:
+        """What is told of an answer that went on after it was recorded; the next ones on this site are given longer."""
+        pause = max(taken.quiet, self._clock.monotonic() - (later.ago or 0.0) - taken.at)
+        self._experience.went_on(pause, self._manners.patience.most, signed=taken.how != "quiet")
+        detail = f"the answer to {taken.said[:60]!r} continued after {pause:.1f} s without a change"
+        return Unanswered("went-on", detail, partial=later.text)
 
     async def failure(self) -> tuple[Exhibit, ...]:
         """What can still be kept of a page on which something went wrong. Never raises."""
@@ -256,7 +283,8 @@ class Chat:
                 found.follow(self._place)
                 self._place = found
                 return found
-            if waited >= _RECOVERY:
+            # A page may take no turn for a while after each answer, as long as its box is still there.
+            if waited >= (self._manners.answer_seconds if self._place.resting(looks) else _RECOVERY):
                 self._opening.raise_walls(looks)
                 if covered is not None and covered.text and known is None:
                     raise NotSent("composer-covered", f"something lies over the box to type in: {covered.text[:200]!r}")
@@ -296,7 +324,8 @@ class Chat:
             raise Unanswered("sent-otherwise", detail)
         lasted = self._completion.lasted(sample)
         stuck = awaited.verdict is not None and awaited.verdict.how == "stuck"
-        if stuck and not self._experience.believes(sample.now, whole=bool(FIRM & lasted.keys())):
+        whole = bool(FIRM & lasted.keys()) and not self._window.traffic.faults
+        if stuck and not self._experience.believes(sample.now, whole=whole):
             why = "unfinished"
         if why in ("", "no-reply"):  # a page is not silent where the answer stands beside what the site names
             mismatch = find_mismatch(
@@ -327,6 +356,11 @@ class Chat:
             raise Unanswered(why, detail)
         began = sample.last_change if sample.began is None else sample.began
         self._experience.finished(sample.ended.keys() - sample.now, sample.came, lasted, began, sample.last_change)
+        self._experience.stayed |= self._completion.outlasting(sample)
+        self._experience.put_in(self._completion.put_in_after(sample), self._manners.patience.most)
+        if not lasted:
+            patience = self._manners.patience
+            self._experience.paused(self._completion.paused(sample), patience.alone, patience.most)
 
     async def _stands(self, sent: Sent) -> bool:
         part = await self.place.frame.node(self.place.composer)
@@ -386,7 +420,8 @@ class Chat:
             "signs_there": sorted(sample.now),
             "signs_ended": {name: round(at, 3) for name, at in sorted(sample.ended.items())},
             "signs_mistrusted": sorted(self._experience.mistrusted),
-            "late": round(sample.late, 3),
+            "signs_outlasting": sorted(self._experience.stayed),
+            "stalls": [[round(length, 3), round(since, 3)] for length, since in sample.stalls],
             "pauses": [[round(length, 3), round(since, 3)] for length, since in sample.pauses],
             "faults": [
                 [fault.method, fault.url.partition("?")[0], fault.status, fault.what] for fault in window.traffic.faults
@@ -402,6 +437,10 @@ class Chat:
             "selectors": self._site.selectors,
         }
         return json.dumps(record, ensure_ascii=False, indent=1).encode()
+
+
+def _changed(taken: Taken, later: Later) -> str:
+    return f"the answer to {taken.said[:60]!r} has since become {later.text[:1000]!r}"
 
 
 def _same_lines(shown: str, said: str) -> bool:

@@ -11,21 +11,26 @@ finished when
 
 A stop button, `aria-busy` or the site's own sign (`TRUSTED`) is waited for as long as the turn may take. All others
 are known to stay for ever on some pages (an endless animation, a box that stays disabled, a request that is never
-answered): they are waited for until the text has been quiet for `stuck` seconds. A page far away may still send one
+answered): they are waited for until the text has been quiet for `stuck` seconds, or for `alone` seconds where they have
+outlasted a whole answer before and a firm sign went with this one to its end. A page far away may still send one
 request after the other then: as long as some of them end, it is at work, and gets three times as long.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from harvest.pages.browser.busy_signs import FIRM, LOOSE, TRUSTED
+from harvest.pages.browser.busy_signs import FIRM, LOOSE, NETWORK, TRUSTED
 from harvest.pages.chats.experience import Experience
 
 __all__ = ["Completion", "Patience", "Sample", "Verdict"]
 
 _LATEST = 2.0  # seconds by which a page may be late with its own words
+_SILENCED = 0.2  # seconds for which a sign may outlast the request that brought what it makes way for
+_FIRST = 0.8  # times what an answer without signs is given, for the first ones of a site: links may come later
+_LATE = 1.6  # the same for the first ones without signs: another bubble may come
 _CHAIN = 3  # times as long as one sign that stays does a chain of requests get
 
 
@@ -60,7 +65,7 @@ class Sample:
     now: signs that are there. ended: signs that were there and are gone, with the time they were last there (`network`
     may be in both: one request has ended, another goes on).
     rewritten: how long ago the same text was put there anew; None: it never was. came: signs that were or are there,
-    with the time they were first there. late: for how long the page could not run at a stretch, as a timer in it shows.
+    with the time they were first there. stalls: (length, when it began) of times in which the page could not run.
     """
 
     at: float
@@ -71,7 +76,7 @@ class Sample:
     ended: Mapping[str, float] = field(default_factory=dict)
     rewritten: float | None = None
     came: Mapping[str, float] = field(default_factory=dict)
-    late: float = 0.0
+    stalls: tuple[tuple[float, float], ...] = ()
 
     @property
     def last_change(self) -> float:
@@ -92,10 +97,11 @@ class Verdict:
 
 @dataclass(slots=True)
 class Completion:
-    """For one turn. known: what earlier turns taught about this site."""
+    """For one turn. known: what earlier turns taught about this site. first: it is new, so the answer gets longer."""
 
     patience: Patience = field(default_factory=Patience)
     known: Experience = field(default_factory=Experience)
+    first: bool = False
 
     def judge(self, sample: Sample) -> Verdict | None:
         """Whether the text, as it is now, is the whole of it. None: wait."""
@@ -103,8 +109,10 @@ class Completion:
             return None
         now = sample.now - self.known.mistrusted
         if now:
-            if not now & TRUSTED and self._stays(sample):
-                return Verdict("stuck", self.patience.stuck)
+            outlasts = now <= self.known.stayed and bool(FIRM & self.lasted(sample).keys())
+            stuck = self.patience.alone if outlasts else self.patience.stuck
+            if not now & TRUSTED and self._stays(sample, stuck):
+                return Verdict("stuck", stuck)
             return None
         how, needed = self._needed(sample)
         painting = sample.rewritten is not None and sample.rewritten < self.patience.covered
@@ -126,9 +134,28 @@ class Completion:
         """The signs that are gone and were there to the end of the text, with the time they were last there."""
         return {sign: at for sign, at in sample.ended.items() if self._went_with_the_text(sample, sign, at)}
 
-    def _stays(self, sample: Sample) -> bool:
+    def put_in_after(self, sample: Sample) -> float:
+        """The longest pause in seconds after which something still came into the answer though a firm sign that went
+        with its words had ended; 0 where nothing did."""
+        began = math.inf if sample.began is None else sample.began
+        ends = [at for sign, at in sample.ended.items() if sign in FIRM and at >= began]
+        after = max(_gaps_after(sample, max(ends)), default=0.0) if ends else 0.0
+        return after if after > self.patience.slack else 0.0
+
+    def paused(self, sample: Sample) -> float:
+        """The longest pause in seconds between two words of the answer; 0 where there was none."""
+        began = math.inf if sample.began is None else sample.began
+        return max((length for length, since in sample.pauses if since >= began), default=0.0)
+
+    def outlasting(self, sample: Sample) -> set[str]:
+        """The loose signs that ended long after all that a firm sign told to be whole."""
+        if not FIRM & self.lasted(sample).keys():
+            return set()
+        late = sample.last_change + self.patience.alone
+        return {sign for sign, end in sample.ended.items() if sign in LOOSE and sign not in sample.now and end > late}
+
+    def _stays(self, sample: Sample, stuck: float) -> bool:
         """Whether nothing has come of the signs that are there for so long that nothing will."""
-        stuck = self.patience.stuck
         alive = max(sample.last_change, *(at for sign, at in sample.ended.items() if sign in FIRM), 0.0)
         return sample.at - alive >= stuck or sample.quiet >= _CHAIN * stuck
 
@@ -139,31 +166,50 @@ class Completion:
             return "quiet", self._alone(sample)
         base = patience.covered if FIRM & lasted.keys() else patience.loose
         after = max(_gaps_after(sample, max(lasted.values())), default=0.0)
-        return "signs", min(patience.most, max(base, 2 * after))
+        first = _FIRST * patience.alone if self.first and not self.known.after else 0.0
+        return "signs", min(patience.most, max(base, 2 * after, first, self.known.after))
 
     def _alone(self, sample: Sample) -> float:
         """Seconds of quiet where no sign went with the text."""
         patience, began = self.patience, sample.began or 0.0
         # The wait for the first word says how long the system thinks, not how long it pauses between words.
-        pause = 1.5 * max((length for length, since in sample.pauses if since >= began), default=0.0)
+        pause = 1.5 * self.paused(sample)
         missing = self.known.missing(sample.came.keys(), began)
         if missing is not None and sample.at >= missing:
             # A sign that goes with every longer answer here would have come by now if this one were to go on.
             return min(patience.most, max(patience.loose, pause))
-        return min(patience.most, max(patience.alone, self.known.alone, pause))
+        alone = _LATE * patience.alone if self.first else patience.alone
+        return min(patience.most, max(alone, self.known.alone, pause))
 
     def _went_with_the_text(self, sample: Sample, sign: str, end: float) -> bool:
         """Whether a sign that ended at `end` was there to the end of the text, but for what followed without a break:
         some pages go on painting what they have long received, later still where the machine is busy. Typing dots make
-        way for the first word, so a loose sign that ended then says nothing about the last one."""
-        if sign in LOOSE and sample.began is not None and end <= sample.began + self.patience.slack:
+        way for the first word, so a loose sign that ended then says nothing about the last one. Nor does a request, if
+        the page still said after its end that somebody writes: what came since came at the page's own pace."""
+        began = math.inf if sample.began is None else sample.began
+        if sign in LOOSE and end <= began + self.patience.slack and sample.began is not None:
             return False
-        slack = self.patience.slack + min(sample.late, _LATEST)
+        if (
+            sign == NETWORK
+            and end < began
+            and any(
+                end + _SILENCED < other <= began + self.patience.slack
+                for name, other in sample.ended.items()
+                if name in LOOSE
+            )
+        ):
+            return False
+        # Where links, say, are put in after each answer here, the end of the words before them is what the sign tells.
+        slack = max(self.patience.slack, self.known.after if sign in FIRM and end >= began else 0.0)
         return all(gap <= slack for gap in _gaps_after(sample, end))
 
 
 def _gaps_after(sample: Sample, end: float) -> Iterator[float]:
-    """The gaps between changes of the text, as far as they lie after `end`; the one that still lasts is none."""
+    """The gaps between changes of the text, as far as they lie after `end`, without what of them the page could not
+    run; the one that still lasts is none."""
     for length, since in sample.pauses:
-        if since + length > end and since + length <= sample.last_change + 0.001:
-            yield since + length - max(since, end)
+        until = since + length
+        if until > end and until <= sample.last_change + 0.001:
+            begin = max(since, end)
+            stalled = sum(max(0.0, min(until, at + stall) - max(begin, at)) for stall, at in sample.stalls)
+            yield until - begin - min(stalled, _LATEST)

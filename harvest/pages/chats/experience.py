@@ -15,15 +15,21 @@ _ENOUGH = 2  # answers after which it is known how soon a sign comes
 _KEPT = 8  # the last ones of which that is kept
 _LATER = 1.5  # times as late as ever before a sign may come …
 _SLACK = 0.5  # … and seconds more
+_LONGER = 1.5  # times as long as an answer paused before it went on, the next ones are waited for
 _NOISE = 0.3  # seconds by which times differ that are the same
 
 
 @dataclass(slots=True)
 class Experience:
-    """ended: signs that came and went with a whole answer. stayed: those that stood on behind an answer that was whole
-    by all else that the page showed, once; mistrusted: and a second time. unsteady: signs that were missing, or gone,
-    while text still came. alone: the quiet in seconds that an answer needs here where no sign tells its end, 0 where
-    nothing was learnt. launchers: selectors of what has to be pressed before the chat is there.
+    """ended: signs that came and went with a whole answer. stayed: those that once stood on behind an answer that was
+    whole by all else that the page showed; mistrusted: a second time, and they never ended. unsteady: signs that were
+    missing, or gone, while text still came. alone: the quiet in seconds that an answer needs here where no sign tells
+    its end; after: the same where signs do, because something was put in after it; 0 where nothing was learnt.
+    launchers: selectors of what has to be pressed before the chat is there.
+
+    untried: how many answers are still given longer, because nothing is known of the site yet.
+    unsettled: how many conversations are looked at some seconds after their end, for the same reason. in_vain: how
+    often an answer grew though it had been given longer than the last one that did: then no wait helps.
     """
 
     ended: set[str] = field(default_factory=set)
@@ -32,6 +38,10 @@ class Experience:
     unsteady: set[str] = field(default_factory=set)
     alone: float = 0.0
     launchers: set[str] = field(default_factory=set)
+    after: float = 0.0
+    untried: int = 0
+    unsettled: int = 0
+    in_vain: int = 0
     _onsets: dict[str, deque[tuple[float, float]]] = field(default_factory=dict)
 
     def finished(
@@ -44,7 +54,6 @@ class Experience:
         """
         self.ended |= set(ended)
         self.mistrusted -= set(ended)
-        self.stayed -= set(ended)
         for sign in self._onsets:
             due = self.due(sign, began)
             if (sign in came and sign not in lasted) or (sign not in came and due is not None and last > due):
@@ -53,27 +62,48 @@ class Experience:
             if sign in came:
                 self._onsets.setdefault(sign, deque(maxlen=_KEPT)).append((came[sign], came[sign] - began))
 
+    def try_out(self) -> bool:
+        """Whether the next answer is to be given longer because the site is new. Other windows are not held up."""
+        first = self.untried > 0
+        self.untried -= first
+        return first
+
     def believes(self, signs: Collection[str], *, whole: bool) -> bool:
         """Whether a text after which `signs` never end may be considered a complete answer.
 
         whole: whether all else that the page showed says so: a firm sign went with the text to its end. Without that
-        it may as well be half an answer, however often it happens. Not where one of the signs has been seen to end:
-        then this answer broke off. And not the first time: a stream that breaks off looks the same.
+        it may as well be half an answer, however often it happens. From then on these signs are waited for no longer
+        than a text without signs; and not at all from the second time on, unless they have been seen to end here.
         """
         stuck = set(signs)
-        if not whole or stuck & self.ended:
+        if not whole:
             return False
-        known = stuck <= self.stayed
-        self.stayed |= stuck
-        if known:
+        if stuck <= self.stayed and not stuck & self.ended:
             self.mistrusted |= stuck
-        return known
+        self.stayed |= stuck
+        return True
 
-    def went_on(self, pause: float, most: float) -> None:
-        """An answer that was considered complete went on after more than `pause` seconds. most: the longest quiet to
-        ask for."""
-        self.alone = min(most, max(self.alone, 1.5 * pause))
+    def went_on(self, pause: float, most: float, *, signed: bool = False) -> None:
+        """An answer that was considered complete went on after `pause` seconds. most: the longest quiet to ask for.
+        signed: signs had told its end."""
         self.unsteady |= self._onsets.keys()
+        known = self.after if signed else self.alone
+        self.in_vain += 0.0 < known < pause
+        if signed:
+            self.put_in(pause, most)
+        else:
+            self.alone = min(most, max(self.alone, _LONGER * pause))
+
+    def paused(self, pause: float, usual: float, most: float) -> None:
+        """An answer without signs paused so many seconds between two of its words. usual: the quiet that such an answer
+        is given if nothing is known."""
+        if _LONGER * pause > usual:
+            self.alone = min(most, max(self.alone, _LONGER * pause))
+
+    def put_in(self, pause: float, most: float) -> None:
+        """Something came into an answer so many seconds after the signs of its end; 0: nothing did."""
+        self.untried = 0 if pause else self.untried
+        self.after = min(most, max(self.after, _LONGER * pause))
 
     def missing(self, came: Collection[str], began: float) -> float | None:
         """Seconds after the sending from which on a sign would be there if more of the answer were to come; None where

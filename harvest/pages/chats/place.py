@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from harvest.pages.browser.frame import Frame
 from harvest.pages.finding.discovery import find_composer, find_send
 from harvest.pages.reading.page import Node, Page
+from harvest.pages.reading.page_text import signature
 from harvest.pages.sites.site import Site
 
 __all__ = ["Place", "place_on"]
@@ -23,7 +24,8 @@ class Place:
     """composer, send: the eye's numbers in that frame (send: 0 where there is none).
 
     page: what the frame showed then. ways: how to send, the likeliest first: `button`, or a key. guessed: nothing but
-    its place tells that the button sends. tried: a turn went out by the first way.
+    its place tells that the button sends. proven: the first has worked in
+    this conversation.
     """
 
     frame: Frame
@@ -32,7 +34,7 @@ class Place:
     send: int = 0
     ways: list[str] = field(default_factory=lambda: ["button", "Enter", "Control+Enter"])
     guessed: bool = False
-    tried: bool = False
+    proven: bool = False
 
     def find_button(self, page: Page, site: Site, *, typed: bool = False) -> None:
         """Which button sends on the page as it is now. typed: the turn stands in the box.
@@ -48,18 +50,28 @@ class Place:
         found = find_send(page, composer, before=self.page if typed else None)
         self.send = found.node.id if found is not None and found.score >= GOOD else 0
         self.guessed = found is not None and GOOD <= found.score < _SURE
-        if not self.tried and not site.send_key:
+        if not self.proven and not site.send_key:
             self.ways = ["Enter", "button", "Control+Enter"] if self.guessed else ["button", "Enter", "Control+Enter"]
 
     def worked(self, way: str) -> None:
         """Try it first from now on."""
         self.ways.remove(way)
         self.ways.insert(0, way)
-        self.tried = True
+        self.proven = True
 
     def follow(self, earlier: Place) -> None:
         """What worked before is tried first, though the page may have made its box anew."""
-        self.ways, self.tried = earlier.ways, earlier.tried
+        self.ways, self.proven = earlier.ways, earlier.proven
+
+    def resting(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
+        """Whether the box, or one made like it in its place, is still to be seen and only takes no text now."""
+        before = self.page.by_id.get(self.composer)
+        return before is not None and any(
+            "h-off" in node.attributes and node.visible and signature(node) == signature(before)
+            for frame, page in looks
+            if frame is self.frame
+            for node in page.walk()
+        )
 
 
 def place_on(looks: Sequence[tuple[Frame, Page]], site: Site) -> Place | None:

@@ -34,14 +34,14 @@ class Sent:
     presses: int
 
 
-async def send(window: Window, place: Place, text: str, typed: Typed) -> Sent:
-    """Send what stands in the composer, which is `text`.
+async def send(window: Window, place: Place, text: str, typed: Typed, seconds: float = 0.0) -> Sent:
+    """Send what stands in the composer, which is `text`. seconds: how long to wait for a button that has worked before.
 
     Raises NotSent (`not-sent`) where no way of sending did anything: the whole text is still in the composer;
     Unanswered (`unconfirmed`) where the page no longer lets that be told.
     """
     presses = 0
-    await _ready(window, place)
+    await _ready(window, place, seconds)
     try:
         for way in tuple(place.ways):
             for once_more in (False, True):
@@ -68,10 +68,11 @@ async def send(window: Window, place: Place, text: str, typed: Typed) -> Sent:
     raise NotSent("not-sent", f"the page took the user turn neither by {' nor by '.join(place.ways)}")
 
 
-async def _ready(window: Window, place: Place) -> None:
+async def _ready(window: Window, place: Place, seconds: float) -> None:
     """Wait for a button that is off with the turn in the box: a page whose server is far away may not be connected yet,
-    and a key does nothing then. A page that is near gets no time, and none where a key has worked."""
-    until = window.clock.monotonic() + _CONNECTS * window.traffic.lag
+    and a key does nothing then. A page that is near gets no time, and none where a key has worked. Where the button
+    has worked, the page may take the next turn only after a while."""
+    until = window.clock.monotonic() + max(_CONNECTS * window.traffic.lag, seconds if place.proven else 0.0)
     while place.send and place.ways[0] == "button" and window.clock.monotonic() < until:
         button = await place.frame.node(place.send)
         if button is None or not await button.off():

@@ -17,7 +17,7 @@ from harvest.pages.chats.completion import Completion, Sample, Verdict
 from harvest.pages.chats.place import Place
 from harvest.pages.finding.blocker import Blocker
 from harvest.pages.reading.page import Page, letters, parse_page
-from harvest.pages.reading.page_text import PageText
+from harvest.pages.reading.page_text import PageText, begins_without_words
 from harvest.pages.reading.turn import Habits, ReadTurn, read_turn
 from harvest.systems.driver import Unanswered
 
@@ -26,6 +26,8 @@ __all__ = ["Awaited", "Waiting"]
 _STEP = 0.1  # seconds between samples
 _MOST_DOCUMENTS = 5  # that may come one right after the other
 _DOUBT = 4.0  # seconds of quiet after which a page that still seems to work is looked at for an error
+_FILLED = 1.5  # seconds of quiet after which a short text that came by a request is no state of the user's bubble
+_AT_ONCE = 30.0  # milliseconds: came in the same stroke
 _CARRIED = 0.25  # bytes received for each byte of the answer that make it plausible that they carried it
 
 
@@ -37,7 +39,8 @@ class Awaited:
     then `timeout`, `no-reply` where the page stayed silent, `page-reloaded` where it did so after another document had
     come, or `fault` where it shows that the turn failed.
     sample: the last one. heard: seconds from the send to the first byte that came back, as it was read by; None where
-    that is not known. trouble: what showed that the turn failed, though it may have gone again; None where anything
+    that is not known. changed_at: when the text last changed, by the clock of the window. mutations: changes of any kind
+    until then. trouble: what showed that the turn failed, though it may have gone again; None where anything
     was answered.
     """
 
@@ -49,6 +52,8 @@ class Awaited:
     sample: Sample
     trouble: Blocker | None
     heard: float | None = None
+    changed_at: float = 0.0
+    mutations: int = -1
 
 
 class Waiting:
@@ -79,6 +84,7 @@ class Waiting:
         self._bytes = 0
         self._looked_at = (-1, 0)
         self._echoed = False  # whether the user's words have stood on the page
+        self._doubtful: ReadTurn | None = None  # what was read last, if it may be no answer
         self._lost = False  # whether it has become another page, in which they do not
         self._sent = -math.inf  # when the page counts its turn as sent, by this program's clock, or a little before
         self._shift = 0.0  # seconds from the sending to the coming of the document in which the answer is awaited
@@ -96,14 +102,17 @@ class Waiting:
             sample = self._sample(seen)
             verdict = self._completion.judge(sample)
             failed = self._lost or self._trouble is not None
-            silent = self._began is None and self._completion.silent(sample, failed=failed)
+            silent = self._began is None and self._silent(sample, failed)
+            filled = self._began is None and self._filled(sample)
             late = self._clock.monotonic() >= until
             since = self._since
-            if verdict or silent or late:
+            if verdict or silent or filled or late:
                 source, page, turn = await self._look()
-                went_on = (await self._glance()).changes != seen.changes
-                if silent and not failed and turn.doubtful is not None:
-                    turn, verdict = turn.doubtful, Verdict("quiet", sample.quiet)  # nothing else will come
+                now = await self._glance()
+                went_on = now.changes != seen.changes
+                if (silent or filled) and not failed and turn.doubtful is not None:
+                    # Nothing else will come.
+                    turn, verdict = turn.doubtful, Verdict("quiet" if silent else "signs", sample.quiet)
                     self._began = turn.began
                 empty = silent and not failed and self._is_empty(turn, sample)
                 if empty:
@@ -114,10 +123,15 @@ class Waiting:
                 done = verdict is not None and (bool(turn.text) or empty) and not went_on and same
                 if late or done or (silent and not turn.text):
                     silence = "page-reloaded" if self._shift or self._lost else "no-reply"
-                    why = "" if done else "timeout" if late else silence
+                    nothing = not turn.text and self._completion.silent(sample, failed=failed)
+                    why = "" if done else "timeout" if late and not nothing else silence
                     trouble = None if turn.text else self._trouble
                     sample = self._dated(self._sample(seen), turn)
-                    return Awaited(source, page, turn, verdict if done else None, why, sample, trouble, self._heard)
+                    changed_at = self._clock.monotonic() - (now.asked or 0.0) + self._shift + sample.last_change
+                    verdict = verdict if done else None
+                    return Awaited(
+                        source, page, turn, verdict, why, sample, trouble, self._heard, changed_at, now.mutations
+                    )
             elif sample.quiet >= _DOUBT and sample.at - self._asked_after >= _DOUBT:
                 # Some pages show an error, and then for ever that they are at work.
                 self._asked_after = sample.at
@@ -132,6 +146,29 @@ class Waiting:
         socket has gone, the answer may have gone with it."""
         return turn.wordless and bool(FIRM & sample.ended.keys()) and not self._window.traffic.closed
 
+    def _silent(self, sample: Sample, failed: bool) -> bool:
+        """Whether no answer will come. As long as the page listens for one it may, however long that takes; a text that
+        may be one, and is followed by nothing, is not left for what may never come, unless it says that more will."""
+        if not self._completion.silent(sample, failed=failed):
+            return False
+        spoken = self._doubtful is not None and not self._doubtful.announced
+        return failed or spoken or not self._window.traffic.listening
+
+    def _filled(self, sample: Sample) -> bool:
+        """Whether what may only be a state of the user's bubble is the answer: it came after that, or into a place that
+        was kept for it, with the request that brought it, and nothing else can bring one."""
+        turn = self._doubtful
+        if turn is None or turn.began is None or turn.announced or sample.quiet < _FILLED:
+            return False
+        if self._window.traffic.listening:
+            return False
+        echoed = turn.echo.born if turn.echo is not None else None
+        after = echoed is not None and 1000 * turn.began > echoed + _AT_ONCE
+        if not after and not any(begins_without_words(node) for bubble in turn.bubbles for node in bubble.walk()):
+            return False
+        verdict = self._completion.judge(replace(sample, began=turn.began))
+        return verdict is not None and NETWORK in self._completion.lasted(replace(sample, began=turn.began))
+
     async def _glance(self) -> TurnSigns:
         for _ in range(_MOST_DOCUMENTS):
             asked_at = self._clock.monotonic()
@@ -139,8 +176,11 @@ class Waiting:
             if seen.asked is not None:
                 if not self._shift:
                     self._sent = max(self._sent, asked_at - seen.asked)
-                pauses = tuple((length, since + self._shift) for length, since in seen.pauses)
-                return replace(seen, asked=seen.asked + self._shift, pauses=pauses)
+                pauses, stalls = (
+                    tuple((length, since + self._shift) for length, since in gaps)
+                    for gaps in (seen.pauses, seen.stalls)
+                )
+                return replace(seen, asked=seen.asked + self._shift, pauses=pauses, stalls=stalls)
             # Another document came: the answer stands in it, or will.
             await self._place.frame.follow(self._selectors)
             self._shift = self._since_sending()
@@ -156,7 +196,8 @@ class Waiting:
         self._lost = not self._repeated(page) if self._shift else self._swept(page, turn)
         if self._lost:
             turn = ReadTurn("")
-        self._bytes = len(turn.text.encode())
+        self._doubtful = turn.doubtful
+        self._bytes = len((turn.doubtful or turn).text.encode())
         moved = self._moved(page, turn)
         if turn.text and (self._began is None or moved):
             self._began = self._since_sending() if self._shift else turn.began
@@ -245,7 +286,7 @@ class Waiting:
         if wire_ended is not None:
             ended[WIRE] = wire_ended - self._zero
         quiet = seen.quiet if self._since is None else min(seen.quiet, max(0.0, at - self._since))
-        return Sample(at, quiet, self._began, seen.pauses, frozenset(now), ended, seen.rewritten, came, seen.late)
+        return Sample(at, quiet, self._began, seen.pauses, frozenset(now), ended, seen.rewritten, came, seen.stalls)
 
     def _carried(self) -> bool:
         """Whether the requests that ended may have brought the answer: one that received next to nothing has only

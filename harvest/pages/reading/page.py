@@ -24,6 +24,8 @@ are filled, scripts and styles are left out. Beside an element's own attributes 
     h-click   1: shows a pointing hand its parent does not show
     h-born    milliseconds after the last send at which it came into the page; absent: it was there before
     h-said    milliseconds after the last send at which the text directly in it last changed
+    h-first   milliseconds after the last send at which it first got words, or got others in the place of its own
+    h-was     with h-first: what stood in it until then, at most 100 characters; "" where that was nothing
     h-site    names of the site's selectors that it matches, separated by spaces
     h-shadow  1: it has a shadow root; its children here are the shadow's
 

@@ -9,15 +9,28 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
+from collections.abc import Collection, Iterator
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from harvest.pages.reading.boxes import composers_on, is_written
-from harvest.pages.reading.figures import is_file_button, is_icon, stands_alone
+from harvest.pages.reading.figures import is_figure, is_file_button, is_icon, stands_alone
 from harvest.pages.reading.page import Node, Page, collapse_spaces, letters
 from harvest.pages.reading.phrases import is_label, is_named_time, is_placeholder, is_status, is_time
 
-__all__ = ["CONTROLS", "PageText", "akin", "hints", "hints_last", "is_control", "is_vote", "kind", "leads", "signature"]
+__all__ = [
+    "CONTROLS",
+    "PageText",
+    "akin",
+    "begins_without_words",
+    "hints",
+    "hints_last",
+    "is_control",
+    "is_vote",
+    "kind",
+    "leads",
+    "signature",
+]
 
 _WORDS = re.compile(r"[^\W_]+")
 _INK = re.compile(r"[^\s\ue000-\uf8ff]")  # the private letters are drawings of icon fonts
@@ -123,6 +136,26 @@ class PageText:
         """Whether text stands in it that came since the send."""
         span = self.spans.get(node)
         return span is not None and bisect_left(self._fresh, span.begun) < bisect_left(self._fresh, span.done)
+
+    def first_words(self, top: Node, skip: Collection[Node] = frozenset()) -> Iterator[tuple[Node, float | None]]:
+        """The elements in `top` with text of their own, or a figure, and the milliseconds after the send at which their first words
+        came; None: not known, or before it. skip: elements that are not looked into.
+
+        A bubble may have been there, empty or with a line that holds its place, long before its words. Words that took
+        the place of others are as old as those: the states of one message follow each other so.
+        """
+        stack: list[tuple[Node, bool, float | None]] = [(top, False, None)]
+        while stack:
+            node, known, since = stack.pop()
+            if node.hidden or node in skip:
+                continue
+            born = self.births.get(node, node.born)
+            if not known and "h-first" in node.attributes:
+                known, since = True, float(node.get("h-first"))
+                since = since if born is None or begins_without_words(node) else born
+            if is_figure(node) or any(isinstance(child, str) and child.strip() for child in node.children):
+                yield node, since if known else born
+            stack.extend((inner, known, since) for inner in node.elements)
 
     def line(self, start: int, end: int) -> tuple[int, int]:
         """The letters of the line or lines that hold the letters [start, end)."""
@@ -299,6 +332,12 @@ def _told(line: str) -> str:
     plain = collapse_spaces(line)
     beside = is_time(plain) or is_named_time(plain) or is_label(plain) or is_status(plain) or is_placeholder(plain)
     return "" if beside else letters(plain) or plain
+
+
+def begins_without_words(node: Node) -> bool:
+    """Whether it was put into the page before its words, empty or with what only holds their place."""
+    was = node.get("h-was")
+    return "h-first" in node.attributes and (is_placeholder(was) or not any(map(str.isalnum, was)))
 
 
 def is_control(node: Node) -> bool:

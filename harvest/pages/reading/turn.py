@@ -13,10 +13,10 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
+from harvest.pages.reading.announcements import is_announcement
 from harvest.pages.reading.bubble import Edge, edges_of, leaves_of
 from harvest.pages.reading.decoration import Decorations, find_decorations
 from harvest.pages.reading.echo import trail
-from harvest.pages.reading.figures import is_figure
 from harvest.pages.reading.folds import find_folds
 from harvest.pages.reading.markdown import markdown
 from harvest.pages.reading.names import names_on, pressed_on
@@ -97,6 +97,7 @@ class ReadTurn:
     comes, of what is more likely a name, a time or a state; only without text. beside: what came with the text, as an
     answer without words. wordless: a bubble came for it, with no word in it. rest: what stands on the button that would
     show more of the answer; "" for none. notes: a sentence each on what a reader of the figures should know.
+    announced: all that is there says that somebody will answer.
     """
 
     text: str
@@ -116,6 +117,7 @@ class ReadTurn:
     wordless: bool = False
     rest: str = ""
     notes: tuple[str, ...] = ()
+    announced: bool = False
 
     @property
     def answer(self) -> Answer:
@@ -147,6 +149,15 @@ def read_turn(
         rising=habits.rising,
         heard=None if heard is None else 1000 * heard,
     )
+    announcements = [bubble for bubble in spot.bubbles if is_announcement(bubble.text)]
+    announced = bool(announcements) and len(announcements) == len(spot.bubbles)
+    if announced:
+        announcements = []
+    spot = replace(
+        spot,
+        bubbles=tuple(bubble for bubble in spot.bubbles if bubble not in announcements),
+        doubtful=spot.doubtful or announced,
+    )
     names = names_on(page, spot.bubbles) if spot.bubbles else frozenset()
     others = _others(page, spot)
     edges = {*habits.edges, *(edge for other in others for edge in edges_of(other))}
@@ -159,6 +170,7 @@ def read_turn(
         known=edges,
         slots={*habits.slots, *slots_before(others, spot.bubbles)},
     )
+    decorations.texts.extend(bubble.text for bubble in announcements)
     left_out = list(decorations.texts)
     text = _written(spot.bubbles, decorations, page.url, left_out)
     name = _speaker(text, spot.echo, said, names)
@@ -184,6 +196,7 @@ def read_turn(
         wordless=not text and not decorations.doubtful and is_wordless(ground, spot, left_out),
         rest=rest,
         notes=_notes(decorations, rest) if text else (),
+        announced=announced,
     )
     if text and spot.doubtful:
         return replace(turn, text="", links=(), left_out=(*left_out, text), began=None, ended=None, doubtful=turn)
@@ -313,17 +326,11 @@ def _dates(ground: PageText, spot: Spot, decorations: Decorations) -> tuple[floa
     """Seconds after the send at which the first and the last text of the answer came."""
     first: list[float] = []
     last: list[float] = []
-    stack = list(spot.bubbles)
-    while stack:
-        node = stack.pop()
-        if node.hidden or node in decorations.nodes:
-            continue
-        if is_figure(node) or any(isinstance(child, str) and child.strip() for child in node.children):
-            born = ground.births.get(node, node.born)
+    for bubble in spot.bubbles:
+        for node, since in ground.first_words(bubble, decorations.nodes):
             said = float(node.get("h-said")) if node.get("h-said") else None
-            times = [time for time in (born, said) if time is not None]
+            times = [time for time in (since, said) if time is not None]
             first.extend(times[:1])
             last.extend(times)
-        stack.extend(node.elements)
     asked = ground.page.asked or 0.0
     return min(first, default=asked) / 1000, max(last, default=asked) / 1000

@@ -14,7 +14,7 @@ from itertools import pairwise
 from harvest.pages.reading.altered import early_lines, find_altered
 from harvest.pages.reading.echo import Echo, find_echoes, trail
 from harvest.pages.reading.page import Node, collapse_spaces, letters
-from harvest.pages.reading.page_text import PageText, akin, hints, is_vote, leads, signature
+from harvest.pages.reading.page_text import PageText, akin, begins_without_words, hints, is_vote, leads, signature
 from harvest.pages.reading.phrases import is_delivery, is_label, is_notice, is_placeholder, is_status, is_time
 
 __all__ = ["Spot", "find_spot"]
@@ -24,6 +24,7 @@ _BRIEF = 40  # characters: no more than a name or a state
 _SMALL_PRINT = 200
 _DRAWN = re.compile("[\ue000-\uf8ff]")  # letters of icon fonts
 _BESIDE = frozenset({"disclaimer", "divider", "separator", "starters", "suggestion", "suggestions"})
+_STATES = frozenset({"date", "foot", "footer", "meta", "state", "status", "time", "timestamp"})
 _USERS = frozenset({"du", "guest", "human", "me", "moi", "sie", "tú", "user", "você", "vous", "you", "你", "您", "我"})
 
 
@@ -281,10 +282,10 @@ def _muttered(ground: PageText, echo: Echo, rising: bool) -> Spot | None:
             and _may_tell(ground, node)
             and (is_time(node.text) or (is_status(node.text) and not is_delivery(node.text)))
             and not _only_pressed(ground, node)
-            and not _at_once(ground, node, echo.node)
+            and (not _at_once(ground, node, echo.node) or _kept_for_words(node))
             and not _beside_the_user(ground, node, branch)
         ]
-        if bubbles and around not in ground.births:
+        if bubbles and (around not in ground.births or all(map(_kept_for_words, bubbles))):
             return Spot(tuple(bubbles), echo.node, branch, around, "echo", rising, doubtful=True)
         if around.get("role") in ("log", "feed") or _lists(ground, around, branch):
             break
@@ -301,19 +302,26 @@ def _lists(ground: PageText, around: Node, branch: Node) -> bool:
 
 
 def _came_along(ground: PageText, spot: Spot) -> bool:
-    """Whether all of it is short, came with the user's words, and is no bubble made like theirs in a list that was
-    there: then it may be a name or a state of their bubble, in words of its own."""
+    """Whether all of it is short, came with the user's words, and is no bubble made like theirs, or put there before
+    its words, in a list that was there: then it may be a name or a state of their bubble, in words of its own."""
     assert spot.echo is not None
     assert spot.user is not None
     assert spot.container is not None
     if not all(_at_once(ground, bubble, spot.echo) for bubble in spot.bubbles):
         return False
-    return spot.container in ground.births or not any(akin(bubble, spot.user) for bubble in spot.bubbles)
+    return spot.container in ground.births or not any(
+        akin(bubble, spot.user) or any(map(begins_without_words, bubble.walk())) for bubble in spot.bubbles
+    )
 
 
 def _at_once(ground: PageText, node: Node, echo: Node) -> bool:
     born, mine = ground.births.get(node), ground.births.get(echo)
     return ground.signs(node) <= _BRIEF and born is not None and mine is not None and abs(born - mine) <= _AT_ONCE
+
+
+def _kept_for_words(node: Node) -> bool:
+    """Whether it was put into the page before its words, and not for a time or a state."""
+    return begins_without_words(node) and node.tag != "time" and not hints(node) & _STATES
 
 
 def _rest(ground: PageText, echo: Echo) -> Spot | None:

@@ -109,6 +109,7 @@ function take(records) {
     const fresh = dataOf(node);
     if (old !== fresh && !ticks(old, fresh) && (old.trim() !== "" || fresh.trim() !== "")) {
       words.set(element, at);
+      begin(element, parent, [old], [node], at);
       note(element, [element]);
     }
   }
@@ -140,6 +141,7 @@ function take(records) {
       }
     }
     if (list.gone.length > 0) gone.push([element, list.gone]);
+    if (left.length > 0 || came.length > 0) begin(element, target, left, list.come, at);
     if (direct && differs(left, came)) words.set(element, at);
     if (differs(left, came)) note(element, came.length > 0 ? shown : [element]);
     else if (came.length > 0 && left.every((text, index) => text === came[index])) rewritten.push(element);
@@ -172,6 +174,29 @@ function loaded(event) {
 }
 
 listen(document, "load", loaded, true);
+
+/** Note when the first words came into an element that was there before them, or what they took the place of: a bubble
+ * may be put there empty, or with a line that holds its place, long before it is answered. parent: the element or its
+ * root; left: texts that went as others came; come: the nodes that did. */
+function begin(element, parent, left, come, at) {
+  if (turn.sent === null || begun.has(element) || worded.has(element) || cameAt(element) === at) return;
+  const was = left.join(" ").trim();
+  if (was === "") {
+    for (let child = firstChildOf(parent); child !== null; child = nextSiblingOf(child)) {
+      if (!come.includes(child) && textsIn(child, []).length > 0) {
+        worded.add(element);
+        return;
+      }
+    }
+  }
+  begun.set(element, { at, was: was.slice(0, 100) });
+}
+
+/** When it came into the page, with what it stands in; null: it was there when the turn was sent. */
+function cameAt(element) {
+  for (let at = element; at !== null && !before.has(at); at = above(at)) if (births.has(at)) return births.get(at);
+  return null;
+}
 
 /** Where the children of a document, a root or an element belong. */
 function elementAt(parent) {
@@ -267,10 +292,9 @@ function change(at) {
   turn.latest.push(gap);
   if (turn.latest.length <= LONGEST) return;
   turn.longest.push(turn.latest.shift());
-  if (turn.longest.length > 2 * LONGEST) shorten();
+  if (turn.longest.length > 2 * LONGEST) turn.longest = longest(turn.longest);
 }
 
-function shorten() {
-  turn.longest.sort((one, other) => other[0] - one[0]);
-  turn.longest.length = Math.min(turn.longest.length, LONGEST);
+function longest(gaps) {
+  return gaps.sort((one, other) => other[0] - one[0]).slice(0, LONGEST);
 }

@@ -162,6 +162,8 @@ class Writer {
     if (inner.born !== null) out.push(` h-born="${Math.round(inner.born)}"`);
     const said = saidOf(element);
     if (said !== undefined) out.push(` h-said="${Math.round(said)}"`);
+    const begun = begunOf(element);
+    if (begun !== undefined) out.push(` h-first="${Math.round(begun.after)}" h-was="${inQuotes(begun.was)}"`);
     if (this.marks.has(element)) out.push(` h-site="${inQuotes(this.marks.get(element))}"`);
     if (rootOf(element) !== null) out.push(' h-shadow="1"');
     if (EMPTY.has(name)) {

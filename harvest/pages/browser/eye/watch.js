@@ -2,6 +2,7 @@
 // could ask.
 
 const EVERY = 100; // ms between two looks at the signs
+const STALL = 50; // ms by which such a look may be late before that is worth a note
 const LONGEST = 20; // pauses kept of the longest, and of the last
 const WATCHED = {
   subtree: true,
@@ -19,6 +20,8 @@ const WATCHED = {
 let turn = null; // what is known of this turn; times are those of `now`
 let births = new WeakMap(); // element -> when it came, with all in it
 let words = new WeakMap(); // element -> when text directly in it changed
+let begun = new WeakMap(); // element -> {at, was}: when it first got words, or others, and which it had until then
+let worded = new WeakSet(); // elements known to have had words before any of those noted came
 let before = new WeakSet(); // elements that were there when the turn was sent
 const observer = new Observer((records) => take(records));
 let timer = null;
@@ -46,6 +49,11 @@ function saidOf(element) {
   return at === undefined ? undefined : at - turn.sent;
 }
 
+function begunOf(element) {
+  const first = dated() ? begun.get(element) : undefined;
+  return first === undefined ? undefined : { after: first.at - turn.sent, was: first.was };
+}
+
 /** Whether the turn is typed into it. */
 function isComposer(element) {
   return turn !== null && turn.composer != null && turn.composer.element === element;
@@ -57,6 +65,8 @@ function arm(parts, site) {
   observer.disconnect();
   births = new WeakMap();
   words = new WeakMap();
+  begun = new WeakMap();
+  worded = new WeakSet();
   const roots = everyRoot();
   turn = {
     sent: null,
@@ -71,7 +81,7 @@ function arm(parts, site) {
     waiting: [], // changes of which it is not yet known whether they are seen
     looked: 0,
     ticked: now(), // when the timer last ran
-    late: 0, // by how many ms it was late at most, since the send: the page itself could not run then either
+    stalls: [], // [ms, since when] for which it was late, the longest since the send: the page could not run then either
     last: null,
     rewritten: -Infinity, // when text was last put there anew, though the same: somebody is still painting
     changes: 0,
@@ -128,7 +138,7 @@ function sent() {
     for (let index = 0; index < all.length; index++) before.add(all[index]);
   }
   turn.sent = turn.last = turn.ticked = now();
-  turn.late = 0;
+  turn.stalls = [];
   turn.rewritten = -Infinity;
   turn.waiting = [];
   turn.signs = {};
@@ -216,13 +226,11 @@ function endless(animation) {
 
 function tick() {
   if (turn === null) return;
-  turn.late = lateness();
-  turn.ticked = now();
+  const at = now();
+  if (at - turn.ticked > EVERY + STALL) turn.stalls.push([at - turn.ticked - EVERY, turn.ticked]);
+  if (turn.stalls.length > 2 * LONGEST) turn.stalls = longest(turn.stalls);
+  turn.ticked = at;
   glance();
-}
-
-function lateness() {
-  return Math.max(turn.late, now() - turn.ticked - EVERY);
 }
 
 function glance() {
@@ -302,8 +310,9 @@ function sample() {
   settle();
   glance();
   settle();
-  shorten();
+  turn.longest = longest(turn.longest);
   const at = now();
+  const stalls = turn.stalls.concat([[at - turn.ticked - EVERY, turn.ticked]]).filter(([length]) => length > STALL);
   const signals = {};
   for (const { name } of SIGNS) {
     const sign = turn.signs[name];
@@ -320,7 +329,7 @@ function sample() {
     signals,
     stale: stale(),
     mutations: turn.mutations,
-    late: lateness(),
+    stalls: stalls.map(([length, since]) => [length, since - turn.sent]),
   };
 }
 

@@ -383,6 +383,40 @@ async def test_pauses_are_the_longest_and_all_of_the_last_ones(browser: Browser)
         assert began + length == pytest.approx(next_began, abs=0.003)
 
 
+async def test_when_an_element_first_got_words_and_what_they_took_the_place_of_is_noted(browser: Browser) -> None:
+    html = "<p id=kept>old</p><p id=blank></p>"
+    async with showing(browser, PAGE.replace("<main id=log>", f"<main id=log>{html}")) as window:
+        frame = await sent(window)
+        await run(
+            frame,
+            """() => { const html = "<p><i id=slot></i></p><p id=whole>x</p><p id=dots>…</p><p id=state>Sending</p>";
+              log.insertAdjacentHTML("beforeend", html); whole.append("y"); }""",
+        )
+        await asyncio.sleep(0.1)
+        await run(
+            frame,
+            """() => { slot.append("one"); dots.firstChild.data = "two"; state.innerHTML = "<b>Sent</b>";
+              whole.append("z"); blank.textContent = "three"; kept.append(" and new"); }""",
+        )
+        await asyncio.sleep(0.1)
+        await run(frame, """() => { slot.append(" and more"); dots.textContent = "four"; }""")
+        page = await frame.look()
+        dots, state, blank, kept = (named(page, name) for name in ("dots", "state", "blank", "kept"))
+        filled = named(page, "slot")
+        assert (filled.get("h-was"), dots.get("h-was"), state.get("h-was"), blank.get("h-was")) == (
+            "",
+            "…",
+            "Sending",
+            "",
+        )
+        first = [float(one.get("h-first")) for one in (filled, dots, state, blank)]
+        assert len(set(first)) == 1
+        assert dots.born is not None
+        assert dots.born + 90 < first[0] < float(filled.get("h-said"))
+        # Those had words from the first on.
+        assert all("h-first" not in one.attributes for one in (kept, named(page, "whole"), named(page, "log")))
+
+
 async def test_what_came_after_the_send_is_born_then_and_what_moved_was_there_before(browser: Browser) -> None:
     async with showing(browser, PAGE.replace("<main id=log>", "<main id=log><p id=old>old</p>")) as window:
         frame = await sent(window)

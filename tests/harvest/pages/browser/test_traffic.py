@@ -178,6 +178,30 @@ def test_an_end_that_nobody_heard_the_beginning_of_is_no_matter() -> None:
     assert wire.traffic.faults == ()
 
 
+def test_a_page_listens_over_an_open_socket_a_request_from_before_the_turn_and_a_poll() -> None:
+    wire = Wire()
+    assert not wire.traffic.listening
+    wire.traffic.opened_socket("socket")
+    assert not wire.traffic.listening, "nothing says yet that it is open"
+    wire.traffic.used_socket("socket")
+    wire.traffic.mark()
+    assert wire.traffic.listening
+    wire.traffic.closed_socket("socket")
+    assert not wire.traffic.listening
+    wire.traffic.began("events", "GET", "https://chat.example/events", "eventsource")
+    assert not wire.traffic.listening, "it is asked for by this turn, and counts as under way"
+    wire.traffic.mark()
+    assert wire.traffic.listening
+    wire.traffic.ended("events")
+    assert not wire.traffic.listening
+    for number in range(2):
+        wire.traffic.began(number, "GET", f"https://chat.example/news?since={number}", "fetch")
+        wire.traffic.ended(number)
+    assert wire.traffic.listening
+    wire.clock.seconds += 21
+    assert not wire.traffic.listening
+
+
 _EVENTS = st.lists(
     st.one_of(
         st.tuples(st.just("mark"), st.just(0)),

@@ -177,6 +177,42 @@ def test_a_page_that_shows_a_firm_sign_is_not_silent() -> None:
     assert page.time.seconds == about(100.0 + 0.5)
 
 
+def over_a_socket(page: ScriptedPage) -> ScriptedPage:
+    page.traffic.used_socket("socket")
+    return page
+
+
+def test_the_first_word_over_an_open_socket_is_waited_for_as_long_as_the_turn_may_take() -> None:
+    page = over_a_socket(ScriptedPage(writes=[(100.0, TEXT)]))
+    assert awaited(page).turn.text == TEXT
+    assert page.time.seconds == about(100.0 + 4.0)
+    silent = over_a_socket(ScriptedPage())
+    found = awaited(silent, 120.0)
+    assert (found.turn.text, found.why) == ("", "no-reply"), "nothing had begun that could be unfinished"
+    assert silent.time.seconds == about(120)
+
+
+QUEUED = "You are number 2 in the queue."
+
+
+@pytest.mark.parametrize(
+    ("listens", "seconds", "found"), [(True, 120.0, ("", "no-reply")), (False, 30.3, (QUEUED, ""))]
+)
+def test_a_place_in_a_queue_is_no_answer_as_long_as_somebody_may_come(
+    listens: bool, seconds: float, found: tuple[str, str]
+) -> None:
+    page = ScriptedPage(writes=[(0.3, QUEUED)])
+    told = awaited(over_a_socket(page) if listens else page, 120.0)
+    assert (told.turn.text, told.why) == found
+    assert page.time.seconds == about(seconds)
+
+
+def test_a_page_that_says_that_the_turn_failed_is_not_waited_for_because_a_socket_is_open() -> None:
+    page = over_a_socket(ScriptedPage(trouble=(1.0, 3.0, FAILED)))
+    assert awaited(page).why == "no-reply"
+    assert page.time.seconds == about(8)
+
+
 FAILED = "Something went wrong. Please try again."
 
 
@@ -498,6 +534,40 @@ def test_a_box_that_is_not_back_ten_seconds_after_an_answer_has_gone() -> None:
     assert page.time.seconds - left[0] == about(10)
 
 
+@pytest.mark.parametrize(("rests", "seconds"), [(45.0, 45.0), (1e9, 60.0)])
+def test_a_box_that_takes_no_text_for_a_while_is_waited_for_as_long_as_an_answer_is(
+    rests: float, seconds: float
+) -> None:
+    page = ScriptedPage(writes=ANSWER, signs=[("stop", 0.0, 1.4)])
+    chat = Chat(page.window, site_of({}), replace(Manners(), answer_seconds=60.0), Experience())
+
+    async def talk() -> None:
+        await chat.open(page.url)
+        await chat.say(SAID)
+        left.append(page.time.seconds)
+        page.off = page.time.seconds + rests
+        page.rests = True
+        page.faults["arm"] = Unanswered("page-broken", "it is typed into again")
+        await chat.say("And then?")
+
+    left: list[float] = []
+    with pytest.raises(Unanswered if rests < 60 else NotSent, match="page-broken" if rests < 60 else "composer-gone"):
+        page.time.run(talk())
+    assert page.time.seconds - left[0] == about(seconds)
+
+
+def test_a_button_that_has_worked_and_is_off_is_waited_for_as_long_as_an_answer_is() -> None:
+    page = ScriptedPage(off=45.0)
+
+    async def sending() -> Sent:
+        place = page.place
+        place.proven = True
+        return await send(page.window, place, SAID, await page.typed(), 60.0)
+
+    assert page.time.run(sending()).by == "button"
+    assert page.pressed == [(about(45), "button")]
+
+
 def test_a_window_over_the_box_that_nothing_makes_go_is_named_after_ten_seconds() -> None:
     page = ScriptedPage(writes=ANSWER, signs=[("stop", 0.0, 1.4)])
     chat = Chat(page.window, site_of({}), Manners(), Experience())
@@ -585,13 +655,13 @@ def test_what_a_site_says_blocks_is_asked_before_a_turn_is_typed() -> None:
     assert page.pressed == []
 
 
-def settled(page: ScriptedPage, known: Experience, more: float) -> float:
-    """Seconds that it takes to settle a conversation whose answer, taken by its quiet, goes on `more` seconds later."""
+def settled(page: ScriptedPage, known: Experience, more: float, how: str = "quiet") -> float:
+    """Seconds that it takes to settle a conversation whose answer, taken by `how`, goes on `more` seconds later."""
     chat = Chat(page.window, site_of({}), Manners(), known)
 
     async def talk() -> None:
         await chat.open(page.url)
-        assert (await chat.say(SAID)).finish == "quiet"
+        assert (await chat.say(SAID)).finish == how
         page.writes = [*page.writes, (page.since + more, " And good.")]
         said.append(page.time.seconds)
         await chat.settle()
@@ -612,7 +682,44 @@ def test_an_answer_that_goes_on_within_that_time_was_cut_and_asks_for_half_as_mu
     page, known = ScriptedPage(writes=ANSWER), Experience()
     with pytest.raises(Unanswered, match="went-on"):
         settled(page, known, 3.0)
-    assert known.alone == about(1.5 * 4)
+    assert known.alone == pytest.approx(1.5 * (4.0 + 3.0), abs=0.4)
+
+
+def told() -> ScriptedPage:
+    return ScriptedPage(writes=ANSWER, signs=[("stop", 0.0, 1.4)])
+
+
+def test_an_answer_whose_end_a_sign_told_is_read_once_more_too_and_that_costs_nothing() -> None:
+    assert settled(told(), Experience(), 5.0, "signs") == about(0)
+    known = Experience()
+    with pytest.raises(Unanswered, match=r"went-on: the answer to 'Which film is it\?' continued after 0\.[56] s"):
+        settled(told(), known, 0.0, "signs")
+    assert known.alone == 0.0
+    assert known.after == pytest.approx(1.5 * 0.55, abs=0.15)
+
+
+def test_the_end_of_a_first_conversation_with_a_site_is_given_six_seconds() -> None:
+    known = Experience(unsettled=2)
+    with pytest.raises(Unanswered, match="went-on"):
+        settled(told(), known, 5.0, "signs")
+    assert known.after == pytest.approx(1.5 * 5.5, abs=0.2)
+    assert round(settled(told(), known, 90.0, "signs")) == 0, "such an answer gets 8 s now"
+    fresh = Experience(unsettled=2)
+    assert [settled(told(), fresh, 90.0, "signs") for _ in range(3)] == [about(5.4), about(5.4), about(0)]
+
+
+def test_a_page_whose_answers_grow_however_long_they_are_given_is_left_alone_in_the_end() -> None:
+    known = Experience()
+    outcomes: list[object] = []
+    for _ in range(5):
+        page = told()
+        try:
+            settled(page, known, 0.0, "signs")
+            outcomes.append(page.events)
+        except Unanswered as fault:
+            outcomes.append(fault.reason)
+    assert outcomes[:3] == ["went-on"] * 3
+    assert outcomes[3] == outcomes[4] == [f"the answer to {SAID!r} has since become {TEXT + ' And good.'!r}"]
 
 
 def test_the_stamp_of_a_turn_and_its_times_are_those_of_the_clock() -> None:

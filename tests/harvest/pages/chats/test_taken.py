@@ -12,7 +12,7 @@ from harvest.pages.browser.window import Browser
 from harvest.pages.chats.chat import Chat, Manners
 from harvest.pages.chats.completion import Patience
 from harvest.pages.chats.experience import Experience
-from harvest.pages.chats.taken import take
+from harvest.pages.chats.taken import Taken, has_grown
 from harvest.pages.reading.page import Page
 from harvest.pages.reading.turn import Habits, read_turn
 from harvest.pages.sites.description import site_of
@@ -78,6 +78,20 @@ async def test_an_answer_that_goes_on_after_it_was_taken_for_whole_is_named_and_
     assert known.alone >= 1.5 * MANNERS.patience.alone
 
 
+@pytest.mark.parametrize("more", [" And this is the rest of it.", ' See <a href="https://x.test/">this</a>.'])
+async def test_what_is_put_into_an_answer_after_a_sign_told_its_end_is_seen_and_waited_for_from_then_on(
+    browser: Browser, more: str
+) -> None:
+    known = Experience()
+    async with chatting(browser, known, SIGNED) as chat:
+        await run(chat.place.frame, "(more) => log.querySelector('.bot p').insertAdjacentHTML('beforeend', more)", more)
+        with pytest.raises(Unanswered, match="went-on") as fault:
+            await chat.settle()
+    assert fault.value.partial.startswith("This is the beginning. ")
+    assert ("https://x.test/" in fault.value.partial) == ("href" in more)
+    assert known.after > 0
+
+
 @pytest.mark.parametrize("when", ["before the next turn", "before the page closes"])
 async def test_a_turn_that_the_page_shows_again_after_its_answer_was_sent_twice(browser: Browser, when: str) -> None:
     async with chatting(browser, Experience(), SIGNED) as chat:
@@ -106,22 +120,81 @@ def page(answer: str, *, after: str = "") -> Page:
 AFTER = '<p h-id="7" class="user" h-born="9">And?</p><div h-id="8" class="bot" h-born="990"><p h-id="9">So.</p></div>'
 
 
-@pytest.mark.parametrize("now", ["It is so.", "It is", "Something else that is longer", "It is so. (edited)…"[:9]])
-async def test_only_the_same_text_with_more_at_its_end_has_gone_on(now: str) -> None:
-    before = page("It is so.")
+def taken_from(before: Page) -> Taken:
     turn = read_turn(before, "How?")
     assert turn.text == "It is so."
-    taken = take(before, turn, "How?", 4.0, Habits())
-    taken.check(page(now))
-    taken.check_later(page(now, after=AFTER))
-    for longer in ("It is so. Or not.", "It is so, or not."):
-        with pytest.raises(Unanswered, match="went-on"):
-            taken.check(page(longer))
-        with pytest.raises(Unanswered, match="went-on"):
-            taken.check_later(page(longer, after=AFTER))
+    return Taken("How?", before, turn, Habits())
+
+
+@pytest.mark.parametrize(
+    ("now", "grown"),
+    [
+        ("It is so.", None),
+        ("It <b>is</b>, so", None),
+        ("It is", False),
+        ("Something else that is longer", False),
+        ("It is so. Or not.", True),
+        ("It is so, or not.", True),
+        ("It is [1] so [2].", True),
+        ('It is <a href="https://x.test/so">so</a>.', True),
+        ("Here it is: <i>as</i> it is, so it is.", True),
+    ],
+)
+async def test_an_answer_that_says_more_than_it_did_has_gone_on_and_any_other_change_is_told(
+    now: str, grown: bool | None
+) -> None:
+    taken = taken_from(page("It is so."))
+    for later in (taken.again(page(now)), taken.later(page(now, after=AFTER))):
+        assert (later and later.grown) == grown
+        assert later is None or later.text == read_turn(page(now), "How?").text
+
+
+async def test_another_bubble_that_came_after_an_answer_is_part_of_it_before_more_is_said() -> None:
+    more = '<div h-id="5" class="bot" h-born="1400" h-said="1500"><p h-id="6">And more.</p></div>'
+    later = taken_from(page("It is so.")).again(page("It is so.", after=more))
+    assert later is not None
+    assert (later.text, later.grown, later.ago) == ("It is so.\n\nAnd more.", True, 0.5)
+
+
+@pytest.mark.parametrize(("made", "grown"), [("bot", True), ("day", None)])
+async def test_a_bubble_that_came_while_the_next_turn_was_typed_belongs_to_the_one_before(
+    made: str, grown: bool | None
+) -> None:
+    more = f'<div h-id="5" class="{made}"><p h-id="6">And more.</p></div>'
+    now = page("It is so.", after=more + AFTER)
+    later = taken_from(page("It is so.")).later(now, read_turn(now, "And?").echo)
+    assert (later and later.grown) == grown
+    assert later is None or later.text == "It is so.\n\nAnd more."
+
+
+async def test_the_name_over_the_next_words_of_the_user_is_no_bubble_of_the_answer() -> None:
+    def listed(*rows: tuple[str, str]) -> Page:
+        rows_html = "".join(
+            f'<dt h-id="{place}" h-born="{place}"><b>{who}</b></dt><dd h-id="{place + 1}" h-born="{place}">{what}</dd>'
+            for place, (who, what) in zip(range(10, 90, 10), rows, strict=False)
+        )
+        return snapshot(f'<main><dl class="log">{rows_html}</dl></main>{COMPOSER}')
+
+    rows = (("Visitor", "How?"), ("Librarian", "It is so."), ("Visitor", "And?"), ("Librarian", "So."))
+    before, now = listed(*rows[:2]), listed(*rows)
+    taken = Taken("How?", before, read_turn(before, "How?"), Habits())
+    assert taken.turn.text == "It is so."
+    assert taken.later(now, read_turn(now, "And?").echo) is None
 
 
 async def test_an_answer_whose_elements_have_left_the_page_is_not_held_to_others() -> None:
-    before = page("It is so.")
-    taken = take(before, read_turn(before, "How?"), "How?", 4.0, Habits())
-    taken.check_later(snapshot(f'<main role="log">{AFTER}</main>{COMPOSER}'))
+    assert taken_from(page("It is so.")).later(snapshot(f'<main role="log">{AFTER}</main>{COMPOSER}')) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "grown"),
+    [
+        ("営業は九時から。", "営業は九時から。土曜は休みです。", True),
+        ("See the map.", "See the [map](https://x.test/map).", True),
+        ("See [the map](https://x.test/map).", "See the map.", False),
+        ("One two three.", "Three two one, and four.", False),
+        ("Yes.", "Yes.", False),
+    ],
+)
+async def test_grown_is_what_keeps_every_word_in_its_place(before: str, now: str, grown: bool) -> None:
+    assert has_grown(before, now) == grown

@@ -124,6 +124,22 @@ def test_the_beginning_is_known_also_where_an_element_is_used_again() -> None:
     assert read_turn(snapshot(f"<p>{SAID}</p><p>Alien.</p>{COMPOSER}", asked=None), SAID).began == 0.0
 
 
+@pytest.mark.parametrize(
+    ("was", "began"), [("", 0.7), ("…", 0.7), ("Thinking…", 0.7), ("\u200b", 0.7), ("Off it goes", 0.005)]
+)
+def test_a_bubble_begins_with_its_first_word_whatever_held_its_place(was: str, began: float) -> None:
+    words = f'<p h-born="5" h-said="950" h-first="700" h-was="{was}">Yes.</p>'
+    user = f'<section h-born="5"><p h-born="5">{SAID}</p></section>'
+    found = read(f'<main role="log">{user}<article h-born="5">{words}</article></main>{COMPOSER}')
+    # Words in the place of others are as old as those: one state of the user's bubble follows another so.
+    assert (found.text, (found.doubtful or found).began) == ("" if was.startswith("Off") else "Yes.", began)
+
+
+def test_words_that_are_made_anew_as_they_grow_began_when_their_bubble_was_first_filled() -> None:
+    bubble = '<div class="bot" h-born="5" h-first="300" h-was=""><p h-born="950" h-said="950">It is so.</p></div>'
+    assert read(f'<main><div class="user" h-born="5">{SAID}</div>{bubble}</main>{COMPOSER}').began == 0.3
+
+
 def test_what_is_in_doubt_is_no_answer_as_long_as_another_may_come() -> None:
     row = f'<section h-born="5"><div>{SAID}</div><div><span>Off it goes</span></div></section>'
     found = read(f'<main><div class="log">{row}</div>{COMPOSER}</main>')
