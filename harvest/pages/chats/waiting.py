@@ -39,9 +39,9 @@ class Awaited:
     then `timeout`, `no-reply` where the page stayed silent, `page-reloaded` where it did so after another document had
     come, or `fault` where it shows that the turn failed.
     sample: the last one. heard: seconds from the send to the first byte that came back, as it was read by; None where
-    that is not known. changed_at: when the text last changed, by the clock of the window. mutations: changes of any kind
-    until then. trouble: what showed that the turn failed, though it may have gone again; None where anything
-    was answered.
+    that is not known. changed_at: when the text last changed, by the clock of the window. mutations: changes of any
+    kind until then. trouble: what showed that the turn failed, though it may have gone again; None where anything was
+    answered.
     """
 
     source: str

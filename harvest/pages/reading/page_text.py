@@ -138,8 +138,8 @@ class PageText:
         return span is not None and bisect_left(self._fresh, span.begun) < bisect_left(self._fresh, span.done)
 
     def first_words(self, top: Node, skip: Collection[Node] = frozenset()) -> Iterator[tuple[Node, float | None]]:
-        """The elements in `top` with text of their own, or a figure, and the milliseconds after the send at which their first words
-        came; None: not known, or before it. skip: elements that are not looked into.
+        """The elements in `top` with text of their own, or a figure, and the milliseconds after the send at which their
+        first words came; None: not known, or before it. skip: elements that are not looked into.
 
         A bubble may have been there, empty or with a line that holds its place, long before its words. Words that took
         the place of others are as old as those: the states of one message follow each other so.
