@@ -85,10 +85,10 @@ _LANGUAGES: Mapping[str, _Words] = MappingProxyType(
             r"|also\s+tell)\w+|^\W*(?:try|check|restart|hold|press|click|open|go\s+to|turn|reset|unplug|watch)\b"
             r"|\bthe\s+answer\s+is\b|\bI\s+(?:think|believe|guess)\s+(?:it|that|this|you)(?:'s|'ll|'d|\s+(?:is|will"
             r"|would))\b|\bI(?:'ve|\s+have)?\s+found\s+(?!several|many|multiple|more|a\s+few|two|no\b)",
-            talk=r"\b(?:I|I'm|I'd|I'll|I've|me|my|you|your|we|us|our|sure|thanks?|certainly|absolutely|gladly|happy"
-            r"|glad|great|okay|ok|alright|hello|hi|sorry|apologies|got\s+it|understood|problem|perfect|interesting"
-            r"|depends?|several|multiple|various|many|more\s+than\s+one|a\s+few|a\s+couple|questions?|details|let's"
-            r"|of\s+course|please|different|both)\b|^\W*(?:oh|ah|hm+|wow|aha|right|fine)\b|\bthere\s+(?:are"
+            talk=r"\b(?:I|I'm|I'd|I'll|I've|me|you|we|us|sure|thanks?|certainly|absolutely|gladly|happy|glad|great"
+            r"|okay|ok|alright|hello|hi|sorry|apologies|got\s+it|understood|problem|perfect|interesting|depends?"
+            r"|several|multiple|various|many|more\s+than\s+one|a\s+few|a\s+couple|questions?|message|request|details"
+            r"|let's|of\s+course|please|different|both)\b|^\W*(?:oh|ah|hm+|wow|aha|right|fine)\b|\bthere\s+(?:are"
             r"|were)\s+(?:two|three|four|five)\b|^\W*to\s+\w+",
             choice=r"\bor\b|\brather\b",
         ),
@@ -117,9 +117,9 @@ _LANGUAGES: Mapping[str, _Words] = MappingProxyType(
             delivers=r"\bhier\s+(?:ist|sind|finden)\b|\b(?:empfehle|empfehlen)\b|\b(?:Sie|du)\s+(?:sollte|könnte|kann"
             r"|können)\w*\s+(?!mir)|^\W*(?:versuchen|starten|drücken|halten|schalten|öffnen|klicken"
             r"|probieren)\s+Sie\b",
-            talk=r"\b(?:ich|mir|mich|wir|uns|Sie|du|Ihre?n?|dein\w*|dir|Ihnen|gerne?|danke|natürlich|klar"
-            r"|selbstverständlich|verstehe|verstanden|okay|hallo|entschuldigung|leider|hängt|kommt\s+darauf|mehrere"
-            r"|verschiedene|um\s+(?:Ihnen|dir|das|die|den|zu))\b",
+            talk=r"\b(?:ich|mir|mich|wir|uns|Sie|du|dir|Ihnen|gerne?|danke|natürlich|klar|selbstverständlich|verstehe"
+            r"|verstanden|okay|hallo|entschuldigung|leider|hängt|kommt\s+darauf|mehrere|verschiedene|um\s+(?:Ihnen"
+            r"|dir|das|die|den|zu))\b",
             choice=r"\boder\b",
         ),
         "fr": _Words(
@@ -143,18 +143,18 @@ _LANGUAGES: Mapping[str, _Words] = MappingProxyType(
             r"|\bsi\s+besoin\b",
             delivers=r"\bvoi(?:ci|là)\b|\bje\s+(?:vous\s+|te\s+)?(?:recommande|conseille|suggère|propose)\b"
             r"|\bvous\s+(?:pouvez|pourriez|devriez|devez)\s+(?!me\b|m')",
-            talk=r"\b(?:je|j|me|moi|nous|vous|votre|vos|tu|te|ton|ta|tes|bien\s+sûr|merci|avec\s+plaisir|volontiers"
-            r"|d'accord|entendu|bonjour|désolée?|parfait|certainement|dépend|plusieurs|différente?s|pour\s+(?:vous|t"
-            r"|pouvoir))\b|\bj'",
+            talk=r"\b(?:je|j|me|moi|nous|vous|tu|te|bien\s+sûr|merci|avec\s+plaisir|volontiers|d'accord|entendu"
+            r"|bonjour|désolée?|parfait|certainement|dépend|plusieurs|différente?s|pour\s+(?:vous|t|pouvoir))\b|\bj'",
             choice=r"\bou\b|\bplutôt\b",
         ),
         "es": _Words(
             requests=r"\b(?:puedes?|podr[ií]as?|podría|podéis|quieres?|me)\s+(?:\w+\s+){0,2}?(?:dec[ií]r|indicar|dar"
-            r"|precisar|especificar|explicar|describir|proporcionar|confirmar|aclarar|contar|ser\s+más\s+\w+|dices?"
-            r"|dice|das?|indicas?)(?:me|nos|lo|melo)?\b|\b(?:d[ií]game|dime|d[ií]ganos|ind[ií]que(?:me|nos)"
-            r"|ind[ií]came|dame|deme|cuéntame|cuénteme|especifi(?:que|ca)|facilíteme|proporcione|precise|describa)\b"
-            r"|\b(?:necesito|necesitamos|necesitaría|me\s+falta)\s+(?:saber|su|tu|el|la|más|conocer|que|un)\b"
-            r"|\bpuedo\s+saber\b|\bme\s+gustaría\s+saber\b|\bpor\s+favor,?\s+(?:elija|escoja|elige|introduzca)\b",
+            r"|precisar|especificar|explicar|describir|facilitar|proporcionar|confirmar|aclarar|contar"
+            r"|ser\s+más\s+\w+|dices?|dice|das?|indicas?)(?:me|nos|lo|melo)?\b|\b(?:d[ií]game|dime|d[ií]ganos"
+            r"|ind[ií]que(?:me|nos)|ind[ií]came|dame|deme|cuéntame|cuénteme|especifi(?:que|ca)|facilíteme|proporcione"
+            r"|precise|describa)\b|\b(?:necesito|necesitamos|necesitaría|me\s+falta)\s+(?:saber|su|tu|el|la|más"
+            r"|conocer|que|un)\b|\bpuedo\s+saber\b|\bme\s+gustaría\s+saber\b|\bpor\s+favor,?\s+(?:elija|escoja|elige"
+            r"|introduzca)\b",
             meant=r"\b(?:se|te)\s+refier\w*\b|\bquier\w*\s+decir\b",
             offers=r"\b(?:algo|alguna\s+cosa|nada)\s+más\b|\botr[ao]\s+(?:cosa|pregunta)\b|\botras\s+(?:preguntas"
             r"|dudas)\b|\bpued[oe]\w*\s+(?:\w+\s+){0,2}ayud\w*|\b(?:necesit|quier|dese"
@@ -164,9 +164,9 @@ _LANGUAGES: Mapping[str, _Words] = MappingProxyType(
             invites=r"\bno\s+dud\w+|\bsi\s+(?:tien\w*|necesit\w*|quier\w*|dese\w*)\b",
             delivers=r"\baquí\s+(?:tien\w*|está\w*|van?|hay)\b|\b(?:recomiendo|sugiero|recomendamos)\b|\b(?:puedes?"
             r"|podrías?|deberías?|debes?)\s+\w+(?:r|rlo|rla)\b|^\W*(?:pruebe|prueba|reinicie|reinicia|pulse|pulsa)\b",
-            talk=r"\b(?:yo|me|mi|te|tu|tus|su|sus|usted|ustedes|claro|por\s+supuesto|gracias|con\s+(?:mucho\s+)?gusto"
-            r"|encantad[oa]|perfecto|vale|entiendo|entendido|hola|siento|puedo|depende|varias|varios|diferentes"
-            r"|distint[oa]s|de\s+acuerdo|para\s+\w+r(?:le|te|lo)?)\b",
+            talk=r"\b(?:yo|me|te|usted|ustedes|claro|por\s+supuesto|gracias|con\s+(?:mucho\s+)?gusto|encantad[oa]"
+            r"|perfecto|vale|entiendo|entendido|hola|siento|puedo|depende|varias|varios|diferentes|distint[oa]s"
+            r"|de\s+acuerdo|para\s+\w+r(?:le|te|lo)?)\b",
             choice=r"\bo\b|\bmás\s+bien\b",
         ),
         "it": _Words(
@@ -184,9 +184,8 @@ _LANGUAGES: Mapping[str, _Words] = MappingProxyType(
             invites=r"\bnon\s+esit\w+|\bse\s+(?:hai|ha|avete|vuoi|vuole|ti\s+serve|dovess\w+)\b",
             delivers=r"\becco\b|\b(?:consiglio|suggerisco|raccomando)\b|\b(?:puoi|può|potresti|dovresti"
             r"|dovrebbe)\s+\w+re\b|^\W*(?:provi|prova|riavvii|riavvia|prema)\b",
-            talk=r"\b(?:io|mi|ti|tu|tuo|tua|lei|suo|sua|vostro|certo|certamente|grazie|volentieri|capisco|ciao|salve"
-            r"|perfetto|va\s+bene|d'accordo|mi\s+dispiace|posso|dipende|diversi|diverse|parecchi|più\s+di|vari|varie"
-            r"|per\s+\w+re)\b",
+            talk=r"\b(?:io|mi|ti|tu|lei|certo|certamente|grazie|volentieri|capisco|ciao|salve|perfetto|va\s+bene"
+            r"|d'accordo|mi\s+dispiace|posso|dipende|diversi|diverse|parecchi|più\s+di|vari|varie|per\s+\w+re)\b",
             choice=r"\bo\b|\boppure\b|\bpiuttosto\b",
         ),
         "pt": _Words(
@@ -206,9 +205,9 @@ _LANGUAGES: Mapping[str, _Words] = MappingProxyType(
             invites=r"\bnão\s+hesite\b|\bse\s+(?:tiver|precisar|quiser|desejar|houver)\b|\bfique\s+à\s+vontade\b",
             delivers=r"\baqui\s+(?:está|estão|vai|vão|tem)\b|\b(?:recomendo|sugiro|aconselho)\b|\b(?:você\s+)?(?:pode"
             r"|poderia|deve|deveria)\s+\w+r\b|^\W*(?:tente|reinicie|pressione|clique)\b",
-            talk=r"\b(?:eu|me|mim|você|vocês|te|seu|sua|seus|lhe|claro|com\s+certeza|obrigad[oa]|com\s+prazer|entendo"
-            r"|entendi|olá|oi|desculpe|perfeito|posso|depende|vários|várias|diferentes|tudo\s+bem|certo"
-            r"|mais\s+de\s+um|para\s+\w+r)\b",
+            talk=r"\b(?:eu|me|mim|você|vocês|te|lhe|claro|com\s+certeza|obrigad[oa]|com\s+prazer|entendo|entendi|olá"
+            r"|oi|desculpe|perfeito|posso|depende|vários|várias|diferentes|tudo\s+bem|certo|mais\s+de\s+um"
+            r"|para\s+\w+r)\b",
             choice=r"\bou\b",
         ),
         "nl": _Words(
@@ -227,14 +226,14 @@ _LANGUAGES: Mapping[str, _Words] = MappingProxyType(
             r"|\baarzel\s+niet\b|\bgerust\b",
             delivers=r"\bhier\s+(?:is|zijn|heeft|heb|vindt)\b|\bik\s+(?:raad|beveel)\b|\b(?:u|je)\s+(?:kunt|kan|zou"
             r"|moet)\s+(?!me\b|mij\b)|^\W*(?:probeer|herstart|druk|klik)\b",
-            talk=r"\b(?:ik|mij|me|wij|ons|u|uw|je|jij|jouw|graag|bedankt|dank|natuurlijk|zeker|begrepen|prima|hallo"
-            r"|sorry|helaas|hangt|verschillende|meerdere|om\s+(?:u|je|jou)|oké|oke)\b",
+            talk=r"\b(?:ik|mij|me|wij|ons|u|je|jij|graag|bedankt|dank|natuurlijk|zeker|begrepen|prima|hallo|sorry"
+            r"|helaas|hangt|verschillende|meerdere|om\s+(?:u|je|jou)|oké|oke)\b",
             choice=r"\bof\s+(?:liever|juist|toch|een)\b",
         ),
         "ja": _Words(
             requests=r"(?:教え|お教え|聞か|お聞かせ|お知らせ|知らせ|ご指定|指定し|お伝え|伝え|ご記入|入力し|ご入力|お選び|選ん|お書き|説明し|ご説明|明記し"
             r"|具体的に)[^。？?]{0,8}(?:ください|下さい|頂け|いただけ|くださ|もらえ|いただき|お願い|ませ)|(?:伺っ|お伺いし|お聞きし)[^。？?]{0,4}(?:も|ても)?(?:よろしい"
-            r"|いい|良い)|(?:情報|番号|名|詳細)[^。？?]{0,6}(?:必要です|必要となります|が必要)",
+            r"|いい|良い)|(?:情報|番号|名|詳細)[^。？?]{0,6}(?:必要です(?!か)|必要となります|が必要(?!ですか))",
             meant=r"おっしゃ|仰っ|(?:という|と言う)意味|のことです(?:か|よね)|を指し",
             offers=r"(?:他|ほか|その他|それ以外)に(?:も)?[^。?？]{0,20}(?:ますか|ませんか|でしょうか|ですか|は\W*$)|何か(?:お手伝い|ご質問|ご不明|お困り|お役に立)"
             r"|(?:お手伝い|お役に立て|お力に)[^。?？]{0,15}か|いかが(?:ですか|でしょうか)|もっと[^。?？]{0,10}(?:ますか|たいですか)|(?:他|ほか"
@@ -258,7 +257,7 @@ _LANGUAGES: Mapping[str, _Words] = MappingProxyType(
             invites=r"(?:如果|若|如|假如)(?:您|你)?(?:还|還)?(?:有|需要|想)[^。]{0,20}(?:告诉|告訴|联系|聯繫|随时|隨時|问我|提出)|(?:随时|隨時)(?:告诉|告訴"
             r"|问|問|联系|聯繫|欢迎)",
             delivers=r"(?:推荐|推薦)[^。]{0,10}[：:《]|以下|这是|這是|建议(?:您|你)?(?!告诉)|(?:您|你)可以(?!告诉|提供|选择|说)|试试|試試|答案是",
-            talk=r"好的|当然|當然|没问题|沒問題|谢谢|謝謝|为了|為了|取决|取決|有几|有兩|有两|多个|多個|几种|明白|您好|你好|抱歉|我|您|你|不同",
+            talk=r"好的|当然|當然|没问题|沒問題|谢谢|謝謝|为了|為了|取决|取決|有几|有兩|有两|多个|多個|几种|明白|您好|你好|抱歉|我|[您你](?!的)|不同",
             choice=r"还是|還是|或者|或是",
         ),
         "el": _Words(
@@ -275,8 +274,8 @@ _LANGUAGES: Mapping[str, _Words] = MappingProxyType(
             invites=r"\b(?:αν|εάν)\s+(?:έχετε|έχεις|χρειάζεστε|χρειαστείτε|θέλετε|υπάρχει)\b|\bμη\s+διστάσ\w+",
             delivers=r"\bορίστε\b|\bεδώ\s+(?:είναι|έχετε|θα)\b|\b(?:προτείνω|συνιστώ)\b|\bμπορείτε\s+να\s+(?!μου|μας)"
             r"|^\W*(?:δοκιμάστε|πατήστε)\b",
-            talk=r"\b(?:μου|μας|σας|σου|εγώ|βεβαίως|βέβαια|φυσικά|ευχαριστώ|ευχαρίστως|κατάλαβα|εντάξει|γεια|συγγνώμη"
-            r"|λυπάμαι|μπορώ|εξαρτάται|πολλές|πολλά|αρκετές|διάφορ\w+|για\s+να)\b",
+            talk=r"\b(?:(?:να|θα)\s+σ(?:ας|ου)|εγώ|βεβαίως|βέβαια|φυσικά|ευχαριστώ|ευχαρίστως|κατάλαβα|εντάξει|γεια"
+            r"|συγγνώμη|λυπάμαι|μπορώ|εξαρτάται|πολλές|πολλά|αρκετές|διάφορ\w+|για\s+να)\b",
             choice=r"\bή\b",
         ),
         "ko": _Words(
