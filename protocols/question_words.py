@@ -115,8 +115,7 @@ _LANGUAGES: Mapping[str, _Words] = MappingProxyType(
             r"|benötig\w*|wünsch\w*|haben|hast|unklar)\b|\bmelden\s+Sie\s+sich\b|\bzögern\s+Sie\s+nicht\b"
             r"|\bjederzeit\b",
             delivers=r"\bhier\s+(?:ist|sind|finden)\b|\b(?:empfehle|empfehlen)\b|\b(?:Sie|du)\s+(?:sollte|könnte|kann"
-            r"|können)\w*\s+(?!mir)|^\W*(?:versuchen|starten|drücken|halten|schalten|öffnen|klicken"
-            r"|probieren)\s+Sie\b",
+            r"|können)\w*\s+(?!mir)|^\W*\w+en\s+Sie\b(?!.*\?)",
             talk=r"\b(?:ich|mir|mich|wir|uns|Sie|du|dir|Ihnen|gerne?|danke|natürlich|klar|selbstverständlich|verstehe"
             r"|verstanden|okay|hallo|entschuldigung|leider|hängt|kommt\s+darauf|mehrere|verschiedene|um\s+(?:Ihnen"
             r"|dir|das|die|den|zu))\b",
