@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from harvest.pages.reading.boxes import editor_text, is_editor
 from harvest.pages.reading.figures import is_figure, is_file_button, is_icon
+from harvest.pages.reading.looks import look_of
 from harvest.pages.reading.page import Node, collapse_spaces
 from harvest.pages.reading.page_text import is_control, kind
 from harvest.pages.reading.phrases import is_role, is_time
@@ -138,6 +139,8 @@ class Example:
         self.times: list[Node] = []  # what says a time
         self.tells_who = False  # whether a line before the words says in general words that the user speaks
         self.named = ""  # the tag around a name with a colon, as <b>You:</b>
+        self.look = None if echo is None else look_of(echo)
+        self.boxed = False  # whether the words stand in a box of their own, with an edge or a ground
         if echo is None or user is None:
             return
         self.before = _speaker_before(user)
@@ -145,6 +148,7 @@ class Example:
             cells = user.elements
             self.cells = {(place, len(cells)) for place, cell in enumerate(cells) if not echo.within(cell)}
         inside = {around for around in (echo, *echo.ancestors()) if around.within(user)}
+        self.boxed = any("h-edge" in around.attributes for around in inside)
         self.said = {kind(around) for around in inside if around.classes}
         leaves = leaves_of(user, ())
         self.tells_who = bool(leaves) and leaves[0].parent not in inside and is_role(leaves[0].text)

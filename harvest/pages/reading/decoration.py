@@ -344,12 +344,18 @@ class _Search:
                 break
             placed = bubble.tag in ("tr", "tbody") and element.tag in ("td", "tbody", "tr")
             stamped = bool(hints_last(element) & _STAMPS) or element.tag == "time"
-            reason = self._called(element, text, stamped=stamped, prose=prose)
+            # A page may make names as it makes what is said, in smaller letters.
+            heads = first and inside < len(near) and self._heads(near[0], near[inside])
+            said = bool(element.classes) and kind(element) in self.example.said and not heads
+            reason = self._called(element, text, stamped=stamped, prose=prose, said=said)
             prose = prose or (element.tag in PROSE and not placed) or is_editor(element)
             prose = prose or _is_all_of_content(element, near, inside, bubble)
             parts = [leaf.text for leaf in near[:inside]]
-            reason = max(reason, self._reason(element, text, parts, stamped=stamped, prose=prose, first=first))
-            if first and not prose and self._announces_words(element, text, bubble):
+            reason = max(
+                reason, self._reason(element, text, parts, stamped=stamped, prose=prose, first=first, said=said)
+            )
+            named = self._announces_words(element, text, bubble) if first and not prose else False
+            if named or (heads and not prose and self._heads_box(element, text, near[inside], bubble)):
                 reason = max(reason, _Reason.KNOWN)
             if reason is not _Reason.NONE:
                 found.append((element, reason))
@@ -369,12 +375,27 @@ class _Search:
         came, stood = _came(words[0]), [_came(leaf) for leaf in leaves_of(element, ())]
         return came is not None and all(time is not None and came > time + _AT_ONCE for time in stood)
 
-    def _called(self, element: Node, text: str, *, stamped: bool, prose: bool) -> _Reason:
+    def _heads(self, line: Leaf, words: Leaf) -> bool:
+        """Whether a line is in smaller letters than what follows, which has those of the user's words at least."""
+        if self.example.look is None:
+            return False
+        after = look_of(words.parent)
+        return look_of(line.parent).is_smaller_than(after) and not after.is_smaller_than(self.example.look)
+
+    def _heads_box(self, element: Node, text: str, words: Leaf, bubble: Node) -> bool:
+        """Whether such a line stands above the box of the words, where the user's words have one, too: a name that
+        nothing else tells to be one."""
+        around = (words.parent, *words.parent.ancestors())
+        boxes = [one for one in around if "h-edge" in one.attributes and one.within(bubble)]
+        own = bool(boxes) and not any(element.within(box) for box in boxes)
+        return own and self.example.boxed and is_brief(text)
+
+    def _called(self, element: Node, text: str, *, stamped: bool, prose: bool, said: bool) -> _Reason:
         """By what the page calls it, or how it is made. A name holds for its own element, not where prose stands in it.
 
-        prose: the text at the edge stands in prose within it.
+        prose: the text at the edge stands in prose within it. said: it is made like what holds the user's words.
         """
-        if element.classes and kind(element) in self.example.said and not stamped:
+        if said and not stamped:
             return _Reason.NONE
         if len(text) <= SHORT and self._alike(element):
             return _Reason.STRONG
@@ -383,10 +404,10 @@ class _Search:
         return _Reason.WEAK if prose and any(inner.tag in _PARAGRAPHS for inner in element.walk()) else _Reason.STRONG
 
     def _reason(
-        self, element: Node, text: str, parts: Sequence[str], *, stamped: bool, prose: bool, first: bool
+        self, element: Node, text: str, parts: Sequence[str], *, stamped: bool, prose: bool, first: bool, said: bool
     ) -> _Reason:
         """By what it says. parts: its texts."""
-        if not stamped and (_is_content(element) or (element.classes and kind(element) in self.example.said)):
+        if not stamped and (_is_content(element) or said):
             return _Reason.NONE
         known = (kind(element), text) in self.known and not prose and not self.siblings.among_prose(element)
         if known and self._is_aside(element, text, first=first):

@@ -355,6 +355,41 @@ def test_of_two_times_one_is_the_answer() -> None:
     assert read("<div>12:30</div><div>12:31</div>", ROW).text == "12:30"
 
 
+def made_alike(name: str, answer: str, *, size: int = 13, boxed: bool = True) -> ReadTurn:
+    """A name made as the user's words are, over the box of the words."""
+    edge = ' h-edge="1"' if boxed else ""
+    return read_turn(
+        snapshot(
+            f'<main><div class="log" h-font="16"><div class="row" h-born="5"><div class="box"{edge}>'
+            f'<div class="line">{SAID}</div></div></div><div class="row" h-born="300"><div class="side">'
+            f'<div class="line" h-font="{size}">{name}</div></div><div class="box"{edge}><x-md class="md">'
+            f"<div>{answer}</div></x-md></div></div></div>{COMPOSER}</main>"
+        ),
+        SAID,
+    )
+
+
+@pytest.mark.parametrize("answer", ["Up.", "Assistant", "Yesterday", "12:30", "A film of 2009. It has balloons."])
+@pytest.mark.parametrize("name", ["Assistant", "harbour-bot", "Mia of Ferries"])
+def test_a_name_in_smaller_letters_over_the_box_of_the_words_is_left_out(name: str, answer: str) -> None:
+    turn = made_alike(name, f"<p>{answer}</p>")
+    assert (turn.text, turn.left_out) == (answer, (name,))
+
+
+@pytest.mark.parametrize(("size", "boxed"), [(16, True), (20, True), (13, False)])
+def test_an_unknown_line_that_is_not_smaller_or_has_no_box_under_it_is_the_answers(size: int, boxed: bool) -> None:
+    assert made_alike("Two films", "<p>Up, and Soul.</p>", size=size, boxed=boxed).text == "Two films\n\nUp, and Soul."
+
+
+@pytest.mark.parametrize("alone", ["Assistant", "Yesterday", "5 min"])
+def test_a_lone_line_in_smaller_letters_is_the_answer(alone: str) -> None:
+    body = (
+        f'<main><div class="log" h-font="16"><div class="row user" h-born="5"><div class="line">{SAID}</div></div>'
+        f'<div class="row bot" h-born="300"><div class="line" h-font="13">{alone}</div></div></div>{COMPOSER}</main>'
+    )
+    assert read_turn(snapshot(body), SAID).text == alone
+
+
 def test_a_name_that_no_list_knows_is_known_by_where_the_user_is_named() -> None:
     user = "<div><span>You</span></div><div><span>{said}</span></div>"
     reply = "<div><span>Zed the guide</span></div><div><span>{answer}</span></div>"
