@@ -157,6 +157,6 @@ def wording_exhibits(taken: Taken) -> tuple[Exhibit, ...]:
     if not value:
         return ()
     data = json.dumps(value, ensure_ascii=False, indent=1).encode("utf-8", "backslashreplace")
-    faults = (sample.fault for _, sample in taken)
-    failed = (one for fault in faults if isinstance(fault, DriverError) for one in fault.exhibits)
+    faults: list[object] = [sample.fault for _, sample in taken]
+    failed = [one for fault in faults if isinstance(fault, DriverError) for one in fault.exhibits]
     return (Exhibit("wording", "application/json", data), *failed)

@@ -13,6 +13,7 @@ import yaml
 from harvest.audits.audit import load_audit
 from harvest.report.finding import compared
 from harvest.studies.comparison import compare_runs
+from harvest.studies.concentrations import concentrations
 from harvest.studies.lost_attempts import Cells, within_bounds
 from harvest.studies.scorecard import gather_material
 from harvest.tables.comparison_figures import comparison_tables
@@ -71,7 +72,7 @@ def test_losses_in_a_state_that_leads_to_itself_are_placed_after_their_label() -
             turns = tuple(worlds.turn(number, "talk", label, "talk") for number, label in enumerate(labels[:stop], 1))
             outcome = Outcome("invalid", "no-words") if lost else Outcome("user-stopped", "satisfied")
             run.append(Conversation(TrialKey(system, f"T{trial % 15}", trial), "", 1, turns, outcome))
-    found = worlds.concentrations(run)
+    found = concentrations(run)
     assert {(one.system, one.state, one.label) for one in found} == {("B", "", "x")}
 
 
@@ -97,7 +98,7 @@ def test_topics_that_are_hard_and_lose_much_are_no_dependence(steady: bool) -> N
                 lost = bool(rng.random() < losing[topic])
             outcome = Outcome("invalid", "no-words") if lost else Outcome("turn-limit")
             run.append(Conversation(TrialKey("S", f"T{topic}", trial), "", 1, tuple(turns), outcome))
-        named += bool(worlds.concentrations(run))
+        named += bool(concentrations(run))
     assert named <= 3
 
 
