@@ -7,21 +7,22 @@ first of these that it has, together with its system and topic:
     id       what another program calls it, and its words
     time     when it began, and its words
     file     the bytes of its file, and its place there: the same file again holds the same conversations
+
+A conversation that was exported while it went on, and again later, counts once: see `recordings.import_growth`.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from recordings.conversation import Conversation, TrialKey
-from recordings.message_shapes import Record, place_of
+from recordings.import_drafts import Draft, Known
+from recordings.import_growth import RecordedImports, longest
+from recordings.message_shapes import place_of
 from recordings.redaction import Redactor
+from recordings.times import instant
 from topics.counting import pluralize
 from topics.errors import InputError
-from topics.identity import content_hash
-
-Known = Literal["number", "id", "time", "file"]
 
 _SAME: dict[Known, str] = {
     "number": "the trial number of others, and all else",
@@ -32,33 +33,11 @@ _SAME: dict[Known, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
-    """A conversation of a file. Its trial is 0 until it gets a number, unless it is known by one. name: what another
-    program calls it, or ""."""
-
-    conversation: Conversation
-    known: Known
-    record: Record
-    name: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Numbered:
     """Each conversation once, in the order of the drafts, and sentences on what was found to be the same."""
 
     drafts: Sequence[Draft]
     told: Sequence[str]
-
-
-class Identity:
-    """Gives conversations without a number their identity. Secrets are no part of it: it stays in the recording."""
-
-    def __init__(self) -> None:
-        self._redactor = Redactor()
-
-    def __call__(self, system: str, topic: str, *names: str, words: Sequence[tuple[str, str | None]] = ()) -> str:
-        said = [[text if text is None else self._redactor.text(text) for text in turn] for turn in words]
-        return content_hash("imported", {"system": system, "topic": topic, "names": names, "words": said})
 
 
 def number(
@@ -67,8 +46,9 @@ def number(
     """Numbers go on after those in `recorded`, which is what the run holds; what is there already keeps its number.
 
     refuse: gets the fault of each draft that contradicts an earlier one: another conversation under the same number, or
-    under the same id with other labels, say. It is then left out.
+    under the same id with other labels, say; or that goes on from a recorded one. It is then left out.
     """
+    run = RecordedImports(recorded)
     kept: dict[tuple[str, int], Draft] = {}
     places: dict[tuple[TrialKey, int], Draft] = {}
     repeated: Counter[Known] = Counter()
@@ -80,21 +60,32 @@ def number(
             first = places.get((one.key, one.attempt))
         if first is None:
             kept[one.trial_id, one.attempt] = places[one.key, one.attempt] = draft
-            if draft.name:
-                named[one.key.system, one.key.topic, draft.name].add(one.trial_id)
-        elif first.conversation == one:
+        elif _in_one_notation(first.conversation) == _in_one_notation(one):
             repeated[draft.known] += 1
         else:
             refuse(draft.record.placed(_contradiction(first, draft)))
-    found = _numbers(kept.values(), recorded)
+    whole, shorter = longest(kept.values())
+    for draft in whole:
+        if draft.known == "id":
+            one = draft.conversation
+            named[one.key.system, one.key.topic, draft.name].add(one.trial_id)
+    new = [draft for draft in (run.found(draft, refuse) for draft in whole) if draft]
+    found = _numbers(new, recorded)
     told = [f"{count} {'has' if count == 1 else 'have'} {_SAME[known]}: once each" for known, count in repeated.items()]
     if double := sum(len(ids) - 1 for ids in named.values()):
         verb = "has" if double == 1 else "have"
         told.append(
             f"{double} {verb} the id of another conversation and other words: each counts, as a trial of its own"
         )
-    told += _alike(found, recorded)
+    if shorter:
+        verb = "is the beginning of another" if shorter == 1 else "are beginnings of others"
+        told.append(f"{shorter} {verb} of the same id or time, exported while it went on: the longer one counts")
+    told += [*run.told(), *_alike(found, recorded)]
     return Numbered(found, told)
+
+
+def _in_one_notation(one: Conversation) -> Conversation:
+    return replace(one, started_at=instant(one.started_at), ended_at=instant(one.ended_at))
 
 
 def _numbers(drafts: Iterable[Draft], recorded: Sequence[Conversation]) -> Sequence[Draft]:

@@ -3,6 +3,7 @@
 {"messages": [{"role": "user", "content": "…"}, …], "metadata": {…}}   one on each line, several in a list, or alone
 {"conversations": [{"from": "human", "value": "…"}, …]}                ShareGPT; `conversation` in WildChat and LMSYS
 [{"role": "user", "content": "…"}, …]                                  the messages alone
+{"train": [CONVERSATION, …], "test": [CONVERSATION, …], …}             an object with lists of any of these
 {"mapping": {…}, "current_node": "…"}                                  ChatGPT's export, see `recordings.chatgpt`
 """
 
@@ -39,17 +40,35 @@ def place_of(at: JsonValue) -> Place:
     return at.place if at.loc else Place(at.path, at.line)
 
 
-def conversations_in(value: JsonValue) -> Sequence[JsonValue]:
-    """The conversations of a JSON value: its elements, those in one of its lists, or itself. It is not yet known
-    whether they can be read."""
+def conversations_in(value: JsonValue, unread: list[str]) -> Sequence[JsonValue]:
+    """The conversations of a JSON value: its elements, all that an object holds by name or in lists, also in objects
+    within it, or itself. It is not yet known whether they can be read. unread: gets the keys of an object under which
+    something else is."""
     found = value.value
     if isinstance(found, list) and found and not _are_messages(found):
         return value.elements()
-    if isinstance(found, dict) and not _is_conversation(found):
-        for key, inside in found.items():
-            if isinstance(inside, list) and inside and _is_conversation(inside[0]):
-                return value[key].elements()
-    return [value]
+    if not isinstance(found, dict) or _is_conversation(found):
+        return [value]
+    inside: list[JsonValue] = []
+    others: list[str] = []
+    open_ = [("", value)]
+    for name, at in open_:  # grows while it is gone through
+        keys = at.keys()
+        for key in keys:
+            path, one = f"{name}{key}", at[key]
+            if isinstance(one.value, list) and any(map(_is_conversation, one.value)):
+                inside += one.elements()
+            elif isinstance(one.value, dict) and one.value:
+                if _is_conversation(one.value):
+                    inside.append(one)
+                else:
+                    open_.append((f"{path}.", one))
+            elif one.value not in (None, [], {}, ""):
+                others.append(path)
+    if not inside:
+        return [value]
+    unread += others
+    return inside
 
 
 def records_of(value: JsonValue) -> Sequence[Record]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
 
@@ -22,16 +22,17 @@ from protocols.answer import Answer
 from recordings.conversation import Conversation, SystemTurn, TrialKey, Turn
 from recordings.event_lines import with_parts
 from recordings.header import trial_identity
-from recordings.import_numbers import Draft, Identity, Known, number
+from recordings.import_drafts import Draft, Identity, Known
+from recordings.import_numbers import number
 from recordings.imported_names import MOST_TURNS_ALLOWED, check_system_name
 from recordings.message_metadata import Metadata
 from recordings.message_shapes import Record, conversations_in, records_of
 from recordings.message_sides import Sides, sides_of
+from recordings.salvaged_text import SalvagedText
+from recordings.times import instant
 from recordings.transcript_turns import imported_route, state_name, topic_names
 from topics.errors import InputError, Place
-from topics.json_file import json_values
 from topics.regular_file import read_bytes
-from topics.text_file import decode
 from topics.topic import TopicSet, check_topic_id
 
 __all__ = ["Messages", "read_messages"]
@@ -76,10 +77,14 @@ def read_messages(
         left_out.append(fault)
 
     reading = _Reading(topic, topics, refuse)
-    drafts = [draft for file in files for draft in reading.drafts(file, system or Path(file).stem)]
+    read = [reading.records(file, system or Path(file).stem) for file in files]
+    reading.count_from_zero(read)
+    drafts = [draft for one in read for draft in reading.drafts(one)]
     numbered = number(drafts, recorded, refuse)
-    if not numbered.drafts:
-        raise left_out[0] if left_out else InputError("no conversation in this file", place=Place.of(files[0], 1))
+    if left_out and not numbered.drafts:
+        raise left_out[0]
+    if not drafts:
+        raise InputError("no conversation in this file", place=Place.of(files[0], 1))
     found = [draft.conversation for draft in numbered.drafts]
     prompts = reading.prompts
     return Messages(
@@ -89,6 +94,24 @@ def read_messages(
         (*reading.told(), *numbered.told),
         tuple(left_out),
     )
+
+
+@dataclass(slots=True)
+class _File:
+    """name: its path. system: of conversations that name none. digest: of its bytes. from_zero: whether its trials are
+    counted from 0."""
+
+    name: str
+    system: str
+    digest: str
+    read: list[tuple[Record, Metadata]] = field(default_factory=list)
+    from_zero: bool = False
+
+    @property
+    def numbered(self) -> set[object]:
+        """The systems of conversations with a trial number."""
+        values = (told.values for _, told in self.read)
+        return {str(one.get("system") or self.system) for one in values if one.get("trial") is not None}
 
 
 class _Reading:
@@ -111,36 +134,56 @@ class _Reading:
             yield f"{name}: nothing reads these keys, so what they say is not recorded: {keys}"
         if counted := [f"{what}: {count}" for what, count in sorted(self.passed.items()) if count]:
             yield f"passed over, because it is no text that anybody said: {', '.join(counted)}"
-        for name in self.from_zero:
-            yield f"{name}: trials are counted from 0 here, so 1 is added to each"
+        yield from self.from_zero
 
-    def drafts(self, file: str | PathLike[str], system: str) -> Sequence[Draft]:
-        """The conversations of a file. Those that cannot be read are refused."""
-        name, data = fspath(file), read_bytes(file)
-        read: list[tuple[Record, Metadata]] = []
-        for value in json_values(decode(data, name, "JSON"), name, self.refuse):
-            for at in conversations_in(value):
+    def records(self, file: str | PathLike[str], system: str) -> _File:
+        """What a file holds, line by line. Those that cannot be read are refused."""
+        data = read_bytes(file)
+        found = _File(fspath(file), system, hashlib.blake2b(data, digest_size=16).hexdigest())
+        unread: list[str] = []
+        text = SalvagedText.of(data, found.name, "JSON")
+        for value in text.values(self.refuse):
+            for at in conversations_in(value, unread):
                 try:
-                    read += [(record, Metadata.of(record.value)) for record in records_of(at)]
+                    text.check(at)
+                    found.read += [(record, Metadata.of(record.value)) for record in records_of(at)]
                 except InputError as fault:
                     self._refuse_record(Record({}, at), fault)
-        first = 0 if any(told.values.get("trial") == 0 for _, told in read) else 1
-        if not first:
-            self.from_zero.append(name)
-        digest = hashlib.blake2b(data, digest_size=16).hexdigest()
-        found = []
-        for place, (record, told) in enumerate(read, 1):
+        self.unread.update(dict.fromkeys((found.name, key) for key in unread))
+        return found
+
+    def count_from_zero(self, files: Sequence[_File]) -> None:
+        """Find the files that count trials from 0, and with them all files that number trials of the same systems: one
+        log may go on in the next file."""
+        for file in files:
+            file.from_zero = any(told.values.get("trial") == 0 for _, told in file.read)
+        counting = [file for file in files if file.from_zero]
+        self.from_zero += [f"{file.name}: trials are counted from 0 here, so 1 is added to each" for file in counting]
+        for file in counting:  # grows while it is gone through
+            for other in files:
+                if not other.from_zero and other.numbered and file.numbered & other.numbered:
+                    other.from_zero = True
+                    counting.append(other)
+                    about = f"as in {file.name}, which holds trials of the same system"
+                    self.from_zero.append(f"{other.name}: trials are counted from 0, {about}, so 1 is added to each")
+
+    def drafts(self, file: _File) -> Sequence[Draft]:
+        """The conversations of a file. Those that cannot be read are refused."""
+        first, found = 0 if file.from_zero else 1, []
+        for place, (record, told) in enumerate(file.read, 1):
             try:
-                found.append(self._draft(record, told, system, first, f"{digest}:{place}"))
+                found.append(self._draft(record, told, file.system, first, f"{file.digest}:{place}"))
             except InputError as fault:
                 self._refuse_record(record, fault)
             else:
-                self.unread.update(dict.fromkeys((name, key) for key in told.ignored))
+                self.unread.update(dict.fromkeys((file.name, key) for key in told.ignored))
         return found
 
     def _refuse_record(self, record: Record, fault: InputError) -> None:
         self.refused += 1
-        if self.refused > _PLACED:
+        if fault.place and fault.place.line:
+            self.refuse(fault)
+        elif self.refused > _PLACED:
             at = Place(record.at.path, 0 if record.at.loc else record.at.line)
             self.refuse(InputError(fault.what, place=at, allowed=fault.allowed, advice=fault.advice))
         else:
@@ -166,12 +209,13 @@ class _Reading:
         trial = told.count("trial", 1, least=first) + 1 - first if given else 0
         own, began = told.text("id"), told.time("started_at") or told.began
         known: Known = "number" if given else "id" if told.name else "time" if began else "file"
+        name = {"id": told.name, "time": instant(began)}.get(known, "")
         if given:
             identity = own or trial_identity(None, self.known.get(topic, topic), {"name": system}, trial)
         elif known == "file":
             identity = self.identity(system, topic, "file", place)
         else:
-            identity = self.identity(system, topic, known, told.name or began, words=sides.turns)
+            identity = self.identity(system, topic, known, name, words=sides.turns)
         conversation = _conversation(
             TrialKey(system, topic, trial), identity, told, sides, began, Place(record.at.path)
         )
@@ -181,7 +225,7 @@ class _Reading:
         if most := told.most_turns:
             self.most_turns[system, topic] = max(most, self.most_turns.get((system, topic), 0))
         self.unread.update(dict.fromkeys((record.at.path, key) for key in sides.unread))
-        return Draft(conversation, known, record, told.name if known == "id" else "")
+        return Draft(conversation, known, record, name)
 
 
 def _conversation(key: TrialKey, identity: str, told: Metadata, sides: Sides, began: str, place: Place) -> Conversation:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-__all__ = ["Now", "clock_time", "moment", "seconds", "stamp", "utc_now"]
+__all__ = ["Now", "clock_time", "instant", "moment", "seconds", "stamp", "utc_now"]
 
 Now = Callable[[], datetime]
 """Gives the time, with its time zone."""
@@ -33,6 +33,15 @@ def moment(written: str) -> float:
     except ValueError:
         return -math.inf
     return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+
+
+def instant(written: str) -> str:
+    """The same instant as `stamp` writes it, in UTC where it names no zone; the text itself if it is none."""
+    try:
+        found = datetime.fromisoformat(written)
+        return stamp(found if found.tzinfo else found.replace(tzinfo=UTC))
+    except (ValueError, OverflowError):
+        return written
 
 
 def clock_time(time: datetime) -> str:

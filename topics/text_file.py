@@ -7,7 +7,7 @@ from os import PathLike
 from topics.errors import InputError, Place
 from topics.regular_file import read_bytes
 
-__all__ = ["decode", "place_in", "read_text"]
+__all__ = ["decode", "place_in", "read_text", "refuse_binary"]
 
 LARGEST = 16 * 1024 * 1024
 """Bytes. Whatever is larger is not a file of ours, and would take the memory of the machine."""
@@ -35,11 +35,7 @@ def read_text(path: str | PathLike[str], kind: str, *, largest: int = LARGEST, a
 
 def decode(data: bytes, path: str, kind: str) -> str:
     """`data` as text. Raises InputError at the first byte that UTF-8 text cannot contain."""
-    for opening, called in _BINARY.items():
-        if data.startswith(opening):
-            what = f"{called}, and not text"
-            advice = f"give {kind}: unpack the file, or let the program that wrote it export text"
-            raise InputError(what, place=Place(path, 1, 1), allowed=f"{kind} in UTF-8", advice=advice)
+    refuse_binary(data, path, kind)
     nul = data.find(b"\0")
     if nul >= 0:
         before = data[:nul].decode("utf-8", "replace").removeprefix("\ufeff")
@@ -60,6 +56,15 @@ def decode(data: bytes, path: str, kind: str) -> str:
             allowed=f"{kind} in UTF-8",
             advice="save the file as UTF-8",
         ) from None
+
+
+def refuse_binary(data: bytes, path: str, kind: str) -> None:
+    """Raises InputError for the data of a well-known kind of file that is no text."""
+    for opening, called in _BINARY.items():
+        if data.startswith(opening):
+            what = f"{called}, and not text"
+            advice = f"give {kind}: unpack the file, or let the program that wrote it export text"
+            raise InputError(what, place=Place(path, 1, 1), allowed=f"{kind} in UTF-8", advice=advice)
 
 
 def place_in(text: str, path: str, position: int) -> Place:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import string
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -166,3 +167,114 @@ def test_secrets_are_no_part_of_an_identity(tmp_path: Path) -> None:
         for i, key in enumerate(keys)
     )
     assert one.trial_id == other.trial_id
+
+
+def talk(*answers: str | None, **told: Any) -> dict[str, object]:
+    """A conversation of a question for each answer; None for an answer that had not come yet."""
+    one = row("")
+    one["messages"] = [
+        {"role": role, "content": text}
+        for at, answer in enumerate(answers)
+        for role, text in (("user", f"q{at}"), ("assistant", answer))
+        if text is not None
+    ]
+    metadata = {key: told.pop(key) for key in ("outcome", "reason") if key in told}
+    return {**one, **told, "metadata": {"system": "desk", "topic": "hours", **metadata}}
+
+
+@pytest.mark.parametrize("key", ["id", "created_at"])
+@pytest.mark.parametrize("files", [1, 2])
+def test_of_one_conversation_that_was_exported_as_it_went_on_the_longest_counts(
+    tmp_path: Path, files: int, key: str
+) -> None:
+    told = {key: "2026-01-01T10:00:00Z"}
+    rows = [talk("a", **told), talk("a", "b", "c", **told), talk("a", None, **told), talk("a", "x", **told)]
+    given = [write(tmp_path / f"{at}.jsonl", *rows[at::files]) for at in range(files)]
+    found = read_messages(*given)
+    assert sorted(len(one.turns) for one in found.conversations) == [2, 3]
+    assert any("2 are beginnings of others of the same id or time" in warning for warning in found.warnings)
+    assert any("the id of another conversation and other words" in one for one in found.warnings) == (key == "id")
+
+
+def test_questions_of_one_id_that_got_no_answer_stay(tmp_path: Path) -> None:
+    found = read_messages(write(tmp_path / "x.jsonl", talk(None, id="q"), talk("a", id="q"), talk("b", id="q")))
+    assert [one.valid for one in found.conversations] == [False, True, True]
+
+
+@pytest.mark.parametrize("key", ["id", "created_at"])
+def test_what_goes_on_from_a_recorded_conversation_does_not_count_beside_it(tmp_path: Path, key: str) -> None:
+    told = {key: "2026-01-01T10:00:00Z"}
+    first = write(tmp_path / "1.jsonl", talk("a", **told))
+    second = write(tmp_path / "2.jsonl", talk("a", "b", **told), talk("z", id="other"))
+    assert imported(tmp_path / "run", first) == [(1, "a")]
+    found = read_messages(second, recorded=read(tmp_path / "run").conversations, strict=False)
+    assert [len(one.turns) for one in found.conversations] == [1]
+    (left_out,) = found.left_out
+    assert str(left_out).startswith(
+        f"{second}:1: it goes on from a conversation that is recorded (desk, hours, trial 1)"
+    )
+
+
+def test_a_shorter_export_that_comes_later_adds_nothing(tmp_path: Path) -> None:
+    longer = write(tmp_path / "1.jsonl", talk("a", "b", id="c"))
+    shorter = write(tmp_path / "2.jsonl", talk("a", id="c"))
+    assert imported(tmp_path / "run", longer) == [(1, "a"), (1, "b")]
+    assert imported(tmp_path / "run", shorter) == [(1, "a"), (1, "b")]
+    found = read_messages(shorter, recorded=read(tmp_path / "run").conversations)
+    assert list(found.warnings) == ["1 is the beginning of a recorded one of the same id or time: those count"]
+
+
+def test_what_goes_on_from_an_interrupted_conversation_is_a_further_attempt(tmp_path: Path) -> None:
+    first = write(tmp_path / "1.jsonl", talk("a", id="c", outcome="interrupted"))
+    second = write(tmp_path / "2.jsonl", talk("a", "b", id="c"))
+    assert imported(tmp_path / "run", first) == []
+    for _ in range(2):  # importing it again adds nothing
+        assert imported(tmp_path / "run", second) == [(1, "a"), (1, "b")]
+        assert [one.attempt for one in read(tmp_path / "run").conversations] == [1, 2]
+
+
+def test_the_id_of_a_recorded_conversation_with_other_words_is_said(tmp_path: Path) -> None:
+    imported(tmp_path / "run", write(tmp_path / "1.jsonl", talk("a", id="c")))
+    recorded = read(tmp_path / "run").conversations
+    found = read_messages(write(tmp_path / "2.jsonl", talk("x", id="c"), talk("y", id="d")), recorded=recorded)
+    assert len(found.conversations) == 2
+    assert list(found.warnings) == [
+        "1 has the id of a recorded conversation and other words: each counts, as a trial of its own"
+    ]
+
+
+SAME_TIMES = ["2026-01-01T10:00:00Z", "2026-01-01T11:00:00.000+01:00", "2026-01-01 10:00", 1_767_261_600]
+
+
+@pytest.mark.parametrize("key", ["created_at", "started_at"])
+def test_the_same_time_in_another_notation_is_the_same(tmp_path: Path, key: str) -> None:
+    rows = [{**talk("a"), key: time} for time in SAME_TIMES]
+    if key == "started_at":
+        rows = rows[:3]
+    assert len(read_messages(write(tmp_path / "x.jsonl", *rows)).conversations) == 1
+    for at, one in enumerate(rows):
+        found = imported(tmp_path / "run", write(tmp_path / f"{at}.jsonl", one))
+        assert found == [(1, "a")]
+
+
+def test_a_time_by_which_an_earlier_version_knew_a_conversation_is_still_known(tmp_path: Path) -> None:
+    from recordings.import_drafts import identity_of, words_of
+
+    found = read_messages(write(tmp_path / "x.jsonl", talk("a", created_at=SAME_TIMES[1])))
+    (one,) = found.conversations
+    old = identity_of("desk", "hours", "time", str(SAME_TIMES[1]), words=words_of(one))
+    earlier = replace(one, trial_id=old)
+    again = read_messages(write(tmp_path / "y.jsonl", talk("a", created_at=SAME_TIMES[0])), recorded=[earlier])
+    assert list(again.conversations) == [earlier]
+
+
+def test_files_that_number_trials_of_one_system_are_counted_from_0_together(tmp_path: Path) -> None:
+    first = write(tmp_path / "1.jsonl", *(row(str(at), trial=at) for at in range(3)))
+    second = write(tmp_path / "2.jsonl", *(row(str(at), trial=at) for at in range(3, 5)))
+    other = write(tmp_path / "3.jsonl", row("o", trial=1, system="bot"))
+    found = read_messages(second, first, other)
+    assert [(one.key.system, one.key.trial) for one in found.conversations] == [
+        *(("desk", trial) for trial in (4, 5, 1, 2, 3)),
+        ("bot", 1),
+    ]
+    assert any(f"{second}: trials are counted from 0, as in {first}" in warning for warning in found.warnings)

@@ -75,7 +75,7 @@ def test_one_conversation_over_several_lines_is_read(tmp_path: Path, shape: str)
 @example({"mapping": {}, "messages": [{"role": "user", "content": "Who?"}]})
 def test_no_json_breaks_the_reader(value: object) -> None:
     for at in json_values(json.dumps(value), "x.json", print):
-        for one in conversations_in(at):
+        for one in conversations_in(at, []):
             with contextlib.suppress(InputError):
                 assert all(isinstance(record.value["messages"], list) for record in records_of(one))
 
@@ -206,3 +206,62 @@ def test_the_places_of_many_faulty_elements_take_no_time(tmp_path: Path) -> None
     assert len(found.left_out) == 5000
     assert placed == [2 + 3 * i for i in range(len(placed))]
     assert len(placed) == 20
+
+
+LISTS: dict[str, tuple[Any, int, str]] = {
+    "two lists": ({"train": ["a", "b"], "test": ["c"]}, 3, ""),
+    "a list and other things": ({"train": ["a"], "version": 2, "labels": [1], "none": []}, 1, "version, labels"),
+    "lists in objects": ({"data": {"dev": ["a"], "by": "m"}, "test": ["b"]}, 2, "data.by"),
+    "conversations by name": ({"one": "a", "more": {"two": "b", "three": "c"}}, 3, ""),
+    "a list in which one is no conversation": ({"train": [None, "a"], "test": ["b"]}, 2, ""),
+}
+
+
+@pytest.mark.parametrize("how", LISTS)
+def test_all_conversations_of_an_object_are_read_and_what_else_it_holds_is_named(tmp_path: Path, how: str) -> None:
+    def made(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: made(one) for key, one in value.items()}
+        if isinstance(value, list):
+            return [made(one) for one in value]
+        return {"messages": OPENAI} if value in ("a", "b", "c") else value
+
+    value, count, unread = LISTS[how]
+    (tmp_path / "x.json").write_text(json.dumps(made(value)))
+    found = read_messages(tmp_path / "x.json", topic="t", strict=False)
+    assert len(found.conversations) == count
+    assert [warning.rpartition(": ")[2] for warning in found.warnings if "nothing reads" in warning] == (
+        [unread] if unread else []
+    )
+    assert len(found.left_out) == ("no conversation" in how)
+
+
+ROW = json.dumps({"messages": [{"role": "user", "content": "MU"}, {"role": "assistant", "content": "a"}]})
+
+
+@pytest.mark.parametrize("bad", [b"\xfc", b"\xed\xa0\xbd", b"\x00", b"\xe2\x82"], ids=repr)
+@pytest.mark.parametrize("how", ["lines", "list", "indented"])
+def test_a_bad_byte_leaves_out_the_conversation_around_it(tmp_path: Path, how: str, bad: bytes) -> None:
+    rows = [json.loads(ROW), json.loads(ROW.replace("MU", "M@")), json.loads(ROW)]
+    text = "\n".join(map(json.dumps, rows)) if how == "lines" else json.dumps(rows, indent=1 if "in" in how else None)
+    (tmp_path / "x.jsonl").write_bytes(text.encode().replace(b"@", bad))
+    found = read_messages(tmp_path / "x.jsonl", topic="t", strict=False)
+    assert len(found.conversations) == 2
+    (fault,) = found.left_out
+    assert fault.place
+    assert fault.place.line == {"lines": 2, "list": 1, "indented": 14}[how]
+    assert "byte" in fault.what
+
+
+def test_zeros_at_the_end_are_named_and_the_lines_before_them_read(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_bytes(f"{ROW}\n{ROW}\n".encode() + b"\0" * 40)
+    found = read_messages(tmp_path / "x.jsonl", topic="t", strict=False)
+    assert len(found.conversations) == 2
+    (fault,) = found.left_out
+    assert str(fault).startswith(f"{tmp_path}/x.jsonl:3:1: a NUL byte")
+
+
+def test_text_in_another_encoding_as_a_whole_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_bytes(f"{ROW}\n{ROW}\n".encode("utf-16"))
+    with pytest.raises(InputError, match=r"x\.jsonl:1:\d+: a NUL byte"):
+        read_messages(tmp_path / "x.jsonl", topic="t", strict=False)
