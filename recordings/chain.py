@@ -16,17 +16,29 @@ from __future__ import annotations
 import os
 from binascii import hexlify
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from recordings.digests import SIZE, content_digest, linked, read_object
 from recordings.errors import StoreError
 from recordings.evidence import fsync_file, write_safely
-from recordings.inventory import begin_inventory, list_closed, list_file
+from recordings.header import Header
+from recordings.inventory import CHAINED, begin_inventory, list_closed, list_file
 from recordings.json_text import line
 from topics.regular_file import open_inside
 
-__all__ = ["FLUSH", "FORMAT", "Chain", "chain_file", "closed_lines", "closing_line", "run_of", "write_chain"]
+__all__ = [
+    "FLUSH",
+    "FORMAT",
+    "Chain",
+    "chain_file",
+    "closed_lines",
+    "closing_line",
+    "declare_chains",
+    "run_of",
+    "write_chain",
+]
 
 FORMAT = "harvest-chain/1"
 FLUSH = 16
@@ -41,6 +53,11 @@ def chain_file(events: Path) -> Path:
 def run_of(chained: Path) -> Path:
     """The run folder that a file of events or of decisions is in."""
     return chained.parent if chained.name.startswith("trials-") else chained.parent.parent
+
+
+def declare_chains(header: Header) -> Header:
+    """The header of a new run, saying that its files have chains. Runs of earlier versions do not say so."""
+    return replace(header, extra={**header.extra, CHAINED: FORMAT})
 
 
 def closed_lines(chain: Path) -> int | None:

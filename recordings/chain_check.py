@@ -19,12 +19,12 @@ from recordings.decisions import read_decisions
 from recordings.digests import content_digest, read_object
 from recordings.errors import RunError
 from recordings.evidence import evidence_fault
-from recordings.inventory import INVENTORY, Inventory, read_inventory, says_chained
+from recordings.inventory import CHAINED, INVENTORY, Inventory, read_inventory, says_chained
 from recordings.judgments import layer_fault
 from recordings.noted import Noted, read_noted
 from recordings.run_folder import event_files
 from topics.counting import pluralize
-from topics.regular_file import entries
+from topics.regular_file import entries, read_inside
 
 __all__ = ["Checked", "Fault", "check_recording", "check_written", "recording_hash"]
 
@@ -94,23 +94,32 @@ def _checked(run: Path) -> tuple[Checked, set[str]]:
     files = event_files(run)
     inventory = read_inventory(run)
     later = later_accounts(files)
+    declared = _declares_chains(run)
     named: set[str] = set()
     chained: list[ChainedFile] = []
     for file in files:
-        one, lines = check_file(file, later.get(file.name, ()))
+        one, lines = check_file(file, later.get(file.name, ()), declared=declared)
         chained.append(one)
         for data in lines:
             evidence = (read_object(data) or {}).get("evidence") if b'"evidence"' in data else None
             named.update(map(str, evidence.values()) if isinstance(evidence, dict) else ())
     found.lines, found.chained = sum(one.lines for one in chained), sum(one.covered for one in chained)
     _take(chained, found)
-    _check_header(run, [str(one.opening["header"]) for one in chained if "header" in one.opening], found)
+    headers = [str(one.opening["header"]) for one in chained if "header" in one.opening]
+    _check_header(run, headers, found, declared=declared)
     for chain in sorted(run.glob("trials-*.chain")):
         if not chain.with_suffix(".jsonl").exists():
             found.faults.append(Fault(f"{chain.stem}.jsonl", None, "its chain is here, and it is gone"))
-    decided = _check_decisions(run, found)
+    decided = _check_decisions(run, found, declared=declared)
     layers = _check_layers(run, found)
-    _check_inventory(run, inventory, [*chained, *decided], layers, found)
+    _check_inventory(run, inventory, [*chained, *decided], layers, found, declared=declared)
+    kept = [*layers, *(one.name for one in decided), *(["evidence"] if entries(run, "evidence", "??", "*") else [])]
+    if not files:
+        what = "no file of events is here: they are gone, or the first process was stopped before it began one"
+        found.gaps.append(Fault("run.json", None, what))
+    elif kept and found.lines <= len(files):
+        what = "it is here, and no event that it could come from: the events are gone"
+        found.gaps.append(Fault(kept[0], None, what))
     said = {str(name) for one in chained for name in one.closing.get("layers") or ()}
     unlisted = {f"judgments/{name}" for name in said} - set(layers) - set(inventory.held if inventory else ())
     found.gaps += [Fault(name, None, "it was here when the run was closed, and is gone") for name in sorted(unlisted)]
@@ -124,8 +133,17 @@ def _take(files: Sequence[ChainedFile], found: Checked) -> None:
         found.notes += one.notes
 
 
-def _check_header(run: Path, headers: list[str], found: Checked) -> None:
-    if not headers:
+def _declares_chains(run: Path) -> bool:
+    """Whether `run.json` says that the files of the run have chains, and an inventory: those of earlier versions do
+    not."""
+    return CHAINED in (read_object(read_inside(run, "run.json")) or {})
+
+
+def _check_header(run: Path, headers: list[str], found: Checked, *, declared: bool) -> None:
+    if not headers and declared:
+        what = "no chain is left that says what it was, so nothing shows whether it is as it was written"
+        found.gaps.append(Fault("run.json", None, what))
+    elif not headers:
         what = "recorded without a chain, so nothing shows whether it is as it was written"
         found.notes.append(Fault("run.json", None, what))
     elif content_digest(run / "run.json") != headers[-1]:
@@ -161,7 +179,7 @@ def _check_layers(run: Path, found: Checked) -> list[str]:
     return there
 
 
-def _check_decisions(run: Path, found: Checked) -> list[ChainedFile]:
+def _check_decisions(run: Path, found: Checked, *, declared: bool) -> list[ChainedFile]:
     """What people decided: whether it can be read, and against its chains."""
     try:
         read_decisions(run)
@@ -172,7 +190,7 @@ def _check_decisions(run: Path, found: Checked) -> list[ChainedFile]:
         return []
     files = entries(run, DECISIONS, "*.jsonl")
     later = later_accounts(files)
-    checked = [check_file(file, later.get(file.name, ()))[0] for file in files]
+    checked = [check_file(file, later.get(file.name, ()), declared=declared)[0] for file in files]
     _take(checked, found)
     for chain in entries(run, DECISIONS, "*.chain"):
         if not chain.with_suffix(".jsonl").exists():
@@ -182,11 +200,17 @@ def _check_decisions(run: Path, found: Checked) -> list[ChainedFile]:
 
 
 def _check_inventory(
-    run: Path, inventory: Inventory | None, chained: Sequence[ChainedFile], layers: Sequence[str], found: Checked
+    run: Path,
+    inventory: Inventory | None,
+    chained: Sequence[ChainedFile],
+    layers: Sequence[str],
+    found: Checked,
+    *,
+    declared: bool,
 ) -> None:
     """What was listed and is gone, is another now, or was not closed; and what is here and was never listed."""
     if inventory is None:
-        if any(says_chained(run / one.name) for one in chained):
+        if declared or any(says_chained(run / one.name) for one in chained):
             what = "it is gone: nothing shows whether a layer of judgments, or a file of decisions, is gone with it"
             found.gaps.append(Fault(INVENTORY, None, what))
         else:
@@ -226,7 +250,7 @@ def _check_closed(one: ChainedFile, lines: int, head: str, found: Checked) -> No
             f"the file was closed with {pluralize(lines, 'line')}, and this has {len(one.hashes)} hashes and "
             f"{'an' if one.closing else 'no'} end: nothing shows whether the rest is as it was written"
         )
-        if one.opening:  # else it was told
+        if one.opening or not one.gaps:  # else it was told
             found.gaps.append(Fault(one.chain, None, what))
     elif not one.faults:
         found.faults.append(Fault(one.chain, None, "it is not the chain with which the file was closed"))

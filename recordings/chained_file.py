@@ -54,27 +54,41 @@ class ChainedFile:
 
 
 def later_accounts(files: Sequence[Path]) -> dict[str, list[Mapping[str, Any]]]:
-    """By name of a file, what the chains of later files of its folder say of it."""
+    """By name of a file, what the chains of later files of its folder say of it: {} of one that was closed when the
+    later one was begun."""
     found: dict[str, list[Mapping[str, Any]]] = {}
     for file in files:
-        opening, _, _ = _chain_of(file)
-        before = opening.get("before")
-        for name, said in before.items() if isinstance(before, dict) else ():
-            if isinstance(said, dict):
-                found.setdefault(name, []).append(said)
+        before = _chain_of(file)[0].get("before")
+        if isinstance(before, dict):
+            for other in files:
+                said = before.get(other.name, {} if _number(other) < _number(file) else None)
+                if isinstance(said, dict):
+                    found.setdefault(other.name, []).append(said)
     return found
 
 
-def check_file(file: Path, later: Sequence[Mapping[str, Any]]) -> tuple[ChainedFile, list[bytes]]:
-    """A file of events or of decisions, and its whole lines. later: what chains of later files say of it. Raises
-    OSError."""
+def _number(file: Path) -> int:
+    """Files are numbered in the order in which they are begun, whoever writes them."""
+    last = file.stem.rpartition("-")[2]
+    return int(last) if last.isdecimal() else 0
+
+
+def check_file(
+    file: Path, accounts: Sequence[Mapping[str, Any]], *, declared: bool = False
+) -> tuple[ChainedFile, list[bytes]]:
+    """A file of events or of decisions, and its whole lines. accounts: what chains of later files say of it, see
+    `later_accounts`. declared: the run says that all its files have chains. Raises OSError."""
     # The chain first: a writer may be at work, and lines come before their hashes.
     opening, hashes, closing = _chain_of(file)
     with file.open("rb") as opened:
         lines = list(opened)
     whole = [data for data in lines if data.endswith(b"\n")]
     found = ChainedFile(file.relative_to(run_of(file)).as_posix(), opening, hashes, closing, len(whole))
-    declared = says_chained(file)
+    declared = says_chained(file) or (declared and bool(lines))
+    later = [said for said in accounts if said]
+    if opening and not closing and len(later) < len(accounts):
+        what = "it was closed when a later file was begun, and its chain has no end: nothing shows what was cut off"
+        found.gaps.append(Fault(found.chain, None, what))
     if not opening:
         _check_without_chain(file, later, found, declared=declared, begun=bool(lines))
         return found, whole

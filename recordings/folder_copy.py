@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from recordings.chain import FORMAT as CHAIN_FORMAT
-from recordings.chain import write_chain
+from recordings.chain import declare_chains, write_chain
 from recordings.errors import StoreError
 from recordings.evidence import evidence_fault, fsync_folder, write_safely
 from recordings.header import Header
@@ -61,7 +61,7 @@ def write_run(folder: Path, header: Header, rows: Iterable[dict[str, Any]]) -> N
     events = folder / "trials-000001.jsonl"
     opening, *others = rows
     write_safely(events, b"".join(line(row) for row in ({**opening, CHAINED: CHAIN_FORMAT}, *others)))
-    write_safely(folder / "run.json", document(header.as_json()))
+    write_safely(folder / "run.json", document(declare_chains(header).as_json()))
     write_chain(events)
 
 

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from recordings.chain import FORMAT as CHAIN_FORMAT
-from recordings.chain import Chain
+from recordings.chain import Chain, declare_chains
 from recordings.continuation import extend_header, refuse_differences
 from recordings.errors import RunError, StoreError, no_run
 from recordings.event_lines import FORMAT, event_line
@@ -118,7 +118,7 @@ class RunWriter:
         try:
             _refuse_filled(run)  # another process may have been quicker
             redactor = Redactor(secrets)
-            header = _redacted(header, redactor)
+            header = declare_chains(_redacted(header, redactor))
             _save(run, header)
             return cls._opened(run, header, lock, worker, redactor, clock)
         except BaseException:

@@ -343,3 +343,81 @@ def test_a_line_that_a_killed_process_left_torn_in_the_inventory_is_written_agai
     write_layer(run, Layer("human", "ben", judgments=(Judgment({"trial": "trial-1"}, "Fluency", 1),)))
     assert (run / INVENTORY).read_bytes().startswith(whole)
     assert rank(check_recording(run)) == 0
+
+
+def keep_only(run: Path, *kept: str) -> None:
+    """Remove all but the parts of a run named in `kept`."""
+    for inside in sorted(run.iterdir()):
+        if inside.name in ("run.json", *kept):
+            continue
+        if inside.is_dir():
+            shutil.rmtree(inside)
+        else:
+            inside.unlink()
+
+
+@pytest.mark.parametrize("kept", [(), ("evidence",), ("judgments",), ("decisions",), (INVENTORY,)], ids=str)
+@pytest.mark.parametrize("declared", [True, False], ids=["today", "earlier"])
+def test_a_run_of_which_only_the_header_is_left_is_not_verified(
+    run: Path, kept: tuple[str, ...], declared: bool
+) -> None:
+    keep_only(run, *kept)
+    if INVENTORY in kept:
+        cut(run / INVENTORY, 1)
+    if not declared:
+        text = (run / "run.json").read_text()
+        (run / "run.json").write_text(text.replace('"chain": "harvest-chain/1"', '"other": ""'))
+        assert "harvest-chain" not in (run / "run.json").read_text()
+    found = check_recording(run)
+    assert rank(found) == 2, [*found.faults, *found.notes]
+    if declared:
+        assert not any(
+            "without a chain" in str(note) or "before layers were hashed" in str(note) for note in found.notes
+        )
+
+
+@pytest.mark.parametrize("kept", ["evidence", "judgments", "decisions"])
+def test_what_no_event_can_have_led_to_is_not_verified(tmp_path: Path, kept: str) -> None:
+    """Files of events of which only the first line is left, in a run of an earlier version."""
+    run = Path(shutil.copytree(SAMPLES / "run-1", tmp_path / "run"))
+    for file in run.glob("trials-*.jsonl"):
+        cut(file, 1)
+    for name in {"evidence", "judgments", "decisions"} - {kept}:
+        shutil.rmtree(run / name, ignore_errors=True)
+    if kept == "judgments":
+        about = Judgment({"trial": "trial-1", "attempt": 1, "turn": 1}, "Fluency", 1)
+        write_layer(run, Layer("human", "anna", "1", "", "2026-01-01", (about,)))
+    if kept == "decisions":
+        asyncio.run(decide(run, "a"))
+    (run / INVENTORY).unlink(missing_ok=True)
+    assert any("no event that it could come from" in str(gap) for gap in check_recording(run).gaps)
+
+
+def test_a_file_without_a_chain_in_a_run_whose_files_have_one_is_not_verified(run: Path) -> None:
+    lines = (run / "trials-000002.jsonl").read_bytes().splitlines(keepends=True)
+    for kind in ("jsonl", "chain"):
+        (run / f"trials-000002.{kind}").unlink()
+    first = lines[0].replace(b',"chain":"harvest-chain/1"', b"")
+    assert first != lines[0]
+    (run / "trials-000002.jsonl").write_bytes(b"".join([first, *lines[1:]]))
+    found = check_recording(run)
+    assert any(gap.file == "trials-000002.jsonl" for gap in found.gaps)
+
+
+@pytest.mark.parametrize("lines", [1, 2, 3])
+@pytest.mark.parametrize("folder", ["trials-", "decisions/"])
+def test_a_cut_end_shows_by_a_later_file_where_the_inventory_was_cut_too(run: Path, folder: str, lines: int) -> None:
+    cut(run / f"{folder}000001.chain", -lines)
+    cut(run / INVENTORY, 1)
+    found = check_recording(run)
+    assert rank(found) >= 2
+    assert any("it was closed when a later file was begun" in str(gap) for gap in found.gaps)
+
+
+def test_what_became_of_a_lost_shard_stays_with_what_is_merged_of_it(run: Path, other: Path, tmp_path: Path) -> None:
+    keep_only(other := Path(shutil.copytree(other, tmp_path / "other")), "evidence")
+    done = merge([run, other], tmp_path / "both")
+    assert done.unproven
+    again = merge([tmp_path / "both"], tmp_path / "again").path
+    for merged in (tmp_path / "both", again):
+        assert any("no file of events is here" in str(gap) for gap in check_recording(merged).gaps)
