@@ -11,6 +11,7 @@ import random
 import string
 from itertools import chain
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -429,3 +430,48 @@ def test_a_look_is_spared_only_where_it_would_find_nothing() -> None:
             assert redactor.text(text) == whole
             found += whole != text
     assert found > 1_000
+
+
+BETWEEN = [
+    "\u00a0",
+    "\u0301",
+    "\u20dd",
+    "\x1b[31m",
+    "\u3000",
+    "\u2003",
+    "\x08",
+    "\u4e2d",
+    "\u0416",
+    "\x85",
+    "😀",
+    "\u200b",
+]
+CIRCLED = {
+    **{ord("A") + at: 0x24B6 + at for at in range(26)},
+    **{ord("a") + at: 0x24D0 + at for at in range(26)},
+    **{ord("1") + at: 0x2460 + at for at in range(9)},
+}
+LETTERS = {"circled": CIRCLED, "full width": {code: code + 0xFEE0 for code in range(0x21, 0x7F)}}
+KEY = "Zq7Xw9Kp4LmN2vRt8Y"
+
+
+@pytest.mark.parametrize("form", ["json", "json in json", "stream", "raw"])
+@pytest.mark.parametrize("how", [*BETWEEN, *LETTERS], ids=ascii)
+def test_a_secret_with_escapes_of_any_character_is_found_in_raw_exhibits(how: str, form: str) -> None:
+    shown = KEY.translate(LETTERS[how]) if how in LETTERS else how.join(KEY)
+    text = f"The key: {shown} end"
+    redactor = Redactor([KEY])
+    if form == "stream":
+        lines = [json.dumps({"id": "r1", "delta": {"content": letter}}) for letter in text]
+        data = "".join(f"data: {line}\n\n" for line in lines).encode()
+        kept = redactor.data(data, "text/event-stream").decode()
+        found = "".join(json.loads(line[6:])["delta"]["content"] for line in kept.splitlines() if line)
+    else:
+        value: Any = {"content": text}
+        for _ in range(2 if form == "json in json" else 1):
+            value = json.dumps(value, ensure_ascii=form != "raw")
+        value = redactor.data(value.encode(), "application/json").decode()
+        for _ in range(2 if form == "json in json" else 1):
+            value = json.loads(value)
+        found = value["content"]
+    assert found == "The key: [redacted:secret] end"
