@@ -199,7 +199,7 @@ def _scored(
     needed = measures_needed(resolved.thresholds)
     table = score_material(material, measures=needed)
     lost = selection(material, table, lambda of, terms: score_material(of, measures=terms, only=True))
-    scores = write_scores(folder, table, selection=lost.as_json())
+    scores = write_scores(folder, table, selection=lost.as_json(), measures=needed)
     written = [folder / "run.json", *([journal] if journal else []), scores]
     people = people_console(file=cast(TextIO, Lasting(sys.stderr))) if as_json else people_console()
     print_scores(people, material, table, written, selection=lost)

@@ -119,7 +119,9 @@ def command(
             )
         scored = request.scored(material)
     table, names, lost, bounds = scored.table, scored.names, scored.selection, scored.bounds
-    paths = [write_scores(runs[0], table, seed, lost.as_json())] if keep else []
+    paths = []
+    if keep:
+        paths = [write_scores(runs[0], table, seed, lost.as_json(), measures=scored.measures, names=names)]
     people = people_console(stderr=as_json or as_csv or as_latex)
     if as_json:
         for piece in scores_document(table, seed, beside, lost.as_json(), recorded, bounds):

@@ -56,7 +56,14 @@ def score_run(task: ScoringTask) -> KeptScores:
         _refuse_others(task, folder)
         _, material = task.request.gathered([read(folder)])
         scored = task.request.scored(material)
-        write_scores(folder, scored.table, task.request.seed, scored.selection.as_json())
+        write_scores(
+            folder,
+            scored.table,
+            task.request.seed,
+            scored.selection.as_json(),
+            measures=scored.measures,
+            names=scored.names,
+        )
     except HarvestError as fault:
         return KeptScores(fault=str(fault))
     return KeptScores(scored.bounds)

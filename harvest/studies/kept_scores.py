@@ -23,11 +23,14 @@ __all__ = ["KeptScores", "kept_scores", "with_kept_scores"]
 
 
 class KeptScores(Struct):
-    """settings, seed: of then. rows: as they stand in the file."""
+    """settings, seed, notes: of then. asked: the measures that were asked for, and the names of their rows; None in
+    files of earlier versions. rows: as they stand in the file."""
 
     rows: list[Raw]
     settings: Any = None
     seed: Any = None
+    notes: Any = None
+    asked: Any = None
 
     def each(self, run: Path) -> Iterator[dict[str, Any]]:
         """The rows as objects. Raises InputError for what is none."""
@@ -60,7 +63,8 @@ def kept_scores(run: Path) -> KeptScores | None:
     rows = value.get("rows") if isinstance(value, dict) else None
     if not isinstance(value, dict) or not isinstance(rows, list):
         raise InputError("this holds no scores", place=place, advice=_writes(run))
-    return KeptScores([Raw(line(row)) for row in rows], value.get("settings"), value.get("seed"))
+    head = (value.get(key) for key in ("settings", "seed", "notes", "asked"))
+    return KeptScores([Raw(line(row)) for row in rows], *head)
 
 
 @dataclass(frozen=True, slots=True)

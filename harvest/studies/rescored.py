@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from harvest.studies.kept_scores import kept_scores
 from harvest.studies.scorecard import gather_material, score_material
@@ -15,9 +16,11 @@ from scoring.inference.interval import EARLIER_METHOD, METHOD
 from scoring.notation import parse
 from scoring.settings import SETTINGS
 from scoring.table import ScoreRow, ScoreTable
+from topics.counting import pluralize
 
 __all__ = ["kept_figures", "rescored"]
 
+_LISTED = 3
 _PLAIN = (str, int, float, type(None))
 _PLACE = ("measure", "system", "topic", "topic_type", "trial", "turn", "entity", "position")
 
@@ -29,8 +32,8 @@ def kept_figures(run: Path) -> int | None:
 
 
 def rescored(run: Path) -> Iterator[str]:
-    """A sentence for each figure that is not what the recording gives. Raises RunError for a run that cannot be read,
-    InputError for a file of scores that is none."""
+    """A sentence for each figure that is not what the recording gives, and on figures and notes that it gives and the
+    file does not hold. Raises RunError for a run that cannot be read, InputError for a file of scores that is none."""
     kept = kept_scores(run)
     if kept is None:
         return
@@ -42,22 +45,65 @@ def rescored(run: Path) -> Iterator[str]:
     settings = kept.settings if isinstance(kept.settings, dict) else {}
     changes = {name: settings[name] for name in SETTINGS if name in settings}
     again = partial(score_material, material, changes=changes, seed=kept.seed if isinstance(kept.seed, int) else 0)
-    usual = _Again(again())
-    found = list(usual.differences(kept.each(run)))
-    names = dict.fromkeys(str(row.get("measure")) for row in kept.each(run)) if found else {}
-    if asked := [parse(name) for name in names if name not in usual.measures]:
-        found = list(_Again(again(measures=asked)).differences(kept.each(run)))
+    rows = _Rows.of(kept.asked)
+    usual = _Again(rows.of_table(again()))
+    compared, found = usual, list(usual.differences(kept.each(run)))
+    missing = list(usual.missing(rows.named))
+    there = {str(row.get("measure")) for row in kept.each(run)} if found or not rows.known else set()
+    if asked := [parse(name) for name in sorted({*there, *rows.measures} - usual.measures)]:
+        compared = _Again(rows.of_table(again(measures=asked)))
+        found = list(compared.differences(kept.each(run)))
+        missing = list(compared.missing(lambda row: rows.named(row) or row.measure in there))
+    if not rows.known and there:  # of an earlier version: nothing says whether others were asked for
+        missing = [row for row in missing if row.measure in there]
     yield from found
+    if missing:
+        first = "; ".join(_named(row.as_json()) for row in missing[:_LISTED])
+        more = f"; and {len(missing) - _LISTED} more" if len(missing) > _LISTED else ""
+        yield f"{pluralize(len(missing), 'figure')} that the recording gives {_are(missing)} not in it: {first}{more}"
+    notes = kept.notes if isinstance(kept.notes, list) else []
+    for note in usual.notes:
+        if note in compared.notes and note not in notes:
+            yield f"a note that the recording gives is not in it: {note}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Which rows a file was made to hold. known: it says so. measures: besides the default ones. names: of the rows, ()
+    for all that there are."""
+
+    known: bool = False
+    measures: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, asked: Any) -> Self:
+        """Of what a file says; whoever changed it may have written anything."""
+        match asked:
+            case {"measures": list(measures), "names": list(names)}:
+                return cls(True, frozenset(map(str, measures)), frozenset(map(str, names)))
+        return cls()
+
+    def of_table(self, table: ScoreTable) -> ScoreTable:
+        return table.only(self.names) if self.names else table
+
+    def named(self, row: ScoreRow) -> bool:
+        return not self.names or row.measure in self.names or row.label in self.names
+
+
+def _are(several: Sized) -> str:
+    return "is" if len(several) == 1 else "are"
 
 
 class _Again:
     """The figures of a table, to be compared with those that a file holds. Both come in one order, as a rule, so that
     few are in memory at a time.
 
-    measures: of those that were compared. passed: figures that came before the file told of them.
+    measures: of those that were compared. notes: of the table. passed: figures that came before the file told of them.
     """
 
     def __init__(self, table: ScoreTable) -> None:
+        self.notes = table.notes
         self.measures: set[str] = set()
         self._made = table.stream()
         self._passed: dict[tuple[Any, ...], ScoreRow] = {}
@@ -78,9 +124,17 @@ class _Again:
                 if row.get(key) != now.get(key):
                     yield f"{_named(row)}: {key} is {row.get(key)!r}, and the recording gives {now.get(key)!r}"
 
+    def missing(self, counts: Callable[[ScoreRow], bool]) -> Iterator[ScoreRow]:
+        """The figures that the file did not hold, of those that count, once all of the file was compared."""
+        yield from filter(counts, self._passed.values())
+        for row in self._made:
+            self.measures.add(row.measure)
+            if counts(row):
+                yield row
+
     def _found(self, place: tuple[Any, ...]) -> ScoreRow | None:
         if place in self._passed:
-            return self._passed[place]
+            return self._passed.pop(place)
         for row in self._made:
             self.measures.add(row.measure)
             if (passed := _place(row)) == place:

@@ -18,6 +18,7 @@ from recordings.json_text import Json, document, line
 from recordings.leftovers import remove_leftovers
 from recordings.provenance import software
 from recordings.run_folder import Run
+from scoring.notation import Term
 from scoring.table import ScoreRow, ScoreTable
 
 __all__ = ["scores_document", "write_scores"]
@@ -33,14 +34,17 @@ def scores_document(
     selection: Mapping[str, object] | None = None,
     runs: Sequence[Run] = (),
     bounds: Sequence[Checked] = (),
+    asked: Mapping[str, Json] | None = None,
 ) -> Iterator[bytes]:
     """The document in pieces, indented, and each row on a line of its own. seed: of its bootstrap. beside: of several
     runs, how they differ. selection: what lost attempts come to (`harvest.studies.selection`). runs: what was scored,
-    to be named there. bounds: of the audit, beside its figures."""
+    to be named there. bounds: of the audit, beside its figures. asked: for which
+    measures, so that rows which are gone are missed."""
     rows = table.stream()
     head = table.head_json()
     tail = {
         "seed": seed,
+        **({} if asked is None else {"asked": asked}),
         **({"sources": sources(runs), "software": software()} if runs else {}),
         **({} if beside is None else {"differences": [one.as_json() for one in beside.contrasts]}),
         **({"selection": selection} if selection else {}),
@@ -66,12 +70,22 @@ def _row(row: ScoreRow) -> bytes:
         return line(value).rstrip()
 
 
-def write_scores(folder: Path, table: ScoreTable, seed: int = 0, selection: Mapping[str, object] | None = None) -> Path:
-    """Write `scores.json` beside the recording: derived, and made again each time. Raises StoreError."""
+def write_scores(
+    folder: Path,
+    table: ScoreTable,
+    seed: int = 0,
+    selection: Mapping[str, object] | None = None,
+    *,
+    measures: Sequence[Term] = (),
+    names: Sequence[str] = (),
+) -> Path:
+    """Write `scores.json` beside the recording: derived, and made again each time. measures: besides the default ones.
+    names: of the rows that were asked for; () for all. Raises StoreError."""
+    asked = {"measures": list(map(str, measures)), "names": list(names)}
     path = folder / "scores.json"
     remove_leftovers(folder, path.name)
     try:
-        write_safely(path, scores_document(table, seed, selection=selection))
+        write_safely(path, scores_document(table, seed, selection=selection, asked=asked))
     except OSError as fault:
         raise StoreError(path, fault) from fault
     return path

@@ -30,10 +30,11 @@ __all__ = ["ScoreRequest", "Scored"]
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """table: of what was asked for. names: of its measures, () for the default ones. selection: what lost attempts come
-    to. bounds: of the audit, beside their figures."""
+    """table: of what was asked for. measures: besides the default ones. names: of its measures, () for the default
+    ones. selection: what lost attempts come to. bounds: of the audit, beside their figures."""
 
     table: ScoreTable
+    measures: tuple[Term, ...]
     names: tuple[str, ...]
     selection: Selection
     bounds: tuple[Checked, ...]
@@ -81,7 +82,8 @@ class ScoreRequest:
             judges=Precedence.asked(self.judges, self.nuggets, self.folding),
         )
         needed = measures_needed(material.thresholds)
-        whole = scored(material, measures=(*terms, *needed))
+        measures = (*terms, *needed)
+        whole = scored(material, measures=measures)
         table = whole.only(names) if names else whole  # the bounds of the audit need figures nobody asked to see
         lost = selection(material, table, lambda of, terms: scored(of, measures=terms, only=True))
         bounds = checked_bounds(
@@ -91,4 +93,4 @@ class ScoreRequest:
             criteria,
             speaking_of=lambda of: scored(material, changes={**self.settings, "estimand": of}, measures=needed),
         )
-        return Scored(table, names, lost, tuple(bounds))
+        return Scored(table, measures, names, lost, tuple(bounds))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from harvest.cli.main import main
+from harvest.studies.rescored import rescored
 from tests.support.reported import small_run
 
 Told = tuple[int, str]
@@ -74,6 +75,48 @@ def test_a_figure_that_was_changed_is_named(here: Path, capsys: pytest.CaptureFi
     assert (
         f"scores.json: CVaR(R, beta=0.5), {row['system']}: value is {row['value']!r}, and the recording gives" in told
     )
+
+
+@pytest.mark.parametrize("asked", ["CVaR(R, beta=0.5)", "R"])
+def test_figures_that_were_removed_are_missed(here: Path, capsys: pytest.CaptureFixture[str], asked: str) -> None:
+    with pytest.raises(SystemExit):
+        main(["score", str(here / "small"), "--keep", "-m", asked])
+    file = here / "small" / "scores.json"
+    scores = json.loads(file.read_text())
+    rows = scores["rows"]
+    for gone in (rows[:1], rows[-2:], rows):
+        file.write_text(json.dumps({**scores, "rows": [row for row in rows if row not in gone]}))
+        (said,) = rescored(here / "small")
+        assert said.startswith(f"{len(gone)} figure{'s' * (len(gone) > 1)} that the recording gives")
+    code, told = verify(capsys, "small")
+    assert (code, "scores.json: " in told) == (1, True)
+
+
+def test_of_the_scores_of_an_earlier_version_the_rows_of_a_measure_are_missed(here: Path) -> None:
+    file = here / "small" / "scores.json"
+    scores = json.loads(file.read_text())
+    del scores["asked"]
+    file.write_text(json.dumps(scores))
+    assert not list(rescored(here / "small"))
+    file.write_text(json.dumps({**scores, "rows": scores["rows"][1:]}))
+    (said,) = rescored(here / "small")
+    assert said.startswith("1 figure that the recording gives is not in it: CVaR(R, beta=0.5), A")
+
+
+def test_a_note_that_was_removed_or_changed_is_missed(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for layer in (here / "small" / "judgments").glob("*.jsonl"):
+        layer.unlink()
+    with pytest.raises(SystemExit):
+        main(["score", str(here / "small"), "--keep"])
+    capsys.readouterr()
+    file = here / "small" / "scores.json"
+    kept = file.read_text()
+    scores = json.loads(kept)
+    assert scores["notes"]
+    assert not list(rescored(here / "small"))
+    for notes in ([], [f"{scores['notes'][0]} Not so.", *scores["notes"][1:]], None):
+        file.write_text(json.dumps({**scores, "notes": notes}))
+        assert any(said.startswith("a note that the recording gives") for said in rescored(here / "small"))
 
 
 def test_figures_whose_intervals_bear_the_earlier_name_are_those_of_the_recording(
