@@ -11,6 +11,7 @@ from pydantic_core import PydanticCustomError
 from protocols.labels import Label
 from topics.cut_text import Said
 from topics.document import StrictModel
+from topics.unseen_characters import says_something
 from topics.written_form import written_form
 
 __all__ = ["FORMAT", "NAME", "EdgeEntry", "ProtocolEntry", "StateEntry", "TargetEntry"]
@@ -23,7 +24,7 @@ NAME_WORDS = "at most 60 letters (a to z), digits, _ and -, beginning with a let
 
 
 def _some_words(text: str) -> str:
-    if not text.strip():
+    if not says_something(text):
         raise PydanticCustomError("no_words", "it says nothing")
     return text
 

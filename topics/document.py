@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from topics.counting import pluralize
+from topics.cut_text import comment_after
 from topics.errors import InputError, Place
 from topics.json_file import JsonValue, NotJsonError, read_json_value
 from topics.scalars import number_advice, plain_number, plain_scalar
@@ -241,6 +242,8 @@ class Document:
             advice = number_advice(given)
         if needed == "text" and isinstance(given, (bool, int, float)):
             advice = f'put it in quotation marks, as it should read: "{written or str(given).lower()}"'
+        if given is None and needed == "text" and (comment := self._comment(loc)):
+            advice = f"{comment!r} is taken for a comment: put the text in quotation marks"
         allowed = str(context.get("expected") or context.get("pattern") or "") or (form if needed else None)
         return self.error(
             self._known(loc), f"{what} (here: {shown}){meant}" if shown else what, allowed=allowed, advice=advice
@@ -252,6 +255,12 @@ class Document:
         lines = _lines(self.source) if line else ()
         found = re.match(r"[^\s,\[\]{}#]+", lines[line - 1][column - 1 :]) if line <= len(lines) and line else None
         return found[0] if found and plain_scalar(found[0]) == self._value(self._known(loc)) else ""
+
+    def _comment(self, loc: Loc) -> str:
+        """The comment that stands in the place of a value; "" for none."""
+        line, column = self.marks.get(self._known(loc), (0, 0))
+        lines = _lines(self.source) if line else ()
+        return comment_after(lines[line - 1], column) if 0 < line <= len(lines) else ""
 
     def _value(self, loc: Loc) -> object:
         value: Any = self.value

@@ -17,6 +17,7 @@ from topics.kinds import KINDS, UrlKind
 from topics.quantities import quantity
 from topics.suggestions import did_you_mean
 from topics.topic import ID_LONGEST, ID_PATTERN, ID_WORDS, Topic, TopicSet, TopicType
+from topics.unseen_characters import named, says_something, unseen_in
 from topics.written_form import written_form
 
 __all__ = ["decode_topics", "encode_topics", "read_topics"]
@@ -185,6 +186,10 @@ def _topic(document: Document, loc: Loc, entry: _Topic, types: Mapping[str, Topi
         raise document.error(
             (*loc, "type"), f"unknown type {entry.type!r}{did_you_mean(entry.type, types)}", allowed=", ".join(types)
         )
+    for words, key in ((entry.request, ("request",)), *((turn, ("turns", i)) for i, turn in enumerate(entry.turns))):
+        if words.strip() and not says_something(words):
+            seen = ", ".join(map(named, unseen_in(words)))
+            raise document.error((*loc, *key), f"nobody sees anything of this text: {seen}", advice="write words")
     if not entry.request.strip() and not entry.turns:
         raise document.error(
             loc, f"topic {entry.id!r} has neither a request nor turns", advice="say what the user wants"

@@ -1,7 +1,7 @@
 """Characters that nobody sees, in YAML that was pasted from a web page or a word processor.
 
 A no-break space is a letter to YAML: it neither indents nor separates. U+0085, U+2028 and U+2029 end a line for YAML
-and for hardly any editor.
+and for hardly any editor. In what users say, a system reads such characters, and nobody who looks at the words does.
 """
 
 import re
@@ -17,6 +17,44 @@ _SUSPECT = re.compile(rf"^[ \t-]*([{_BLANKS}])|[:-]([{_BLANKS}])|([{_BREAKS}])",
 _UNSEEN = re.compile(f"[{_BLANKS}]")
 _LINE_END = re.compile(f"\r\n|[\n\r{_BREAKS}]")
 _BESIDE_BLANK = re.compile(f"[ \t][{_BREAKS}]|[{_BREAKS}][ \t]")
+
+
+_UNSEEN_LETTERS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
+"""That Unicode does not count among the format characters, and that have no shape."""
+_JOINS = "\u200c\u200d\ufe0e\ufe0f\u3000"
+"""Of the writing itself after a letter beyond ASCII, as in Persian, in Japanese and in pictures made of several."""
+
+
+def unseen_in(text: str) -> dict[str, None]:
+    """The characters of a text that nobody sees, in their order, each once: those of no shape, and blanks that are none
+    of the keyboard. Line ends and tabs are not meant."""
+    if text.isascii() and text.isprintable():
+        return {}
+    before = ""
+    found: dict[str, None] = {}
+    for character in text:
+        if _is_unseen(character) and not (character in _JOINS and before and not before.isascii()):
+            found[character] = None
+        before = character
+    return found
+
+
+def show_unseen(text: str) -> str:
+    """The text with what nobody sees by its code, as in `<U+200B>`."""
+    return text.translate({ord(character): f"<U+{ord(character):04X}>" for character in unseen_in(text)})
+
+
+def says_something(text: str) -> bool:
+    """Whether anything of the text is seen."""
+    return any(not character.isspace() and not _is_unseen(character) for character in text)
+
+
+def _is_unseen(character: str) -> bool:
+    if character in " \t\n\r":
+        return False
+    kind = unicodedata.category(character)
+    selects = "\ufe00" <= character <= "\ufe0f" or "\U000e0100" <= character <= "\U000e01ef"
+    return kind in ("Cf", "Cc", "Zs", "Zl", "Zp") or selects or character in _UNSEEN_LETTERS
 
 
 def named(character: str) -> str:

@@ -159,6 +159,8 @@ class _Reader:
         assert isinstance(node, yaml.ScalarNode)
         text = self._whole(node)
         if node.style:  # quoted and block text is text; libyaml's plain style is ""
+            if self.comments and node.style in "\"'":
+                return commented(text, self.source, self.path, node.end_mark, quoted=True)
             return text
         plain = plain_scalar(text)
         return commented(plain, self.source, self.path, node.end_mark) if self.comments else plain

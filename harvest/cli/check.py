@@ -13,7 +13,7 @@ import click
 
 from harvest.audits.audit import Audit, System, load_audit, place_errors
 from harvest.audits.groups import noise_pairs
-from harvest.cli.exposures import keys_in_clear_option, show_exposures
+from harvest.cli.exposures import host_note, keys_in_clear_option, show_exposures
 from harvest.cli.path import GivenPath
 from harvest.playing.plan import Plan, make_plan
 from harvest.terminal import printable, prose_width, wrap_lines
@@ -24,12 +24,16 @@ from scoring.settings import scoring_settings
 from topics.clusters import nearly_same, nearly_same_note
 from topics.counting import pluralize
 from topics.plug_ins import loaded
+from topics.unseen_characters import named, show_unseen, unseen_in
 
 __all__ = ["command"]
 
 
 _ADDRESSES = ("url", "base_url", "function", "run")
 """Options, of several drivers, that say where their system is."""
+
+_NAMED = 3
+"""Topics with characters that nobody sees."""
 
 _OPENINGS, _ENDS = 3, 6
 """Topics of which the first turn is shown, and words of each of its ends."""
@@ -103,6 +107,7 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
             for one in resolved.exposures
         ],
         "plug_ins": list(loaded()),
+        "unseen_characters": _unseen(resolved),
         "gold": len(resolved.gold) if resolved.gold is not None else 0,
         "nearly_same": [list(group) for group in nearly_same(resolved.topics.topics)],
     }
@@ -122,6 +127,7 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
         own = [system for system in systems if system["system"] == name]
         first = own[0]
         address = printable(str(first["address"]), line=True) if first["address"] else ""
+        address += f" ({note})" if (note := host_note(address)) else ""
         pace = f", a turn every {first['spacing']:g} s" if first["spacing"] else ""
         trials = pluralize(sum(system["trials"] for system in own), "trial")
         how = f", {first['session']} sessions, {first['concurrency']} at a time{pace}, {trials} to play"
@@ -143,6 +149,13 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
         _say(f"  requests to the endpoint {name!r}: {most} at most, including refused samples and retries")
     for told in _openings(resolved):
         _say(f"  {told}")
+    if document["unseen_characters"]:
+        told = (
+            f"{name} in {', '.join(where[:_NAMED])}"
+            + (f" and {len(where) - _NAMED} more" if len(where) > _NAMED else "")
+            for name, where in document["unseen_characters"].items()
+        )
+        _say(f"  note: what users say holds what nobody sees, and systems read: {'; '.join(told)}")
     judged = len(resolved.gold or ())
     gold = pluralize(judged, "judged entity") if judged else "none: only usefulness will be scored"
     _say(f"  gold: {gold}")
@@ -160,9 +173,26 @@ def _openings(audit: Audit) -> Iterator[str]:
     for topic in audit.topics.topics[:_OPENINGS]:
         action, _ = begin(audit.protocol, topic)
         if isinstance(action, Say):
-            words = printable(action.text, line=True).split()
+            words = printable(show_unseen(action.text), line=True).split()
             shown = [*words[:_ENDS], "…", *words[-_ENDS:]] if len(words) > 2 * _ENDS else words
             yield f"on {topic.id} a user first says: {' '.join(shown)}"
+
+
+def _unseen(audit: Audit) -> dict[str, list[str]]:
+    """The characters that nobody sees in texts that users say, with the topics, and states of the protocol, that have
+    them."""
+    said = [
+        (topic.id, (topic.request, topic.subject, *topic.turns, *topic.fields.values()))
+        for topic in audit.topics.topics
+    ]
+    said += [
+        (f"the state {name!r}", (state.say.template,)) for name, state in audit.protocol.states.items() if state.say
+    ]
+    found: dict[str, list[str]] = {}
+    for where, texts in said:
+        for character in dict.fromkeys(one for text in texts for one in unseen_in(str(text))):
+            found.setdefault(named(character).removeprefix("the character "), []).append(where)
+    return found
 
 
 def _turns(audit: Audit, plan: Plan) -> int:

@@ -139,7 +139,7 @@ def is_this_machine(host: str | None) -> bool:
     """Whether nothing that is sent to this host leaves the machine. A name that is looked up may lead anywhere."""
     if host is None:
         return False
-    if host.lower().rstrip(".") == "localhost":
+    if host.lower() == "localhost":  # with a point after it a name server is asked
         return True
     try:
         return ipaddress.ip_address(host).is_loopback

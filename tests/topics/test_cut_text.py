@@ -61,7 +61,10 @@ def test_in_a_text_that_is_said_any_comment_on_its_line_is_refused(text: str) ->
         "number: 3 #three\n",
         "number: 3 # three\n",
         "# a comment #1\nsaid: Hello\n# another #2\n",
-        "said: 'order #4711' # quoted\n",
+        "said: 'order #4711'  # quoted\n",
+        'said: "Hello"\t# quoted\n',
+        'turns: ["a", "b"] # two\n',
+        "name: 'demo' # quoted\n",
         'said: "order #4711"\n',
         "said: |  # a block\n  order #4711 # and more\n",
         "said: order#4711 is C# or F#\n",
@@ -73,6 +76,41 @@ def test_comments_that_cut_nothing_are_allowed(text: str) -> None:
     found = read(text)
     for words in (found.said, *found.turns):
         assert words == "Hello" or words in text
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('said: "Where" #4711 is it\n', "1:15"),
+        ("said: 'Where' #4711\n", "1:15"),
+        ('said: "Where is it" # 4711\n', "1:21"),
+        ('said: "Where is it"  #4711\n', "1:22"),
+        ('said: "Where"#4711\n', "1:14"),
+        ('said: "Where\n  is" #4711\n', "2:7"),
+        ('turns:\n  - "a"\n  - "C" #5\n', "3:9"),
+        ('turns: ["a" #b\n, "c"]\n', "1:13"),
+        ("name: 'demo' #fast\n", "1:14"),
+    ],
+)
+def test_words_behind_quotation_marks_are_not_cut_off(text: str, place: str) -> None:
+    with pytest.raises(InputError) as refused:
+        read(text)
+    assert str(refused.value).startswith(f"x.yaml:{place}: '#")
+    assert "put all of the text inside the quotation marks" in str(refused.value)
+
+
+def test_in_a_text_that_is_said_a_comment_with_one_blank_is_refused_behind_quotation_marks_too() -> None:
+    with pytest.raises(InputError, match="put all of the text inside the quotation marks"):
+        read('said: "Where" # is it\n')
+
+
+@pytest.mark.parametrize(
+    ("text", "place"), [("said: #hello\n", "1:7"), ("said: # hello\n", "1:6"), ("said:   # hi\n", "1:6")]
+)
+def test_a_text_that_is_a_comment_as_a_whole_is_named(text: str, place: str) -> None:
+    with pytest.raises(InputError, match=r"'#.*' is taken for a comment") as refused:
+        read(text)
+    assert str(refused.value).startswith(f"x.yaml:{place}: ")
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=1, max_size=30))

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from topics.document import parse_document
 from topics.errors import InputError
+from topics.topic_file import read_topics
+from topics.unseen_characters import says_something, show_unseen, unseen_in
 
 
 @pytest.mark.parametrize(
@@ -57,3 +59,31 @@ def test_halves_that_fit_are_one_character_and_others_are_refused() -> None:
     for half in ("\\ud83d", "\\ude00\\ud83d", "\\ud83d \\ude00"):
         with pytest.raises(InputError, match="half of a character"):
             parse_document(f'a: "{half}"', "x.yaml")
+
+
+@pytest.mark.parametrize(
+    "words", ["\u200b", "\u00ad \u2060", "\u3164", "\ufeff\n", "\U000e0041", "\u202e", "\u2800", "\ufe0f"]
+)
+def test_a_text_of_which_nobody_sees_anything_is_none(words: str) -> None:
+    assert not says_something(words)
+    assert says_something(f"{words}?")
+    topic = f'{{"id": "T1", "type": "shop", "request": {json.dumps(words)}}}'
+    text = f'{{"format": "harvest-topics/1", "name": "s", "types": {{"shop": {{}}}}, "topics": [{topic}]}}'
+    with pytest.raises(InputError, match=r"nobody sees anything of this text: the character U\+"):
+        read_topics(parse_document(text, "t.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\u200bb", "a<U+200B>b"),
+        ("a\u00a0b \u202ec", "a<U+00A0>b <U+202E>c"),
+        ("\U000e0041\ufeff", "<U+E0041><U+FEFF>"),
+        ("a\u200db\ufe0f", "a<U+200D>b<U+FE0F>"),
+        ("👨\u200d👩 ❤\ufe0f می\u200cخواهم 東\u3000京", ""),
+        ("tab\tand\nline é", ""),
+    ],
+)
+def test_what_nobody_sees_is_shown_by_its_code(text: str, shown: str) -> None:
+    assert show_unseen(text) == (shown or text)
+    assert bool(unseen_in(text)) == bool(shown)

@@ -95,3 +95,38 @@ def test_where_something_was_valid_the_figures_stand_and_trying_again_may_help(f
     again = harvest("run", "audit.yaml", "--out", "run", cwd=folder)
     assert again.returncode == 0, again.stderr
     assert "no valid attempt;" not in again.stdout
+
+
+def test_check_shows_what_nobody_sees_and_which_host_is_asked(folder: Path) -> None:
+    topics = """format: harvest-topics/1
+name: s
+types: {shop: {}}
+topics:
+  - {id: T1, type: shop, request: "Where\\u200bis\\u00a0it?"}
+  - {id: T2, type: shop, request: "Plain words"}
+  - {id: T3, type: shop, turns: ["One", "Two\\u2060"]}
+  - {id: T4, type: shop, request: "Last\\u200b"}
+"""
+    (folder / "t.yaml").write_text(topics)
+    audit = """format: harvest-audit/1
+name: case
+topics: t.yaml
+protocol: seed-turns
+trials: 1
+systems:
+  - {name: a, driver: openai, options: {base_url: "https://\u0430pi.openai.com/v1", model: m}}
+  - {name: b, driver: openai, options: {base_url: "https://api.example/v1", model: m}}
+"""
+    (folder / "audit.yaml").write_text(audit)
+    done = harvest("check", "audit.yaml", cwd=folder, width=300)
+    assert done.returncode == 0, done.stderr
+    assert (
+        "contacts: https://\u0430pi.openai.com (not ASCII: xn--pi-6kc.openai.com) (a); https://api.example (b)"
+        in done.stdout
+    )
+    assert "a: openai (https://\u0430pi.openai.com/v1 (not ASCII: xn--pi-6kc.openai.com))" in done.stdout
+    assert "on T1 a user first says: Where<U+200B>is<U+00A0>it?" in done.stdout
+    note = "U+200B (zero width space) in T1, T4; U+00A0 (no-break space) in T1; U+2060 (word joiner) in T3"
+    assert f"what users say holds what nobody sees, and systems read: {note}" in done.stdout
+    plan = json.loads(harvest("check", "audit.yaml", "--json", cwd=folder).stdout)
+    assert plan["unseen_characters"]["U+200B (zero width space)"] == ["T1", "T4"]
