@@ -117,7 +117,7 @@ def _after(ground: PageText, echo: Echo, rising: bool) -> Spot:
     branch = echo.node
     found: Spot | None = None
     for around in echo.node.ancestors():
-        bubbles, up = _following(ground, around, branch, rising)
+        bubbles, up = _following(ground, around, branch, rising, echo.node)
         spot = Spot(tuple(bubbles), echo.node, branch, around, "echo", up)
         if bubbles and (found is None or (found.doubtful and up == found.rising)):
             doubtful = _came_along(ground, spot)
@@ -136,20 +136,20 @@ def _after(ground: PageText, echo: Echo, rising: bool) -> Spot:
     return found
 
 
-def _following(ground: PageText, around: Node, branch: Node, rising: bool) -> tuple[list[Node], bool]:
+def _following(ground: PageText, around: Node, branch: Node, rising: bool, echo: Node) -> tuple[list[Node], bool]:
     """The bubbles beside `branch` that were said after it, and whether they stand above it."""
     at = next(index for index, child in enumerate(around.children) if child is branch)
     before, after = around.children[:at][::-1], around.children[at + 1 :]
     if _upside_down(ground, around):
         before, after = after, before
-    later = _telling(ground, around, after, branch)
+    later = _telling(ground, around, after, branch, echo)
     if ground.keeps:
         later = [node for node in later if not ground.stood(node)]
     if not ground.dated or (later and not rising):
         return later, False
     born = ground.births.get(branch, 0.0)
     above = rising or _composer_above(ground, branch)
-    earlier = [node for node in _telling(ground, around, before, branch) if _youngest(ground, node) >= born]
+    earlier = [node for node in _telling(ground, around, before, branch, echo) if _youngest(ground, node) >= born]
     # What was said before stands above, too, and a page may paint it anew.
     earlier = [node for node in earlier if _wholly_new(ground, node) and not ground.stood(node)]
     earlier = [node for node in earlier if akin(node, branch) or (above and node.tag == branch.tag)]
@@ -183,12 +183,12 @@ def _upside_down(ground: PageText, around: Node) -> bool:
     return len(boxes) > 1 and all(lower.y >= upper.bottom - 1 for lower, upper in pairwise(boxes))
 
 
-def _telling(ground: PageText, around: Node, children: Sequence[Node | str], branch: Node) -> list[Node]:
+def _telling(ground: PageText, around: Node, children: Sequence[Node | str], branch: Node, echo: Node) -> list[Node]:
     """Those that say something: bubbles, or one part made of all where bare text stands between them."""
     bare = any(isinstance(child, str) and _says(child) for child in children)
     if bare and (not ground.dated or around in ground.births or "h-said" in around.attributes):
         return [_part(around, children)]
-    return [child for child in children if isinstance(child, Node) and _tells(ground, child, branch)]
+    return [child for child in children if isinstance(child, Node) and _tells(ground, child, branch, echo)]
 
 
 def _part(around: Node, children: Sequence[Node | str]) -> Node:
@@ -208,7 +208,7 @@ def _part(around: Node, children: Sequence[Node | str]) -> Node:
     return part
 
 
-def _tells(ground: PageText, node: Node, branch: Node | None = None) -> bool:
+def _tells(ground: PageText, node: Node, branch: Node | None = None, echo: Node | None = None) -> bool:
     if not _may_tell(ground, node):
         return False
     if ground.figures and any(inner in ground.figures for inner in node.walk()):
@@ -217,6 +217,8 @@ def _tells(ground: PageText, node: Node, branch: Node | None = None) -> bool:
         return False
     if ground.signs(node) > _SMALL_PRINT or (branch is not None and node.classes and akin(node, branch)):
         return True  # a bubble may say no more than a time
+    if branch is not None and echo is not None and _is_made_inside_like(node, branch, echo):
+        return True
     small = all(map(is_notice, node.lines.split("\n")))  # an answer may have such a line at its end
     return _says(node.text) and not (small or is_vote(node)) and not _only_pressed(ground, node)
 
@@ -233,6 +235,22 @@ def _beside_the_user(ground: PageText, node: Node, branch: Node) -> bool:
     born = ground.births.get(branch, 0.0)
     said = [float(one.get("h-said")) for one in node.walk() if one.get("h-said")]
     return max([*said, *(ground.births.get(one, 0.0) for one in node.walk())]) <= born + _AT_ONCE
+
+
+def _is_made_inside_like(node: Node, branch: Node, echo: Node) -> bool:
+    """Whether its text stands in two elements or more that are made as those around the user's words are, in the same
+    order: a bubble of another name, whatever it says."""
+    wanted = [
+        signature(one) for one in (echo, *echo.ancestors()) if one.classes and one is not branch and one.within(branch)
+    ]
+    wanted = wanted[::-1]
+    inner: Node | None = node
+    matched = 0
+    while inner is not None and matched < len(wanted):
+        matched += signature(inner) == wanted[matched]
+        telling = [one for one in inner.elements if one.text]
+        inner = telling[0] if len(telling) == 1 else None
+    return matched >= 2 and matched == len(wanted)
 
 
 def _may_tell(ground: PageText, node: Node) -> bool:
@@ -308,6 +326,8 @@ def _came_along(ground: PageText, spot: Spot) -> bool:
     assert spot.user is not None
     assert spot.container is not None
     if not all(_at_once(ground, bubble, spot.echo) for bubble in spot.bubbles):
+        return False
+    if any(_is_made_inside_like(bubble, spot.user, spot.echo) for bubble in spot.bubbles):
         return False
     return spot.container in ground.births or not any(
         akin(bubble, spot.user) or any(map(begins_without_words, bubble.walk())) for bubble in spot.bubbles

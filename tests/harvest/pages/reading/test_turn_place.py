@@ -311,3 +311,29 @@ def test_what_stands_outside_of_the_conversation_is_no_answer() -> None:
     user = f'<div class="m user" h-born="5">{SAID}</div>'
     assert bubbles(f'<main><div class="log">{old}{user}</div>{beside}{COMPOSER}</main>') == []
     assert bubbles(f'<main><div role="log">{user}</div>{beside}{COMPOSER}</main>') == []
+
+
+@pytest.mark.parametrize("answer", ["Yesterday", "12:30", "Sent", "Yes", "Me", "2 hours ago"])
+@pytest.mark.parametrize("when", [8, 300])
+def test_a_bubble_of_another_name_is_known_by_what_holds_the_words_in_it(answer: str, when: int) -> None:
+    inside = '<div class="content"><div class="body"><p>{}</p></div></div>'
+    log = (
+        f'<div class="log"><div class="asked" h-born="5">{inside.format(SAID)}</div>'
+        f'<div class="told" h-born="{when}">{inside.format(answer)}</div></div>'
+    )
+    found = spot(f"<main>{log}{COMPOSER}</main>")
+    assert ([bubble.text for bubble in found.bubbles], found.doubtful) == ([answer], False)
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        '<div class="content"><div class="state">{}</div></div>',
+        '<div class="body">{}</div>',
+        '<div class="body"><div class="content">{}</div></div>',
+    ],
+)
+def test_a_state_is_no_answer_for_one_element_that_is_made_like_those_around_the_words(state: str) -> None:
+    words = f'<div class="content"><div class="body"><p>{SAID}</p></div></div>'
+    row = f'<div class="asked" h-born="5">{words}</div><div class="under" h-born="5">{state.format("12:30")}</div>'
+    assert bubbles(f'<main><div class="log">{row}</div>{COMPOSER}</main>') == []
