@@ -355,7 +355,14 @@ class Chat:
             }[why]
             raise Unanswered(why, detail)
         began = sample.last_change if sample.began is None else sample.began
-        self._experience.finished(sample.ended.keys() - sample.now, sample.came, lasted, began, sample.last_change)
+        self._experience.finished(
+            sample.ended.keys() - sample.now,
+            sample.came,
+            lasted,
+            began,
+            sample.last_change,
+            unclear=self._completion.unclear(sample) - lasted.keys(),
+        )
         self._experience.stayed |= self._completion.outlasting(sample)
         self._experience.put_in(self._completion.put_in_after(sample), self._manners.patience.most)
         if not lasted:

@@ -134,6 +134,14 @@ class Completion:
         """The signs that are gone and were there to the end of the text, with the time they were last there."""
         return {sign: at for sign, at in sample.ended.items() if self._went_with_the_text(sample, sign, at)}
 
+    def unclear(self, sample: Sample) -> set[str]:
+        """The loose signs that made way for the first word of an answer of which no more came."""
+        return {
+            sign
+            for sign, end in sample.ended.items()
+            if self._made_way(sample, sign, end) and all(gap <= self.patience.slack for gap in _gaps_after(sample, end))
+        }
+
     def put_in_after(self, sample: Sample) -> float:
         """The longest pause in seconds after which something still came into the answer though a firm sign that went
         with its words had ended; 0 where nothing did."""
@@ -164,7 +172,11 @@ class Completion:
         patience, lasted = self.patience, self.lasted(sample)
         if not lasted:
             return "quiet", self._alone(sample)
-        base = patience.covered if FIRM & lasted.keys() else patience.loose
+        firm = any(
+            sign in FIRM or (self.known.steadfast(sign) and not self._made_way(sample, sign, end))
+            for sign, end in lasted.items()
+        )
+        base = patience.covered if firm else patience.loose
         after = max(_gaps_after(sample, max(lasted.values())), default=0.0)
         first = _FIRST * patience.alone if self.first and not self.known.after else 0.0
         return "signs", min(patience.most, max(base, 2 * after, first, self.known.after))
@@ -181,13 +193,17 @@ class Completion:
         alone = _LATE * patience.alone if self.first else patience.alone
         return min(patience.most, max(alone, self.known.alone, pause))
 
+    def _made_way(self, sample: Sample, sign: str, end: float) -> bool:
+        return sign in LOOSE and sample.began is not None and end <= sample.began + self.patience.slack
+
     def _went_with_the_text(self, sample: Sample, sign: str, end: float) -> bool:
         """Whether a sign that ended at `end` was there to the end of the text, but for what followed without a break:
         some pages go on painting what they have long received, later still where the machine is busy. Typing dots make
-        way for the first word, so a loose sign that ended then says nothing about the last one. Nor does a request, if
+        way for the first word, so a loose sign that ended then says nothing about the last one, unless it is known
+        to stand here until the last. Nor does a request, if
         the page still said after its end that somebody writes: what came since came at the page's own pace."""
         began = math.inf if sample.began is None else sample.began
-        if sign in LOOSE and end <= began + self.patience.slack and sample.began is not None:
+        if self._made_way(sample, sign, end) and not self.known.steadfast(sign):
             return False
         if (
             sign == NETWORK

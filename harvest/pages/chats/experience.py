@@ -45,22 +45,34 @@ class Experience:
     _onsets: dict[str, deque[tuple[float, float]]] = field(default_factory=dict)
 
     def finished(
-        self, ended: Collection[str], came: Mapping[str, float], lasted: Collection[str], began: float, last: float
+        self,
+        ended: Collection[str],
+        came: Mapping[str, float],
+        lasted: Collection[str],
+        began: float,
+        last: float,
+        *,
+        unclear: Collection[str] = (),
     ) -> None:
         """An answer was whole.
 
         ended: the signs that had gone. came: when each sign was first there. lasted: those that were there to the end
-        of the text. began, last: of its first and last word. All in seconds after the sending.
+        of the text. began, last: of its first and last word. All in seconds after the sending. unclear: signs that
+        ended with the first word, which was also the last: they teach nothing.
         """
         self.ended |= set(ended)
         self.mistrusted -= set(ended)
-        for sign in self._onsets:
+        for sign in self._onsets.keys() - set(unclear):
             due = self.due(sign, began)
             if (sign in came and sign not in lasted) or (sign not in came and due is not None and last > due):
                 self.unsteady.add(sign)
         for sign in lasted:
             if sign in came:
                 self._onsets.setdefault(sign, deque(maxlen=_KEPT)).append((came[sign], came[sign] - began))
+
+    def steadfast(self, sign: str) -> bool:
+        """Whether it stood there to the end of several answers here, and never ended before one did."""
+        return len(self._onsets.get(sign, ())) >= _ENOUGH and sign not in self.unsteady
 
     def try_out(self) -> bool:
         """Whether the next answer is to be given longer because the site is new. Other windows are not held up."""

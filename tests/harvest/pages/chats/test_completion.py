@@ -100,6 +100,28 @@ def test_typing_dots_that_go_when_the_text_begins_do_not_vouch_for_its_end() -> 
     assert page.extra() > 0
 
 
+@pytest.mark.parametrize("dots", ["animation", "hint", "progress"])
+def test_dots_that_are_known_to_stand_under_the_text_to_its_end_vouch_for_a_single_word(dots: str) -> None:
+    known, word = Experience(), Simulated([1.0], [(dots, 0.1, 1.0)])
+
+    def play(page: Simulated) -> float:
+        completion = Completion(known=known)
+        found = page.judged(completion)
+        assert found is not None
+        sample = page.sample(found[0])
+        lasted, began = completion.lasted(sample), sample.began or 0.0
+        unclear = completion.unclear(sample) - lasted.keys()
+        known.finished(sample.ended.keys(), sample.came, lasted, began, sample.last_change, unclear=unclear)
+        return found[0] - page.writes[-1]
+
+    assert play(word) == pytest.approx(4.0, abs=0.2), "nothing is known"
+    assert [play(Simulated(writing(0.3), [(dots, 0.1, 1.1)])) for _ in range(2)] == pytest.approx([1.0, 1.0], abs=0.2)
+    assert play(word) == pytest.approx(1.0, abs=0.2)
+    assert play(Simulated(writing(0.3), [(dots, 0.1, 1.1)])) == pytest.approx(0.5, abs=0.2)
+    assert play(Simulated([1.0, 1.1, 1.7, 2.2], [(dots, 0.1, 1.0)])) == pytest.approx(4.0, abs=0.2)
+    assert play(word) == pytest.approx(4.0, abs=0.2), "once they were gone before the text was whole"
+
+
 @pytest.mark.parametrize("sign", sorted((FIRM | LOOSE) - TRUSTED))
 def test_any_other_sign_that_stays_for_ever_is_believed_for_half_a_minute(sign: str) -> None:
     found = Simulated([0.5, 0.6], [(sign, 0.0, 1e9)]).judged()
