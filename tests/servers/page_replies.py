@@ -149,8 +149,8 @@ PAGES: dict[str, tuple[str, ...]] = {
 }
 """What becomes of the first turns on each page: `answer` is the reply of that turn; login, captcha, maintenance,
 rate-limit and error are said by the page; silence: it says nothing, though the server failed; broken: half a reply, and
-nothing said of it; told: only a toast says that it failed; lost: the turn does not appear, or goes with the whole page;
-stuck: nothing can be typed any more; twice: the turn goes twice; not-sent: what is
+nothing said of it; told: only a toast says that it failed; nothing: no bubble comes; lost: the turn does not appear, or
+goes with the whole page; stuck: nothing can be typed any more; twice: the turn goes twice; not-sent: what is
 typed does not go in whole (a turn of more than 24 characters). What each page does stands in its first line."""
 
 
@@ -163,6 +163,8 @@ def reply_of(page: str, turn: int, text: str) -> PageReply:
         return PageReply(("Something went wrong. Please try again.",), "", status=500)
     if outcome == "told":
         return PageReply(("The robots are asleep.",), "")
+    if outcome == "nothing":
+        return PageReply((), "")
     if outcome == "rate-limit":
         return PageReply(("Too many requests. Please wait a moment before you ask again.",), "", status=429)
     mark = hashlib.sha256(f"{page} {turn}".encode()).hexdigest()[:8]

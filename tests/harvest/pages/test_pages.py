@@ -51,6 +51,7 @@ FAULTS: Mapping[str, tuple[type[DriverError], str]] = {
     "maintenance": (NotSent, "maintenance"),
     "not-sent": (Denied, "too-long-for-composer"),
     "twice": (Unanswered, "sent-twice"),
+    "nothing": (Unanswered, "no-reply"),
 }
 """What becomes of a turn that is no answer: the kind of fault and its reason."""
 
