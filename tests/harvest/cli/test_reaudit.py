@@ -208,6 +208,17 @@ def test_another_protocol_is_not_a_change_of_the_system(blessed_once: Path) -> N
     assert "another protocol than the baseline's" in said
 
 
+def test_nothing_is_said_of_a_system_whose_losses_depend_on_its_answers(blessed_once: Path) -> None:
+    bot = blessed_once / "bot.py"
+    lost = 'def answer(text, seed=0):\n    if text.startswith("Adhere"):\n        raise ValueError("cannot be typed")\n'
+    bot.write_text(bot.read_text().replace("def answer(text, seed=0):\n", lost))
+    becomes(blessed_once, useful=50)
+    code, found, said = reaudit(blessed_once)
+    assert code == 3
+    assert (found["verdict"], found["systems"][0]["figures"]) == ("cannot tell", [])
+    assert "that reached the state 'insist' of the protocol were lost there" in " ".join(said.split())
+
+
 def test_what_cannot_be_watched_is_said_in_one_message(folder: Path) -> None:
     done = harvest("reaudit", "audit.yaml", cwd=folder)
     assert done.returncode == 2
