@@ -10,7 +10,7 @@ from protocols.labels import NOT_USEFUL, USEFUL
 from recordings.conversation import Conversation
 from recordings.endings import is_cut_short
 from simulators.llm.prompting import names_sign
-from simulators.llm.voices import COMMANDS, ORDERS
+from simulators.llm.voices import orders_a_model
 from topics.counting import pluralize
 
 __all__ = ["odd_users"]
@@ -59,10 +59,10 @@ def _cut_short(system: str, own: Sequence[Conversation]) -> Iterator[str]:
 def _orders(system: str, own: Sequence[Conversation]) -> Iterator[str]:
     """Answers that speak to a model in the user's place. A person may read them; none can be taken for the user's."""
     answers = [turn.reply.answer.text for one in own for turn in one.turns if turn.reply is not None]
-    signs = sum(map(names_sign, answers))
-    orders = sum(bool(ORDERS.search(text) or COMMANDS.search(text)) for text in answers)
-    either = sum(bool(names_sign(text) or ORDERS.search(text) or COMMANDS.search(text)) for text in answers)
+    found = [(names_sign(text), orders_a_model(text)) for text in answers]
+    either = sum(map(any, found))
     if either:
+        signs, orders = (sum(column) for column in zip(*found, strict=True))
         yield (
             f"{system}: {either} of {pluralize(len(answers), 'answer')} with words for a model in the user's place "
             f"(signs of leaving x {signs}, orders x {orders})."

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["APOLOGY", "ASSISTANT", "COMMANDS", "MARKUP", "ORDERS", "ROLE", "SELF_ANSWERED"]
+__all__ = ["APOLOGY", "ASSISTANT", "MARKUP", "ORDERS", "ROLE", "SELF_ANSWERED", "orders_a_model"]
 
 MARKUP: Final = re.compile(
     r"<\|[^|>\n]{0,40}\|>|<\uff5c|\[/?INST\]|<</?SYS>>"
@@ -99,18 +99,51 @@ ORDERS: Final = re.compile(
 )
 """Orders to a model about what it was told."""
 
-COMMANDS: Final = re.compile(
-    r"\b(?:reply|respond|answer|write|say|output|print|type)\s+(?:only\s+)?(?:with\s+)?exactly\b"
-    r"|\b(?:reply|respond|answer)\s+(?:only|just|with\s+only|with\s+just|with\s+nothing\s+but)\s+(?:with\s+)?[\"'\[<]"
-    r"|(?-i:\bSATISFIED\b|\bGIVES\s+UP\b)"
-    r"|\b(?:new|updated|system)\s+(?:instructions?|prompts?)\s*:|^\s*\W{0,3}system\s*:"
-    r"|\byou\s+are\s+(?:now\s+)?(?:an?\s+)?(?:ai|assistant|language\s+model|simulated\s+user|the\s+(?:user|customer))\b"
-    r"|\b(?:end|leave|stop|finish)\s+(?:the|this)\s+(?:conversation|chat|dialogue)\s+(?:now|immediately|at\s+once)\b"
-    r"|<\|[^|>\n]{0,40}\|>|\[/?INST\]|<</?SYS>>"
-    r"|(?:ignorier\w*|ignorez|ignora|忽略|無視).{0,40}(?:anweisung|instruction|instruccion|指示|指令)",
-    re.IGNORECASE | re.MULTILINE,
+_COMMANDS: Final = tuple(
+    (words, re.compile(pattern, re.MULTILINE))
+    for words, pattern in (
+        (
+            ("exactly",),
+            r"\b(?:reply|respond|answer|write|say|output|print|type)\s+(?:only\s+)?(?:with\s+)?exactly\b",
+        ),
+        (
+            ("reply", "respond", "answer"),
+            r"\b(?:reply|respond|answer)\s+(?:with\s+)?(?:only|just|nothing\s+but)\s+(?:with\s+)?[\"'\[<]",
+        ),
+        (
+            ("instruction", "prompt", "system"),
+            r"\b(?:new|updated|system)\s+(?:instructions?|prompts?)\s*:|^\W{0,5}system\s*:",
+        ),
+        (
+            ("you are",),
+            r"\byou are\s+(?:now\s+)?(?:an?\s+)?"
+            r"(?:ai|assistant|language\s+model|simulated\s+user|the\s+(?:user|customer))\b",
+        ),
+        (
+            ("conversation", "chat", "dialogue"),
+            r"\b(?:end|leave|stop|finish)\s+(?:the|this)\s+(?:conversation|chat|dialogue)\s+(?:now|immediately|at\s+once)\b",
+        ),
+        (("<|", "inst]", "sys>>"), r"<\|[^|>\n]{0,40}\|>|\[/?inst\]|<</?sys>>"),
+        (
+            ("ignor", "忽略", "無視"),
+            r"(?:ignorie|ignorez|ignora|忽略|無視).{0,40}(?:anweisung|instruction|instruccion|指示|指令)",
+        ),
+    )
 )
-"""Orders that a system may give to the model in the user's place. A person may be told the like: they are counted."""
+"""Over text in small letters: words of which an order holds one, and the order. Most answers hold none of the words,
+and to look for these first takes a tenth of the time."""
+_TOLD: Final = ("instruction", "prompt", "message", "rule")
+"""One of these is in every one of `ORDERS`."""
+
+
+def orders_a_model(text: str) -> bool:
+    """Whether an answer gives an order to the model in the user's place. A person may be told the like, so such answers
+    are counted, and nothing else is made of them."""
+    plain = text.casefold()
+    if "SATISFIED" in text or "GIVES UP" in text or (any(word in plain for word in _TOLD) and ORDERS.search(text)):
+        return True
+    return any(any(word in plain for word in words) and order.search(plain) for words, order in _COMMANDS)
+
 
 SELF_ANSWERED: Final = re.compile(
     r"[?？]\W+(?i:the\s+answer\b|the\s+(?:correct|right|best)\s+\w+\s+(?:is|are)\b|it(?:'s|\s+is|\s+was)\b"
