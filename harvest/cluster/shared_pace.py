@@ -14,6 +14,7 @@ same. A system without a pace needs no semaphore until it complains; workers loo
 from __future__ import annotations
 
 import asyncio
+import math
 import secrets
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -91,13 +92,13 @@ class SharedGate(Gate):
             SENDING.set(self._sent)
         return self._pace.complaints
 
-    async def slow(self, complaints: int, wait: float) -> None:
+    async def slow(self, complaints: int, wait: float, *, told: bool = False) -> None:
         self._slowed = True
         self._told += 1
         now = self.clock.monotonic()
         self._until = max(self._until, now + wait)  # it may take the place of a complaint that was not heeded yet
-        told = [self._told, complaints, self._until - now]
-        await asyncio.to_thread(self._board.write, self._name, told)
+        complaint = [self._told, complaints, self._until - now, told]
+        await asyncio.to_thread(self._board.write, self._name, complaint)
 
     async def _look(self) -> None:
         """See now and then whether a system without a pace complained to anybody."""
@@ -114,10 +115,11 @@ class SharedGate(Gate):
         before = _last(found, self._spacing)
         pace, heeded = before
         while told := _unheeded(found, heeded):
-            if any(complaints == pace.complaints for _, complaints, _ in told.values()):
-                pace = pace.slower(self.busy.longest_gap)
-            heeded = heeded | {name: number for name, (number, _, _) in told.items()}
-            until = self.clock.monotonic() + max(wait for _, _, wait in told.values())
+            new = [one for one in told.values() if one[1] == pace.complaints]
+            if new:
+                pace = self._slower(pace, max(wait if said else math.inf for _, _, wait, said in new))
+            heeded = heeded | {name: number for name, (number, *_) in told.items()}
+            until = self.clock.monotonic() + max(wait for _, _, wait, _ in told.values())
             await self._rest(lambda at=until: at)  # type: ignore[misc]
             found = await asyncio.to_thread(self._board.read)
         self._pace = pace.eased(self._spacing)
@@ -163,8 +165,9 @@ def _last(found: Mapping[str, Any], spacing: float) -> tuple[Pace, dict[str, int
     return Pace(max(spacing, gap), complaints), heeded
 
 
-def _unheeded(found: Mapping[str, Any], heeded: Mapping[str, int]) -> dict[str, tuple[int, int, float]]:
-    """By worker: the number of its last complaint, how many there were when the turn went out, and seconds to wait."""
+def _unheeded(found: Mapping[str, Any], heeded: Mapping[str, int]) -> dict[str, tuple[int, int, float, bool]]:
+    """By worker: the number of its last complaint, how many there were when the turn went out, seconds to wait, and
+    whether the system said so."""
     return {name: told for name, told in found.items() if name != _HEEDED and told[0] > heeded.get(name, 0)}
 
 

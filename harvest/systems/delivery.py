@@ -4,8 +4,9 @@ A turn is sent again when the system never took it (`NotSent`), or when it went 
 state, so that asking again changes nothing. What the system said plays no part here.
 
 A system that is asked too much (429, or any `Retry-After`) is left alone by all its sessions for as long as this turn
-waits, asked more slowly afterwards (`Gate.slow`), and given up where it says nothing else (`Busy`). No more turns are
-under way than help (`Load`).
+waits, asked more slowly afterwards (`Gate.slow`), and given up where it says nothing else (`Busy`). If it says when to
+come again, it is asked then, not only `retries` times, but for as long as one that only complains is waited for. No
+more turns are under way than help (`Load`).
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from topics.identity import generator
 
 __all__ = ["catch_unforeseen", "deliver"]
 
+_MOMENT = 1.0
+"""Seconds below which a system says nothing of when to come again: it would be asked hundreds of times."""
+
 
 async def deliver(
     session: Session, text: str, *, stateful: bool, limits: Limits, gate: Gate, seed: int, turn: int = 1
@@ -32,7 +36,8 @@ async def deliver(
     failed together then do not ask again together. seed: of the random stream that this chance is drawn from.
     """
     chances, complaint = None, None
-    sends = 0
+    sends = told = 0
+    begun = gate.clock.monotonic()
     while True:
         complaints, sent_at = 0, 0.0
         sends += 1
@@ -48,8 +53,12 @@ async def deliver(
                     gate.busy.back(answered=answered)
             return reply if reply.turn.sends == sends else replace(reply, turn=replace(reply.turn, sends=sends))
         except DriverError as fault:
-            again, wait = sends <= limits.retries and _again(fault, stateful), fault.retry_after
+            wait = fault.retry_after
             much = not isinstance(fault, Denied) and (wait is not None or fault.reason == "http-429")
+            says_when = much and wait is not None and _MOMENT <= wait <= LONGEST_WAIT
+            if says_when and limits.retries and gate.clock.monotonic() - begun < gate.busy.longest:
+                told += 1
+            again = sends - told <= limits.retries and _again(fault, stateful)
             if wait is None:
                 chances = chances or generator(seed, "wait")
                 wait = limits.retry_wait * (2 ** min(sends - 1, 20) + chances.random() / 2)
@@ -57,8 +66,9 @@ async def deliver(
                 # One that asks for hours is not waited for: this attempt is invalid, and others only come more slowly.
                 hours = fault.retry_after is not None and fault.retry_after > LONGEST_WAIT
                 pause = 0.0 if hours else min(LONGEST_WAIT, wait)
-                await gate.slow(complaints, pause)
+                await gate.slow(complaints, pause, told=says_when)
                 gate.busy.complained(sent_at, pause)
+                gate.busy.left_alone(fault.retry_after or 0.0)
                 complaint = fault
             if not again or gate.busy.over:
                 if fault.reason == TOO_MUCH and complaint is not None:  # what the system said of this turn says more

@@ -46,10 +46,11 @@ class Limits:
     concurrency: sessions at the same time, with at most as many turns under way (`Load`). spacing: seconds from the
     start of one user turn to the start of the next, over all sessions (a rate of 30/min is a spacing of 2 s: no
     bursts). turn_timeout: seconds to wait for a whole reply. retries: how often a turn is sent again where that is
-    safe. retry_wait: seconds before the first retry, doubling for each further one; also between tries to open a
-    session. attempts: how often an invalid trial is tried in one command. give_up_after: invalid attempts in a row
-    after which this command no longer asks the system. busy_timeout: seconds for which the system may say nothing but
-    that it is asked too much (429, Retry-After), with the same consequence.
+    safe, besides where the system says when to come again (Retry-After). retry_wait: seconds before the first retry,
+    doubling for each further one; also between tries to open a session. attempts: how often an invalid trial is tried
+    in one command. give_up_after: invalid attempts in a row after which this command no longer asks the system.
+    busy_timeout: seconds for which the system may say nothing but that it is asked too much (429, Retry-After), with
+    the same consequence.
     """
 
     concurrency: int = 1
@@ -72,6 +73,7 @@ _LEAST_GAP = 0.005  # seconds; a shorter gap of a system without a pace is none
 _FEWEST_TRIES = 4  # before a system that only complains is given up
 _MOMENT = 1.0  # seconds
 _LONG = 5.0  # seconds of a wait that somebody notices
+_TOLD = 2  # times the wait that a system asks for: it rounds, and knows nothing of other sessions
 _EASE = 0.95  # of the gap, turn after turn: it halves again in 14 turns
 
 
@@ -124,6 +126,11 @@ class Busy:
         self.over = ""
 
     @property
+    def longest(self) -> float:
+        """Seconds for which a system is waited for that only complains."""
+        return self._longest
+
+    @property
     def longest_gap(self) -> float:
         """Seconds between turns that leave time for several tries before it is over."""
         return min(LONGEST_WAIT, self._longest / _FEWEST_TRIES)
@@ -138,6 +145,13 @@ class Busy:
         self._under_way -= 1
         if answered:
             self._since, self._told = None, False
+
+    def left_alone(self, wait: float) -> None:
+        """The system asks not to be asked for so many seconds. If that is longer than it is waited for, it is over at
+        once, unless a turn is under way."""
+        if wait > self._longest and not self._under_way:
+            asks = f"it asks to be left alone for {min(wait, 1e12):.0f} s (Retry-After)"
+            self.over = self.over or f"{asks}, and it is waited for {self._longest:g} s at most (busy_timeout)"
 
     def complained(self, sent_at: float, wait: float) -> None:
         """The system said of a turn, which went out at `sent_at`, that it is asked too much. wait: seconds until it is
@@ -229,14 +243,19 @@ class Gate:
             self.busy.check(until())
             await self.clock.sleep(min(wait, self.busy.look_again))
 
-    async def slow(self, complaints: int, wait: float) -> None:
+    async def slow(self, complaints: int, wait: float, *, told: bool = False) -> None:
         """The system complained of a turn: none is sent for `wait` seconds, and those that follow are further apart.
 
         complaints: what `passed` returned for the turn. Complaints of turns that were under way together count as one.
+        told: the system itself said how long to wait, so it need not be found out by asking ever more slowly.
         """
         if complaints == self._pace.complaints:
-            self._pace = self._pace.slower(self.busy.longest_gap)
+            self._pace = self._slower(self._pace, wait if told else math.inf)
         self._free_at = max(self._free_at, self.clock.monotonic() + wait)
+
+    def _slower(self, pace: Pace, asked_for: float) -> Pace:
+        """The pace after a complaint. asked_for: seconds that the system itself said, infinite if it said none."""
+        return pace.slower(min(self.busy.longest_gap, _TOLD * asked_for))
 
 
 Gates: TypeAlias = Callable[[str, float, Load, Busy], Gate]

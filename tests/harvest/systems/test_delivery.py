@@ -277,3 +277,85 @@ def test_complaints_with_a_long_silence_of_ours_between_them_are_not_added_up() 
     busy.back(answered=False)
     busy.complained(sent, 1.0)
     assert busy.over == ""
+
+
+@dataclass
+class EverySixth:
+    """A system that answers every sixth request, and to the others says when to come again."""
+
+    time: Stepped
+    wait: float
+    asked: int = 0
+
+    async def say(self, text: str) -> Reply:
+        self.asked += 1
+        if self.asked % 6:
+            raise NotSent("http-429", retry_after=self.wait)
+        return Reply(SystemTurn(Answer(text)))
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+@pytest.mark.parametrize(("wait", "sessions"), [(1.0, 1), (1.0, 2), (5.0, 1), (1.5, 3)])
+def test_a_system_that_says_when_to_come_again_is_asked_until_it_answers(wait: float, sessions: int) -> None:
+    time = Stepped()
+    system = EverySixth(time, wait)
+    limits = Limits(concurrency=sessions)
+    gate = Gate(limits.spacing, time.clock, busy=Busy(limits.busy_timeout, time.clock))
+
+    async def turns() -> None:
+        for turn in range(12 // sessions):
+            await deliver(system, "Hello?", stateful=True, limits=limits, gate=gate, seed=turn)
+
+    async def play() -> None:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(sessions):
+                group.create_task(turns())
+
+    time.run(play())
+    assert system.asked == 72
+    assert time.seconds < 72 * 2 * wait + 1
+
+
+def test_retries_of_0_send_no_turn_again_whatever_the_system_says() -> None:
+    session = Failing(Stepped(), [NotSent("http-429", retry_after=1.0)])
+    with pytest.raises(NotSent, match="http-429"):
+        delivered(session, Limits(retries=0))
+    assert session.said == [0]
+
+
+def test_one_turn_is_not_asked_for_longer_than_a_busy_system_is_waited_for() -> None:
+    time = Stepped()
+    unlucky = Failing(time, [NotSent("http-429", retry_after=5.0) for _ in range(1000)])
+    limits = Limits()
+    gate = Gate(0.0, time.clock, busy=Busy(limits.busy_timeout, time.clock))
+
+    async def others() -> None:
+        while unlucky.said and time.seconds < 1000:
+            await asyncio.sleep(20)
+            await deliver(Failing(time, []), "Hi", stateful=True, limits=limits, gate=gate, seed=2)
+
+    async def play() -> None:
+        task = asyncio.create_task(deliver(unlucky, "Hello?", stateful=True, limits=limits, gate=gate, seed=1))
+        await asyncio.sleep(1)
+        background = asyncio.create_task(others())
+        with pytest.raises(NotSent, match="http-429"):
+            await task
+        background.cancel()
+
+    time.run(play())
+    assert limits.busy_timeout <= unlucky.said[-1] < 2 * limits.busy_timeout
+
+
+@pytest.mark.parametrize("asked_for", [999_999_999.0, 3600.0, 1e300])
+def test_a_system_that_asks_to_be_left_alone_for_hours_is_left_at_once(asked_for: float) -> None:
+    session = Failing(Stepped(), [NotSent("http-429", retry_after=asked_for)])
+    clock, limits = session.time.clock, Limits()
+    gate = Gate(0.0, clock, busy=Busy(limits.busy_timeout, clock))
+    for sent in (1, 1):
+        with pytest.raises(NotSent):
+            session.time.run(deliver(session, "Hello?", stateful=True, limits=limits, gate=gate, seed=1))
+        assert len(session.said) == sent
+    assert "it asks to be left alone for" in gate.busy.over
+    assert session.time.seconds == 0
