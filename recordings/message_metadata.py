@@ -80,7 +80,7 @@ class Metadata:
         names = [key for key in _IDENTITY if _name(given.get(key))]
         times = [key for key in _BEGAN if _instant(given.get(key))]
         # A number says which trial it is, and nothing else is then looked at.
-        known = (*names[:1], *times[:1]) if values.get("trial") is None else ()
+        known = (*names[:1], *times[:1]) if values.get("trial") is None else (*names, *times)
         ignored = (
             *(f"metadata.{key}" for key in own if key not in known),
             *(key for key in further if key not in known),

@@ -40,10 +40,10 @@ class SharedFile:
                 break
             self.data += more
 
-    def append(self, data: bytes) -> None:
+    def append(self, data: bytes, *, lines: bool = True) -> None:
         """Add `data` on a line of its own; it is on the disk when this returns. A last line that was left unended is
-        ended first. Raises StoreError, with the file as it was."""
-        whole = data if self.data.endswith(b"\n") or not self.data else b"\n" + data
+        ended first, unless `lines` is false. Raises StoreError, with the file as it was."""
+        whole = b"\n" + data if lines and self.data and not self.data.endswith(b"\n") else data
         left = memoryview(whole)
         try:
             while left:

@@ -124,7 +124,11 @@ def _import(run: Path, recorded: Run, given: Path, author: str, kind: str) -> No
             told_of = pluralize(len(layer.judgments), "judgment")
             click.echo(f"{told_of} of {author} written to judgments/{path.name}", err=True)
     if not any(layer.judgments for layer in kept):
-        click.echo("nothing new: all this is in the run already", err=True)
+        if found.topics or found.conversations:
+            rest = ", except what was left out" if found.left_out else ""
+            click.echo(f"nothing new: all this is in the run already{rest}", err=True)
+        else:
+            click.echo("nothing written: all of the file was left out", err=True)
 
 
 def _author(layers: tuple[Layer, ...], wanted: str | None) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -39,12 +40,20 @@ def add_entities(runs: Sequence[PooledRun], path: Path) -> tuple[GoldTable, int]
             if table.get(one.topic, one.key) is None and (one.topic, one.key) not in table.waiting:
                 cells = {"topic": one.topic, "entity": one.key}
                 rows.append(csv_line([cells.get(name, "") for name in columns], separator))
-        added = "".join([*([] if text else [csv_line(columns)]), *rows])
+        end = _line_end(text)
+        added = "".join([*([] if text else [csv_line(columns)]), *rows]).replace("\n", end)
+        unended = "" if not text or text.endswith(("\n", "\r")) else end
         if added and is_utf16(file.data):  # ours are UTF-8
-            file.replace(f"{text}{'' if text.endswith(chr(10)) else chr(10)}{added}".encode())
+            file.replace(f"{text}{unended}{added}".encode())
         elif added:
-            file.append(added.encode())
+            file.append(f"{unended}{added}".encode(), lines=False)
     return table, len(rows)
+
+
+def _line_end(text: str) -> str:
+    """What ends the lines of a table: that of its first one."""
+    found = re.search("\r\n|\n|\r", text)
+    return found[0] if found else "\n"
 
 
 def _topics(runs: Sequence[PooledRun]) -> TopicSet:

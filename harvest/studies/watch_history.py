@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -38,7 +39,8 @@ from topics.document import StrictModel, validated_json
 from topics.errors import InputError, Place
 from topics.identity import content_hash, generator
 from topics.json_file import JsonValue, NotJsonError, json_lines
-from topics.text_file import decode, read_text
+from topics.regular_file import read_bytes
+from topics.text_file import LARGEST, decode
 
 __all__ = [
     "APART",
@@ -243,14 +245,20 @@ def read_history(path: str | PathLike[str], baseline: str = "") -> tuple[Look, .
 def whole_history(path: str | PathLike[str]) -> History:
     """All that is in the file; nothing where there is none. Raises InputError, with its place, for a line that is no
     look, or not the one that was written."""
-    return _history(read_text(Path(path), "JSON lines"), str(path)) if Path(path).exists() else History()
+    return _history(read_bytes(path, "JSON lines", largest=LARGEST), str(path)) if Path(path).exists() else History()
 
 
-def _history(text: str, path: str) -> History:
+_ZEROS = re.compile(rb"\0+(?=\r?\n|\Z)")
+"""What a power cut leaves in the place of the end of a line, or of a line, that was not on the disk yet."""
+
+
+def _history(data: bytes, path: str) -> History:
     found: list[Look] = []
     torn: list[Place] = []
+    # A line of zeros alone becomes one that breaks off after its first character, and is named like any other.
+    data = _ZEROS.sub(lambda zeros: b"" if data[: zeros.start()][-1:] not in (b"", b"\n") else b"{", data)
     try:
-        for value in json_lines(text, path, torn=torn):
+        for value in json_lines(decode(data, path, "JSON lines"), path, torn=torn):
             found.append(_look(value))
     except NotJsonError as fault:
         advice = (
@@ -277,7 +285,7 @@ class HistoryFile:
 
     def __init__(self, file: SharedFile) -> None:
         self._file = file
-        self.history = _history(decode(file.data, str(file.path), "JSON lines"), str(file.path))
+        self.history = _history(file.data, str(file.path))
 
     def add(self, look: Look) -> Look:
         """Put a look into the file, on the disk when this returns, and return it as it is there: with its hash, and the

@@ -186,8 +186,16 @@ def test_keys_of_others_may_stay_and_are_named(tmp_path: Path) -> None:
     found = read_messages(tmp_path / "x.jsonl", system="B", topic="M001")
     (said,) = found.warnings
     assert said.endswith("is not recorded: metadata.session_id, metadata.status, metadata.model, tools")
-    (tmp_path / "x.jsonl").write_text(json.dumps(TALK) + "\n")
-    assert read_messages(tmp_path / "x.jsonl", system="B", topic="M001").warnings == ()
+    for told in ({}, {"id": "c7", "created_at": "2026-01-01", "metadata": {"trial": 3}}):  # a number is enough
+        (tmp_path / "x.jsonl").write_text(json.dumps({**TALK, **told}) + "\n")
+        assert read_messages(tmp_path / "x.jsonl", system="B", topic="M001").warnings == ()
+
+
+def test_an_empty_text_of_the_assistant_is_an_answer(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_text(json.dumps({"messages": [message("user", "a"), message("assistant", "")]}) + "\n")
+    (one,) = read_messages(tmp_path / "x.jsonl", system="B", topic="M001").conversations
+    assert one.outcome is not None
+    assert (one.outcome.kind, one.turns[0].reply and one.turns[0].reply.answer.text) == ("completed", "")
 
 
 @pytest.mark.parametrize("topic", ["a b", "films/2024", "-x", "x" * 61, "thé", "a\n"])

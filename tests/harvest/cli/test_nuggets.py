@@ -211,6 +211,28 @@ def test_a_topic_of_which_every_nugget_failed_wants_nothing_that_is_known(run: P
     )
 
 
+def test_nothing_new_is_said_only_of_what_is_there(run: Path) -> None:
+    nuggets = [one | {"importance": "failed"} for one in created()[0]["nuggets"]]
+    failed = [created()[0] | {"nuggets": nuggets}]
+    told = take(run, failed)
+    assert "nothing new" not in told
+    assert "nothing written: all of the file was left out" in told
+    take(run, created())
+    assert take(run, created()).strip() == "nothing new: all this is in the run already"
+    told = take(run, [created()[1], *failed])
+    assert "nothing new: all this is in the run already, except what was left out" in told
+
+
+def test_a_topic_may_be_a_number(tmp_path: Path) -> None:
+    messages = [{"role": "user", "content": "When?"}, {"role": "assistant", "content": "At nine."}]
+    talk = {"messages": messages, "metadata": {"system": "A", "topic": 1, "trial": 1}}
+    write(tmp_path / "talks.jsonl", [talk])
+    harvest("import", "--format", "messages", tmp_path / "talks.jsonl", "--out", tmp_path / "run")
+    take(tmp_path / "run", [created()[0] | {"qid": 1}])
+    take(tmp_path / "run", [assigned()[0] | {"qid": 1}])
+    assert shares(tmp_path / "run")["A", "strict all"]["n"] == 1
+
+
 def test_a_conversation_of_which_an_assignment_failed_is_not_assigned(run: Path) -> None:
     take(run, created())
     told = take(run, changed(lambda row: row["nuggets"][0].update(assignment="failed")))

@@ -205,6 +205,12 @@ def test_entities_are_judged_once_in_a_gold_table(tmp_path: Path) -> None:
     before = gold.read_text(encoding="utf-8")
     assert harvest("pool", run, "--gold", gold).stderr.startswith("1 entity added")
     assert gold.read_text(encoding="utf-8") == before + lines[-1]
+    for end in ("\r\n", "\r"):  # what is added has the line ends of the table, also behind a last line without one
+        for last in (end, ""):
+            kept = before.replace("\n", end).removesuffix(end) + last
+            gold.write_bytes(kept.encode())
+            assert harvest("pool", run, "--gold", gold).stderr.startswith("1 entity added")
+            assert gold.read_bytes().decode() == (before + lines[-1]).replace("\n", end)
     gold.write_text(before.replace(",", ";"), encoding="utf-16")  # as a spreadsheet saves it elsewhere
     assert harvest("pool", run, "--gold", gold).stderr.startswith("1 entity added")
     assert gold.read_text(encoding="utf-8") == (before + lines[-1]).replace(",", ";")

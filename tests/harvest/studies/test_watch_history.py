@@ -159,6 +159,26 @@ def test_a_line_that_breaks_off_anywhere_is_passed_over_and_stays(cut: int, name
         assert ([one.run for one in history.looks], len(history.torn)) == (["01", "03"], 1)
 
 
+@pytest.mark.parametrize("zeros", [1, 40, 4096])
+@pytest.mark.parametrize("kept", ["", "half", "whole"])
+def test_zeros_that_a_power_cut_leaves_are_passed_over_like_a_line_that_breaks_off(
+    tmp_path: Path, kept: str, zeros: int
+) -> None:
+    path = tmp_path / "h.jsonl"
+    written(path, dated("01"), dated("02"))
+    first, second = path.read_bytes().splitlines()
+    left = {"": b"", "half": second[:40], "whole": second}[kept]
+    path.write_bytes(first + b"\n" + left + b"\0" * zeros)
+    runs = ["01", "02"] if kept == "whole" else ["01"]
+    torn = [] if kept == "whole" else [f"{path}:2"]
+    for further in ([], ["03"]):
+        for run in further:
+            written(path, dated(run))
+        history = whole_history(path)
+        assert [one.run for one in history.looks] == [*runs, *further]
+        assert [str(place) for place in history.torn] == torn
+
+
 def test_a_last_line_of_which_only_the_end_is_missing_is_a_look(tmp_path: Path) -> None:
     path = written(tmp_path / "h.jsonl", dated("01"), dated("02"))
     path.write_bytes(path.read_bytes()[:-1])
