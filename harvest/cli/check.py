@@ -150,12 +150,12 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
     for told in _openings(resolved):
         _say(f"  {told}")
     if document["unseen_characters"]:
-        told = (
+        each = (
             f"{name} in {', '.join(where[:_NAMED])}"
             + (f" and {len(where) - _NAMED} more" if len(where) > _NAMED else "")
             for name, where in document["unseen_characters"].items()
         )
-        _say(f"  note: what users say holds what nobody sees, and systems read: {'; '.join(told)}")
+        _say(f"  note: what users say holds what nobody sees, and systems read: {'; '.join(each)}")
     judged = len(resolved.gold or ())
     gold = pluralize(judged, "judged entity") if judged else "none: only usefulness will be scored"
     _say(f"  gold: {gold}")

@@ -178,7 +178,7 @@ def talk(*answers: str | None, **told: Any) -> dict[str, object]:
         for role, text in (("user", f"q{at}"), ("assistant", answer))
         if text is not None
     ]
-    metadata = {key: told.pop(key) for key in ("outcome", "reason") if key in told}
+    metadata: dict[str, Any] = {key: told.pop(key) for key in ("outcome", "reason") if key in told}
     return {**one, **told, "metadata": {"system": "desk", "topic": "hours", **metadata}}
 
 
