@@ -30,7 +30,7 @@ __all__ = ["Completion", "Patience", "Sample", "Verdict"]
 _LATEST = 2.0  # seconds by which a page may be late with its own words
 _SILENCED = 0.2  # seconds for which a sign may outlast the request that brought what it makes way for
 _FIRST = 0.8  # times what an answer without signs is given, for the first ones of a site: links may come later
-_LATE = 1.6  # the same for the first ones without signs: another bubble may come
+_LATE = 1.2  # the same for the first ones without signs: another bubble may come
 _CHAIN = 3  # times as long as one sign that stays does a chain of requests get
 
 

@@ -411,9 +411,9 @@ def test_the_first_two_answers_of_a_new_site_are_given_time_for_what_is_put_in_a
 
 
 def test_another_bubble_after_the_first_answer_is_waited_for_after_the_others_too() -> None:
-    two, one = Simulated([0.5, 6.0]), Simulated([0.5])
-    assert waits(Experience(untried=2), one, one, one) == pytest.approx([6.4, 6.4, 4.0], abs=0.1)
-    assert waits(Experience(untried=2), two, one, two) == pytest.approx([8.25] * 3, abs=0.1)
+    two, one = Simulated([0.5, 5.0]), Simulated([0.5])
+    assert waits(Experience(untried=2), one, one, one) == pytest.approx([4.8, 4.8, 4.0], abs=0.1)
+    assert waits(Experience(untried=2), two, one, two) == pytest.approx([6.75] * 3, abs=0.1)
     assert waits(Experience(), two)[0] < 0, "nothing on such a page says that more is to come"
 
 
@@ -423,7 +423,7 @@ def test_what_is_put_in_after_the_first_answer_is_waited_for_after_all_the_other
     page = Simulated([0.5, 0.6, 0.6 + delay], [("network", 0.0, 0.65)])
     plain = Simulated([0.5, 0.6], [("network", 0.0, 0.65)])
     first, *others, none = waits(known, page, page, page, plain)
-    assert first == pytest.approx(6.4, abs=0.1)
+    assert first == pytest.approx(4.8, abs=0.1)
     assert others == pytest.approx([2 * delay] * 2, abs=0.2)
     assert none == pytest.approx(1.5 * delay, abs=0.2)
 
