@@ -50,7 +50,7 @@ def find_echoes(ground: PageText, said: str, *, user: Sequence[str] = ()) -> lis
         # called by them stands in another part of the page than the composer.
         depth = max((near.get(around, 0) for around in echo.node.ancestors()), default=0)
         late = ground.births.get(echo.node, 0.0) > first + _AT_ONCE
-        return bool(user) and trail(echo.node) != tuple(user), is_title(echo.node), -depth, late
+        return bool(user) and not _follows(echo.node, tuple(user)), is_title(echo.node), -depth, late
 
     return sorted(found, key=rank)
 
@@ -70,6 +70,13 @@ def _added(ground: PageText, before: PageText, found: list[Echo], said: str) -> 
 def trail(node: Node) -> tuple[str, ...]:
     """What an element and the two around it are made like."""
     return tuple(signature(around) for around, _ in zip((node, *node.ancestors()), range(3), strict=False))
+
+
+def _follows(node: Node, user: tuple[str, ...]) -> bool:
+    """Whether it is made as the user's words were before, or is the element around those or in it: words of several
+    paragraphs fill more than one element, and an answer that repeats them in one must not be taken for theirs."""
+    made = trail(node)
+    return made == user or made[:2] == user[1:] or made[1:] == user[:2]
 
 
 def occurrences(ground: PageText, said: str) -> Iterator[Echo]:

@@ -337,3 +337,16 @@ def test_a_state_is_no_answer_for_one_element_that_is_made_like_those_around_the
     words = f'<div class="content"><div class="body"><p>{SAID}</p></div></div>'
     row = f'<div class="asked" h-born="5">{words}</div><div class="under" h-born="5">{state.format("12:30")}</div>'
     assert bubbles(f'<main><div class="log">{row}</div>{COMPOSER}</main>') == []
+
+
+def test_words_of_several_paragraphs_are_the_users_though_an_answer_repeats_them_in_one() -> None:
+    said = "Which film is it?\n\n- new\n- in colour"
+    row = '<div class="row"><div class="message" h-born="{}"><div>{}</div></div></div>'
+    body = "".join(
+        [
+            row.format(5, "<p>Which film is it?</p><ul><li>new</li><li>in colour</li></ul>"),
+            row.format(300, "<p>You wrote: Which film is it? - new - in colour</p><p>Up.</p>"),
+        ]
+    )
+    found = spot(f'<main><div class="log">{body}</div>{COMPOSER}</main>', said, user=("p", "div", "div.message"))
+    assert [bubble.text for bubble in found.bubbles] == ["You wrote: Which film is it? - new - in colour Up."]
