@@ -54,10 +54,11 @@ so what is streamed after one is cut."""
 FURTHER_LINES = "\nPlease keep it short.\n\n- no sugar\n- two cups"
 
 
-def turns(name: str, number: int, label: str = "") -> list[str]:
+def turns(name: str, number: int, label: str = "", *, pauses: bool = True) -> list[str]:
     """`number` user turns for this interface, all different: every kind in turn; one in six has several lines. label:
-    of this count, if the interface is counted over more than once."""
-    shown = [kind for kind in KINDS if kind not in UNSHOWN.get(name, ())]
+    of this count, if the interface is counted over more than once. pauses: whether some answers pause for longer than a
+    loop by hand waits, which cuts them and is quicker for it."""
+    shown = [kind for kind in KINDS if kind not in UNSHOWN.get(name, ()) and (pauses or "stream" not in kind)]
     said = [f"scenario {shown[place % len(shown)]} n={place}{label and f' of {label}'}" for place in range(number)]
     return [f"{text}{FURTHER_LINES}" if place % 6 == 5 else text for place, text in enumerate(said)]
 
