@@ -38,6 +38,7 @@ ANOTHER_THING = {
         ("recordings/transcript_turns.py", "breakdown"),
         ("harvest/parrot/truth.py", "breakdown"),
     },
+    "the sign of a registered trade mark, as a page raises it": {("harvest/pages/reading/raised.py", "R")},
     "the larger of two numbers, in a formula": {("scoring/measures/relevance.py", "max(0, 1 - (WC(n) - 1)/L)")},
     "the command of that name, the key of its files, their option, and the seed of its draws": {
         ("recordings/dbdc.py", "breakdown"),
