@@ -28,6 +28,8 @@ _CHUNKS = re.compile(r"\d{4,}\.js")
 _SHOWN = 60
 _WRITES = "name a run folder, or a page as harvest report RUN… --out FILE.html writes it"
 _MOST = 20
+_NAME = re.compile(r"(?=.*[^\W\d_])..")
+"""Of a run that is looked for in a text: two characters, and a letter among them. Figures and systems are 9 or A."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +137,19 @@ def _schema(report: Path, said: str | None) -> str | None:
 
 
 def _differences(name: str, there: bytes, made: bytes, moved: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """moved: what runs were called, and are called now, which is no difference."""
-    for place, names in enumerate(moved):
+    """moved: what runs were called, and are called now, which is no difference, unless a name is so short that it may
+    stand for something else as well."""
+    for place, (was, now) in enumerate(moved):
+        if was == now:
+            continue
+        if not all(_NAME.search(Path(path).name) for path in (was, now)):
+            yield (
+                f"{name}: the run {was!r} is called {now!r} now, and so short a name may stand for something else: "
+                "what it is compared with is not known until the folder has its name again"
+            )
+            continue
         mark = f"(run {place})".encode()
-        # A run is called by its path and by the last part of it; paths go first, because they end in that part.
-        for path in sorted({*names, *(Path(name).name for name in names)} - {""}, key=len, reverse=True):
-            there, made = there.replace(path.encode(), mark), made.replace(path.encode(), mark)
+        there, made = _called(mark, (was, now), there), _called(mark, (was, now), made)
     if there == made:
         return
     count = 0
@@ -152,6 +161,14 @@ def _differences(name: str, there: bytes, made: bytes, moved: Sequence[tuple[str
             yield f"{name}:{number}: {_part(one, other)}"
     if count > _MOST:
         yield f"{name}: {count - _MOST} more lines"
+
+
+def _called(mark: bytes, names: Sequence[str], text: bytes) -> bytes:
+    """The text with a mark wherever the run is called by a path or the last part of it, as whole words."""
+    # Paths go first, because they end in that part.
+    for path in sorted({*names, *(Path(name).name for name in names)} - {""}, key=len, reverse=True):
+        text = re.sub(rb"(?<![\w.-])" + re.escape(path.encode()) + rb"(?![\w-]|\.\d)", lambda _: mark, text)
+    return text
 
 
 def _part(one: bytes | None, other: bytes | None) -> str:

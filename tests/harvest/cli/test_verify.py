@@ -305,3 +305,24 @@ def test_rows_that_were_added_doubled_or_moved_are_told_or_found(
     file.write_text(json.dumps({**scores, "rows": [*rows, 7]}))
     code, told = verify(capsys, "small")
     assert (code, f"row {len(rows) + 1} is not a score" in told) == (3, True), told
+
+
+def test_a_name_that_may_stand_for_something_else_hides_no_change(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A run in `8` whose folder is called `9` now: 83.3% and 93.3% would be the same."""
+    (here / "small").rename(here / "8")
+    assert main_code("report", "8", "--out", "8/report.html") == 0
+    (here / "8").rename(here / "9")
+    page = here / "9" / "report.html"
+    changed = page.read_text(encoding="utf-8").replace("8", "9", 1)
+    page.write_text(changed, encoding="utf-8")
+    capsys.readouterr()
+    assert main_code("verify", "9/report.html") == 1
+    assert "so short a name may stand for something else" in " ".join(capsys.readouterr().out.split())
+
+
+def main_code(*words: str) -> int:
+    with pytest.raises(SystemExit) as stop:
+        main(list(words))
+    return int(stop.value.code or 0)
