@@ -33,7 +33,7 @@ def _record(one: Conversation, requests: Mapping[str, str]) -> bytes:
     places: dict[str, int] = {}
     answer: list[Json] = []
     for each in answers:
-        named = dict.fromkeys(source.href or source.title for source in each.sources)
+        named = dict.fromkeys(filter(None, (source.href or source.title for source in each.sources)))
         answer.append({"text": each.text, "citations": [places.setdefault(name, len(places)) for name in named]})
     first = one.turns[0].said if one.turns else ""
     return line(

@@ -13,9 +13,10 @@ from harvest.cli.number import WholeNumberRange
 from harvest.cli.path import GivenPath
 from harvest.cli.setting_options import setting_options
 from harvest.cli.study_output import check_output, study_output, write_figures
+from harvest.studies.arms import gather_arms
 from harvest.studies.judges import Judges
 from harvest.studies.ranking_by_user import ranking_by_user
-from harvest.studies.robustness import gather_arms, robustness
+from harvest.studies.robustness import robustness
 from harvest.tables.long_rows import long_latex
 from harvest.tables.paper_tables import csv_rows
 from harvest.tables.ranking_figures import ranking_legend, ranking_tables

@@ -12,6 +12,7 @@ from harvest.report.blocks import WIDE, Block, as_blocks, details, picture, tabl
 from harvest.report.grid import address
 from harvest.report.pictures import distributions_chart, points_chart
 from harvest.studies.comparison import Comparison
+from harvest.studies.odd_languages import odd_languages
 from harvest.studies.scorecard import Material
 from harvest.studies.selection import Selection
 from harvest.studies.side_by_side import Contrast
@@ -81,6 +82,7 @@ def figure_blocks(
     if trials:
         yield details("Each trial by itself", [_by_trial(rows, trials)])
     yield from (text(note, "dim") for note in scores.notes if note not in scores.coverage)
+    yield from (text(note, "dim") for note in odd_languages(material.finished))
     yield from (text(f"Damage: {sentence}", "warn") for sentence in material.damage)
 
 

@@ -10,13 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from harvest.studies.arms import armed_systems, is_armed
 from harvest.studies.cores import cores
 from harvest.studies.gathered import Gathered
 from harvest.studies.judges import Judges
 from harvest.studies.lost_attempts import lost_attempts
 from harvest.studies.parted_systems import PartedSystems, parted_systems
 from harvest.studies.recorded_audit import recorded_scoring
-from harvest.studies.robustness import armed_systems, is_armed
 from harvest.studies.scorecard import Material, continued_systems, gather_material, refuse_twice, told_apart
 from harvest.studies.side_by_side import Contrast, set_apart
 from harvest.studies.silent_systems import none_valid, silent_systems, what_went_wrong

@@ -10,12 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from harvest.pages.finding.notices import opens_as_failure
-from protocols.answer import Answer
+from protocols.rules.empty import is_empty
 from recordings.conversation import Conversation, SystemTurn
 from recordings.evidence import read_exhibit
 from recordings.reply_endings import ending_of
 from topics.counting import pluralize
-from topics.languages import language_of
 
 _READ_OFF = frozenset({"signs", "quiet", "stuck"})
 """`finish` of an answer that was read from a page."""
@@ -42,7 +41,6 @@ def odd_answers(
         replies = [turn.reply for one in own for turn in one.turns if turn.reply is not None]
         yield from _several_models(system, replies)
         yield from _ended_early(system, replies)
-        yield from _other_language(system, own)
         yield from _same_words(system, own)
         if system in folders:
             yield from _same_ids(system, own, folders[system])
@@ -55,15 +53,11 @@ def _empty(finished: Sequence[Conversation]) -> Iterator[str]:
         one.key.system
         for one in finished
         for turn in one.turns
-        if turn.reply is not None and _shows_nothing(turn.reply.answer)
+        if turn.reply is not None and is_empty(turn.reply.answer)
     )
     if of:
         systems = ", ".join(f"{system} x {count}" for system, count in of.items())
         yield f"{pluralize(of.total(), 'empty reply')}, counted as answers ({systems})."
-
-
-def _shows_nothing(answer: Answer) -> bool:
-    return not (answer.text.strip() or answer.links or answer.attachments or answer.offers)
 
 
 def _silent_pages(attempts: Sequence[Conversation]) -> Iterator[str]:
@@ -114,25 +108,6 @@ def _ended_early(system: str, replies: Sequence[SystemTurn]) -> Iterator[str]:
             said = ", ".join(of)
             count = f"{of.total()} of {pluralize(len(replies), 'answer')}"
             yield f"{system}: {count} {what} ({said}), counted as they are."
-
-
-def _other_language(system: str, own: Sequence[Conversation]) -> Iterator[str]:
-    """Nothing says that such an answer is worse, but words that judges and rules look for are not in it."""
-    of: Counter[str] = Counter()
-    told = 0
-    for one in own:
-        for exchange in one.exchanges:
-            asked, answered = language_of(exchange.said), language_of(exchange.answer.text)
-            if asked and answered:
-                told += 1
-                of[f"{asked} > {answered}"] += asked != answered
-    of = +of
-    if of:
-        pairs = ", ".join(f"{pair} x {count}" for pair, count in of.most_common(_MOST_NAMES))
-        yield (
-            f"{system}: {of.total()} of {pluralize(told, 'answer')} whose language can be told are in another one than "
-            f"the user's turn ({pairs}{', …' if len(of) > _MOST_NAMES else ''})."
-        )
 
 
 def _same_words(system: str, own: Sequence[Conversation]) -> Iterator[str]:

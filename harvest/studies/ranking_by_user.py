@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal
 
-from harvest.studies.robustness import Armed, ArmedSystem
+from harvest.studies.arms import Armed, ArmedSystem
 from harvest.studies.trial_values import Key
 from scoring.comparison.by_user import ByUser, by_user
 from scoring.inference.matched import compare

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
+from protocols.answer import Answer
+from protocols.route import Evidence
 from protocols.rules.rule import Sight, Verdict, absence, span
 from topics.document import StrictModel
 from topics.topic import Topic
 
-__all__ = ["INVISIBLE", "Empty"]
+__all__ = ["INVISIBLE", "Empty", "is_empty"]
 
 INVISIBLE = (
     r"\s\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
@@ -29,18 +31,25 @@ class Empty(StrictModel):
     needs: ClassVar[frozenset[str]] = frozenset()
 
     def judge(self, sight: Sight) -> Verdict:
-        answer = sight.answer
-        visible = _VISIBLE.search(answer.text)
-        if visible:
-            return Verdict(False, (span(answer.text, visible.start(), visible.end(), "the first visible character"),))
-        if answer.links:
-            return Verdict(False, (absence(answer.links[0].href, "no visible text, but a link"),))
-        beside = [one.name or one.type for one in answer.attachments] + [
-            one.title or one.value for one in answer.offers
-        ]
-        if beside:
-            return Verdict(False, (absence(beside[0], "no visible text, but this beside it"),))
-        return Verdict(True, (absence("a visible character", f"none in {len(answer.text)} characters"),))
+        shown = _first_shown(sight.answer)
+        nothing = absence("a visible character", f"none in {len(sight.answer.text)} characters")
+        return Verdict(shown is None, (shown or nothing,))
 
     def unfit(self, topic: Topic) -> str | None:
         return None
+
+
+def is_empty(answer: Answer) -> bool:
+    """Whether a user sees nothing of it."""
+    return _first_shown(answer) is None
+
+
+def _first_shown(answer: Answer) -> Evidence | None:
+    """What a user first sees of an answer; None for nothing."""
+    if visible := _VISIBLE.search(answer.text):
+        return span(answer.text, visible.start(), visible.end(), "the first visible character")
+    if answer.links:
+        return absence(answer.links[0].href, "no visible text, but a link")
+    beside = [one.name or one.type for one in answer.attachments]
+    beside += [one.title or one.value for one in answer.offers]
+    return absence(beside[0], "no visible text, but this beside it") if beside else None

@@ -200,8 +200,8 @@ class Completion:
         """Whether a sign that ended at `end` was there to the end of the text, but for what followed without a break:
         some pages go on painting what they have long received, later still where the machine is busy. Typing dots make
         way for the first word, so a loose sign that ended then says nothing about the last one, unless it is known
-        to stand here until the last. Nor does a request, if
-        the page still said after its end that somebody writes: what came since came at the page's own pace."""
+        to stand here until the last. Nor does a request, if the page still said after its end that somebody writes:
+        what came since came at the page's own pace."""
         began = math.inf if sample.began is None else sample.began
         if self._made_way(sample, sign, end) and not self.known.steadfast(sign):
             return False

@@ -14,9 +14,10 @@ import pytest
 
 from harvest.audits.audit import load_audit
 from harvest.playing.play import play
+from harvest.studies.arms import armed_systems, gather_arms
 from harvest.studies.comparison import compare_runs
 from harvest.studies.ranking_by_user import ranking_by_user
-from harvest.studies.robustness import Robustness, armed_systems, gather_arms, robustness
+from harvest.studies.robustness import Robustness, robustness
 from recordings.run_folder import Run
 from scoring.inference.components import across_systems
 from scoring.inference.spreads import Range

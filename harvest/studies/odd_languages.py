@@ -1,0 +1,35 @@
+"""Answers in another language than the user's turn, in a sentence for each system.
+
+Nothing says that such an answer is worse, but words that judges and rules look for are not in it. Only reports say so:
+to load what tells languages apart takes longer than the rest of a small run's scores.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from recordings.conversation import Conversation
+from topics.counting import pluralize
+from topics.languages import language_of
+
+__all__ = ["odd_languages"]
+
+_MOST_NAMES = 5
+
+
+def odd_languages(finished: Sequence[Conversation]) -> Iterator[str]:
+    """The sentences about these valid conversations, of the turns in which both languages can be told."""
+    told: Counter[str] = Counter()
+    of: dict[str, Counter[str]] = {}
+    for one in finished:
+        for exchange in one.exchanges:
+            asked, answered = language_of(exchange.said), language_of(exchange.answer.text)
+            told[one.key.system] += bool(asked and answered)
+            if asked and answered and asked != answered:
+                of.setdefault(one.key.system, Counter())[f"{asked} > {answered}"] += 1
+    for system, counts in of.items():
+        pairs = ", ".join(f"{pair} x {count}" for pair, count in counts.most_common(_MOST_NAMES))
+        more = ", …" if len(counts) > _MOST_NAMES else ""
+        yield (
+            f"{system}: {counts.total()} of {pluralize(told[system], 'answer')} whose language can be told are in "
+            f"another one than the user's turn ({pairs}{more})."
+        )
