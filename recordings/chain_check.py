@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from recordings.chained_file import ChainedFile, Fault, check_file, later_accounts
+from recordings.chained_file import ChainedFile, Fault, check_file, check_gone, later_accounts
 from recordings.decisions import FOLDER as DECISIONS
 from recordings.decisions import read_decisions
 from recordings.digests import content_digest, read_object
@@ -39,7 +39,8 @@ _AGAIN = "an earlier inventory was gone when this one was begun, so nothing show
 @dataclass(slots=True)
 class Checked:
     """hash: of the recording, 32 hex digits. lines: of events; chained: how many a chain or a later file covers.
-    evidence, layers: files whose content is what their names say. faults, gaps, notes: see the module."""
+    evidence, layers: files whose content is what their names say. faults, gaps, notes: see the module. gone: files of
+    events, layers and files of decisions that were here and are not; `gaps` has a sentence on each."""
 
     hash: str
     lines: int = 0
@@ -49,6 +50,7 @@ class Checked:
     faults: list[Fault] = field(default_factory=list)
     gaps: list[Fault] = field(default_factory=list)
     notes: list[Fault] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
 
     def noted(self, run: Path, faults: Iterable[str], notes: Iterable[str] = ()) -> Iterator[Noted]:
         """What a run that is made of this one, in the folder `run`, is to keep of it. faults, notes: what else is wrong
@@ -103,27 +105,39 @@ def _checked(run: Path) -> tuple[Checked, set[str]]:
         for data in lines:
             evidence = (read_object(data) or {}).get("evidence") if b'"evidence"' in data else None
             named.update(map(str, evidence.values()) if isinstance(evidence, dict) else ())
+    chained += _check_gone(run.glob("trials-*.chain"), found)
     found.lines, found.chained = sum(one.lines for one in chained), sum(one.covered for one in chained)
     _take(chained, found)
     headers = [str(one.opening["header"]) for one in chained if "header" in one.opening]
     _check_header(run, headers, found, declared=declared)
-    for chain in sorted(run.glob("trials-*.chain")):
-        if not chain.with_suffix(".jsonl").exists():
-            found.faults.append(Fault(f"{chain.stem}.jsonl", None, "its chain is here, and it is gone"))
     decided = _check_decisions(run, found, declared=declared)
     layers = _check_layers(run, found)
     _check_inventory(run, inventory, [*chained, *decided], layers, found, declared=declared)
-    kept = [*layers, *(one.name for one in decided), *(["evidence"] if entries(run, "evidence", "??", "*") else [])]
-    if not files:
+    kept = [
+        *layers,
+        *(one.name for one in decided if one.name not in found.gone),
+        *(["evidence"] if entries(run, "evidence", "??", "*") else []),
+    ]
+    if not files and not any(name.startswith("trials-") for name in found.gone):
         what = "no file of events is here: they are gone, or the first process was stopped before it began one"
         found.gaps.append(Fault("run.json", None, what))
-    elif kept and found.lines <= len(files):
+    elif files and kept and found.lines <= len(files):
         what = "it is here, and no event that it could come from: the events are gone"
         found.gaps.append(Fault(kept[0], None, what))
     said = {str(name) for one in chained for name in one.closing.get("layers") or ()}
     unlisted = {f"judgments/{name}" for name in said} - set(layers) - set(inventory.held if inventory else ())
     found.gaps += [Fault(name, None, "it was here when the run was closed, and is gone") for name in sorted(unlisted)]
+    found.gone += sorted(unlisted)
     return found, named
+
+
+def _check_gone(chains: Iterable[Path], found: Checked) -> list[ChainedFile]:
+    """What is known of files that are gone from the chains that are left of them."""
+    gone = [
+        check_gone(chain.with_suffix(".jsonl")) for chain in sorted(chains) if not chain.with_suffix(".jsonl").exists()
+    ]
+    found.gone += [one.name for one in gone]
+    return gone
 
 
 def _take(files: Sequence[ChainedFile], found: Checked) -> None:
@@ -191,11 +205,8 @@ def _check_decisions(run: Path, found: Checked, *, declared: bool) -> list[Chain
     files = entries(run, DECISIONS, "*.jsonl")
     later = later_accounts(files)
     checked = [check_file(file, later.get(file.name, ()), declared=declared)[0] for file in files]
+    checked += _check_gone(entries(run, DECISIONS, "*.chain"), found)
     _take(checked, found)
-    for chain in entries(run, DECISIONS, "*.chain"):
-        if not chain.with_suffix(".jsonl").exists():
-            name = chain.with_suffix(".jsonl").relative_to(run).as_posix()
-            found.faults.append(Fault(name, None, "its chain is here, and it is gone"))
     return checked
 
 
@@ -228,7 +239,8 @@ def _check_inventory(
         if name not in files and name not in layers:
             if name not in told:
                 found.gaps.append(Fault(name, None, "it was put into this run, and is gone"))
-        elif digest and name not in told and content_digest(run / name) != digest:
+                found.gone.append(name)
+        elif digest and name not in found.gone and name not in told and content_digest(run / name) != digest:
             found.faults.append(Fault(name, None, "it was changed after it was put into this run"))
     for name, (lines, head) in inventory.closed.items():
         if name in files:

@@ -107,6 +107,14 @@ def check_file(
     return found, whole
 
 
+def check_gone(file: Path) -> ChainedFile:
+    """A file that is gone, of which the chain is left. Raises OSError."""
+    found = ChainedFile(file.relative_to(run_of(file)).as_posix(), *_chain_of(file))
+    what = f"it is gone; its chain is here, and has {pluralize(len(found.hashes), 'line')} of it"
+    found.gaps.append(Fault(found.name, None, what))
+    return found
+
+
 def _check_without_chain(
     file: Path, later: Sequence[Mapping[str, Any]], found: ChainedFile, *, declared: bool, begun: bool
 ) -> None:

@@ -16,7 +16,7 @@ from harvest.cli.path import GivenPath
 from harvest.terminal import people_console, printable
 from recordings.chain_check import check_recording
 from recordings.errors import RunError, no_run
-from recordings.run_folder import is_run, read
+from recordings.run_folder import event_files, is_run, read
 from topics.counting import pluralize
 from topics.errors import HarvestError, InputError
 from topics.regular_file import entries
@@ -82,9 +82,13 @@ def command(paths: tuple[Path, ...], wanted: str | None, as_json: bool) -> int:
 
 
 def _run(path: Path, wanted: str | None) -> _Found:
-    if not is_run(path):
-        raise no_run(path)
     found = _Found(str(path))
+    if not is_run(path):
+        if not event_files(path):
+            raise no_run(path)
+        found.open = True
+        found.gaps.append("run.json: it is gone, and without it the run cannot be read: put it back")
+        return found
     checked = check_recording(path)
     found.recording = checked.hash
     found.faults += map(str, checked.faults)
@@ -99,7 +103,9 @@ def _run(path: Path, wanted: str | None) -> _Found:
         found.faults.append(f"the hash of the recording is {checked.hash}, not {wanted}")
     signatures = sorted(file.name for file in path.glob("recording.*") if file.suffix in (".sig", ".asc"))
     found.notes += [f"{name}: a signature, which is not checked here" for name in signatures]
-    if not checked.faults:
+    if checked.gone:
+        found.notes.append(f"figures were not computed again, without {' and '.join(checked.gone[:_MOST])}")
+    elif not checked.faults:
         _figures(path, found)
     return found
 

@@ -244,11 +244,17 @@ def test_files_that_are_no_scores_are_told(here: Path, capsys: pytest.CaptureFix
     assert (code, "\u240a" in told, "do: harvest score small --keep writes it again" in told) == (3, False, True), told
 
 
-def test_figures_of_a_run_in_which_nothing_is_recorded_differ(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for file in (here / "small").glob("trials-*"):
+@pytest.mark.parametrize("gone", ["trials-*", "trials-*.jsonl", "judgments/*", "run.json"])
+def test_of_what_is_gone_one_thing_is_said(here: Path, capsys: pytest.CaptureFixture[str], gone: str) -> None:
+    files = sorted((here / "small").glob(gone))
+    for file in files:
         file.unlink()
     code, told = verify(capsys, "small")
-    assert (code, "scores.json: it holds figures, and no conversation is recorded here" in told) == (1, True), told
+    assert (code, told.startswith("not verified: small")) == (3, True), told
+    named = files[-1].relative_to(here / "small").with_suffix(files[-1].suffix.replace("chain", "jsonl"))
+    assert told.count(f"{named}: it ") == 1, told
+    assert ("figures were not computed again, without" in told) == (gone != "run.json"), told
+    assert "no file of events is here" not in told, told
 
 
 def test_a_copy_of_a_report_and_its_runs_is_held_against_the_copy(
