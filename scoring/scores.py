@@ -108,7 +108,7 @@ def score(
     each: list[Columns] = []
     blocks: list[tuple[tuple[Late, ...], list[ScoreRow]]] = []
     drifting: list[str] = []
-    unlabelled = unjudged = not_asked = 0
+    unlabelled = unjudged = not_asked = unknown_ends = 0
     for system in sorted({key.system for key in (*found, *lost)}):
         keys = [key for key in found if key.system == system]
         gone = [key for key in lost if key.system == system]
@@ -140,6 +140,7 @@ def score(
         drifting.append(scores.heed_time())
         unlabelled += scores.unlabelled
         not_asked += scores.not_asked
+        unknown_ends += scores.unknown_ends
         joint = list(scores.rows(resampler))
         pool = Pool(
             scores,
@@ -169,7 +170,7 @@ def score(
     loads = load_notes(found.values()) if timed else ()
     notes = (
         *_of_sessions([one.system for one in each if one.system in continued]),
-        *_notes(gold, unlabelled, unjudged, len(lost), missing, not_asked),
+        *_notes(gold, unlabelled, unjudged, len(lost), missing, not_asked, unknown_ends),
         *filter(None, drifting),
         *(_of_lengths(found.values(), settings) if gold is not None or wanted else ()),
         *loads,
@@ -297,7 +298,13 @@ def _refuse_late_turns(measures: Iterable[Measure], table: ScoreTable) -> None:
 
 
 def _notes(
-    gold: GoldTable | None, unlabelled: int, unjudged: int, invalid: int, missing: int, not_asked: int
+    gold: GoldTable | None,
+    unlabelled: int,
+    unjudged: int,
+    invalid: int,
+    missing: int,
+    not_asked: int,
+    unknown_ends: int,
 ) -> tuple[str, ...]:
     found = (
         (gold is None, "No gold table: only usefulness is scored; R, GF and GFR need one."),
@@ -308,14 +315,19 @@ def _notes(
         (unlabelled, f"{pluralize(unlabelled, 'reply')} without a label: in no %useful and no %recovery."),
         (
             invalid,
-            f"{pluralize(invalid, 'invalid trial')}, failed by the infrastructure or interrupted in every attempt: "
-            "in no figure.",
+            f"{pluralize(invalid, 'trial')} without a valid attempt (failed by the infrastructure, interrupted, or "
+            "without an answer): in no figure.",
         ),
         (missing, f"{pluralize(missing, 'planned trial')} not played yet: in no figure."),
         (
             not_asked,
-            f"{pluralize(not_asked, 'conversation')} ended before the protocol's last turn without breaking down (or "
-            "in a way that was not recorded): the turns not asked count neither for nor against.",
+            f"{pluralize(not_asked, 'conversation')} ended before the protocol's last turn without breaking down: the "
+            "turns not asked count neither for nor against.",
+        ),
+        (
+            unknown_ends,
+            f"{pluralize(unknown_ends, 'conversation')} of which it is not recorded how they ended: turns that they do "
+            "not have count neither for nor against.",
         ),
     )
     return tuple(note for applies, note in found if applies)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from recordings.conversation import Conversation
+from recordings.endings import says_how
 from recordings.times import moment
 from scoring.bare_rows import bare_rows
 from scoring.columns import Columns
@@ -89,7 +90,7 @@ class SystemScores:
     figures, `lose` once for each trial that never became valid.
     useful: (topics, trials, turns), recovered, failed, valid: (topics, trials) so far, and cells: by measure.
     unlabelled: replies without a label so far, which are not counted. not_asked: conversations so far that ended well
-    before the protocol's last turn.
+    before the protocol's last turn. unknown_ends: the same of which the recording does not know how they ended.
     """
 
     def __init__(
@@ -109,7 +110,7 @@ class SystemScores:
         self.useful = np.full((*self._shape, max((turns[topic.id] for topic in topics), default=0)), np.nan)
         self.recovered = np.full(self._shape, np.nan)
         self.failed = np.full(self._shape, np.nan)
-        self.unlabelled = self.not_asked = 0
+        self.unlabelled = self.not_asked = self.unknown_ends = 0
         self.valid = np.zeros(self._shape, dtype=bool)
         self._invalid = np.zeros(self._shape, dtype=bool)
         self.times = np.full(self._shape, np.nan)
@@ -123,7 +124,10 @@ class SystemScores:
         row = labels(conversation, self.turns[key.topic])
         self.valid[at] = True
         self.unlabelled += row.count(UNLABELLED)
-        self.not_asked += NOT_ASKED in row and "-" not in row
+        if NOT_ASKED in row and "-" not in row:
+            known = conversation.outcome is None or says_how(conversation.outcome)
+            self.not_asked += known
+            self.unknown_ends += not known
         self.useful[at][: len(row)] = useful_cells(row)
         self.recovered[at], self.failed[at] = recovery_cells(row)
         began = moment(conversation.started_at)

@@ -14,7 +14,7 @@ from harvest.cli.study_output import check_output, figure_option, write_figures
 from harvest.studies.watch_history import Look, whole_history
 from harvest.systems.timing import REAL_CLOCK
 from harvest.tables.history_chart import history_chart
-from harvest.tables.watch_figures import history_tables
+from harvest.tables.watch_figures import audit_times, history_tables
 from harvest.terminal import people_console, printable, tell
 from topics.errors import InputError, Place
 
@@ -74,9 +74,9 @@ def command(
         people.print(Text(printable(f"{system}, {own}", line=True), style="bold"))
         for part in history_tables(looks, system, own):
             people.print(part)
-    for look in looks:
+    for look, time in zip(looks, audit_times(looks), strict=True):
         for before in whole.earlier(look):
-            tell(f"note: the audit of {look.at[:16].replace('T', ' ')} was judged again; before: {before.told}")
+            tell(f"note: the audit of {time} was judged again; before: {before.told}")
     if series:
         write_figures(figures, lambda: history_chart(looks, series))
 

@@ -119,7 +119,7 @@ _WORDS = {
 
 def _kind(system: WatchedSystem) -> str:
     if not system.measured:
-        return "cannot tell" if system.incomparable else "not measured"
+        return "not measured"
     words = {one.word for one in system.figures if one.gated}
     worst = next((word for word in _WORDS if word in words), system.verdict)
     return "cannot tell" if worst == "same" and system.verdict != "same" else worst
@@ -137,7 +137,7 @@ def _sentence(kind: str, system: WatchedSystem, one: WatchedFigure | None, found
     """turns: what ave%useful is a share of, in words."""
     name = plain(system.name)
     if system.incomparable:
-        return f"Whether {name} changed since the baseline cannot be told: {system.incomparable}."
+        return f"{name} could not be measured against the baseline: {system.incomparable}."
     if one is None or not system.valid:
         tried = pluralize(system.planned, "trial")
         return f"{name} could not be measured: none of {tried} has a valid attempt."
@@ -275,14 +275,14 @@ def _next(
         )
     if kind in ("same", "back"):
         return "Nothing needs to be done: the next audit of the schedule looks again.", "", ""
+    if system.incomparable:
+        return "Bless runs of the audit as it is now, and hold later ones against them.", "harvest bless RUN…", ""
     if kind == "not measured":
         return (
             "Remove the cause, then play the audit again. This says nothing of how good it is.",
             f"harvest show {shlex.quote(str(run))} --all",
             "#invalid",
         )
-    if system.incomparable:
-        return "Bless runs of the audit as it is now, and hold later ones against them.", "harvest bless RUN…", ""
     settles = one.settles if one is not None else Settling()
     words = settling_words(settles) if settles.most else "play the audit again"
     extend = _again(rules, "--extend", str(settles.trials)) if settles.trials else ""

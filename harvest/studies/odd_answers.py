@@ -70,8 +70,8 @@ def _silent_pages(attempts: Sequence[Conversation]) -> Iterator[str]:
     if of:
         systems = ", ".join(f"{system} x {count}" for system, count in of.items())
         yield (
-            f"{pluralize(of.total(), 'attempt')} in which a page showed no answer ({systems}): in no figure and played "
-            "again, while an empty reply counts as an answer. Compare such systems with care."
+            f"{pluralize(of.total(), 'attempt')} to which no answer came, not even an empty one ({systems}): in no "
+            "figure, while an empty reply counts as an answer. Compare such systems with care."
         )
 
 

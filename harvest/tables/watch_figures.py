@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -29,7 +30,7 @@ from scoring.inference.run_effects import FEWEST_RUNS
 from scoring.statistics.change_points import FEWEST, ChangePoint
 from topics.counting import pluralize
 
-__all__ = ["FORMAT", "history_tables", "system_details", "watch_document", "watch_tables"]
+__all__ = ["FORMAT", "audit_times", "history_tables", "system_details", "watch_document", "watch_tables"]
 
 FORMAT = "harvest-watch/1"
 
@@ -187,6 +188,16 @@ def _turn(one: ChangedTurn) -> str:
     return f"{way}: {now} of {one.came[1]} that came there, before {before} of {one.came[0]}; p {p_text(one.p)}"
 
 
+def audit_times(looks: Sequence[Look]) -> list[str]:
+    """By which each look is known: its minute, or the name of its run where other looks began in that minute."""
+    minutes = [look.at[:16].replace("T", " ") for look in looks]
+    often = Counter(minutes)
+    return [
+        minute if often[minute] == 1 else printable(look.run, line=True)
+        for minute, look in zip(minutes, looks, strict=True)
+    ]
+
+
 def history_tables(looks: Sequence[Look], system: str, figure: str) -> Iterator[RenderableType]:
     """The series of one figure, and where it moved to another level."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
@@ -195,7 +206,7 @@ def history_tables(looks: Sequence[Look], system: str, figure: str) -> Iterator[
     for heading in (figure, "difference: [low, high]"):
         table.add_column(Text(heading), justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
-    found = moves(looks, system, figure)
+    found, times = moves(looks, system, figure), audit_times(looks)
     for place, look in enumerate(looks):
         one = look.systems.get(system)
         if one is None:
@@ -212,10 +223,10 @@ def history_tables(looks: Sequence[Look], system: str, figure: str) -> Iterator[
         )
         if place in found:
             table.add_section()
-        table.add_row(look.at[:16].replace("T", " "), f"{one.valid} of {one.planned}", *told)
+        table.add_row(times[place], f"{one.valid} of {one.planned}", *told)
     yield table
     for place, moved in found.items():
-        yield Text(_moved(looks[place], moved, figure))
+        yield Text(_moved(times[place], moved, figure))
     if any(_THESE in str(cell) for cell in table.columns[3].cells):
         yield Text(f"{_THESE}: of these runs, since the baseline has fewer than {FEWEST_RUNS}", style="dim")
     known = sum(figure in look.systems[system].figures for look in looks if system in look.systems)
@@ -233,8 +244,7 @@ def _interval(one: LookFigure, figure: str) -> str:
     return f"[{signed_value(low, figure)}, {signed_value(high, figure)}]{_THESE if one.low is None else ''}"
 
 
-def _moved(look: Look, one: ChangePoint, figure: str) -> str:
-    moment = look.at[:16].replace("T", " ")
+def _moved(moment: str, one: ChangePoint, figure: str) -> str:
     before, after = value_text(one.before, figure), value_text(one.after, figure)
     return f"moved from {before} to {after} with the audit of {moment} (p {p_text(one.p)})"
 

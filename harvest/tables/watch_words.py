@@ -37,7 +37,7 @@ _AGAIN = "to be confirmed by an audit at another hour"
 def system_sentence(system: WatchedSystem, found: Watched) -> str:
     """What came out for a system: why nothing is said of it, or its gated figures."""
     if system.incomparable:
-        return f"{system.name}: cannot tell: {system.incomparable}"
+        return f"{system.name}: could not be measured: {system.incomparable}"
     if not system.valid:
         return f"{system.name}: could not be measured: none of {pluralize(system.planned, 'trial')} has a valid attempt"
     shown = {one.name for one in system.figures}

@@ -297,7 +297,7 @@ def test_invalid_and_unplayed_trials_are_counted_and_in_no_figure() -> None:
     )
     row = one(table, measure="%useful", turn=1, topic=None, topic_type=None, trial=None)
     assert (row.value, row.n, row.invalid, row.worst, row.best) == (0.5, 2, 1, 1 / 3, 2 / 3)
-    assert "1 invalid trial," in table.notes[1]
+    assert "1 trial without a valid attempt" in table.notes[1]
     assert "3 planned trials not played yet" in table.notes[2]
     assert one(table, measure="%useful", turn=1, topic="T03", trial=None).invalid == 1
 

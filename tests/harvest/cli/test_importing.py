@@ -209,6 +209,17 @@ def test_conversations_that_the_user_ended_are_in_the_figures(
     assert [(row["value"], row["n"]) for row in rows if row["measure"] == "%useful"][:1] == [(0.6, 10)]
 
 
+def test_scores_of_an_import_speak_of_no_protocol(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.jsonl").write_text(
+        talk("Hi", "Ho", "And?", "So.", labels=["o", "x"]) + talk("Hi", "Ho", labels=["o"])
+    )
+    harvest(capsys, "import", "--format", "messages", tmp_path / "a.jsonl", "--out", tmp_path / "run")
+    code, said = harvest(capsys, "score", tmp_path / "run")
+    said = " ".join(said.split())
+    told = "1 conversation of which it is not recorded how they ended" in said
+    assert (code, told, "protocol" in said) == (0, True, False), said
+
+
 def test_a_line_that_cannot_be_read_is_left_out_named_and_in_the_exit_code(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

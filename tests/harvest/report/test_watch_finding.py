@@ -138,8 +138,8 @@ def test_what_could_not_be_measured_or_compared_is_never_the_same(story: Story) 
     assert down.found == "A could not be measured: none of 18 trials has a valid attempt."
     assert not list(bars_of_watch(changed))
     other, _ = said(story, lambda one: replace(one, incomparable="another protocol than the baseline's"))
-    assert other.verdict == "cannot tell"
-    assert other.found.endswith("cannot be told: another protocol than the baseline's.")
+    assert (other.verdict, other.command) == ("nothing", "harvest bless RUN…")
+    assert other.found == "A could not be measured against the baseline: another protocol than the baseline's."
 
 
 def test_a_model_that_answers_now_and_did_not_before_is_named(story: Story) -> None:

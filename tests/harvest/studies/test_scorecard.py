@@ -122,4 +122,4 @@ def test_silent_pages_and_notes_on_replies_are_counted_beside_the_figures(tmp_pa
     notes = score_material(gather_material([read(tmp_path / "run")])).notes
     assert "2 answers (B1 x 2): it came twice." in notes
     assert "1 answer (B1 x 1): it thought." in notes
-    assert [note for note in notes if note.startswith("1 attempt in which a page showed no answer (B1 x 1)")]
+    assert [note for note in notes if note.startswith("1 attempt to which no answer came")]

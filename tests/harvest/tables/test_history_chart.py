@@ -13,7 +13,7 @@ from rich.text import Text
 
 from harvest.studies.watch_history import Look, LookFigure, LookSystem, moves
 from harvest.tables.history_chart import history_chart
-from harvest.tables.watch_figures import history_tables
+from harvest.tables.watch_figures import audit_times, history_tables
 from tests.support.command_line import harvest
 from tests.support.histories import write_history
 
@@ -55,6 +55,15 @@ def test_where_nothing_moved_or_too_little_was_seen_that_is_said(dropped: tuple[
     assert few == "change points are looked for among 8 audits or more, and here are 5"
     (none,) = [part.plain for part in history_tables(dropped[:8], "bot", NAME) if isinstance(part, Text)]
     assert none.startswith("no change point is found")
+
+
+def test_looks_of_one_minute_are_known_by_their_runs(dropped: tuple[Look, ...]) -> None:
+    again = replace_at(dropped[0], "2026-01-01T03:17:40.000Z", "run-b")
+    assert audit_times((dropped[0], again, dropped[1])) == ["run-0", "run-b", "2026-01-08 03:17"]
+
+
+def replace_at(look: Look, at: str, run: str) -> Look:
+    return look.model_copy(update={"at": at, "run": run})
 
 
 def test_the_picture_has_the_series_the_levels_and_both_in_words(dropped: tuple[Look, ...]) -> None:
