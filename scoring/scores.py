@@ -326,8 +326,8 @@ def _notes(
         ),
         (
             unknown_ends,
-            f"{pluralize(unknown_ends, 'conversation')} of which it is not recorded how they ended: turns that they do "
-            "not have count neither for nor against.",
+            f"{pluralize(unknown_ends, 'conversation')} whose end is not recorded: turns after the last recorded one "
+            "count neither for nor against.",
         ),
     )
     return tuple(note for applies, note in found if applies)
