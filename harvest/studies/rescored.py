@@ -65,6 +65,9 @@ def rescored(run: Path) -> Iterator[str]:
     for note in usual.notes:
         if note in compared.notes and note not in notes:
             yield f"a note that the recording gives is not in it: {note}"
+    for note in notes:
+        if note not in usual.notes and note not in compared.notes:
+            yield f"a note in it is not what the recording gives: {note}"
 
 
 @dataclass(frozen=True, slots=True)

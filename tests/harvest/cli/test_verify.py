@@ -117,6 +117,8 @@ def test_a_note_that_was_removed_or_changed_is_missed(here: Path, capsys: pytest
     for notes in ([], [f"{scores['notes'][0]} Not so.", *scores["notes"][1:]], None):
         file.write_text(json.dumps({**scores, "notes": notes}))
         assert any(said.startswith("a note that the recording gives") for said in rescored(here / "small"))
+    file.write_text(json.dumps({**scores, "notes": [*scores["notes"], "Nothing is missing."]}))
+    assert list(rescored(here / "small")) == ["a note in it is not what the recording gives: Nothing is missing."]
 
 
 def test_figures_whose_intervals_bear_the_earlier_name_are_those_of_the_recording(
