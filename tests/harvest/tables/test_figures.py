@@ -55,6 +55,13 @@ def test_a_name_that_differs_between_systems_cuts_no_figure(width: int) -> None:
     assert "…" not in text
 
 
+def test_a_ratio_over_trials_is_told_apart_from_that_of_one_trial() -> None:
+    """The GFRC paper prints 9/14, which is of one trial; over trials it is another figure, and the legend says which."""
+    text = " ".join(printed([row("%recovery", "A"), row("R", "A")], ["A"], 80).split())
+    assert "%recovery: one ratio of sums over topics and trials" in text
+    assert "one ratio of sums" not in " ".join(printed([row("R", "A")], ["A"], 80).split())
+
+
 def test_what_has_no_interval_says_why() -> None:
     few = row("R", "A", note="2 topics: too few to resample", low=float("nan"))
     assert "no interval: R (2 topics: too few to resample)" in printed([few], ["A"], 80)
