@@ -10,6 +10,7 @@ from itertools import combinations
 
 from scoring.conversations import figure
 from scoring.forms.readings import POOLED
+from scoring.inference.design import INDEPENDENT, Design
 from scoring.material import Judged, Material
 from scoring.measure import Figure, Measure
 from scoring.measures.swan import SWAN, swan_of
@@ -64,7 +65,7 @@ class Asked:
 
     judged: called only where such a one is asked for. covered: by system, what entered the SWANs of its conversations
     seen so far. scorers: who scored that, and the WANs asked for. seen: trial and attempt of those that were assessed.
-    checked: what is to be said of figures of models, once their rows are made.
+    checked: what is to be said of figures of models, once their rows are made. designs: by system.
     """
 
     measures: Sequence[Measure]
@@ -74,6 +75,7 @@ class Asked:
     scorers: Scorers = field(default_factory=Scorers)
     seen: set[tuple[str, int]] = field(default_factory=set)
     checked: list[str] = field(default_factory=list)
+    designs: dict[str, Design] = field(default_factory=dict)
 
     @property
     def _of_judgments(self) -> list[Measure]:
@@ -178,6 +180,7 @@ class Asked:
             own,
             schema[own].weighting,
             level=level,
+            design=self.designs.get(row.system, INDEPENDENT),
         )
         if found is None:
             return row

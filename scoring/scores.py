@@ -138,6 +138,7 @@ def score(
         for key in gone:
             scores.lose(key.topic, key.trial)
         drifting.append(scores.heed_time())
+        asked.designs[system] = scores.design
         unlabelled += scores.unlabelled
         not_asked += scores.not_asked
         unknown_ends += scores.unknown_ends

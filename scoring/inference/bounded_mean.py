@@ -35,11 +35,18 @@ def cluster_sums(values: npt.ArrayLike, clusters: Sequence[Hashable]) -> tuple[F
     return sums.astype(np.float64), counts.astype(np.float64)
 
 
-def ends_of_means(values: npt.ArrayLike, *, level: float) -> tuple[Floats, Floats]:
+def ends_of_means(
+    values: npt.ArrayLike, *, level: float, clusters: Sequence[Hashable] | None = None
+) -> tuple[Floats, Floats]:
     """((C,) low, (C,) high) of the mean of each column, in [0, 1]. values: (K, C) of topics; they may lie a little
-    beyond 0 and 1, as corrected ones do."""
-    each = np.asarray(values, dtype=np.float64)
-    low, high = share_ends(each, np.ones_like(each), level)
+    beyond 0 and 1, as corrected ones do. clusters: (K,) what each topic is in; None: all are by themselves."""
+    sums = np.asarray(values, dtype=np.float64)
+    counts = np.ones_like(sums)
+    if clusters is not None and len(set(clusters)) < len(sums):
+        each, of = sums, cluster_sums(np.ones(len(sums)), clusters)[1]
+        sums = np.stack([cluster_sums(column, clusters)[0] for column in each.T], axis=1)
+        counts = np.repeat(of[:, None], each.shape[1], axis=1)
+    low, high = share_ends(sums, counts, level, pooled=bool((counts != counts[:1]).any()))
     return np.clip(low, 0, 1), np.clip(high, 0, 1)
 
 
@@ -51,19 +58,14 @@ def bounded_mean(
     each = np.asarray(values, dtype=np.float64)
     if not len(each) or np.isnan(each).any():
         return no_interval("no value")
-    if clusters is None or len(set(clusters)) == len(each):
-        if len(each) < FEWEST:
-            return no_interval(too_few(len(each), unit))
-        low, high = ends_of_means(each[:, None], level=level)
-        assumes = f"{unit}s are independent draws"
-        return Interval(float(low[0]), float(high[0]), f"{METHOD} {unit}", f"{unit}s", assumes=assumes)
-    sums, counts = cluster_sums(each, clusters)
-    if len(sums) < FEWEST:
-        return no_interval(too_few(len(sums), "cluster"))
-    unequal = bool((counts != counts[0]).any())
-    low, high = share_ends(sums[:, None], counts[:, None], level, pooled=unequal)
-    assumes = f"clusters of {unit}s are independent draws"
-    return Interval(float(low[0]), float(high[0]), f"{METHOD} cluster", "clusters", assumes=assumes)
+    if clusters is not None and len(set(clusters)) == len(each):
+        clusters = None
+    drawn, of = (unit, len(each)) if clusters is None else ("cluster", len(set(clusters)))
+    if of < FEWEST:
+        return no_interval(too_few(of, drawn))
+    low, high = ends_of_means(each[:, None], level=level, clusters=clusters)
+    assumes = f"{unit}s are independent draws" if clusters is None else f"clusters of {unit}s are independent draws"
+    return Interval(float(low[0]), float(high[0]), f"{METHOD} {drawn}", f"{drawn}s", assumes=assumes)
 
 
 def compare_with_half(

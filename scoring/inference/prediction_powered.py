@@ -21,13 +21,13 @@ with 15.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from scoring.inference.bounded_mean import bounded_mean, ends_of_means
+from scoring.inference.bounded_mean import bounded_mean, cluster_sums, ends_of_means
 from scoring.inference.interval import FEWEST, Interval
 
 __all__ = ["FEWEST_OF_PEOPLE", "Compared", "Corrected", "corrected_mean"]
@@ -75,8 +75,16 @@ class Corrected:
     checked: int
 
 
-def corrected_mean(topics: Sequence[Compared], *, level: float, tuned: bool = True) -> Corrected:
-    """The mean over topics of their weighted means, with its interval; none for fewer than four topics.
+def corrected_mean(
+    topics: Sequence[Compared],
+    *,
+    level: float,
+    tuned: bool = True,
+    clusters: Sequence[Hashable] | None = None,
+) -> Corrected:
+    """The mean over topics of their weighted means, with its interval; none for fewer than four topics, or clusters.
+
+    clusters: what each topic is in, as wordings of one question are; None: all are by themselves.
 
     An item without a score of the judge counts as the mean of the judge's scores, which is as good a guess as any other
     and biases nothing. tuned: choose λ by the scores; otherwise λ is 0, and the figure is people's alone. Raises
@@ -88,15 +96,17 @@ def corrected_mean(topics: Sequence[Compared], *, level: float, tuned: bool = Tr
     people = np.array([_mean(one.people, one.weights, ~np.isnan(one.people)) for one in topics])
     judge = np.array([_mean(one.judge, one.weights, one.weights > 0) for one in filled])
     beyond = judge - np.array([_mean(one.judge, one.weights, ~np.isnan(one.people)) for one in filled])
-    power = _no_wider(_bounded(_slope(filled), people, beyond), people, beyond, level) if tuned else 0.0
+    own = list(range(len(topics))) if clusters is None else list(clusters)
+    power = _bounded(_slope(filled), _aside(people, own), _aside(beyond, own)) if tuned else 0.0
+    power = _no_wider(power, people, beyond, level, own)
     each = people + power * beyond
-    interval = bounded_mean(each, level=level)
+    interval = bounded_mean(each, level=level, clusters=own)
     return Corrected(
         float(np.clip(each.mean(), 0, 1)) if topics else math.nan,
         replace(interval, method=f"{interval.method}, prediction-powered") if interval.printed else interval,
         power,
         float(people.mean()) if topics else math.nan,
-        bounded_mean(people, level=level),
+        bounded_mean(people, level=level, clusters=own),
         float(judge.mean()) if topics else math.nan,
         sum(int(np.count_nonzero(one.weights > 0)) for one in topics),
         sum(one.checked for one in topics),
@@ -131,6 +141,11 @@ def _slope(topics: Sequence[Compared]) -> float:
     return min(1.0, max(0.0, above / below)) if below > _SAME else 0.0
 
 
+def _aside(values: Floats, clusters: Sequence[Hashable]) -> Floats:
+    """How far the units, topics or clusters of them, take the mean: the sums of what lies beside it."""
+    return cluster_sums(values - values.mean(), clusters)[0] if len(values) else values
+
+
 def _bounded(power: float, people: Floats, beyond: Floats) -> float:
     """The largest λ up to `power` with which the figure varies at most 1.05 times as much as people's alone."""
     if len(people) < 2:
@@ -142,12 +157,12 @@ def _bounded(power: float, people: Floats, beyond: Floats) -> float:
     return float((-both + math.sqrt(both**2 + own * (_WIDEST**2 - 1) * spread)) / own)
 
 
-def _no_wider(power: float, people: Floats, beyond: Floats, level: float) -> float:
+def _no_wider(power: float, people: Floats, beyond: Floats, level: float, clusters: Sequence[Hashable]) -> float:
     """The largest of twenty λ up to `power` with which the interval is no wider than that of people alone."""
-    if len(people) < FEWEST or power <= 0:
+    if len(set(clusters)) < FEWEST or power <= 0:
         return power
     for tried in (power * np.array([1.0, 0.0]), power * np.arange(_STEPS - 1, -1, -1) / _STEPS):
-        low, high = ends_of_means(people[:, None] + tried * beyond[:, None], level=level)
+        low, high = ends_of_means(people[:, None] + tried * beyond[:, None], level=level, clusters=clusters)
         narrow = high - low <= high[-1] - low[-1]
         if narrow[:-1].any():
             break

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from scoring.inference.interval import Interval
+from scoring.inference.design import Design
+from scoring.inference.interval import Interval, no_interval
 from scoring.inference.prediction_powered import FEWEST_OF_PEOPLE, Compared, Corrected, corrected_mean
 from scoring.swan.assessment import Assessment, Check
 from scoring.swan.weighting import Places, Weighting
@@ -23,6 +24,8 @@ from topics.counting import pluralize
 __all__ = ["Checked", "check"]
 
 _NAMED = 3
+_OF_THESE = "what people judged speaks of topics like these"
+_CONTINUED = "sessions go on through the topics, and people's judgments are too few a session"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +61,11 @@ class Checked:
         )
 
 
-def check(assessments: Iterable[Assessment], criterion: str, weighting: Weighting, *, level: float) -> Checked | None:
-    """The check of one criterion over conversations of one system; None where no model scored anything."""
+def check(
+    assessments: Iterable[Assessment], criterion: str, weighting: Weighting, *, level: float, design: Design
+) -> Checked | None:
+    """The check of one criterion over conversations of one system, whose design is `design`; None where no model scored
+    anything."""
     topics: dict[str, list[tuple[Check, ...]]] = {}
     for one in assessments:
         checks = one.checks.get(criterion, ())
@@ -74,7 +80,12 @@ def check(assessments: Iterable[Assessment], criterion: str, weighting: Weightin
     missing = _missing(compared)
     if missing or not compared:
         return Checked(None, missing, declined)
-    return Checked(corrected_mean(list(compared.values()), level=level, tuned=not declined), (), declined)
+    clusters = design.rows(list(compared))[1].tolist()
+    found = corrected_mean(list(compared.values()), level=level, tuned=not declined, clusters=clusters)
+    if design.these or design.continued:
+        none = no_interval(_OF_THESE if design.these else _CONTINUED)
+        found = replace(found, interval=none, people_interval=none)
+    return Checked(found, (), declined)
 
 
 def _missing(compared: Mapping[str, Compared]) -> tuple[str, ...]:

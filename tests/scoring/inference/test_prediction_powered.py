@@ -171,3 +171,24 @@ def test_the_corrected_interval_covers_where_few_topics_are_bad(case: tuple[str,
         moved.append(found.value - found.people)
     assert held / worlds >= 0.93 - (3 if case in QUICK else 1) * math.sqrt(0.05 * 0.95 / worlds)
     assert abs(np.mean(moved)) <= 0.01 + 3 * np.std(moved) / math.sqrt(worlds)
+
+
+@pytest.mark.parametrize("sizes", [(4,) * 12, (1, 1, 1, 2, 2, 3, 3, 6, 9, 12)])
+def test_wordings_of_one_question_are_one_unit(sizes: tuple[int, ...]) -> None:
+    """Every answer of a cluster is as good as the others of it. Taken for topics, they are sure of a wrong figure."""
+    rng, worlds = np.random.default_rng(17), 80
+    clusters = [cluster for cluster, size in enumerate(sizes) for _ in range(size)]
+    held = {"clusters": 0, "topics": 0}
+    for _ in range(worlds):
+        quality = rng.beta(1.0, 0.5, len(sizes))
+        world = []
+        for cluster in clusters:
+            said = (rng.random(20) < quality[cluster]).astype(float)
+            judged = np.where(rng.random(20) < 0.15, 1 - said, said)
+            world.append(Compared(judged, np.where(np.arange(20) < 3, said, math.nan), np.ones(20)))
+        found = corrected_mean(world, level=0.95, clusters=clusters)
+        assert _width(found)[0] <= _width(found)[1] + 1e-9
+        held["clusters"] += found.interval.holds(2 / 3)
+        held["topics"] += corrected_mean(world, level=0.95).interval.holds(2 / 3)
+    assert held["clusters"] / worlds >= 0.93 - 2 * math.sqrt(0.05 * 0.95 / worlds)
+    assert held["topics"] / worlds < 0.9

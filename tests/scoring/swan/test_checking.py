@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -89,6 +90,35 @@ def test_the_figure_of_a_system_is_the_corrected_one_however_the_judges_are_rank
     for other in table.rows:
         if other.topic is not None or other.trial is not None:
             assert "corrected" not in (other.scorers or "")
+
+
+@pytest.mark.parametrize("design", ["clusters", "these", "continued"])
+def test_the_corrected_figure_heeds_what_hangs_together(design: str) -> None:
+    """Clusters are the units; an interval that cannot be had of sessions or of these topics is withheld."""
+    people = drawn(3)
+    topics = grid_topics(TOPICS)
+    if design == "clusters":
+        own = [replace(one, cluster=f"C{place // 2}") for place, one in enumerate(topics.topics)]
+        topics = replace(topics, topics=tuple(own))
+    table = score(
+        TALKS,
+        topics,
+        None,
+        Settings(estimand="these" if design == "these" else "like-these"),
+        np.random.default_rng(0),
+        measures=parse_all("WAN(Fluency)"),
+        only=True,
+        judged=Judged(
+            SCHEMA,
+            Judgments.of([MODEL, given("human", "anna", people)], SCHEMA, Precedence.asked("model", None, None)),
+        ),
+        continued=["A"] if design == "continued" else [],
+    )
+    (row,) = table.select(topic=None, topic_type=None, trial=None)
+    assert row.value == pytest.approx(expected(people)[0], abs=0.02)
+    assert math.isnan(row.low)
+    said = {"clusters": "3 clusters: too few", "these": "topics like these", "continued": "sessions go on"}[design]
+    assert said in row.note, row.note
 
 
 @pytest.mark.parametrize(
