@@ -11,7 +11,7 @@ OUT ?= demo-run
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast browser schedulers bench calibration soak advisories lock clean
+.PHONY: help demo test test-fast browser schedulers docs bench calibration soak advisories lock clean
 
 help: ## list what there is
 	@echo "Harvest: conversation harvesting and scoring. What make can do:"
@@ -60,6 +60,9 @@ schedulers:
 	  echo "Installing cron and systemd with apt, for the long tests"; export DEBIAN_FRONTEND=noninteractive; \
 	  apt-get update -qq && apt-get install -y -qq --no-install-recommends cron systemd >/dev/null; \
 	else echo "One long test needs crontab and systemd-analyze: install them" >&2; fi
+
+docs: $(DEV_READY) ## the pages and a Python reference, into build/docs; a broken link or a public name without a docstring fails
+	$(BIN)/sphinx-build -W --keep-going -q -c docs . build/docs
 
 bench: $(DEV_READY) ## speed, as ratios made in one run
 	@for name in $$(ls tests/benchmarks | sed -n "s/^\([a-z][a-z_]*\)\.py$$/\1/p"); do echo "== $$name"; $(BIN)/python -m tests.benchmarks.$$name || exit 1; done

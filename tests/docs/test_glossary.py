@@ -18,7 +18,7 @@ from scoring.stochastic.chain import STATES
 from tests.support.checkout import DOCS
 
 PAGE = (DOCS / "glossary.md").read_text(encoding="utf-8")
-TERMS = re.findall(r"^### (.+)$", PAGE, re.MULTILINE)
+TERMS = re.findall(r"^## (.+)$", PAGE, re.MULTILINE)
 NO_TERMS = {
     # What Python needs and no reader of a score does.
     *("HarvestError", "InputError", "Place", "RunError", "RunWriter", "TreeBuilder", "Streams", "TrialKey", "Chance"),
@@ -31,7 +31,7 @@ def _words(name: str) -> str:
 
 
 def _defined(term: str) -> str:
-    found = re.search(rf"^### {re.escape(term)}\n\n(.+?)(?=\n\n### |\Z)", PAGE, re.MULTILINE | re.DOTALL)
+    found = re.search(rf"^## {re.escape(term)}\n\n(.+?)(?=\n\n## |\Z)", PAGE, re.MULTILINE | re.DOTALL)
     assert found is not None, term
     return found[1]
 

@@ -56,7 +56,7 @@ def test_a_name_that_differs_between_systems_cuts_no_figure(width: int) -> None:
 
 
 def test_a_ratio_over_trials_is_told_apart_from_that_of_one_trial() -> None:
-    """The GFRC paper prints 9/14, which is of one trial; over trials it is another figure, and the legend says which."""
+    """The GFRC paper prints 9/14 of one trial. Over trials it is another figure, and the legend says so."""
     text = " ".join(printed([row("%recovery", "A"), row("R", "A")], ["A"], 80).split())
     assert "%recovery: one ratio of sums over topics and trials" in text
     assert "one ratio of sums" not in " ".join(printed([row("R", "A")], ["A"], 80).split())
