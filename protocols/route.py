@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from protocols.choice import Choice
+
 __all__ = ["Ask", "Evidence", "Route", "Say", "Stop"]
 
 
@@ -46,6 +48,7 @@ class Say:
     state: of the protocol; where no protocol is played, the user's act. user, act: where a simulated user of the
     protocol speaks, its name there and what it does with these words; both "" where the protocol itself does. worded:
     why these are not the words of whoever was asked to word the turn; "" where they are, and where nobody was asked.
+    choice: what a simulated user chose among; two turns that differ in it alone are the same turn.
     """
 
     text: str
@@ -55,6 +58,7 @@ class Say:
     user: str = ""
     act: str = ""
     worded: str = ""
+    choice: Choice | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +79,11 @@ class Stop:
     """The user's side is done.
 
     outcome: `completed`, `breakdown`, `no-match`, `turn-limit` or `user-stopped`. reason: why, for a person. detail:
-    what else a person should know of it; two stops that differ in it alone are the same stop.
+    what else a person should know of it. choice: as in Say. Two stops that differ in these alone are the same stop.
     """
 
     outcome: str
     reason: str = ""
     route: Route | None = None
     detail: str = field(default="", compare=False)
+    choice: Choice | None = field(default=None, compare=False, repr=False)

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 
 from msgspec import Struct
 
+from protocols.choice import Choice
 from protocols.route import Route
 from recordings.conversation import Conversation, Outcome, SystemTurn, Turn
 from recordings.errors import RunError
 from recordings.events import Answered, Asked, Event, Failed, Routed, TrialEnded, TrialStarted
 from recordings.json_text import Json
-from recordings.typed_lines import AskedLine, EndedLine, Line, RouteLine, TurnLine
+from recordings.typed_lines import AskedLine, ChoiceLine, EndedLine, Line, RouteLine, TurnLine
 from topics.errors import Place
 
 __all__ = ["Attempt", "AttemptId", "Attempts", "SpokenTurn"]
@@ -32,6 +33,7 @@ class _OpenTurn(Struct):  # which is made in a fifth of the time that a dataclas
     user: str
     act: str
     worded: str
+    choice: Choice | ChoiceLine | None
     reply: SystemTurn | TurnLine | None = None
     route: Route | RouteLine | None = None
 
@@ -85,7 +87,9 @@ class Attempt:
                     raise self._wrong(place, f"turn {event.turn} is asked before turn {len(self._turns)} was answered")
                 if event.turn != len(self._turns) + 1:
                     raise self._wrong(place, f"turn {event.turn} is asked where turn {len(self._turns) + 1} is next")
-                self._turns.append(_OpenTurn(event.state, event.text, event.user, event.act, event.worded))
+                self._turns.append(
+                    _OpenTurn(event.state, event.text, event.user, event.act, event.worded, event.choice)
+                )
             case Answered():
                 turn = self._turn(event.turn, "answer", place)
                 if turn.reply is not None:
@@ -130,7 +134,7 @@ class Attempt:
             elif type(row) is AskedLine:
                 if row.turn != count + 1 or (turn is not None and turn.reply is None):
                     return number
-                turn, count = _OpenTurn(row.state, row.text, row.user, row.act, row.worded), row.turn
+                turn, count = _OpenTurn(row.state, row.text, row.user, row.act, row.worded, row.choice), row.turn
                 turns.append(turn)
             elif type(row) is EndedLine:
                 self._outcome, self._ended_at = row.ended(), row.at
@@ -203,7 +207,8 @@ def _spoken_in(turns: Iterable[_OpenTurn]) -> list[SpokenTurn]:
 def _recorded(number: int, turn: _OpenTurn) -> Turn:
     reply = turn.reply.reply() if isinstance(turn.reply, TurnLine) else turn.reply
     route = turn.route.route() if isinstance(turn.route, RouteLine) else turn.route
-    return Turn(number, turn.state, turn.said, reply, route, turn.user, turn.act, turn.worded)
+    choice = turn.choice.choice() if isinstance(turn.choice, ChoiceLine) else turn.choice
+    return Turn(number, turn.state, turn.said, reply, route, turn.user, turn.act, turn.worded, choice)
 
 
 class Attempts:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from protocols.answer import Answer, Exchange
+from protocols.choice import Choice
 from protocols.route import Route
 from recordings.reply_endings import ending_of
 
@@ -78,7 +79,8 @@ class Turn:
 
     reply: None when the turn was asked and nothing whole came back. route: None when no decision was recorded.
     user, act: where a simulated user of the protocol spoke, its name there and what it did; both "" where the protocol
-    did. A user that plays without a protocol has its act as `state`. worded: as in `protocols.route.Say`.
+    did. A user that plays without a protocol has its act as `state`. worded: as in `protocols.route.Say`. choice: what
+    that user chose among; None where no simulated user spoke, and in recordings that do not say it.
     """
 
     number: int
@@ -89,6 +91,7 @@ class Turn:
     user: str = ""
     act: str = ""
     worded: str = ""
+    choice: Choice | None = None
 
     @property
     def label(self) -> str | None:
@@ -104,12 +107,14 @@ class Outcome:
     or `no-match` (the protocol's end), `user-stopped`, `turn-limit`. reason: a short slug for counting
     (`timeout`, `http-503`, `script-ended`); detail: a sentence for a person. missing: user turns that the conversation
     would still have had, see `recordings.endings`; None where the recording does not say, and the protocol may.
+    choice: what a simulated user that left chose among; None as for a turn.
     """
 
     kind: str
     reason: str = ""
     detail: str = ""
     missing: int | None = None
+    choice: Choice | None = None
 
     @property
     def valid(self) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from protocols.answer import PARTS, Answer, Attachment, Offer, Source, ToolCall
+from protocols.choice import Choice
 from protocols.route import Evidence, Route
 from recordings.conversation import Outcome, SystemTurn, TrialKey
 from recordings.errors import RunError
@@ -21,7 +22,17 @@ from recordings.json_text import Json, line
 from topics.errors import Place
 from topics.links import Link
 
-__all__ = ["FORMAT", "check_format", "decode", "encode", "event_line", "parts_row", "with_parts"]
+__all__ = [
+    "FORMAT",
+    "check_format",
+    "choice_from",
+    "choice_row",
+    "decode",
+    "encode",
+    "event_line",
+    "parts_row",
+    "with_parts",
+]
 
 FORMAT = "harvest-events/1"
 
@@ -79,6 +90,8 @@ def encode(event: Event) -> dict[str, Any]:
                 row["act"] = event.act
             if event.worded:
                 row["worded"] = event.worded
+            if event.choice is not None:
+                row["choice"] = choice_row(event.choice)
             return row
         case Answered():
             row = {"event": "turn", "id": event.trial_id, "attempt": event.attempt, "turn": event.turn}
@@ -125,6 +138,8 @@ def encode(event: Event) -> dict[str, Any]:
             }
             if event.outcome.missing is not None:
                 row["missing"] = event.outcome.missing
+            if event.outcome.choice is not None:
+                row["choice"] = choice_row(event.outcome.choice)
             return row
 
 
@@ -173,6 +188,29 @@ def parts_row(answer: Answer) -> dict[str, Any]:
     if answer.refused:
         row["refused"] = True
     return row
+
+
+def choice_row(choice: Choice) -> dict[str, Any]:
+    """A choice by the keys of a line; what is not known has none."""
+    row: dict[str, Any] = {}
+    if choice.probability is not None:
+        row["probability"] = choice.probability
+    if choice.leaving:
+        row["leaving"] = dict(choice.leaving)
+    if choice.took:
+        row["took"] = choice.took
+    if choice.coverage is not None:
+        row["coverage"] = choice.coverage
+    if choice.noise:
+        row["noise"] = {kind: list(units) for kind, units in choice.noise.items()}
+    if choice.refused:
+        row["refused"] = dict(choice.refused)
+    return row
+
+
+def choice_from(row: Mapping[str, Json], place: Place) -> Choice:
+    """The choice that `choice_row` wrote. Raises RunError with the place."""
+    return _choice(_Row(row, place))
 
 
 def with_parts(answer: Answer, row: Mapping[str, Json], place: Place) -> Answer:
@@ -243,6 +281,15 @@ class _Row:
             raise RunError(f"{key!r} holds something that is not text", place=self.place)
         return value
 
+    def share(self, key: str) -> float | None:
+        value = self._take(key, (int, float, type(None)), "a number or null", None)
+        if value is not None and not 0 <= value <= 1:
+            raise RunError(f"{key!r} is {value}, and not a probability", place=self.place, allowed="0 to 1")
+        return None if value is None else float(value)
+
+    def inner(self, key: str) -> _Row:
+        return _Row(self._take(key, (dict,), "an object", {}), self.place)
+
     def counts(self, key: str) -> Mapping[str, int]:
         value: dict[str, int] = self._take(key, (dict,), "an object", {})
         if not all(isinstance(item, int) and not isinstance(item, bool) for item in value.values()):
@@ -270,6 +317,29 @@ def _started(row: _Row) -> TrialStarted:
     )
 
 
+def _choice(row: _Row) -> Choice:
+    leaving, noise = row.inner("leaving"), row.inner("noise")
+    units: dict[str, tuple[int, int]] = {}
+    for kind, pair in noise.values.items():
+        match pair:
+            case [int() as could, int() as did] if could >= 0 and did >= 0:
+                units[kind] = could, did
+            case _:
+                raise RunError("'noise' holds something that is not [units, units changed]", place=row.place)
+    return Choice(
+        row.share("probability"),
+        {reason: leaving.share(reason) or 0.0 for reason in leaving.values},
+        row.text("took"),
+        row.share("coverage"),
+        units,
+        row.counts("refused"),
+    )
+
+
+def _chosen(row: _Row) -> Choice | None:
+    return None if row.absent("choice") else _choice(row.inner("choice"))
+
+
 def _asked(row: _Row) -> Asked:
     turn = row.count("turn", _MISSING, least=1)
     return Asked(
@@ -281,6 +351,7 @@ def _asked(row: _Row) -> Asked:
         row.text("user"),
         row.text("act"),
         row.text("worded"),
+        _chosen(row),
     )
 
 
@@ -375,7 +446,7 @@ def _failed(row: _Row) -> Failed:
 
 def _ended(row: _Row) -> TrialEnded:
     missing = row.count("missing") if "missing" in row.values else None
-    outcome = Outcome(row.text("outcome", _MISSING), row.text("reason"), row.text("detail"), missing)
+    outcome = Outcome(row.text("outcome", _MISSING), row.text("reason"), row.text("detail"), missing, _chosen(row))
     return TrialEnded(*_attempt(row), outcome, row.text("at"), row.count("redacted"))
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from protocols.choice import Choice
 from protocols.route import Route
 from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey
 
@@ -56,8 +57,8 @@ class TrialStarted:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """`asked`: the user turn that is about to be sent. turn: from 1. state: of the protocol. user, act, worded: as in
-    Turn."""
+    """`asked`: the user turn that is about to be sent. turn: from 1. state: of the protocol. user, act, worded, choice:
+    as in Turn."""
 
     trial_id: str
     attempt: int
@@ -68,6 +69,7 @@ class Asked:
     user: str = ""
     act: str = ""
     worded: str = ""
+    choice: Choice | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +141,18 @@ def events_of(conversation: Conversation, hashes: Mapping[str, str] = _EMPTY) ->
     for turn in conversation.turns:
         at = turn.reply.asked_at if turn.reply else ""
         events.append(
-            Asked(trial_id, attempt, turn.number, turn.state, turn.said, at, turn.user, turn.act, turn.worded)
+            Asked(
+                trial_id,
+                attempt,
+                turn.number,
+                turn.state,
+                turn.said,
+                at,
+                turn.user,
+                turn.act,
+                turn.worded,
+                turn.choice,
+            )
         )
         if turn.reply is not None:
             events.append(Answered(trial_id, attempt, turn.number, turn.reply))

@@ -9,14 +9,16 @@ from datetime import UTC, datetime
 from difflib import SequenceMatcher
 from typing import Any
 
+from protocols.choice import Choice
 from protocols.labels import LABELS, MISSING, allowed_labels
 from recordings.conversation import INVALID, LARGEST_NUMBER, Outcome
 from recordings.endings import NO_REPLY
+from recordings.event_lines import choice_from
 from recordings.imported_names import INTERRUPTED, MOST_TURNS_ALLOWED, check_outcome, check_time
 from recordings.times import moment, stamp
 from recordings.transcript_turns import IMPORT_RULE, marked_breakdown
 from topics.counting import pluralize
-from topics.errors import InputError
+from topics.errors import InputError, Place
 from topics.links import Link
 from topics.suggestions import nearest
 
@@ -26,7 +28,8 @@ _KINDS: Mapping[str, type] = {
     **dict.fromkeys(("system", "topic", "outcome", "reason", "detail", "id", "session", "user", "worker"), str),
     **dict.fromkeys(("started_at", "ended_at"), str),
     **dict.fromkeys(("trial", "attempt", "place", "missing", "most_turns"), int),
-    **dict.fromkeys(("labels", "acts", "states", "links", "parts", "users", "worded"), list),
+    **dict.fromkeys(("labels", "acts", "states", "links", "parts", "users", "worded", "choices"), list),
+    "end_choice": dict,
 }
 """Keys, and of what kind their values are."""
 
@@ -170,9 +173,23 @@ class Metadata:
 
     def parts(self, turns: int) -> list[Mapping[str, Any] | None]:
         """What came with the text of each turn's answer, as a recording has it; [] where the line does not say."""
-        found = self._list("parts")
+        return self._objects("parts", turns)
+
+    def choices(self, turns: int, place: Place) -> list[Choice | None]:
+        """What the user chose among at each turn; [] where the line does not say."""
+        return [None if one is None else choice_from(one, place) for one in self._objects("choices", turns)]
+
+    def end_choice(self, place: Place) -> Choice | None:
+        """What a user that left chose among; None where the line does not say."""
+        found = self.values.get("end_choice")
+        if found is not None and not isinstance(found, dict):
+            raise InputError("metadata.end_choice is not an object")
+        return None if found is None else choice_from(found, place)
+
+    def _objects(self, key: str, turns: int) -> list[Mapping[str, Any] | None]:
+        found = self._list(key)
         if not all(item is None or isinstance(item, dict) for item in found) or (found and len(found) != turns):
-            raise InputError("metadata.parts is not an object or null for each turn", allowed=_EACH_TURN)
+            raise InputError(f"metadata.{key} is not an object or null for each turn", allowed=_EACH_TURN)
         return found
 
     def outcome(self, turns: int, answers: int, labels: Sequence[str], last: str) -> Outcome | None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike, fspath
 from pathlib import Path
 
@@ -233,8 +233,10 @@ def _conversation(key: TrialKey, identity: str, told: Metadata, sides: Sides, be
     answers = sum(answer is not None for _, answer in said)
     labels, states = told.labels(len(said), answers), told.of_turns("states", len(said))
     speakers = [told.of_turns(key, len(said)) for key in ("users", "acts", "worded")]
-    links, parts = told.links(len(said), answers), told.parts(len(said))
+    links, parts, choices = told.links(len(said), answers), told.parts(len(said)), told.choices(len(said), place)
     outcome = told.outcome(len(said), answers, labels, sides.last)
+    if outcome is not None:
+        outcome = replace(outcome, choice=told.end_choice(place))
     turns = []
     for at, (question, answer) in enumerate(said, 1):
         state = state_name(states, at)
@@ -249,7 +251,9 @@ def _conversation(key: TrialKey, identity: str, told: Metadata, sides: Sides, be
             reply = SystemTurn(with_parts(given, own, place) if own else given)
         routed = reply is not None and label not in ("", "-")
         route = imported_route(at, state, label, target) if routed else None
-        turns.append(Turn(at, state, question, reply, route, *("".join(one[at - 1 : at]) for one in speakers)))
+        user, act, worded = ("".join(one[at - 1 : at]) for one in speakers)
+        choice = choices[at - 1] if choices else None
+        turns.append(Turn(at, state, question, reply, route, user, act, worded, choice))
     return Conversation(
         key=key,
         trial_id=identity,

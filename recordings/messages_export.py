@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from os import PathLike
 
 from recordings.conversation import Conversation
-from recordings.event_lines import parts_row
+from recordings.event_lines import choice_row, parts_row
 from recordings.exports import write_export
 from recordings.json_text import Json, line
 from recordings.transcript_heading import own_links
@@ -56,12 +56,15 @@ def messages_line(conversation: Conversation, most_turns: int = 0) -> bytes:
     }
     if outcome is not None and outcome.missing is not None:
         metadata["missing"] = outcome.missing
+    if outcome is not None and outcome.choice is not None:
+        metadata["end_choice"] = choice_row(outcome.choice)
     if most_turns:
         metadata["most_turns"] = most_turns
     for key, values in (
         ("users", [turn.user for turn in conversation.turns]),
         ("acts", [turn.act for turn in conversation.turns]),
         ("worded", [turn.worded for turn in conversation.turns]),
+        ("choices", [choice_row(turn.choice) if turn.choice else None for turn in conversation.turns]),
         ("links", own_links(conversation.turns)),
         ("parts", [parts_row(turn.reply.answer) or None if turn.reply else None for turn in conversation.turns]),
     ):

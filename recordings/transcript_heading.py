@@ -1,7 +1,7 @@
 """What a transcript's text has no place for, as lines of our own: `###### harvest-transcript/1 system=B1 trial=1 …`.
 
     one above each conversation     identity, outcome, states; and where there are any: turns that are missing after its
-                                    end, who spoke, links whose address the text does not hold
+                                    end, who spoke, what they chose among, links whose address the text does not hold
     one for each further entity     `###### judged=M002 entity=… grade=2 …`: gold that no reply in the file mentions
 
 Words are name=value, percent-encoded so that no value holds a blank. A reader passes over names it does not know.
@@ -18,8 +18,12 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from protocols.answer import Answer
+from protocols.choice import Choice
 from recordings.conversation import LARGEST_NUMBER, Conversation, Turn
+from recordings.errors import RunError
+from recordings.event_lines import choice_from, choice_row
 from recordings.imported_names import MOST_TURNS_ALLOWED
+from topics.errors import Place
 from topics.gold import GoldEntry, written_vector
 from topics.links import Link, links_in
 
@@ -41,14 +45,15 @@ def encode(text: str) -> str:
 @dataclass(frozen=True, slots=True)
 class Heading:
     """What a line of ours says. own: all its values by name. links: of the answers, by turn, whose text does not give
-    them. speakers: by user turn, which simulated user of the protocol spoke and what it did. judged: the entity, where
-    it is the line of one.
+    them. speakers: by user turn, which simulated user of the protocol spoke and what it did. choices: by user turn,
+    what it chose among; at 0, as it left. judged: the entity, where it is the line of one.
     """
 
     own: Mapping[str, str] = field(default_factory=dict)
     links: Mapping[int, tuple[Link, ...]] = field(default_factory=dict)
     speakers: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     judged: GoldEntry | None = None
+    choices: Mapping[int, Choice] = field(default_factory=dict)
 
     def number(self, name: str, default: int) -> int:
         return int(self.own.get(name, default))
@@ -69,7 +74,7 @@ def parse_heading(pairs: Iterable[str]) -> Heading:
     for name, (least, most) in _NUMBERS.items():
         if name in own and not (_NUMBER.fullmatch(own[name]) and least <= int(own[name]) <= most):
             raise ValueError(f"{name}={own[name]} is not a number from {least} to {most}")
-    return Heading(own, _links(own), _speakers(own), _judged(own) if "judged" in own else None)
+    return Heading(own, _links(own), _speakers(own), _judged(own) if "judged" in own else None, _choices(own))
 
 
 def heading_line(conversation: Conversation, form: str, most_turns: int = 0) -> str:
@@ -77,6 +82,8 @@ def heading_line(conversation: Conversation, form: str, most_turns: int = 0) -> 
     key, outcome = conversation.key, conversation.outcome
     speakers = [[turn.user, turn.act, *filter(None, [turn.worded])] for turn in conversation.turns]
     links = own_links(conversation.turns)
+    chosen = [outcome.choice if outcome else None, *(turn.choice for turn in conversation.turns)]
+    choices = [choice_row(one) if one else None for one in chosen]
     pairs = {
         "system": key.system,
         "trial": str(key.trial),
@@ -95,6 +102,7 @@ def heading_line(conversation: Conversation, form: str, most_turns: int = 0) -> 
         "ended_at": conversation.ended_at,
         "states": " ".join(turn.state for turn in conversation.turns),
         "speakers": json.dumps(speakers) if any(map(any, speakers)) else "",
+        "choices": json.dumps(choices) if any(one is not None for one in choices) else "",
         "links": json.dumps(links) if any(one is not None for one in links) else "",
     }
     return " ".join(["######", form, *_written(pairs)])
@@ -158,6 +166,19 @@ def _speakers(own: Mapping[str, str]) -> dict[int, tuple[str, ...]]:
     if not all(_is_texts(speaker, 2, 3) for speaker in speakers):
         raise ValueError("speakers= holds something that is not [user, act] or [user, act, worded]")
     return {number: tuple(speaker) for number, speaker in enumerate(speakers, 1)}
+
+
+def _choices(own: Mapping[str, str]) -> dict[int, Choice]:
+    found = {}
+    for number, row in enumerate(_listed(own, "choices")):
+        if row is not None:
+            if not isinstance(row, dict):
+                raise ValueError("choices= holds something that is not an object or null")
+            try:
+                found[number] = choice_from(row, Place(""))
+            except RunError as fault:
+                raise ValueError(f"choices=: {fault.what}") from None
+    return found
 
 
 def _listed(own: Mapping[str, str], name: str) -> list[Any]:

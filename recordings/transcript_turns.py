@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from protocols.answer import Answer
 from protocols.route import Route
@@ -113,6 +113,7 @@ def assemble(draft: Draft, path: str) -> tuple[Conversation, list[str]]:
     if "outcome" in draft.own:
         missing = draft.heading.number("missing", 0) if "missing" in draft.own else None
         outcome = Outcome(draft.own["outcome"], draft.own.get("reason", ""), draft.own.get("detail", ""), missing)
+        outcome = replace(outcome, choice=draft.heading.choices.get(0))
         outcome = None if outcome.kind == "interrupted" else outcome
     elif broke_down:
         dropped = len(never - {turn.number for turn in said})
@@ -139,8 +140,10 @@ def _conversation(
     for turn in said:
         state = state_name(states, turn.number)
         text, speaker = turn.text(exact=draft.exact), draft.heading.speakers.get(turn.number, ("", ""))
+        spoke = dict(zip(("user", "act", "worded"), speaker, strict=False))
+        choice = draft.heading.choices.get(turn.number)
         if turn.number not in replies or turn.number in never:
-            turns.append(Turn(turn.number, state, text, None, None, *speaker))
+            turns.append(Turn(turn.number, state, text, None, None, **spoke, choice=choice))
             continue
         answer = replies[turn.number].text(exact=draft.exact)
         label = replies[turn.number].label
@@ -149,7 +152,7 @@ def _conversation(
         route = imported_route(turn.number, state, label, target) if label else None
         own = draft.heading.links.get(turn.number)
         given = Answer.of(answer) if own is None else Answer(answer, own)
-        turns.append(Turn(turn.number, state, text, SystemTurn(given), route, *speaker))
+        turns.append(Turn(turn.number, state, text, SystemTurn(given), route, **spoke, choice=choice))
     return Conversation(
         key=_key(draft),
         trial_id=draft.own.get("id") or draft.trial_id,

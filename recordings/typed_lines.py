@@ -14,16 +14,28 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from protocols.answer import Answer, Attachment, Offer, Source, ToolCall
+from protocols.choice import Choice
 from protocols.route import Evidence, Route
 from recordings.conversation import Outcome, SystemTurn, TrialKey
 from recordings.events import Answered, Asked, Event, Failed, Routed, TrialEnded, TrialStarted
 from topics.links import Link
 
-__all__ = ["AskedLine", "EndedLine", "Line", "RouteLine", "TurnLine", "decode_line", "decode_lines", "event_of"]
+__all__ = [
+    "AskedLine",
+    "ChoiceLine",
+    "EndedLine",
+    "Line",
+    "RouteLine",
+    "TurnLine",
+    "decode_line",
+    "decode_lines",
+    "event_of",
+]
 
 _Count = Annotated[int, Meta(ge=0)]
 _Number = Annotated[int, Meta(ge=1)]
 _Place = Annotated[int, Meta(ge=-1)]
+_Share = Annotated[float, Meta(ge=0, le=1)]
 _Seconds = Annotated[float, Meta(gt=-1e12, lt=1e12)]
 
 
@@ -46,6 +58,24 @@ class _Started(_Line, tag="trial-started"):
     goes_on_from: _Count = 0
 
 
+class ChoiceLine(Struct, gc=False):
+    """A `protocols.choice.Choice` in a line."""
+
+    probability: _Share | None = None
+    leaving: dict[str, _Share] = {}
+    took: str = ""
+    coverage: _Share | None = None
+    noise: dict[str, tuple[_Count, _Count]] = {}
+    refused: dict[str, _Count] = {}
+
+    def choice(self) -> Choice:
+        return Choice(self.probability, self.leaving, self.took, self.coverage, self.noise, self.refused)
+
+
+def _choice(line: ChoiceLine | None) -> Choice | None:
+    return None if line is None else line.choice()
+
+
 class AskedLine(_Line, tag="asked"):
     """A line of `recordings.events.Asked`."""
 
@@ -56,6 +86,7 @@ class AskedLine(_Line, tag="asked"):
     user: str = ""
     act: str = ""
     worded: str = ""
+    choice: ChoiceLine | None = None
 
 
 class _Source(Struct, gc=False):
@@ -181,9 +212,11 @@ class EndedLine(_Line, tag="trial-ended"):
     missing: _Count | UnsetType = UNSET
     at: str = ""
     redacted: _Count = 0
+    choice: ChoiceLine | None = None
 
     def ended(self) -> Outcome:
-        return Outcome(self.outcome, self.reason, self.detail, None if self.missing is UNSET else self.missing)
+        missing = None if self.missing is UNSET else self.missing
+        return Outcome(self.outcome, self.reason, self.detail, missing, _choice(self.choice))
 
 
 Line = _Started | AskedLine | TurnLine | RouteLine | _Failed | EndedLine
@@ -234,7 +267,8 @@ def _started(row: _Started) -> TrialStarted:
 
 
 def _asked(row: AskedLine) -> Asked:
-    return Asked(row.id, row.attempt, row.turn, row.state, row.text, row.at, row.user, row.act, row.worded)
+    spoke = (row.user, row.act, row.worded)
+    return Asked(row.id, row.attempt, row.turn, row.state, row.text, row.at, *spoke, _choice(row.choice))
 
 
 def _answered(row: TurnLine) -> Answered:

@@ -26,13 +26,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from typing import Annotated
 
 from pydantic import Field
 
 from protocols.answer import Answer, Exchange
-from protocols.labels import USEFUL
+from protocols.choice import taken_as
 from protocols.questions import Question, clarifying_question
 from protocols.rules.empty import Empty
 from protocols.rules.error_page import ErrorPage
@@ -185,7 +186,8 @@ class AgendaUser(PlanningUser[AgendaMemory]):
             return Plan(memory, self.phrasebook, (), self._opening(memory))
         # Labels say what an answer is worth to a study; whether it asks something is for the user to see.
         question = clarifying_question(observation.answer)
-        answered = question is None and _answered(memory, observation)
+        took = "question" if question else taken_as(observation.label) or _taken_as(memory.topic, observation.answer)
+        answered = took in ("useful", "answered")
         if answered:
             memory = replace(memory, stack=memory.stack[:-1], without=0, asked=0)
         elif question and self.options.questions is not None:
@@ -193,24 +195,26 @@ class AgendaUser(PlanningUser[AgendaMemory]):
         else:
             memory = replace(memory, without=memory.without + 1)
         waiting = sum(1 for kind, _ in memory.stack if kind == _REQUEST)
-        lived = after(memory.experience, observation, 1 - waiting / memory.requests)
+        covered = 1 - waiting / memory.requests
+        lived = after(memory.experience, observation, covered)
         learnt = replace(memory, experience=lived)
+        planned = partial(Plan, learnt, self.phrasebook, took=took, coverage=covered)
         if not learnt.stack and not (learnt.unsaid and self.options.initiative):
-            return Plan(learnt, self.phrasebook, ((GOAL_REACHED, 1.0),), ())
+            return planned(((GOAL_REACHED, 1.0),), ())
         if self.options.questions is not None and learnt.asked > self.options.questions:
-            return Plan(learnt, self.phrasebook, ((PATIENCE, 1.0),), ())
+            return planned(((PATIENCE, 1.0),), ())
         if learnt.without > self.options.patience:
-            return Plan(learnt, self.phrasebook, ((PATIENCE if question else FRUSTRATED, 1.0),), ())
+            return planned(((PATIENCE if question else FRUSTRATED, 1.0),), ())
         exits = self.options.stop.exits(lived, observation) if self.options.stop else ()
         if question:
-            return Plan(learnt, self.phrasebook, exits, self._to_question(question, learnt))
+            return planned(exits, self._to_question(question, learnt))
         if not answered:
-            return Plan(learnt, self.phrasebook, exits, self._again(learnt))
+            return planned(exits, self._again(learnt))
         moves, reached = self._onward(learnt)
         if reached:
             staying = 1 - sum(probability for _, probability in exits)
             exits = (*exits, (GOAL_REACHED, staying * reached))
-        return Plan(learnt, self.phrasebook, exits, moves)
+        return planned(exits, moves)
 
     def _opening(self, memory: AgendaMemory) -> tuple[Move[AgendaMemory], ...]:
         """The first request with the first k constraints."""
@@ -263,16 +267,11 @@ def _together(request: str, texts: Sequence[str]) -> str:
     return " ".join([request, *texts])
 
 
-def _answered(memory: AgendaMemory, observation: Observation) -> bool:
-    """By the label where there is one; else anything but nothing, an error page and a refusal."""
-    if observation.label is not None:
-        return observation.label == USEFUL
-    return not _useless(memory.topic, observation.answer)
-
-
-def _useless(topic: Topic, answer: Answer) -> bool:
+def _taken_as(topic: Topic, answer: Answer) -> str:
+    """What an answer that nothing labels is taken for: anything but nothing, an error page and a refusal answers."""
     sight = Sight(topic, (Exchange("", answer),))
-    return any(rule.judge(sight).holds for rule in (Empty(), ErrorPage(), Refusal()))
+    judged = {"empty": Empty().judge, "error-page": ErrorPage().judge, "refusal": Refusal().judge}
+    return next((name for name, judge in judged.items() if judge(sight).holds), "answered")
 
 
 def build(options: Options) -> AgendaUser:

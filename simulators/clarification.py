@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Annotated
 
 from pydantic import Field
@@ -130,21 +131,23 @@ class ClarificationUser(PlanningUser[ClarificationMemory]):
         lived = after(memory.experience, observation, covered if question else max(covered, share))
         speaks_of_it = share >= self.options.overlap
         learnt = replace(memory, experience=lived)
+        took = "question" if question else "on-the-facet" if speaks_of_it else "beside-the-facet"
+        planned = partial(Plan, took=took, coverage=lived.coverage[-1])
         exits = self.options.stop.exits(lived, observation) if self.options.stop else ()
         if question:
             learnt = replace(learnt, questions=memory.questions + 1)
             if learnt.questions > self.options.patience:
-                return Plan(learnt, self.phrasebook, ((PATIENCE, 1.0),), ())
+                return planned(learnt, self.phrasebook, ((PATIENCE, 1.0),), ())
             moves = self._to_question(learnt, named=speaks_of_it, closed=question.closed)
         elif speaks_of_it and observation.label != NOT_USEFUL:
-            return Plan(learnt, self.phrasebook, ((SATISFIED, 1.0),), ())
+            return planned(learnt, self.phrasebook, ((SATISFIED, 1.0),), ())
         else:
             learnt = replace(learnt, beside=memory.beside + 1)
             if learnt.beside > self.options.tries:
-                return Plan(learnt, self.phrasebook, ((FRUSTRATED, 1.0),), ())
+                return planned(learnt, self.phrasebook, ((FRUSTRATED, 1.0),), ())
             eager = self.options.initiative
             moves = Move(eager, "redirect", memory.facet, learnt), Move(1 - eager, "insist", "", learnt)
-        return Plan(learnt, self.phrasebook, exits, moves)
+        return planned(learnt, self.phrasebook, exits, moves)
 
     def _to_question(
         self, memory: ClarificationMemory, *, named: bool, closed: bool

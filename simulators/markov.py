@@ -16,6 +16,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from protocols.choice import taken_as
 from protocols.labels import NOT_USEFUL, USEFUL
 from simulators.act_table import START, STOP, UNKNOWN, ActTable, Context, GivenRows
 from simulators.memory import memory_kind, topic_for_user
@@ -211,9 +212,11 @@ class MarkovUser(PlanningUser[MarkovMemory]):
             row = self.turns.row(before, answer, memory.turn, row)
         leaving = row.pop(STOP, 0.0)
         exits: tuple[tuple[str, float], ...] = ((LEFT, leaving),) if leaving else ()
+        covered: float | None = None
         if observation is not None:
             useful = memory.experience.labels.count(USEFUL) + (observation.label == USEFUL)
-            lived = after(memory.experience, observation, min(1.0, useful / self.enough))
+            covered = min(1.0, useful / self.enough)
+            lived = after(memory.experience, observation, covered)
             memory = replace(memory, experience=lived)
             if self.stop is not None and leaving < 1:
                 exits = self.stop.exits(lived, observation)
@@ -223,7 +226,8 @@ class MarkovUser(PlanningUser[MarkovMemory]):
             for act, p in row.items()
             if staying and p
         )
-        return Plan(memory, self.phrasebook, exits, moves)
+        took = taken_as(observation.label if observation else None)
+        return Plan(memory, self.phrasebook, exits, moves, took, covered if self.stop is not None else None)
 
 
 def build(options: Options) -> MarkovUser:

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import ClassVar, Generic, TypeVar
 
+from protocols.choice import Choice
 from protocols.route import Say, Stop
 from simulators.memory import check_order, recall
 from simulators.phrasing import Phrasebook
@@ -59,33 +60,55 @@ class Plan(Generic[M]):
     """All ways one decision can go.
 
     memory: before the decision, with what was learnt from the answer. exits: reasons for leaving with their
-    probabilities, together at most 1. moves: probabilities sum to 1; none are needed where the exits sum to 1.
+    probabilities, together at most 1. moves: probabilities sum to 1; none are needed where the exits sum to 1. took:
+    what the answer is taken for, as in `protocols.choice.Choice`. coverage: the share of the need that is met, if the
+    user counts that.
     """
 
     memory: M
     phrasebook: Phrasebook
     exits: tuple[Exit, ...]
     moves: tuple[Move[M], ...]
+    took: str = ""
+    coverage: float | None = None
 
-    def _left(self, reason: str) -> tuple[Stop, M]:
+    def left(self, reason: str) -> tuple[Stop, M]:
         return Stop("user-stopped", reason), replace(self.memory, over=True)
 
-    def _said(self, move: Move[M], variant: int) -> tuple[Say, M]:
+    def said(self, move: Move[M], variant: int) -> tuple[Say, M]:
         turn = self.memory.turn + 1
         text = self.phrasebook.text(move.act, variant, self.memory.topic, turn, move.item)
         return Say(text, move.act, turn), replace(move.memory, turn=turn)
 
+    def choice(self, done: Say | Stop) -> Choice:
+        """How likely it was that the user would do that, in whatever words."""
+        leaving: dict[str, float] = {}
+        for reason, probability in self.exits:
+            if probability > _LEAST:
+                leaving[reason] = leaving.get(reason, 0.0) + probability
+        if isinstance(done, Stop):
+            found = leaving.get(done.reason, 0.0)  # 0 where rounding left nothing else to do
+        else:
+            staying = 1 - sum(leaving.values())
+            found = staying * sum(move.probability for move in self.moves if move.act == done.state)
+        return Choice(min(found, 1.0) or None, leaving, self.took, self.coverage)
+
 
 def draw_move(plan: Plan[M], rng: Streams) -> tuple[Say | Stop, M]:
-    """One way through the plan: a draw from `enumerate_moves`."""
+    """One way through the plan: a draw from `enumerate_moves`, with what it was drawn from."""
+    action, after = _drawn(plan, rng)
+    return replace(action, choice=plan.choice(action)), after
+
+
+def _drawn(plan: Plan[M], rng: Streams) -> tuple[Say | Stop, M]:
     if plan.exits:
         left = float(rng("stop").random())
         for reason, probability in plan.exits:
             if left < probability:
-                return plan._left(reason)
+                return plan.left(reason)
             left -= probability
         if not plan.moves:
-            return plan._left(plan.exits[-1][0])
+            return plan.left(plan.exits[-1][0])
     possible = [move for move in plan.moves if move.probability > _LEAST]
     chosen = possible[-1]
     if len(possible) > 1:
@@ -95,7 +118,7 @@ def draw_move(plan: Plan[M], rng: Streams) -> tuple[Say | Stop, M]:
                 chosen = move
                 break
             left -= move.probability
-    return plan._said(chosen, int(rng("words").integers(plan.phrasebook.variants(chosen.act))))
+    return plan.said(chosen, int(rng("words").integers(plan.phrasebook.variants(chosen.act))))
 
 
 def enumerate_moves(plan: Plan[M]) -> tuple[Chance, ...]:
@@ -103,13 +126,13 @@ def enumerate_moves(plan: Plan[M]) -> tuple[Chance, ...]:
     found: list[Chance] = []
     for reason, probability in plan.exits:
         if probability > _LEAST:
-            found.append(Chance(probability, *plan._left(reason)))
+            found.append(Chance(probability, *plan.left(reason)))
     staying = 1 - sum(probability for _, probability in plan.exits)
     if plan.moves and staying > 1e-12:  # what rounding leaves over is no chance
         for move in plan.moves:
             ways = plan.phrasebook.variants(move.act) if move.probability > _LEAST else 0
             for variant in range(ways):
-                found.append(Chance(staying * move.probability / ways, *plan._said(move, variant)))
+                found.append(Chance(staying * move.probability / ways, *plan.said(move, variant)))
     return merge_chances(found)
 
 

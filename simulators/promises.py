@@ -8,10 +8,12 @@ run. `PROMISES` are all that there are; `simulators.conformance` looks at the ot
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from types import MappingProxyType
 from typing import Final
 
+from protocols.choice import Choice
 from protocols.route import Route, Say, Stop
 from simulators.memory import is_memory, json_text
 from simulators.scenario import Observation, Scenario, State
@@ -90,6 +92,8 @@ def check_action(action: object, user: str) -> Say | Stop:
             raise BrokenPromise("action", user, f"its route is {_seen(action.route)}")
         case _:
             raise BrokenPromise("action", user, f"it returns {_seen(action)}")
+    if action.choice is not None and not _is_choice(action.choice):
+        raise BrokenPromise("action", user, f"{type(action).__name__}.choice is {_seen(action.choice)}")
     for name, value in parts.items():
         if not isinstance(value, str):
             raise BrokenPromise("action", user, f"{type(action).__name__}.{name} is {_seen(value)} and not a text")
@@ -98,6 +102,22 @@ def check_action(action: object, user: str) -> Say | Stop:
                 "action", user, f"{type(action).__name__}.{name} holds half a character: {_seen(value)}"
             )
     return action
+
+
+def _is_choice(choice: object) -> bool:
+    """Whether a recording can hold it, and a reader will take it."""
+    match choice:
+        case Choice(took=str(), leaving=Mapping(), noise=Mapping(), refused=Mapping()):
+            shares = (choice.probability or 0, choice.coverage or 0, *choice.leaving.values())
+            units = [units for units in choice.noise.values() if isinstance(units, Sequence) and len(units) == 2]
+            counts = (*choice.refused.values(), *chain.from_iterable(units))
+            return (
+                all(isinstance(share, float | int) and 0 <= share <= 1 for share in shares)
+                and all(type(count) is int and count >= 0 for count in counts)
+                and all(isinstance(name, str) for name in (*choice.leaving, *choice.refused, *choice.noise))
+                and len(units) == len(choice.noise)
+            )
+    return False
 
 
 def check_turn(action: Say | Stop, turn: int, user: str) -> None:

@@ -10,6 +10,7 @@ from protocols.answer import Exchange
 from protocols.interpreter import Position, advance, begin
 from protocols.protocol import Protocol
 from protocols.route import Ask, Route, Say, Stop
+from simulators.choices import with_choice
 from simulators.memory import check_order, memory_kind, recall, topic_for_user
 from simulators.promises import check_turn, initial_state, next_action
 from simulators.scenario import Chance, Observation, Scenario, State
@@ -82,7 +83,7 @@ class ScriptedUser:
         seen = _seen(speaker, action, observation)
         taken, after = next_action(user, speaker.memory, seen, rng.at("user", action.user))
         check_turn(taken, speaker.turns + 1, user.name)
-        return _spoken(memory, action, taken, after)
+        return _spoken(memory, action, with_choice(user, speaker.memory, seen, taken), after)
 
     def route(self, state: State, observation: Observation) -> Route | None:
         """How the protocol routes the answer (`simulators.user.route_by`)."""
@@ -136,7 +137,7 @@ def _spoken(memory: ScriptedMemory, ask: Ask, action: Say | Stop, after: State) 
     memory = replace(memory, users=MappingProxyType({**memory.users, ask.user: speaker}))
     if isinstance(action, Say):
         act = action.act or action.state
-        said = Say(action.text, ask.state, ask.turn, ask.route, ask.user, act, action.worded)
+        said = Say(action.text, ask.state, ask.turn, ask.route, ask.user, act, action.worded, action.choice)
         return said, replace(memory, said=said.text)
     if action.outcome != "user-stopped":
         raise ValueError(f"the user {ask.user!r} stops with {action.outcome!r}; it can only stop with 'user-stopped'")

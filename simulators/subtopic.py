@@ -18,6 +18,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
+from protocols.choice import taken_as
 from protocols.labels import MISSING, NOT_USEFUL, USEFUL, usefulness
 from simulators.memory import memory_kind, topic_for_user
 from simulators.moves import Memory, Move, Plan, PlanningUser, check_traits
@@ -166,7 +167,8 @@ class SubtopicUser(PlanningUser[SubtopicMemory]):
         useful = {USEFUL: 1.0, NOT_USEFUL: 0.0, MISSING: self.options.unjudged}[usefulness(observation.label)]
         row = [useful * a + (1 - useful) * b for a, b in zip(*self._rows(now, size))]
         learnt = replace(memory, met=met, experience=lived)
-        return Plan(learnt, self.phrasebook, exits, _moves(row, learnt))
+        took = taken_as(observation.label)
+        return Plan(learnt, self.phrasebook, exits, _moves(row, learnt), took, len(met) / size)
 
     def _rows(self, now: int, n: int) -> tuple[Sequence[float], Sequence[float]]:
         """Row `now` of M⁺ and of M⁻."""

@@ -19,7 +19,7 @@ from harvest.cli.number import WholeNumberRange
 from harvest.cli.path import GivenPath
 from harvest.pages.witness.judgement import Verdict
 from harvest.studies.witnessed import verdict_lines, wire_verdicts
-from harvest.tables.conversation_rows import conversation_row, label_line, outcome_words, part_lines
+from harvest.tables.conversation_rows import choice_line, conversation_row, label_line, outcome_words, part_lines
 from harvest.terminal import people_console, printable, terminal_width, wrap_lines
 from protocols.labels import USEFUL
 from recordings.conversation import LARGEST_NUMBER, Conversation
@@ -189,6 +189,9 @@ def _print_conversation(
         by = f"{turn.state}, {turn.user}: {turn.act}" if turn.user else turn.state
         by = f"{by}; {turn.worded}" if turn.worded else by
         console.print(Text(f"U{turn.number} ", style="bold cyan") + Text(printable(f"({by})", line=True), style="dim"))
+        if turn.choice is not None:
+            chosen = choice_line(turn.choice, turn.act or turn.state)
+            console.print(Text(f"  {printable(chosen, line=True)}", style="dim"), soft_wrap=True)
         console.print(Text(printable(turn.said)), soft_wrap=True)
         if turn.reply is None:
             console.print(Text("no whole reply was recorded", style="red"))
@@ -230,3 +233,6 @@ def _print_conversation(
     detail = conversation.outcome.detail if conversation.outcome else ""
     told = f"outcome: {outcome_words(conversation)}" + (f": {detail}" if detail else "")
     console.print(Text(printable(told)), soft_wrap=True)
+    if conversation.outcome and conversation.outcome.choice:
+        chosen = choice_line(conversation.outcome.choice, conversation.outcome.reason)
+        console.print(Text(f"  {printable(chosen, line=True)}", style="dim"), soft_wrap=True)

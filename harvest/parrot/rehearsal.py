@@ -76,7 +76,20 @@ def converse(
         answer = session.answer(action.text)
         following, memory = user.respond(memory, Observation(answer), rng.at(action.turn + 1))
         reply = SystemTurn(answer)
-        turns.append(Turn(action.turn, action.state, action.text, reply, following.route, action.user, action.act))
+        turns.append(
+            Turn(
+                action.turn,
+                action.state,
+                action.text,
+                reply,
+                following.route,
+                action.user,
+                action.act,
+                choice=action.choice,
+            )
+        )
         action = following
     name = f"{key.system}/{key.topic}/{key.trial}"
-    return Conversation(key, name, 1, tuple(turns), Outcome(action.outcome, action.reason), user=user.name)
+    return Conversation(
+        key, name, 1, tuple(turns), Outcome(action.outcome, action.reason, choice=action.choice), user=user.name
+    )

@@ -175,6 +175,7 @@ class Player:
                     action.user,
                     action.act,
                     action.worded,
+                    action.choice,
                 ),
             )
             played.turn, played.routes = action.turn, ()
@@ -217,7 +218,7 @@ class Player:
             if fault is not None:
                 return await self._cut_short(work, fault, played)
         if action.reason not in (ENDPOINT_FAILED, NO_WORDS):
-            return Outcome(action.outcome, action.reason)
+            return Outcome(action.outcome, action.reason, choice=action.choice)
         said = " ".join(filter(None, (MEANING[action.reason], action.detail)))
         failed = Unanswered(action.reason, said, exhibits=wording)
         if not played.exchanges:

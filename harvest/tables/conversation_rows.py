@@ -6,11 +6,12 @@ from dataclasses import asdict
 from typing import Any
 
 from protocols.answer import Answer
+from protocols.choice import Choice
 from recordings.conversation import Conversation, Turn
-from recordings.event_lines import parts_row
+from recordings.event_lines import choice_row, parts_row
 from topics.languages import language_of
 
-__all__ = ["conversation_row", "label_line", "outcome_words", "part_lines"]
+__all__ = ["choice_line", "conversation_row", "label_line", "outcome_words", "part_lines"]
 
 
 def label_line(conversation: Conversation) -> str:
@@ -25,6 +26,29 @@ def outcome_words(conversation: Conversation) -> str:
         return "interrupted"
     told = outcome.kind in ("invalid", "user-stopped") and outcome.reason  # an import need not give one
     return f"{outcome.kind} ({outcome.reason})" if told else outcome.kind
+
+
+def choice_line(choice: Choice, done: str) -> str:
+    """What a user chose among, in words. done: the act, or why it left."""
+    found = []
+    if choice.took:
+        found.append(f"took the answer for {choice.took}")
+    if choice.probability is not None:
+        found.append(f"P({done}) = {_share(choice.probability)}")
+    if choice.leaving:
+        reasons = ", ".join(f"{reason} {_share(share)}" for reason, share in choice.leaving.items())
+        found.append(f"P(leaving) = {_share(choice.hazard)} ({reasons})")
+    if choice.coverage is not None:
+        found.append(f"need met {_share(choice.coverage)}")
+    if choice.noise:
+        found.append("changed " + ", ".join(f"{kind} {did} of {could}" for kind, (could, did) in choice.noise.items()))
+    if choice.refused:
+        found.append("samples refused: " + ", ".join(f"{reason} {n}" for reason, n in choice.refused.items()))
+    return "; ".join(found)
+
+
+def _share(share: float) -> str:
+    return f"{share:.3g}"
 
 
 def part_lines(answer: Answer) -> list[str]:
@@ -62,6 +86,8 @@ def conversation_row(conversation: Conversation, *, whole: bool) -> dict[str, An
     }
     if whole:
         row["turns"] = [_turn(turn) for turn in conversation.turns]
+        ended = conversation.outcome.choice if conversation.outcome else None
+        row["choice"] = choice_row(ended) if ended else None
     return row
 
 
@@ -73,6 +99,7 @@ def _turn(turn: Turn) -> dict[str, Any]:
         "user": turn.user,
         "act": turn.act,
         "worded": turn.worded,
+        "choice": choice_row(turn.choice) if turn.choice else None,
         "said": turn.said,
         "sent_as": reply.sent_as if reply else "",
         "text": reply.answer.text if reply else None,

@@ -26,6 +26,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from protocols.answer import Exchange
 from protocols.route import Say, Stop
+from simulators.choices import with_choice
 from simulators.llm.acceptance import Expected, refused_as, strip_reasoning
 from simulators.llm.prompting import (
     ACTS,
@@ -148,6 +149,7 @@ class WordedUser:
         if self.inner is None:
             return self._free(heard, rng)
         action, after = next_action(self.inner, heard.inner, observation, rng.inside("llm"))
+        action = with_choice(self.inner, heard.inner, observation, action)
         heard = replace(heard, inner=after)
         if isinstance(action, Stop):
             return action, replace(heard, over=True)

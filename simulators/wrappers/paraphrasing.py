@@ -21,6 +21,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
+from protocols.choice import Choice
 from protocols.route import Route, Say, Stop
 from simulators.memory import memory_kind, recall
 from simulators.promises import initial_state, next_action
@@ -148,7 +149,11 @@ class ParaphrasingUser:
         text, tally = paraphrase(action.text, self.rates, here, memory.guard)
         before = memory.realised
         realised = {name: (before[name][0] + could, before[name][1] + did) for name, (could, did) in tally.items()}
-        return replace(action, text=text), replace(memory, realised=MappingProxyType(realised), inner=after)
+        noise = {name: units for name, units in tally.items() if units[0] and self.rates.get(name)}
+        choice = replace(action.choice or Choice(), noise=noise)
+        return replace(action, text=text, choice=choice), replace(
+            memory, realised=MappingProxyType(realised), inner=after
+        )
 
 
 @dataclass(frozen=True, slots=True)

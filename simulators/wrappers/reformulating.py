@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from protocols.choice import Choice, taken_as
 from protocols.labels import NOT_USEFUL, USEFUL, usefulness
 from protocols.route import Say, Stop
 from protocols.wording import Wording, render
@@ -109,10 +110,14 @@ class ReformulatingUser:
             _drawn([acts[name] for name in names], float(rng(rng.own("reformulating", "reformulation")).random()))
         ]
         if act == "go-on":
-            return self._gone_on(memory, *self._asked(memory, observation, rng))
-        ways = list(self._ways(act, memory, observation))
-        drawn = rng(rng.own("reformulating", "reformulation-words"))
-        return ways[int(drawn.integers(len(ways)))]
+            action, after = self._gone_on(memory, *self._asked(memory, observation, rng))
+        else:
+            ways = list(self._ways(act, memory, observation))
+            drawn = rng(rng.own("reformulating", "reformulation-words"))
+            action, after = ways[int(drawn.integers(len(ways)))]
+        # The chances are those of both users together, which are not told here: `simulators.choices` adds them.
+        known = action.choice or Choice(took=taken_as(observation.label))
+        return replace(action, choice=replace(known, probability=None, leaving={})), after
 
     def _asked(
         self, memory: ReformulatingMemory, observation: Observation | None, rng: Streams

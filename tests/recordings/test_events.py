@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from protocols.answer import PLACES, Answer, Attachment, Offer, Source, ToolCall
+from protocols.choice import Choice
 from protocols.route import Evidence, Route
 from recordings.conversation import Outcome, SystemTurn, TrialKey
 from recordings.errors import RunError
@@ -77,6 +78,16 @@ routes = st.builds(
     evidence=st.lists(pieces, max_size=3).map(tuple),
     target=anything,
 )
+shares = st.floats(0, 1)
+choices = st.none() | st.builds(
+    Choice,
+    probability=st.none() | shares,
+    leaving=st.dictionaries(anything, shares, max_size=2),
+    took=anything,
+    coverage=st.none() | shares,
+    noise=st.dictionaries(anything, st.tuples(counts, counts), max_size=2),
+    refused=st.dictionaries(anything, counts, max_size=2),
+)
 events: st.SearchStrategy[Event] = st.one_of(
     st.builds(
         TrialStarted,
@@ -91,11 +102,18 @@ events: st.SearchStrategy[Event] = st.one_of(
         worker=anything,
         original_attempt=counts,
     ),
-    st.builds(Asked, anything, turns, turns, anything, anything, anything, anything, anything, anything),
+    st.builds(Asked, anything, turns, turns, anything, anything, anything, anything, anything, anything, choices),
     st.builds(Answered, anything, turns, turns, replies),
     st.builds(Routed, anything, turns, routes),
     st.builds(Failed, anything, turns, anything, anything, anything, names, anything, counts),
-    st.builds(TrialEnded, anything, turns, st.builds(Outcome, anything, anything, anything), anything, counts),
+    st.builds(
+        TrialEnded,
+        anything,
+        turns,
+        st.builds(Outcome, anything, anything, anything, st.none() | counts, choices),
+        anything,
+        counts,
+    ),
 )
 
 
@@ -159,6 +177,22 @@ def test_a_wrong_field_is_named_with_its_place(change: dict[str, object], messag
     with pytest.raises(RunError, match=message) as caught:
         decode({**encode(_said("hello")), **change}, PLACE)
     assert str(caught.value).startswith("trials-000001.jsonl:3: ")
+
+
+@pytest.mark.parametrize(
+    ("choice", "message"),
+    [
+        ({"probability": 1.5}, "'probability' is 1.5, and not a probability"),
+        ({"probability": "likely"}, "'probability' is not a number or null"),
+        ({"leaving": {"left": -0.1}}, "'left' is -0.1, and not a probability"),
+        ({"noise": {"typos": 3}}, r"'noise' holds something that is not \[units, units changed\]"),
+        ({"refused": {"assistant": 0.5}}, "'refused' holds something that is not a whole number"),
+        (["left"], "'choice' is not an object"),
+    ],
+)
+def test_a_wrong_choice_is_named_with_its_place(choice: object, message: str) -> None:
+    with pytest.raises(RunError, match=message):
+        decode({**encode(_said("hello")), "choice": choice}, PLACE)
 
 
 def test_a_missing_field_is_named() -> None:

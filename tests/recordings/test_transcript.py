@@ -11,6 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from protocols.answer import Answer
+from protocols.choice import Choice
 from protocols.route import Route
 from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
 from recordings.imported_names import check_system_name
@@ -295,10 +296,19 @@ times = st.sampled_from(["", "2026-01-31T12:00:00.123456+00:00"])
 topic_ids = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,8}", fullmatch=True)
 
 
+def _choices() -> st.SearchStrategy[Choice | None]:
+    share, count = st.floats(0, 1), st.integers(0, 10**6)
+    leaving, noise = st.dictionaries(words, share, max_size=2), st.dictionaries(words, st.tuples(count, count))
+    known = st.builds(
+        Choice, st.none() | share, leaving, words, st.none() | share, noise, st.dictionaries(words, count)
+    )
+    return st.none() | known
+
+
 @st.composite
 def conversations(draw: st.DrawFn) -> Conversation:
     kinds, missing = st.sampled_from(["completed", "invalid", "breakdown"]), st.none() | st.integers(0, 9)
-    outcome = draw(st.none() | st.builds(Outcome, kinds, words, words, missing))
+    outcome = draw(st.none() | st.builds(Outcome, kinds, words, words, missing, _choices()))
     count = draw(st.integers(1, 3))
     states = [draw(names.filter(lambda state: " " not in state)) for _ in range(count)]
     turns: list[Turn] = []
@@ -306,16 +316,20 @@ def conversations(draw: st.DrawFn) -> Conversation:
         text = draw(texts)
         label = draw(st.none() | st.sampled_from(["o", "x"]))
         last = number == count
-        speaker = draw(
-            st.sampled_from([("", ""), ("visitor", "ask"), ("x=%", ""), ("visitor", "ask", "policy: empty 4")])
+        user, act, worded = draw(
+            st.sampled_from(
+                [("", "", ""), ("visitor", "ask", ""), ("x=%", "", ""), ("visitor", "ask", "policy: empty 4")]
+            )
         )
+        choice = draw(_choices())
         if last and draw(st.booleans()):
-            turns.append(Turn(number, state, draw(texts), None, None, *speaker))
+            turns.append(Turn(number, state, draw(texts), None, None, user, act, worded, choice))
             break
         target = f"stop:{outcome.kind if outcome else 'interrupted'}" if last else states[number]
         route = Route(number, state, label, IMPORT_RULE, "1", (), target) if label else None
         links = draw(st.just(links_in(text)) | st.lists(st.builds(Link, words, words), max_size=2).map(tuple))
-        turns.append(Turn(number, state, draw(texts), SystemTurn(Answer(text, links)), route, *speaker))
+        reply = SystemTurn(Answer(text, links))
+        turns.append(Turn(number, state, draw(texts), reply, route, user, act, worded, choice))
     return Conversation(
         key=TrialKey(draw(names.filter(named)), draw(topic_ids), draw(st.integers(1, 99))),
         trial_id=draw(names),

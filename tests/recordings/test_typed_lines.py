@@ -8,6 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from protocols.answer import Answer, Attachment, Offer, Source, ToolCall
+from protocols.choice import Choice
 from protocols.route import Evidence, Route
 from recordings.conversation import Outcome, SystemTurn, TrialKey
 from recordings.errors import RunError
@@ -18,9 +19,11 @@ from recordings.typed_lines import decode_line, decode_lines, event_of
 from topics.errors import Place
 from topics.links import Link
 
+CHOICE = Choice(0.25, {"left": 0.5, "patience": 0.125}, "question", 1.0, {"typos": (7, 2)}, {"assistant": 3})
 EVENTS: tuple[Event, ...] = (
     TrialStarted("id", TrialKey("A", "M001", 2), 1, "s", 3, "scripted", "2026-01-01", {"topic": "t"}, "w", 2, 1),
     Asked("id", 1, 1, "ask", "Films?\u2028 🦜", "2026-01-01", "visitor", "more"),
+    Asked("id", 1, 1, "ask", "Films?", "2026-01-01", "visitor", "more", "", CHOICE),
     Answered(
         "id",
         1,
@@ -57,6 +60,7 @@ EVENTS: tuple[Event, ...] = (
     Failed("id", 1, "timeout", "late", "Pri", {"page": "evidence/y"}, "2026-01-01", 1),
     TrialEnded("id", 1, Outcome("completed", "script-ended", "d", 0), "2026-01-01", 4),
     TrialEnded("id", 1, Outcome("completed")),
+    TrialEnded("id", 1, Outcome("user-stopped", "left", choice=CHOICE)),
 )
 VALUES = st.one_of(
     st.none(),

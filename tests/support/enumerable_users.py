@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Protocol
 
+import pytest
 from scipy import stats
 
 from protocols.answer import Answer
@@ -16,7 +17,7 @@ from tests.support.talking import through_json, written
 from topics.links import KINDS, Link
 from topics.topic import Topic, TopicType
 
-__all__ = ["ANSWERS", "MOVIES", "drawn_like_promised", "kept_by", "said", "through_json", "walk"]
+__all__ = ["ANSWERS", "MOVIES", "drawn_like_promised", "kept_by", "said", "through_json", "told_as_promised", "walk"]
 
 MOVIES = Topic(
     "M002",
@@ -54,6 +55,7 @@ def kept_by(user: EnumerableUser, state: State, observation: Observation | None,
     again = user.respond(through_json(state), observation, rng)
     assert user.respond(state, observation, rng) == again, "the same names draw the same"
     assert (again[0], through_json(again[1])) in ways
+    told_as_promised(again[0], chances)
     assert user.distribution(through_json(state), observation) == chances
     assert written(state) == before, "a fork leaves the memory as it was"
     for action, _ in ways:
@@ -64,6 +66,23 @@ def kept_by(user: EnumerableUser, state: State, observation: Observation | None,
             assert action.outcome == "user-stopped"
             assert action.reason
     return chances
+
+
+def told_as_promised(action: Say | Stop, chances: Sequence[Chance]) -> None:
+    """What a user tells of its choice, where it tells it, are the chances of its distribution."""
+    told = action.choice
+    if told is None or told.probability is None:
+        return
+    leaving: Counter[str] = Counter()
+    acts: Counter[str] = Counter()
+    for chance in chances:
+        if isinstance(chance.action, Stop):
+            leaving[chance.action.reason] += chance.probability  # type: ignore[assignment]
+        else:
+            acts[chance.action.state] += chance.probability  # type: ignore[assignment]
+    done = acts[action.state] if isinstance(action, Say) else leaving[action.reason]
+    assert told.probability == pytest.approx(done)
+    assert dict(told.leaving) == pytest.approx(dict(leaving))
 
 
 def walk(

@@ -1,0 +1,34 @@
+"""What an enumerable user chose among, for actions that do not say it: of wrappers that draw, and of plug-ins."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+
+from protocols.choice import Choice
+from protocols.route import Say, Stop
+from simulators.scenario import Observation, State
+from simulators.user import EnumerableUser, User
+
+__all__ = ["with_choice"]
+
+
+def with_choice(user: User, state: State, observation: Observation | None, action: Say | Stop) -> Say | Stop:
+    """`action`, which `user` took here, with its probability and the hazard of leaving, where `distribution` tells
+    them. A recording is no worse without them: a user that cannot list its chances leaves the action as it is."""
+    known = action.choice or Choice()
+    if known.probability is not None or not isinstance(user, EnumerableUser):
+        return action
+    with suppress(Exception):
+        found, leaving = 0.0, dict[str, float]()
+        for chance in user.distribution(state, observation):
+            other = chance.action
+            if isinstance(other, Stop):
+                leaving[other.reason] = leaving.get(other.reason, 0.0) + chance.probability
+            elif isinstance(action, Say) and other.state == action.state:
+                found += chance.probability
+        if isinstance(action, Stop):
+            found = leaving.get(action.reason, 0.0)
+        if 0 < found < 1 + 1e-9:
+            return replace(action, choice=replace(known, probability=min(found, 1.0), leaving=leaving))
+    return action
