@@ -18,7 +18,15 @@ from typing import Final
 from protocols.answer import Exchange
 from simulators.outside import Message
 
-__all__ = ["ACTS", "Signs", "conversation", "free_instructions", "names_sign", "worded_instructions"]
+__all__ = [
+    "ACTS",
+    "Signs",
+    "conversation",
+    "free_instructions",
+    "intended_words",
+    "names_sign",
+    "worded_instructions",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +105,17 @@ for questions, do not answer for the service, do not say what you are. Do not co
 say again word for word what the person wrote before.{language} Write the message and nothing else."""
 
 
+_BEFORE_THE_WORDS = "What the person says, in words that are not the person's own yet:\n"
+_AFTER_THE_WORDS = "Say this as the person would:"
+
+
+def intended_words(instructions: str) -> str:
+    """The policy's words in what `worded_instructions` made, also in that of earlier versions; "" where there are none,
+    as for a free model."""
+    _, _, after = instructions.partition(_BEFORE_THE_WORDS)
+    return after.rpartition(f"\n\n{_AFTER_THE_WORDS}")[0]
+
+
 def worded_instructions(
     *, need: str, persona: str, act: str, does: str, intended: str, longest: int, language: str
 ) -> str:
@@ -105,9 +124,9 @@ def worded_instructions(
     return "\n\n".join(
         [
             *_who(need, persona),
-            f"{doing} What the person says, in words that are not the person's own yet:\n{intended}",
-            "Say this as the person would: the same meaning, nothing added and nothing left out. Every number, name, "
-            "address and quotation stays as it is written.",
+            f"{doing} {_BEFORE_THE_WORDS}{intended}",
+            f"{_AFTER_THE_WORDS} the same meaning, nothing added and nothing left out. Every number, name, address and "
+            "quotation stays as it is written.",
             _rules(longest, language),
         ]
     )

@@ -25,16 +25,16 @@ NOTHING = Topic("", TopicType("", "", None), "")
 
 def dialogues(data: Path) -> Iterator[tuple[str, list[tuple[str, str]]]]:
     """(collection, [(speaker, text), …]); the speaker is U for people."""
-    for dialogue in _json(data / "iard" / "umap2020_IARD_Cai.json").values():
+    for dialogue in read_json(data / "iard" / "umap2020_IARD_Cai.json").values():
         turns = dialogue["dialogue_info"].values()
         yield "IARD", [("U" if turn["role"] == "seeker" else "S", turn["utterance_text"]) for turn in turns]
-    for topic in _json(data / "cast2022" / "2022_evaluation_topics_flattened_duplicated_v1.0.json"):
+    for topic in read_json(data / "cast2022" / "2022_evaluation_topics_flattened_duplicated_v1.0.json"):
         pairs = [(("U", turn["utterance"]), ("S", turn.get("response") or "")) for turn in topic["turn"]]
         yield "CAsT 2022", [turn for pair in pairs for turn in pair]
     for file in sorted((data / "dbdc3_en" / "dev").glob("*.json")):
-        for dialogue in _json(file)["dialogues"]:
+        for dialogue in read_json(file)["dialogues"]:
             yield "DBDC3", [(turn["s"], turn["u"]) for turn in dialogue["turns"]]
-    for queries in _json(data / "sim4ia" / "evaluation_sessions_Task_B.json").values():
+    for queries in read_json(data / "sim4ia" / "evaluation_sessions_Task_B.json").values():
         yield "Sim4IA", [("U", query) for query in queries]
 
 
@@ -50,7 +50,7 @@ def refusals(turns: list[tuple[str, str]]) -> Iterator[str | None]:
         earlier.append(text)
 
 
-def _json(path: Path) -> Any:
+def read_json(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 

@@ -1,0 +1,281 @@
+"""What is wrong with a turn that a model worded and that was said: what the rules for samples let through.
+
+The rules of `simulators.llm.acceptance` refuse what has the form of a model's voice. What passes may still mean
+something else than the user was to say. Here a said turn is compared with the words that the policy meant, and gets at
+most one fault, the first of `FAULTS` that applies: a turn in another language also lacks the words that were meant, but
+what is wrong with it is its language. Nothing is refused for a fault. They are counted (`harvest.studies.user_card`).
+
+The rules are tables of words (`simulators.llm.fault_words`) and comparisons of words; they know what they list.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from protocols.question_words import REQUESTS
+from simulators.llm.fault_words import ENDS, LEAKS, ORDERED, SERVES, Speech, speech_of
+from simulators.llm.letters import read_as
+from simulators.llm.likeness import (
+    FAMILY,
+    LONGEST,
+    are_similar,
+    flat,
+    language_told,
+    script_of,
+    share_kept,
+    telling_words,
+)
+from simulators.llm.prompting import names_sign
+from simulators.llm.voices import ASSISTANT, orders_a_model
+from topics.languages import language_of
+
+__all__ = ["FAULTS", "OWN_WORDS", "SaidTurn", "fault_of", "words_kept"]
+
+OWN_WORDS: Final = "policy's words"
+"""The fault of a turn that the model could not word: the policy's own words were said."""
+
+_FEW_KEPT = 1 / 3
+"""Share of the words that were meant below which a turn is about something else."""
+_SOME_KEPT = 0.5
+_NEARLY_ALL = 0.75
+
+
+@dataclass(frozen=True, slots=True)
+class SaidTurn:
+    """A turn of a user that a model words.
+
+    intended: the policy's words for it; "" where they are not known, as of a free model. act: the policy's. earlier:
+    what the user said before, with what it was to say ("" where that is not known). answer: the system's last answer.
+    need: the topic's texts. language: the code of the language that the user was told to write in; "" for none, None
+    for one that is not known here. again: acts that say a turn again. worded: as in `recordings.conversation.Turn`.
+    """
+
+    said: str
+    intended: str = ""
+    act: str = ""
+    earlier: tuple[tuple[str, str], ...] = ()
+    answer: str = ""
+    need: tuple[str, ...] = ()
+    language: str | None = ""
+    again: tuple[str, ...] = ("repeat",)
+    worded: str = ""
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """Words that the user was given, and may say."""
+        return tuple(words for words in (self.intended, *self.need) if words)
+
+
+def fault_of(turn: SaidTurn) -> str:
+    """The name in `FAULTS` of what is wrong with the turn; "" if nothing was found."""
+    if turn.intended and flat(turn.said) == flat(turn.intended):
+        return OWN_WORDS if turn.worded else ""
+    return next((name for name, (holds, _) in _RULES.items() if holds(turn)), "")
+
+
+def words_kept(turn: SaidTurn) -> float:
+    """Share in [0, 1] of the content words that were meant which the turn holds; NaN where no such word is known, and
+    where the turn is in another language than what was meant.
+
+    kept = |{w in W: a word of the turn is w, or shares its stem}| / |W|. W: the content words of the policy's words; if
+    its act is worded without the need (`more`, `insist`, …), those of them that the topic holds.
+    """
+    wanted = _wanted(turn)
+    if not wanted or _other_language(turn):
+        return math.nan
+    return share_kept(wanted, telling_words(turn.said))
+
+
+def _leaks(turn: SaidTurn) -> bool:
+    return _newly(LEAKS, turn)
+
+
+def _obeys(turn: SaidTurn) -> bool:
+    """The answer before gave an order, and the turn has its words, or little of what was meant."""
+    if not turn.answer:
+        return False
+    answer, said = read_as(turn.answer[:LONGEST]), flat(turn.said)
+    granted = " ".join(flat(words) for words in turn.given)
+    ordered = [flat(next(filter(None, found.groups()), "")) for found in ORDERED.finditer(answer)]
+    if any(len(words) > 3 and f" {words} " in f" {said} " and words not in granted for words in ordered):
+        return True
+    if not (orders_a_model(answer) or names_sign(answer)):
+        return False
+    wanted = _wanted(turn)
+    return bool(wanted) and share_kept(wanted, telling_words(turn.said)) < _FEW_KEPT and _of_answer(turn)
+
+
+def _of_answer(turn: SaidTurn) -> bool:
+    """Whether half of the turn's words are the answer's, and not what the user was given."""
+    own = telling_words(turn.said) - frozenset().union(*(telling_words(words) for words in turn.given), frozenset())
+    return bool(own) and share_kept(own, telling_words(turn.answer[:LONGEST])) >= _SOME_KEPT
+
+
+def _serves(turn: SaidTurn) -> bool:
+    return _newly(SERVES, turn) or _newly(ASSISTANT, turn)
+
+
+def _other_language(turn: SaidTurn) -> bool:
+    """Whether the turn is in another language, or script, than what was meant, as far as both can be told."""
+    if turn.language is None:
+        return False
+    said = _without(turn.said, turn.need)
+    if turn.language:
+        told = language_told(said)
+        return bool(told) and told != FAMILY.get(turn.language, turn.language)
+    meant = turn.intended or next(iter(turn.need), "")
+    scripts = script_of(said), script_of(meant)
+    if all(scripts) and scripts[0] != scripts[1]:
+        return True
+    meant = _without(meant, turn.need) if turn.intended else meant
+    told, before = (
+        language_told(said),
+        language_told(meant) or language_told(turn.intended) or language_told(" ".join(turn.need)),
+    )
+    return bool(told and before) and told != before
+
+
+def _repeats(turn: SaidTurn) -> bool:
+    """Nearly what the user said before, where the policy meant something else than before."""
+    if turn.act in turn.again:
+        return False
+    alike = [meant for said, meant in turn.earlier if are_similar(turn.said, said)]
+    return any(not (turn.intended and meant and are_similar(turn.intended, meant)) for meant in alike)
+
+
+def _ends(turn: SaidTurn) -> bool:
+    return _newly(ENDS, turn)
+
+
+def _turned(turn: SaidTurn) -> bool:
+    """Whether the sentence that carries the need is denied in the turn and not in what was meant, or the other way."""
+    wanted = _wanted(turn)
+    if not wanted:
+        return False
+    said, meant = _carriers(turn.said, wanted), _carriers(turn.intended, wanted)
+    if not (said and meant):
+        return False
+    speech = _speech(turn)
+    if any(_denies(one, speech) for one in said if not _asks_openly(one)):
+        return not any(_denies(one, speech) for one in _sentences(turn.intended))
+    # The other way round only if all else is kept: "nothing animated" may well be said as "live action".
+    firm = any(_denies(one, speech) for one in meant if not _asks_openly(one))
+    kept = share_kept(wanted, telling_words(turn.said)) >= _NEARLY_ALL
+    return firm and kept and not any(_denies(one, speech) for one in _sentences(turn.said))
+
+
+def _tells(turn: SaidTurn) -> bool:
+    """Whether the turn states something where a question or a wish was meant, or asks where an answer was meant."""
+    if not turn.intended or _is_translated(turn):
+        return False
+    speech = _speech(turn)
+    if not _asks(turn.intended, speech):
+        return turn.act in _ANSWERS and _asks_openly(turn.said)
+    return not _asks(turn.said, speech) and any(speech.states.search(one) for one in _sentences(turn.said))
+
+
+def _loses(turn: SaidTurn) -> bool:
+    wanted = _wanted(turn)
+    return len(wanted) >= 2 and share_kept(wanted, telling_words(turn.said)) < _FEW_KEPT
+
+
+def _own_words(turn: SaidTurn) -> bool:
+    return bool(turn.worded)
+
+
+_ANSWERS: Final = frozenset({"inform", "no-preference", "confirm", "deny", "correct", "tell"})
+_WITHOUT_THE_NEED: Final = frozenset(
+    {"more", "detail", "insist", "redirect", "challenge", "justify", "restart", "dismiss", "no-preference", "confirm"}
+    | {"deny", "repeat", "rephrase", "simplify", "change"}
+)
+"""Acts whose words are not the need's, so that few of them need be said again."""
+
+_Rule = Callable[[SaidTurn], bool]
+_RULES: Final[Mapping[str, tuple[_Rule, str]]] = MappingProxyType(
+    {
+        OWN_WORDS: (_own_words, "the model had no words that can be sent, so the policy's own were said"),
+        "leak": (_leaks, "it speaks of instructions, of a part that is played, or of a test"),
+        "obeyed": (
+            _obeys,
+            "it does what the system's last answer ordered a model to do, or says the words given there",
+        ),
+        "assistant": (_serves, "an assistant's voice: it offers, recommends or delivers"),
+        "language": (_other_language, "another language or script than the policy's words"),
+        "near-repeat": (_repeats, "nearly what the user said before, where the policy meant something else"),
+        "negation": (_turned, "it denies what the policy's words want, or wants what they deny"),
+        "farewell": (_ends, "it takes leave, or only thanks"),
+        "statement": (_tells, "it states something where the policy asks, or asks where the policy answers"),
+        "need lost": (_loses, "less than a third of the content words that were meant"),
+    }
+)
+FAULTS: Final[Mapping[str, str]] = MappingProxyType({name: what for name, (_, what) in _RULES.items()})
+"""By name, in the order in which they are looked for: what is wrong with a turn."""
+
+
+def _newly(pattern: re.Pattern[str], turn: SaidTurn) -> bool:
+    """Whether the pattern is found in the turn without what the user was given, and not in what was meant."""
+    said = read_as(_without(turn.said[:LONGEST], turn.given))
+    return bool(pattern.search(said)) and not (turn.intended and pattern.search(read_as(turn.intended)))
+
+
+def _without(text: str, given: tuple[str, ...]) -> str:
+    for words in sorted(set(filter(None, given)), key=len, reverse=True):
+        if len(words) > 3:
+            text = re.sub(rf"(?<!\w){re.escape(words)}(?!\w)", " ", text, flags=re.IGNORECASE)
+    return text
+
+
+_SENTENCE = re.compile(r"[^.!?。！？;\u037e؟\n]+[.!?。！？;\u037e؟]*")
+
+
+def _sentences(text: str) -> list[str]:
+    return [one.strip() for one in _SENTENCE.findall(text[:LONGEST]) if any(map(str.isalnum, one))]
+
+
+def _asks_openly(sentence: str) -> bool:
+    plain = sentence.rstrip('"”»)） ')
+    return plain.endswith(("?", "？", "؟")) or (plain.endswith((";", "\u037e")) and script_of(sentence) == "greek")
+
+
+def _speech(turn: SaidTurn) -> Speech:
+    """Of the language that both what was meant and what was said are in."""
+    texts = (turn.intended, " ".join(turn.need), turn.said)
+    return speech_of(next(filter(None, map(language_of, texts)), ""))
+
+
+def _asks(text: str, speech: Speech) -> bool:
+    plain = read_as(text[:LONGEST])
+    openly = any(_asks_openly(one) for one in _sentences(plain))
+    return openly or bool(speech.wishes.search(plain) or REQUESTS.search(plain))
+
+
+def _denies(sentence: str, speech: Speech) -> bool:
+    return bool(speech.denies.search(speech.harmless.sub(" ", read_as(sentence))))
+
+
+def _carriers(text: str, wanted: frozenset[str]) -> list[str]:
+    """The sentences that hold at least half of the words that were meant."""
+    return [one for one in _sentences(text) if share_kept(wanted, telling_words(one)) >= _SOME_KEPT]
+
+
+def _wanted(turn: SaidTurn) -> frozenset[str]:
+    """The content words that the turn is to keep."""
+    if _is_translated(turn):
+        return frozenset()
+    words = telling_words(turn.intended)
+    if turn.act in _WITHOUT_THE_NEED:
+        words &= frozenset().union(*(telling_words(one) for one in turn.need), frozenset())
+    return words
+
+
+def _is_translated(turn: SaidTurn) -> bool:
+    """Whether the user was told to write in another language than what was meant, or in one that is not known."""
+    if turn.language is None:
+        return True
+    before = language_told(turn.intended) if turn.language else ""
+    return bool(before) and before != FAMILY.get(turn.language, turn.language)

@@ -1,0 +1,177 @@
+"""What two texts of a person have in common: content words, near-repeats, script and language.
+
+For short turns in any language. Words are compared by their beginnings, as endings differ by case and number; Chinese
+and Japanese, which have no blanks, by single Han characters and runs of Katakana.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Mapping
+from difflib import SequenceMatcher
+from types import MappingProxyType
+from typing import Final
+
+from simulators.content_words import content_words
+from topics.languages import language_of
+
+__all__ = [
+    "FAMILY",
+    "LONGEST",
+    "NAMED_LANGUAGES",
+    "are_similar",
+    "flat",
+    "language_told",
+    "script_of",
+    "share_kept",
+    "telling_words",
+]
+
+LONGEST = 4_000
+"""Characters that are looked at."""
+
+_ALIKE = 0.85
+"""How much of two turns is the same if one is a near-repeat of the other (`SequenceMatcher.ratio` of their words)."""
+_LEAST_LETTERS = 15  # of the shorter text, to say that two texts in one script are in two languages
+
+_EMPTY_WORDS = """
+alle auch bitte dass dein deine diese dieser dieses doch eine einem einen einer eines gibt habe haben hier ihnen ihre
+immer kann kannst können könnten könntest mehr mein meine möchte nach nicht noch oder sein sich sind suche über unter
+welche welchem welchen welcher welches wenn werden wird wurde würde zeig nenne nennen sagen gern gerne algo algún
+alguna algunas algunos como cuál cuáles cual cuales dime donde esta este esto favor gustaría haya hola indica muestra
+nombra otra otras otro otros para pero puede puedes podrías qué quién quiero sobre tiene tienen unas unos usted autre
+autres avec avez bien cela cette dans dire dites donnez elle encore êtes leur leurs merci moi nous peux plus pour
+pourriez pouvez quel quelle quelles quels sont veux voudrais vous alcuni alcune altri altre anche come cosa dimmi dove
+ecco nella nelle perché potresti puoi quale quali quanto questo questa sono vorrei della delle degli aqui como diga
+existe isso mais onde outra outros podes pode quais qual quero sobre você welke alsjeblieft andere deze geef graag
+hebben heeft kunt kunnen meer naar noem over voor waar wanneer zijn zoek είναι έχουν θέλω ήθελα μερικές μπορείς
+μπορείτε ποιες ποια ποιοι ποιος πόσες παρακαλώ σχετικά άλλες υπάρχουν αλλά αυτές αυτό πείτε haluan haluaisin kerro
+kertoa mikä mitkä minkä mitä joita joka jotka muita olla onko ovat sekä tästä voisitko voitko lisää какие какой какая
+которые назови назовите можете можешь пожалуйста скажи скажите есть меня хочу ещё этих
+"""
+_EMPTY = frozenset(_EMPTY_WORDS.split())
+"""German, Spanish, French, Italian, Portuguese, Dutch, Greek, Finnish and Russian words of four letters and more that
+say nothing of the need; shorter ones of languages other than English do not count at all."""
+_SHORTEST = 4
+_SPACED_OTHERWISE = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]+|[\u30a1-\u30fa\u30fc]+")
+_FUNCTION_SIGNS = frozenset("的了吗嗎呢是我您你请請哪些什么麼個个有在和与與及或给給想要谁誰何方教挙一")
+_KANA = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
+
+
+def telling_words(text: str) -> frozenset[str]:
+    """The content words of a text, of languages without blanks runs of Katakana and single Han characters."""
+    plain = unicodedata.normalize("NFKC", text[:LONGEST])
+    runs = {run for found in _SPACED_OTHERWISE.findall(plain) for run in _units(found)}
+    rest = _KANA.sub(" ", plain)
+    spaced = {word for word in content_words(rest) if word not in _EMPTY and _is_long_enough(word)}
+    return frozenset(runs | spaced)
+
+
+def _is_long_enough(word: str) -> bool:
+    if word.isdecimal() or _is_hangul(word) or not word.isalpha():
+        return True
+    return len(word) > 2 if word.isascii() else len(word) >= _SHORTEST
+
+
+def _units(run: str) -> list[str]:
+    if "\u30a1" <= run[0] <= "\u30fc":
+        return [run] if len(run) > 1 else []
+    return [sign for sign in run if sign not in _FUNCTION_SIGNS]
+
+
+def _is_hangul(word: str) -> bool:
+    return "\uac00" <= word[0] <= "\ud7a3" and len(word) > 1
+
+
+def share_kept(wanted: frozenset[str], there: frozenset[str]) -> float:
+    """Share in [0, 1] of the words that are there, in this form or one with the same beginning; NaN for no words."""
+    if not wanted:
+        return math.nan
+    return sum(word in there or any(_same_stem(word, one) for one in there) for word in wanted) / len(wanted)
+
+
+def _same_stem(one: str, other: str) -> bool:
+    """Whether two words begin alike for most of the shorter one: endings differ by case and number."""
+    shorter = min(len(one), len(other))
+    least = 2 if _is_hangul(one) else 4
+    if shorter < least:
+        return False
+    alike = next((at for at in range(shorter) if one[at] != other[at]), shorter)
+    return alike >= max(least, math.ceil(0.65 * shorter))
+
+
+def are_similar(one: str, other: str) -> bool:
+    """Whether one text is nearly the other. Texts of fewer than three words are only if their words are the same."""
+    first, second = _tokens(one), _tokens(other)
+    if not first or not second or max(len(first), len(second)) < 3:
+        return bool(first) and first == second
+    return SequenceMatcher(None, first, second, autojunk=False).ratio() >= _ALIKE
+
+
+def _tokens(text: str) -> list[str]:
+    words = flat(text[:LONGEST]).split()
+    return [part for word in words for part in (word if _KANA.fullmatch(word) else (word,))]
+
+
+def flat(text: str) -> str:
+    """Small letters and digits with one space between words."""
+    return " ".join(re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold()))
+
+
+_SCRIPTS: Final = ("latin", "greek", "cyrillic", "hangul", "arabic", "hebrew", "devanagari", "thai")
+
+
+def script_of(text: str) -> str:
+    """The script of most letters, `cjk` for Chinese and Japanese; "" for fewer than four letters and for a mixture."""
+    counts: dict[str, int] = {}
+    for letter in text[:LONGEST]:
+        if letter.isalpha():
+            name = "latin" if letter.isascii() else unicodedata.name(letter, "").split(" ")[0].lower()
+            kept = "cjk" if name in ("cjk", "hiragana", "katakana", "katakana-hiragana") else name
+            counts[kept] = counts.get(kept, 0) + 1
+    total = sum(counts.values())
+    if total < 4:
+        return ""
+    name, most = max(counts.items(), key=lambda one: one[1])
+    return name if most >= 0.7 * total and name in (*_SCRIPTS, "cjk") else ""
+
+
+FAMILY: Final = {
+    **dict.fromkeys(("no", "nb", "nn", "da", "sv"), "no"),
+    **dict.fromkeys(("es", "gl", "ast", "an", "pt", "ca"), "es"),
+    **dict.fromkeys(("hr", "sr", "bs", "sl"), "hr"),
+    **dict.fromkeys(("id", "ms", "jv"), "id"),
+    **dict.fromkeys(("cs", "sk"), "cs"),
+    **dict.fromkeys(("nl", "af"), "nl"),
+    **dict.fromkeys(("uk", "ru", "be"), "ru"),
+}
+"""Languages that a short text does not tell apart."""
+
+_ENGLISH_WORDS = """
+about and are been but can could did does from for have how i if like most my of our please should such that the their
+them then there these they this those want were what when where which why with would you your
+"""
+_ENGLISH: Final = frozenset(_ENGLISH_WORDS.split())
+"""Words of English that are not words of its neighbours, too."""
+
+
+def language_told(text: str) -> str:
+    """The family of the text's language, by the code of one of them; "" where it cannot be told for sure."""
+    if sum(word in _ENGLISH for word in flat(text[:LONGEST]).split()) >= 2:
+        return "en"  # a short sentence with a name in it is easily given to another language
+    if sum(map(str.isalpha, text)) < _LEAST_LETTERS and script_of(text) in ("latin", "cyrillic", ""):
+        return ""
+    found = language_of(text)
+    return FAMILY.get(found, found)
+
+
+_NAMES = """
+arabic:ar bulgarian:bg catalan:ca chinese:zh mandarin:zh croatian:hr czech:cs danish:da dutch:nl english:en
+estonian:et finnish:fi french:fr german:de greek:el hebrew:he hindi:hi hungarian:hu indonesian:id italian:it
+japanese:ja korean:ko latvian:lv lithuanian:lt malay:ms norwegian:no persian:fa polish:pl portuguese:pt romanian:ro
+russian:ru serbian:sr slovak:sk slovenian:sl spanish:es swedish:sv thai:th turkish:tr ukrainian:uk vietnamese:vi
+"""
+NAMED_LANGUAGES: Final[Mapping[str, str]] = MappingProxyType(dict(pair.split(":") for pair in _NAMES.split()))
+"""The codes of languages by the English names, in small letters, under which users are told to write in them."""

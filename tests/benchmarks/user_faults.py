@@ -1,0 +1,69 @@
+"""In how many turns of real people the card of the user sees a fault: false alarms, as no model worded them.
+
+    python -m tests.benchmarks.user_faults DATA [--show FAULT]
+
+DATA holds `iard`, `cast2022`, `dbdc3_en` and `sim4ia` as published. Of people it is not known what they meant to say,
+so the faults that need the policy's words are looked for where such words are known: CAsT has a rewriting by hand of
+each utterance, with what it leaves to the context. Prints the table of docs/simulators/llm.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from simulators.llm.faults import FAULTS, SaidTurn, fault_of
+from tests.benchmarks.llm_refusals import dialogues, read_json
+
+
+def turns(told: list[tuple[str, str]]) -> Iterator[SaidTurn]:
+    """Every turn of a person, with nothing known of what it was to say but that it is in the language of the first."""
+    earlier: list[tuple[str, str]] = []
+    answer, first = "", next((text for speaker, text in told if speaker == "U"), "")
+    for speaker, text in told:
+        if speaker != "U":
+            answer = text
+            continue
+        yield SaidTurn(text, earlier=tuple(earlier), answer=answer, need=(first,) if text != first else ())
+        earlier.append((text, ""))
+
+
+def rewritten(data: Path) -> Iterator[SaidTurn]:
+    """CAsT's utterances, as wordings of what they are rewritten as."""
+    for topic in read_json(data / "cast2022" / "2022_evaluation_topics_flattened_duplicated_v1.0.json"):
+        earlier: list[tuple[str, str]] = []
+        answer = ""
+        for turn in topic["turn"]:
+            said, meant = turn["utterance"], turn["manual_rewritten_utterance"]
+            yield SaidTurn(said, meant, "ask", tuple(earlier), answer)
+            earlier.append((said, meant))
+            answer = turn.get("response") or ""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--show")
+    given = parser.parse_args()
+    counts: dict[str, Counter[str]] = {}
+    every = [(name, turn) for name, told in dialogues(given.data) for turn in turns(told)]
+    every += [("CAsT, rewritten", turn) for turn in rewritten(given.data)]
+    for name, turn in every:
+        found = fault_of(turn)
+        counts.setdefault(name, Counter())[found] += 1
+        if given.show and found == given.show:
+            print(f"{name}: {turn.said!r} <- {turn.intended!r}")
+    print("| turns of people | " + " | ".join(f"{name} ({found.total()})" for name, found in counts.items()) + " |")
+    print("|---" * (len(counts) + 1) + "|")
+    for fault in FAULTS:
+        if any(found[fault] for found in counts.values()):
+            shares = (f"{100 * found[fault] / found.total():.2f} %" for found in counts.values())
+            print(f"| `{fault}` | " + " | ".join(shares) + " |")
+    whole = (f"{100 * found[''] / found.total():.2f} %" for found in counts.values())
+    print("| none | " + " | ".join(whole) + " |")
+
+
+if __name__ == "__main__":
+    main()
