@@ -22,10 +22,12 @@ from protocols.rules.error_page import ErrorPage
 from protocols.rules.format import Format
 from protocols.rules.label_was import LabelWas
 from protocols.rules.language import Language
+from protocols.rules.list_items import ListItems
 from protocols.rules.parts import Parts
 from protocols.rules.refusal import Refusal
 from protocols.rules.repetition import Repetition
 from protocols.rules.rule import Rule
+from protocols.rules.sentences import Sentences
 from protocols.rules.urls import Urls
 from protocols.rules.words import Words
 from topics.document import Document, Loc, StrictModel
@@ -43,9 +45,11 @@ KINDS_OF_RULES: Mapping[str, type[StrictModel]] = {
     "format": Format,
     "label_was": LabelWas,
     "language": Language,
+    "list_items": ListItems,
     "parts": Parts,
     "refusal": Refusal,
     "repetition": Repetition,
+    "sentences": Sentences,
     "urls": Urls,
     "words": Words,
 }

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 
 from scoring.swan.acts import Found, act, plain
 from scoring.swan.openings import opening
-from scoring.swan.sentences import Sentence, has_word
 from topics.late_pattern import late_pattern
+from topics.sentences import Sentence, has_word
 
 __all__ = ["pieces"]
 

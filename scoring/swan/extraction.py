@@ -22,8 +22,8 @@ from scoring.lengths import UnitChoice
 from scoring.nuggets import Nugget as Entity
 from scoring.swan.clauses import pieces
 from scoring.swan.nugget import Candidate, Nugget, place_nuggets
-from scoring.swan.sentences import sentences
 from scoring.words import Passage, passages
+from topics.sentences import sentences
 
 __all__ = ["RULES", "Extractor", "RuleExtractor", "act_key", "extract_nuggets", "is_english"]
 

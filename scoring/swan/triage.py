@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from scoring.swan.sentences import sentences
+from topics.sentences import sentences
 
 __all__ = ["TRIAGE", "Flag", "flaws", "harms"]
 

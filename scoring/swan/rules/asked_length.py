@@ -10,9 +10,9 @@ from typing import ClassVar, Literal
 
 from scoring.swan.rules.own_words import own_words
 from scoring.swan.rules.rule import Sight, Verdict
-from scoring.swan.sentences import sentences
 from scoring.words import word_count
 from topics.late_pattern import late_pattern
+from topics.sentences import sentences
 
 __all__ = ["AskedLength", "Limit", "asked_limit"]
 

@@ -13,8 +13,8 @@ from scoring.swan.extraction import is_english
 from scoring.swan.item import Item
 from scoring.swan.rules.own_words import own_words
 from scoring.swan.rules.rule import Sight, Verdict
-from scoring.swan.sentences import sentences
 from topics.late_pattern import late_pattern
+from topics.sentences import sentences
 
 __all__ = ["Hedging", "hedges"]
 

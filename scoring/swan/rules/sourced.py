@@ -11,9 +11,9 @@ from typing import ClassVar, Literal
 from scoring.swan.nugget import Span
 from scoring.swan.rules.own_words import own_words
 from scoring.swan.rules.rule import Sight, Verdict
-from scoring.swan.sentences import sentences
 from topics.late_pattern import late_pattern
 from topics.links import find_urls
+from topics.sentences import sentences
 
 __all__ = ["Sourced"]
 

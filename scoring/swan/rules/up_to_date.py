@@ -9,8 +9,8 @@ from typing import ClassVar, Literal
 
 from scoring.swan.rules.own_words import own_words
 from scoring.swan.rules.rule import SetSight, SetVerdict, Sight
-from scoring.swan.sentences import sentences
 from topics.late_pattern import late_pattern
+from topics.sentences import sentences
 
 __all__ = ["UpToDate", "stated_years"]
 

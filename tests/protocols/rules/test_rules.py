@@ -14,11 +14,13 @@ from protocols.rules.empty import Empty
 from protocols.rules.format import Format
 from protocols.rules.label_was import LabelWas
 from protocols.rules.language import Language
+from protocols.rules.list_items import ListItems
 from protocols.rules.parts import Parts
 from protocols.rules.refusal import Refusal
 from protocols.rules.registry import encode_rule, read_rule
 from protocols.rules.repetition import Repetition
 from protocols.rules.rule import Rule, Sight, Verdict
+from protocols.rules.sentences import Sentences
 from protocols.rules.urls import Urls
 from protocols.rules.words import Words
 from topics.document import parse_document
@@ -202,6 +204,53 @@ def test_label_was_looks_at_an_earlier_turn() -> None:
     assert judged(LabelWas(label="o", turn=1), *texts, labels=("o", "x")).holds
     assert not judged(LabelWas(label="o", turn=3), *texts, labels=("o", "x")).holds
     assert not judged(LabelWas(label="o"), "a").holds
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("", 0),
+        ("A haiku is a poem.", 1),
+        ("Dr. Smith wrote 3.5 pages, e.g. see https://example.org/a.html.", 1),
+        ("A haiku is a poem. It has three lines!", 2),
+        ("俳句は詩です。三行です。", 2),
+        ("Three things:\n- tea\n- rice\n- soy", 4),
+        ("Wait... what?! Yes.", 2),
+    ],
+)
+def test_sentences_are_counted_without_abbreviations_and_with_the_items_of_a_list(text: str, count: int) -> None:
+    assert judged(Sentences(at_least=count, at_most=count), text).holds
+    assert not judged(Sentences(at_least=count + 1), text).holds
+    if count:
+        assert not judged(Sentences(at_most=count - 1), text).holds
+
+
+def test_sentences_that_nothing_can_have_are_refused() -> None:
+    with pytest.raises(ValidationError, match="give at_least, at_most, or both"):
+        Sentences()
+    with pytest.raises(ValidationError, match="at least 3 and at most 2 sentences"):
+        Sentences(at_least=3, at_most=2)
+
+
+@pytest.mark.parametrize(
+    ("text", "items"),
+    [
+        ("- tea\n- rice", 2),
+        ("1. tea\n2) rice\n(3) soy", 3),
+        ("Some:\n\n  • tea\n  •rice\n", 2),
+        ("a) tea\r\nb) rice", 2),
+        ("1、茶\n2、米", 2),
+        ("tea, rice and soy", 0),
+        ("-5 degrees\n3.5 percent\n*so* it is", 0),
+        ("He said:\n- and left", 1),
+        ("", 0),
+    ],
+)
+def test_a_list_is_lines_that_begin_as_items_and_not_words_divided_by_commas(text: str, items: int) -> None:
+    assert judged(ListItems(), text).holds == (items >= 2)
+    if items:
+        assert judged(ListItems(at_least=items), text).holds
+    assert not judged(ListItems(at_least=items + 1), text).holds
 
 
 def test_phrases_are_whole_words_with_any_white_space_and_apostrophe() -> None:

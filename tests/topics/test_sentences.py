@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.swan.sentences import sentences
+from topics.sentences import sentences
 
 
 def told(text: str) -> list[str]:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from scoring.swan.full_stops import abbreviates, inner_stops, list_numbers
+from topics.full_stops import abbreviates, inner_stops, list_numbers
 from topics.late_pattern import late_pattern
 from topics.links import find_urls
 

@@ -1,0 +1,47 @@
+"""`list_items`: the answer is written as a list."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pydantic import Field
+
+from protocols.rules.rule import Sight, Verdict, absence, limit_evidence, span
+from topics.document import StrictModel
+from topics.late_pattern import late_pattern
+from topics.topic import Topic
+
+__all__ = ["ListItems"]
+
+# The blank after the mark tells "- item" and "1. item" from "-5 degrees" and "3.5 percent"; a page may set a bullet
+# close to its words, and no sentence begins with one.
+_ITEM = late_pattern(
+    r"^[ \t>]{0,12}(?:[-*+–][ \t]{1,20}|[•‣▪●○・][ \t]{0,20}|\(?(?:[0-9]{1,3}|[a-z])[.):][ \t]{1,20}|[0-9]{1,3}、)"
+    r"[^\n]*\S"
+)
+
+
+class ListItems(StrictModel):
+    """Holds when at least `at_least` lines of the answer are items of a list: they begin with a bullet, a number or a
+    letter. Words that only commas divide are no list. Evidence: the items; where there are too few, their number.
+    """
+
+    version: ClassVar[str] = "list_items/1"
+    needs: ClassVar[frozenset[str]] = frozenset()
+
+    at_least: int = Field(default=2, ge=1, le=10_000)
+
+    def judge(self, sight: Sight) -> Verdict:
+        text = sight.answer.text
+        found: list[tuple[int, int]] = []
+        start = 0
+        for line in text.splitlines(keepends=True):
+            if item := _ITEM.match(line):
+                found.append((start, start + item.end()))
+            start += len(line)
+        if len(found) < self.at_least:
+            return Verdict(False, (absence(f"at least {self.at_least} items of a list", f"{len(found)} items"),))
+        return Verdict(True, limit_evidence((span(text, *place, "an item of a list") for place in found), len(found)))
+
+    def unfit(self, topic: Topic) -> str | None:
+        return None
