@@ -189,6 +189,7 @@ class Attempt:
             worker=started.worker or self.worker,
             started_at=started.at,
             ended_at=self._ended_at,
+            member=started.member,
         )
 
 

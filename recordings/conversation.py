@@ -133,7 +133,8 @@ class Conversation:
 
     trial_id: content-derived identity of the trial; the same in every attempt and on every machine.
     session: name of the system's memory this took place in; place: 1 for a fresh session, else the position
-    among the conversations of that session. outcome: None when the recording breaks off (interrupted).
+    among the conversations of that session. outcome: None when the recording breaks off (interrupted). member: of the
+    population whose user was drawn for the trial; "" where none was.
     """
 
     key: TrialKey
@@ -147,6 +148,7 @@ class Conversation:
     worker: str = ""
     started_at: str = ""
     ended_at: str = ""
+    member: str = ""
 
     @property
     def valid(self) -> bool:

@@ -69,6 +69,8 @@ def encode(event: Event) -> dict[str, Any]:
             }
             if event.goes_on_from:
                 row["goes_on_from"] = event.goes_on_from
+            if event.member:
+                row["member"] = event.member
             if event.worker:
                 row["worker"] = event.worker
             if event.original_attempt:
@@ -314,6 +316,7 @@ def _started(row: _Row) -> TrialStarted:
         worker=row.text("worker"),
         original_attempt=row.count("original_attempt"),
         goes_on_from=row.count("goes_on_from"),
+        member=row.text("member"),
     )
 
 

@@ -39,7 +39,8 @@ class TrialStarted:
     hashes: content hashes of `protocol`, `topic` and `system`; the writer fills them in from the run's header.
     worker: who recorded it, where that is not the file's own worker (after a merge). original_attempt: the number
     it had before a merge gave it another one; 0 where it has its own. goes_on_from: the number of the interrupted
-    attempt whose answered turns it begins with, as far as the user says the same; 0 where it begins anew.
+    attempt whose answered turns it begins with, as far as the user says the same; 0 where it begins anew. member: as in
+    Conversation.
     """
 
     trial_id: str
@@ -53,6 +54,7 @@ class TrialStarted:
     worker: str = ""
     original_attempt: int = 0
     goes_on_from: int = 0
+    member: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +138,7 @@ def events_of(conversation: Conversation, hashes: Mapping[str, str] = _EMPTY) ->
             conversation.started_at,
             hashes,
             conversation.worker,
+            member=conversation.member,
         )
     ]
     for turn in conversation.turns:

@@ -25,7 +25,9 @@ from topics.suggestions import nearest
 __all__ = ["Metadata"]
 
 _KINDS: Mapping[str, type] = {
-    **dict.fromkeys(("system", "topic", "outcome", "reason", "detail", "id", "session", "user", "worker"), str),
+    **dict.fromkeys(
+        ("system", "topic", "outcome", "reason", "detail", "id", "session", "user", "worker", "member"), str
+    ),
     **dict.fromkeys(("started_at", "ended_at"), str),
     **dict.fromkeys(("trial", "attempt", "place", "missing", "most_turns"), int),
     **dict.fromkeys(("labels", "acts", "states", "links", "parts", "users", "worded", "choices"), list),

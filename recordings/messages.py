@@ -264,6 +264,7 @@ def _conversation(key: TrialKey, identity: str, told: Metadata, sides: Sides, be
         place=told.count("place", 1),
         user=told.text("user", "imported"),
         worker=told.text("worker"),
+        member=told.text("member"),
         started_at=began,
         ended_at=told.time("ended_at"),
     )

@@ -58,6 +58,8 @@ def messages_line(conversation: Conversation, most_turns: int = 0) -> bytes:
         metadata["missing"] = outcome.missing
     if outcome is not None and outcome.choice is not None:
         metadata["end_choice"] = choice_row(outcome.choice)
+    if conversation.member:
+        metadata["member"] = conversation.member
     if most_turns:
         metadata["most_turns"] = most_turns
     for key, values in (

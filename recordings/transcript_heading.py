@@ -98,6 +98,7 @@ def heading_line(conversation: Conversation, form: str, most_turns: int = 0) -> 
         "place": str(conversation.place),
         "user": conversation.user,
         "worker": conversation.worker,
+        "member": conversation.member,
         "started_at": conversation.started_at,
         "ended_at": conversation.ended_at,
         "states": " ".join(turn.state for turn in conversation.turns),

@@ -163,6 +163,7 @@ def _conversation(
         place=draft.heading.number("place", 1),
         user=draft.own.get("user", "imported"),
         worker=draft.own.get("worker", ""),
+        member=draft.own.get("member", ""),
         started_at=draft.own.get("started_at", ""),
         ended_at=draft.own.get("ended_at", ""),
     )

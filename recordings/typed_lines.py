@@ -56,6 +56,7 @@ class _Started(_Line, tag="trial-started"):
     worker: str = ""
     original_attempt: _Count = 0
     goes_on_from: _Count = 0
+    member: str = ""
 
 
 class ChoiceLine(Struct, gc=False):
@@ -263,6 +264,7 @@ def _started(row: _Started) -> TrialStarted:
         row.worker,
         row.original_attempt,
         row.goes_on_from,
+        row.member,
     )
 
 

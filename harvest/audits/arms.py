@@ -31,7 +31,7 @@ from topics.document import Document, Loc, StrictModel
 from topics.errors import InputError
 from topics.topic import Topic
 
-__all__ = ["Arm", "ArmEntry", "read_arms"]
+__all__ = ["Arm", "ArmEntry", "read_arm", "read_arms"]
 
 
 class ArmEntry(StrictModel):
@@ -64,7 +64,7 @@ def read_arms(
     that is the same as another."""
     found: list[Arm] = []
     for name, entry in entries.items():
-        arm = _arm(document, ("arms", name), name, entry, protocol, topics)
+        arm = read_arm(document, ("arms", name), name, entry, protocol, topics)
         for other in found:
             if other.definition == arm.definition:
                 what = f"the arms {other.name!r} and {name!r} are the same"
@@ -75,7 +75,11 @@ def read_arms(
     return tuple(found)
 
 
-def _arm(document: Document, loc: Loc, name: str, entry: ArmEntry, protocol: Protocol, topics: Sequence[Topic]) -> Arm:
+def read_arm(
+    document: Document, loc: Loc, name: str, entry: ArmEntry, protocol: Protocol, topics: Sequence[Topic]
+) -> Arm:
+    """One way of playing the protocol. loc: its place in the audit. Raises InputError, with its place, for one that
+    cannot be played."""
     from simulators.wrappers import paraphrasing  # late: most audits have no arms
     from simulators.wrappers.given_words import read_wordings, with_given_words
 

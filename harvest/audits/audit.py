@@ -20,6 +20,7 @@ from harvest.audits.audit_file import AuditFile, Order, SystemEntry
 from harvest.audits.exposures import read_exposures, refuse_keys_in_clear
 from harvest.audits.fingerprints import fingerprints
 from harvest.audits.groups import check_groups, grouped_name
+from harvest.audits.population import Member, draw_member, read_population
 from harvest.audits.threshold import Threshold
 from harvest.drivers.registry import build_driver
 from harvest.systems.driver import Driver, Surroundings
@@ -50,7 +51,7 @@ class System:
     options: as written in the audit, never with a secret in it. loc: its place in the audit file. group: of the users
     that it meets here, "" where the audit names none; arm: in which it is played, likewise. of: the system that is
     actually asked; all its groups and arms share it, with its limits and its driver. vantage: the region or network
-    from which it is asked, "" where the audit names none.
+    from which it is asked, "" where the audit names none. population: of the users of whom each trial meets one.
     """
 
     name: str
@@ -63,6 +64,7 @@ class System:
     arm: Arm | None = None
     of: str = ""
     vantage: str = ""
+    population: tuple[Member, ...] = ()
 
     @property
     def asked(self) -> str:
@@ -82,6 +84,8 @@ class System:
         own = {"name": self.name, "driver": self.driver, "options": self.options, "session": self.session}
         if self.vantage:
             own["vantage"] = self.vantage
+        if self.population:
+            own["population"] = {member.name: member.definition() for member in self.population}
         if self.arm is not None:
             return {**own, "system": self.of, "arm": self.arm.name, "changes": dict(self.arm.definition)}
         return {**own, "system": self.of, "group": self.group} if self.group else own
@@ -97,7 +101,8 @@ class Audit:
     figures must keep. secrets: values to redact. drivers: by system name, built when the audit was loaded, not yet
     opened. users: the simulated users of the protocol, by name. endpoints: the models that word their turns. groups: of
     users, each of which meets every system. order: of the topics of a trial. arms: in which every system is played, the
-    control first. placebo: whether `harvest reaudit` also plays a system of which every word is known.
+    control first. population: the users of whom each trial meets one. placebo: whether `harvest reaudit` also plays a
+    system of which every word is known.
     exposures: what each system and each endpoint makes this machine do. imports: whether the code that it names was
     imported. shard: the only part of its trials to be played; its limits are the share of one machine. None: all of it.
     """
@@ -123,6 +128,7 @@ class Audit:
     groups: tuple[str, ...] = ()
     order: Order = "as-written"
     arms: tuple[Arm, ...] = ()
+    population: tuple[Member, ...] = ()
     trials_of: Mapping[str, int] = field(default_factory=dict)
     placebo: bool = False
     shard: Shard | None = None
@@ -150,7 +156,22 @@ class Audit:
         """The systems as the recording knows them: where the audit names groups or arms, each system once for each."""
         if self.arms:
             return tuple(system.played_in(arm) for system in self.systems for arm in self.arms)
+        if self.population:
+            return tuple(replace(system, population=self.population) for system in self.systems)
         return tuple(system.met_by(group) for system in self.systems for group in self.groups) or self.systems
+
+    @property
+    def protocols(self) -> tuple[Protocol, ...]:
+        """The protocol, and those of its arms and members, which have other simulated users."""
+        return (
+            self.protocol,
+            *(arm.protocol for arm in self.arms),
+            *(member.arm.protocol for member in self.population),
+        )
+
+    def member_of(self, topic: Topic, trial: int) -> Member | None:
+        """The member of the population that a trial meets; None where the audit has no population."""
+        return draw_member(self.population, self.seed, topic.id, trial) if self.population else None
 
     @property
     def folder(self) -> Path:
@@ -196,6 +217,7 @@ class Audit:
             "protocol": self.protocol.name,
             **({"groups": list(self.groups)} if self.groups else {}),
             **({"arms": [arm.name for arm in self.arms]} if self.arms else {}),
+            **({"population": {one.name: one.share for one in self.population}} if self.population else {}),
             "gold": self.gold_source,
             "scoring": self.scoring,
             **({"user_files": files} if (files := files_of(self.protocol)) else {}),
@@ -268,6 +290,10 @@ def load_audit(
     if file.groups and file.arms:
         what = "an audit has groups or arms, not both: each system would be played once for every pair of them"
         raise document.error(("arms",), what, advice="write two audits", key=True)
+    if file.population and (file.groups or file.arms):
+        other = "groups" if file.groups else "arms"
+        what = f"an audit has {other} or a population, not both: a trial of each of the {other} meets one user"
+        raise document.error(("population",), what, advice="write two audits", key=True)
     arms = read_arms(document, file.arms or {}, protocol, topics.topics)
     audit = Audit(
         document=document,
@@ -289,6 +315,7 @@ def load_audit(
         order=file.order,
         placebo=file.placebo,
         arms=arms,
+        population=read_population(document, file.population or {}, protocol, topics.topics),
         trials_of=_trials_of(document, file, whole, topics) if trials is None else {},
         exposures=exposures,
         imports=imports,
@@ -296,7 +323,7 @@ def load_audit(
     surroundings = Surroundings("", audit.folder, topics=topics, secrets=audit.secrets)
     audit = replace(audit, endpoints=read_endpoints(document, file.endpoints, surroundings))
     with place_errors(document, ("protocol",)):
-        for one in (protocol, *(arm.protocol for arm in arms)):
+        for one in audit.protocols:
             audit.endpoints.check(one)
     _build_drivers(audit)
     systems = tuple(_paced(*pair, audit.drivers) for pair in zip(audit.systems, file.systems))

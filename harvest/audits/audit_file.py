@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, create_model
 
 from harvest.audits.arms import ArmEntry
+from harvest.audits.population import MemberEntry
 from harvest.audits.threshold import Threshold
 from harvest.systems.limits import BUSY_TIMEOUT
 from scoring.setting import ByGrade, ByName, Choice, Kind, Number
@@ -104,6 +105,9 @@ class AuditFile(StrictModel):
     groups: Annotated[tuple[Name, ...], Field(min_length=1)] | None = Field(None, examples=["groups: [older, younger]"])
     arms: Annotated[dict[Name, ArmEntry], Field(min_length=1)] | None = Field(
         None, examples=["arms: {as written: {}, thanks: {wording: {politeness: 1}}}"]
+    )
+    population: Annotated[dict[Name, MemberEntry], Field(min_length=1)] | None = Field(
+        None, examples=["population: {patient: {weight: 0.6}, hasty: {weight: 0.4, users: {…}}}"]
     )
     endpoints: dict[Name, dict[str, Any]] = Field(default_factory=dict)
     evidence: bool = True

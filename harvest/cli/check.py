@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -88,13 +89,14 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
         "systems": systems,
         "groups": list(resolved.groups),
         "arms": [arm.name for arm in resolved.arms],
+        "population": _population(resolved),
         "null_pairs": [list(pair) for pair in noise_pairs(resolved.protocol, resolved.groups)],
         "trials_planned": plan.planned,
         "trials_recorded": plan.recorded,
         "trials_to_play": plan.to_play,
         "turns_at_most": plan.most_turns,
         "requests_at_most": plan.most_requests,
-        "endpoint_requests_at_most": resolved.endpoints.requests_at_most(resolved.protocol, _turns(resolved, plan)),
+        "endpoint_requests_at_most": resolved.endpoints.requests_at_most(resolved.protocols, _turns(resolved, plan)),
         "exposures": [
             {
                 "name": one.who,
@@ -119,6 +121,7 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
         _say(f"  of installed packages it uses {printable('; '.join(document['plug_ins']), line=True)}")
     groups = f", groups of users: {len(resolved.groups)}" if resolved.groups else ""
     groups += f", arms: {len(resolved.arms)}" if resolved.arms else ""
+    groups += f", users drawn from: {len(resolved.population)}" if resolved.population else ""
     _say(
         f"  topics: {len(resolved.topics.topics)}, trials of each: {resolved.trials_in_words}, "
         f"systems: {len(resolved.systems)}{groups}"
@@ -141,6 +144,9 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
             _say("    of " + ", ".join(f"{system['group']}: {system['trials']}" for system in own))
         if resolved.arms:
             _say("    in " + ", ".join(f"{system['arm']}: {system['trials']}" for system in own))
+    for name, member in document["population"].items():
+        drawn = pluralize(member["trials"], "trial")
+        _say(f"  user {name}: {member['share']:.1%} of the population, drawn for {drawn} of each system")
     if resolved.groups:
         _say(f"  null pairs: {_pairs(document['null_pairs'])}")
     _say(f"  trials: {plan.planned} planned, {plan.recorded} recorded, {plan.to_play} to play")
@@ -161,6 +167,17 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
     _say(f"  gold: {gold}")
     if document["nearly_same"]:  # to find them takes a while where there are many topics
         _say(f"  note: {nearly_same_note(resolved.topics.topics)}")
+
+
+def _population(audit: Audit) -> dict[str, dict[str, Any]]:
+    """By member, its share, and the trials of each system that meet it: which ones these are is fixed by the seed."""
+    drawn = Counter(
+        member.name
+        for topic in audit.topics.topics
+        for trial in range(1, audit.trials_with(topic) + 1)
+        if (member := audit.member_of(topic, trial)) is not None
+    )
+    return {one.name: {"share": one.share, "trials": drawn[one.name]} for one in audit.population}
 
 
 def _say(text: str) -> None:

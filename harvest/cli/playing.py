@@ -44,6 +44,9 @@ def introduce(console: Console, audit: Audit) -> None:
         console.print(escape(printable(told, line=True)))
     if audit.groups:
         console.print(escape(f"  each meets users of {len(audit.groups)} groups: {', '.join(audit.groups)}"))
+    if audit.population:
+        each = ", ".join(f"{one.name} {one.share:.0%}" for one in audit.population)
+        console.print(escape(f"  the user of each trial is drawn, the same for all systems: {each}"))
     if audit.arms:
         console.print(
             escape(f"  each is played in {len(audit.arms)} arms: {', '.join(arm.name for arm in audit.arms)}")

@@ -184,6 +184,7 @@ def _print_conversation(
     """of_failure: what was kept of a failure of this attempt, by name. verdicts: on its turns, of the wire."""
     key = conversation.key
     title = f"{key.system} · {key.topic} · trial {key.trial} · attempt {conversation.attempt}"
+    title += f" · user {conversation.member}" if conversation.member else ""
     console.rule(Text(printable(title, line=True)))
     for turn in conversation.turns:
         by = f"{turn.state}, {turn.user}: {turn.act}" if turn.user else turn.state

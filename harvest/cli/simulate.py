@@ -15,6 +15,7 @@ from harvest.cli.findings import command as findings_command
 from harvest.cli.groups import command as groups_command
 from harvest.cli.number import NumberRange, WholeNumberRange
 from harvest.cli.path import GivenPath
+from harvest.cli.population import command as population_command
 from harvest.cli.setting_options import setting_option
 from harvest.studies.fitted_users import LEAVING, Answers, fit_notes, fit_user, foresight
 from harvest.studies.kept_scores import with_kept_scores
@@ -47,6 +48,7 @@ def command() -> None:
 
 command.add_command(findings_command)
 command.add_command(groups_command)
+command.add_command(population_command)
 
 
 @command.command("fit")

@@ -130,6 +130,7 @@ class Player:
                 user=self._user(work).name,
                 at=self._time(),
                 goes_on_from=work.carried_from,
+                member=work.member,
             )
         )
         try:
@@ -149,7 +150,7 @@ class Player:
         self, work: Work, system: System, lease: Lease, gate: Gate, asked: Callable[[], None], played: Played
     ) -> Outcome:
         # Named without the system: every system meets a user that draws the same numbers.
-        # Named after the user of the control in all arms, too, for the same reason.
+        # Named after the user of the control in all arms and members of a population, too, for the same reason.
         rng = Streams(self.seed, (self.user.name, work.key.topic, work.key.trial), tries=work.lost)
         user = self._user(work)
         with catch_unforeseen("user-fault"):

@@ -26,7 +26,7 @@ __all__ = ["Plan", "Sitting", "Work", "make_plan", "queue_sittings"]
 @dataclass(frozen=True, slots=True)
 class Work:
     """A trial to be played; attempt: the number its next attempt will have in the recording. group: of its user. arm:
-    in which it is played.
+    in which it is played, or the way of the `member` of the population that it meets.
 
     carried: the answered turns of an attempt, number `carried_from`, that was interrupted, where the system keeps no
     state: the next one goes on after them. lost: attempts at it that were invalid.
@@ -41,6 +41,7 @@ class Work:
     carried: tuple[Turn, ...] = ()
     carried_from: int = 0
     lost: int = 0
+    member: str = ""
 
     def again(self) -> Work:
         """The next attempt at it after one that was lost, from the beginning."""
@@ -131,7 +132,9 @@ def _work(
     number = latest[0].attempt + 1 if latest else 1
     # Interrupted attempts do not count: what goes on after one must ask for its words with the same seeds.
     lost = sum(one.outcome is not None for one in attempts)
-    work = Work(key, topic, identity, number, system.group, system.arm, lost=lost)
+    member = audit.member_of(topic, key.trial)
+    arm, name = (member.arm, member.name) if member else (system.arm, "")
+    work = Work(key, topic, identity, number, system.group, arm, lost=lost, member=name)
     interrupted = list(takewhile(lambda one: one.outcome is None, latest))
     if not interrupted or audit.drivers[system.asked].capabilities.stateful:
         return work

@@ -19,7 +19,7 @@ from scoring.notation import Term
 from scoring.settings import Settings, scoring_settings
 from topics.errors import InputError, Place
 
-__all__ = ["Armed", "ArmedSystem", "armed_systems", "gather_arms", "is_armed"]
+__all__ = ["Armed", "ArmedSystem", "armed_systems", "gather_arms", "is_armed", "wanted_measures"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def gather_arms(
     material = gather_material([run])
     settings = scoring_settings(material.scoring, material.topics, material.gold, changes or {})
     judges = judges or Judges()
-    wanted = _understood(measures or (Term(MEAN_USEFUL.name),), settings, material, judges)
+    wanted = wanted_measures(measures or (Term(MEAN_USEFUL.name),), settings, material, judges)
     names = [name for system in systems for name in system.names.values()]
     others = [measure for measure in wanted.values() if measure.declaration not in SHARES]
     computed, notes = measure_values(names, material, others, settings, judges)
@@ -113,7 +113,10 @@ def gather_arms(
     return Armed(systems, material, settings, wanted, values, notes)
 
 
-def _understood(terms: Sequence[Term], settings: Settings, material: Material, judges: Judges) -> dict[Key, Measure]:
+def wanted_measures(
+    terms: Sequence[Term], settings: Settings, material: Material, judges: Judges
+) -> dict[Key, Measure]:
+    """The measures that are asked for, which single conversations have. Raises InputError for others."""
     schema, found = judges.criteria, dict[Key, Measure]()
     for term in terms:
         for measure in understand(term, settings, material.topics, schema):

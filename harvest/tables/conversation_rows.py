@@ -78,6 +78,7 @@ def conversation_row(conversation: Conversation, *, whole: bool) -> dict[str, An
         "attempt": conversation.attempt,
         "session": conversation.session,
         "place": conversation.place,
+        "member": conversation.member,
         "outcome": conversation.outcome.kind if conversation.outcome else None,
         "reason": conversation.outcome.reason if conversation.outcome else "",
         "labels": [turn.label for turn in conversation.turns if turn.reply is not None],

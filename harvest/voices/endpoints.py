@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from types import TracebackType
@@ -59,12 +59,12 @@ class Endpoints:
                     what = f"user {name!r} of protocol {protocol.name!r}: {fault.what}"
                     raise InputError(what, allowed=fault.allowed, advice=fault.advice) from None
 
-    def requests_at_most(self, protocol: Protocol, turns: int) -> dict[str, int]:
-        """Requests by endpoint that `turns` user turns of the protocol can take: every sample, and each as often as a
+    def requests_at_most(self, protocols: Iterable[Protocol], turns: int) -> dict[str, int]:
+        """Requests by endpoint that `turns` user turns of the protocols can take: every sample, and each as often as a
         failure lets it be asked for again. Of several users the one that takes most counts, since one speaks at a time.
         """
         most: dict[str, int] = dict.fromkeys(self._endpoints, 0)
-        for user in protocol.users.values():
+        for user in (user for protocol in protocols for user in protocol.users.values()):
             wanted: Counter[str] = Counter()
             for name, samples in _wanted({"simulator": user.simulator, **user.options}):
                 wanted[name] += samples * self._named(name).tries

@@ -468,7 +468,7 @@ async def test_no_more_requests_are_sent_to_an_endpoint_than_check_says(tmp_path
     async with serving(saying(*replies)) as server:
         audit = load_audit(str(audit_file(tmp_path, server.url)))
         await played(audit, tmp_path / "run")
-    most = audit.endpoints.requests_at_most(audit.protocol, audit.protocol.most_turns(audit.topics["M002"]))["words"]
+    most = audit.endpoints.requests_at_most(audit.protocols, audit.protocol.most_turns(audit.topics["M002"]))["words"]
     assert most == 8
     assert 0 < len(server.asked) <= most
 

@@ -1,0 +1,80 @@
+"""The population of an audit: which user a trial meets is drawn, each with its declared weight.
+
+    population:
+      patient: {weight: 0.6}                                                   # the protocol's own users
+      hasty: {weight: 0.4, users: {visitor: {simulator: agenda, patience: 0}}}
+
+The draw is named after the audit's seed, the topic and the trial alone: all systems meet the same user in the same
+trial, and a run that is resumed, or played on several machines, draws what it would have drawn. The user of a trial
+draws the same numbers whichever member it is of, so members differ by what they are and by the system's own chance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from harvest.audits.arms import Arm, ArmEntry, read_arm
+from protocols.protocol import Protocol
+from topics.document import Document
+from topics.identity import generator
+from topics.topic import Topic
+
+__all__ = ["Member", "MemberEntry", "draw_member", "read_population"]
+
+
+class MemberEntry(ArmEntry):
+    """A member of the population as an audit file gives it: a weight, and what else an arm may change."""
+
+    weight: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """share: of the population, in (0, 1]; those of all members sum to 1, but for rounding. arm: how it plays."""
+
+    name: str
+    share: float
+    arm: Arm
+
+    def definition(self) -> dict[str, Any]:
+        return {"share": self.share, "changes": dict(self.arm.definition)}
+
+
+def read_population(
+    document: Document, entries: Mapping[str, MemberEntry], protocol: Protocol, topics: Sequence[Topic]
+) -> tuple[Member, ...]:
+    """The population of an audit, () where it has none. Raises InputError, with its place, for a member that cannot be
+    played, that is the same as another, or that is alone."""
+    found: list[Member] = []
+    whole = math.fsum(entry.weight for entry in entries.values())
+    for name, entry in entries.items():
+        loc = ("population", name)
+        arm = read_arm(document, loc, name, entry, protocol, topics)
+        for other in found:
+            if other.arm.definition == arm.definition:
+                what = f"the members {other.name!r} and {name!r} of the population are the same user"
+                raise document.error(loc, what, advice="add up their weights, or change one", key=True)
+        # Rounded, so that 3 and 1 are the same population as .3 and .1.
+        found.append(Member(name, round(entry.weight / whole, 12), arm))
+    if len(found) == 1:
+        what = "a population of one member is that user"
+        raise document.error(("population",), what, advice="add another, or name the user in the protocol", key=True)
+    return tuple(found)
+
+
+def draw_member(population: Sequence[Member], seed: int, topic: str, trial: int) -> Member:
+    """The member that a trial of the topic meets on every system: each with its share, independently of all others.
+
+    seed: the audit's. trial: from 1.
+    """
+    drawn = float(generator(seed, "population", topic, trial).random())
+    for member in population:
+        if drawn < member.share:
+            return member
+        drawn -= member.share
+    return population[-1]

@@ -1,0 +1,86 @@
+"""`harvest simulate population`: figures of users that were drawn from a population."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harvest.cli.judges_options import check_judges, judges_options
+from harvest.cli.number import WholeNumberRange
+from harvest.cli.path import GivenPath
+from harvest.cli.setting_options import setting_options
+from harvest.studies.judges import Judges
+from harvest.studies.populations import population_figures
+from harvest.tables.population_figures import FORMAT, population_legend, population_rows, population_tables
+from harvest.terminal import people_console
+from recordings.run_folder import read
+from scoring.notation import parse_all
+
+__all__ = ["command"]
+
+
+def _weights(context: click.Context, parameter: click.Parameter, value: str | None) -> dict[str, float] | None:
+    """`patient=.5,hasty=.5` as a mapping; None where it is not given."""
+    if value is None:
+        return None
+    found: dict[str, float] = {}
+    for part in value.split(","):
+        name, _, number = part.rpartition("=")
+        try:
+            weight = float(number)
+        except ValueError:
+            raise click.BadParameter(f"{part!r} is not MEMBER=WEIGHT, such as hasty=.5") from None
+        if not name.strip() or name.strip() in found:
+            raise click.BadParameter(f"{part!r}: each member is named once, as MEMBER=WEIGHT")
+        found[name.strip()] = weight
+    return found
+
+
+@click.command("population")
+@click.argument("run", type=GivenPath())
+@click.option("--measure", "-m", "wanted", multiple=True, metavar="MEASURE", help="These [ave%useful].")
+@click.option(
+    "--weights",
+    callback=_weights,
+    metavar="MEMBER=W,...",
+    help="Also the figures of a population with these weights; members that are not named have none.",
+)
+@setting_options("level", "replications", level="Confidence level of the intervals")
+@click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Of resampling.")
+@judges_options
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+def command(
+    run: Path,
+    wanted: tuple[str, ...],
+    weights: dict[str, float] | None,
+    seed: int,
+    as_json: bool,
+    judges: Judges,
+    **changes: Any,
+) -> None:
+    """Figures of a population of users, by user and re-weighted.
+
+    RUN was played by an audit with a `population`: which user a trial met was drawn. Figures of the population and of
+    each user in it, and with --weights those of a population that has the same users in other shares.
+    """
+    measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
+    check_judges(judges, measures)
+    found = population_figures(read(run), measures=measures, weights=weights, changes=changes, judges=judges, seed=seed)
+    if as_json:
+        document = {
+            "format": FORMAT,
+            "settings": found.settings.as_json(),
+            "notes": list(found.notes),
+            "rows": list(population_rows(found)),
+            "seed": seed,
+        }
+        click.echo(json.dumps(document, ensure_ascii=False))
+        return
+    people = people_console()
+    for part in (*population_tables(found), *population_legend(found)):
+        people.print(part)
+    for note in found.notes:
+        people.print(f"note: {note}", markup=False)

@@ -1,0 +1,77 @@
+"""Means over conversations that count unequally: of a population of users, of its strata, with other weights.
+
+    value        Σ w·a / Σ w·b        over all conversations of all topics
+    effective n  (Σ w)² / Σ w²        how many conversations of equal weight would say as much about their mean
+
+Topics are the units, as for every figure: each brings the sums of its own conversations, so that what a topic has to
+say of a rare stratum may be much or nothing. The interval is that of a ratio of sums, whose unseen topic is as large as
+the largest that was seen (`scoring.inference.unseen_topic`): where few conversations carry most of the weight it is
+wide, and below four topics that say anything there is none.
+
+Source: L. Kish, Survey Sampling (1965), section 11.7, for the effective number.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.inference.bootstrap import Resampler
+from scoring.inference.interval import Interval, no_interval
+
+__all__ = ["Weighted", "effective_number", "weighted_ratio"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Weighted:
+    """value: NaN without a conversation that has one. n: conversations that count. effective: how many of equal weight
+    would say as much; 0 for none. topics: that they come from."""
+
+    value: float
+    interval: Interval
+    n: int
+    effective: float
+    topics: int
+
+
+def effective_number(weights: npt.ArrayLike) -> float:
+    """(Σ w)² / Σ w² of weights of at least 0; 0 where all are 0, or none is there."""
+    each = np.asarray(weights, dtype=np.float64)
+    squares = float(np.square(each).sum())
+    return float(each.sum()) ** 2 / squares if squares else 0.0
+
+
+def weighted_ratio(
+    topics: Sequence[str],
+    above: npt.ArrayLike,
+    below: npt.ArrayLike,
+    weights: npt.ArrayLike,
+    resampler: Resampler,
+    *,
+    bottom: float = 0.0,
+    top: float = 1.0,
+) -> Weighted:
+    """The weighted mean, or ratio, over the conversations of these topics.
+
+    topics: (T,) names. above, below: (T, N) of conversations, NaN where there is none; below is 1 for a mean. weights:
+    (T, N), at least 0. bottom, top: the least and the largest value of a topic; infinite where unknown.
+    """
+    tall, flat, each = (np.asarray(side, dtype=np.float64) for side in (above, below, weights))
+    there = ~(np.isnan(tall) | np.isnan(flat) | np.isnan(each)) & (each > 0)
+    upper, lower = (np.where(there, side * each, np.nan) for side in (tall, flat))
+    whole = float(np.nansum(lower))
+    if not whole > 0:
+        return Weighted(math.nan, no_interval("no value"), 0, 0.0, 0)
+    counts = there & (lower > 0)
+    found = resampler.ratios(topics, upper[..., None], lower[..., None], bottom=bottom, top=top)[0]
+    return Weighted(
+        float(np.nansum(upper)) / whole,
+        found,
+        int(counts.sum()),
+        effective_number(each[counts]),
+        int(counts.any(axis=1).sum()),
+    )
