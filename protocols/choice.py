@@ -30,7 +30,8 @@ class Choice:
     `answered`, or what else it is for this user. "" at the opening, and where the user does not look.
     coverage: the share of its need that the user held to be met by then, in [0, 1]; None where it keeps no count.
     noise: by kind of change to the words of this turn, how many units it fitted, and how many were changed.
-    refused: samples of a model that were not sent in this turn, by the reason why.
+    refused: samples of a model that were not sent in this turn, by the reason why. meant: the policy's words, where a
+    model said them in others; "" where the turn has them, and where no policy gave any.
     """
 
     probability: float | None = None
@@ -39,6 +40,7 @@ class Choice:
     coverage: float | None = None
     noise: Mapping[str, tuple[int, int]] = field(default_factory=_none, hash=False)
     refused: Mapping[str, int] = field(default_factory=_none, hash=False)
+    meant: str = ""
 
     @property
     def hazard(self) -> float:

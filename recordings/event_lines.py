@@ -207,6 +207,8 @@ def choice_row(choice: Choice) -> dict[str, Any]:
         row["noise"] = {kind: list(units) for kind, units in choice.noise.items()}
     if choice.refused:
         row["refused"] = dict(choice.refused)
+    if choice.meant:
+        row["meant"] = choice.meant
     return row
 
 
@@ -336,6 +338,7 @@ def _choice(row: _Row) -> Choice:
         row.share("coverage"),
         units,
         row.counts("refused"),
+        row.text("meant"),
     )
 
 

@@ -68,9 +68,10 @@ class ChoiceLine(Struct, gc=False):
     coverage: _Share | None = None
     noise: dict[str, tuple[_Count, _Count]] = {}
     refused: dict[str, _Count] = {}
+    meant: str = ""
 
     def choice(self) -> Choice:
-        return Choice(self.probability, self.leaving, self.took, self.coverage, self.noise, self.refused)
+        return Choice(self.probability, self.leaving, self.took, self.coverage, self.noise, self.refused, self.meant)
 
 
 def _choice(line: ChoiceLine | None) -> Choice | None:

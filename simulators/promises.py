@@ -107,7 +107,7 @@ def check_action(action: object, user: str) -> Say | Stop:
 def _is_choice(choice: object) -> bool:
     """Whether a recording can hold it, and a reader will take it."""
     match choice:
-        case Choice(took=str(), leaving=Mapping(), noise=Mapping(), refused=Mapping()):
+        case Choice(took=str(), meant=str(), leaving=Mapping(), noise=Mapping(), refused=Mapping()):
             shares = (choice.probability or 0, choice.coverage or 0, *choice.leaving.values())
             units = [units for units in choice.noise.values() if isinstance(units, Sequence) and len(units) == 2]
             counts = (*choice.refused.values(), *chain.from_iterable(units))

@@ -20,6 +20,7 @@ from simulators.outside import Message
 
 __all__ = [
     "ACTS",
+    "FREE",
     "Signs",
     "conversation",
     "free_instructions",
@@ -27,6 +28,10 @@ __all__ = [
     "names_sign",
     "worded_instructions",
 ]
+
+
+FREE: Final = "free"
+"""The act of every turn of a free model: nobody knows what it does."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,11 +25,13 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from protocols.answer import Exchange
+from protocols.choice import Choice
 from protocols.route import Say, Stop
 from simulators.choices import with_choice
 from simulators.llm.acceptance import Expected, refused_as, strip_reasoning
 from simulators.llm.prompting import (
     ACTS,
+    FREE,
     Signs,
     conversation,
     free_instructions,
@@ -54,10 +56,6 @@ from topics.topic import Topic
 __all__ = ["FREE", "Options", "WordedUser", "build"]
 
 _NONCE = "23456789abcdefghjkmnpqrstuvwxyz"  # without letters and digits that look alike
-
-FREE = "free"
-"""The act of every turn of a free model: nobody knows what it does."""
-
 
 def _plain(text: str) -> str:
     if not text.strip():
@@ -185,7 +183,8 @@ class WordedUser:
         text, refusals = self._sampled(rng, action, instructions, heard, signs=signs)
         if text is not None and text in signs:
             reason = SATISFIED if text == signs.satisfied else FRUSTRATED
-            return Stop("user-stopped", reason), replace(_counted(heard, refusals), over=True)
+            choice = Choice(refused=dict(Counter(refusals)))
+            return Stop("user-stopped", reason, choice=choice), replace(_counted(heard, refusals), over=True)
         return _told(heard, action, text, refusals)
 
     def _sampled(
@@ -243,16 +242,19 @@ def _misplaced(text: str, intended: str, signs: Signs | None) -> str | None:
 
 def _told(heard: WordedMemory, action: Say, text: str | None, refusals: list[str]) -> tuple[Say | Stop, WordedMemory]:
     after = _counted(heard, refusals)
+    counts = Counter(reason for reason in refusals if reason != ENDPOINT_FAILED)
+    choice = replace(action.choice or Choice(), refused=dict(counts))
     if text is not None:
-        return replace(action, text=text), replace(after, said=text)
+        meant = action.text if action.text != text else ""
+        return replace(action, text=text, choice=replace(choice, meant=meant)), replace(after, said=text)
     why = ", ".join(
         reason if reason == ENDPOINT_FAILED else f"{reason} {count}"
         for reason, count in Counter(refusals).most_common()
     )
     if action.text:
-        return replace(action, worded=f"policy: {why}"), replace(after, said=action.text)
+        return replace(action, worded=f"policy: {why}", choice=choice), replace(after, said=action.text)
     said = f"{pluralize(len(refusals), 'sample')} refused: {why}"
-    return Stop("user-stopped", NO_WORDS, action.route, said), replace(after, over=True)
+    return Stop("user-stopped", NO_WORDS, action.route, said, choice), replace(after, over=True)
 
 
 def _counted(memory: WordedMemory, refusals: list[str]) -> WordedMemory:

@@ -87,6 +87,7 @@ choices = st.none() | st.builds(
     coverage=st.none() | shares,
     noise=st.dictionaries(anything, st.tuples(counts, counts), max_size=2),
     refused=st.dictionaries(anything, counts, max_size=2),
+    meant=anything,
 )
 events: st.SearchStrategy[Event] = st.one_of(
     st.builds(

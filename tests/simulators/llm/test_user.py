@@ -498,3 +498,23 @@ def test_the_topic_in_another_wording_is_what_the_model_is_told() -> None:
     words = Words("any films?")
     talk(worded(words), replace(SCENARIO, topic=replace(MOVIES, request="Films on time loops?")), [], RNG)
     assert "What the person wants:\nFilms on time loops?" in words.prompts[0].messages[0].text
+
+
+def test_a_turn_says_what_was_meant_and_what_was_refused_of_it() -> None:
+    asked, then = list(GOAL["requests"])
+    words = Words("", "User: any films?", "any time travel films?", then)
+    (first, second, _), _ = talk(worded(words), SCENARIO, [USEFUL, USEFUL], RNG)
+    assert isinstance(first, Say)
+    assert isinstance(second, Say)
+    assert first.choice is not None
+    assert second.choice is not None
+    assert (first.choice.meant, first.choice.refused) == (asked, {"empty": 1, "roles": 1})
+    assert (second.choice.meant, second.choice.refused) == ("", {}), "the policy's words, letter by letter"
+
+
+def test_a_free_model_says_what_was_refused_and_that_nothing_was_meant() -> None:
+    (first, stop), _ = talk(free(Words("", "any films?", "", SIGNS.satisfied)), Scenario(MOVIES), [USEFUL], RNG)
+    assert first.choice is not None
+    assert (first.choice.meant, first.choice.refused) == ("", {"empty": 1})
+    assert stop.choice is not None
+    assert stop.choice.refused == {"empty": 1}

@@ -1,0 +1,169 @@
+"""The user turns of a run that a model worded: what each was to say, what is wrong with it, what its answer was.
+
+What the policy meant is recorded with the turn, or, in older recordings, in the evidence of how it was worded: there
+the model was told it. If it is not known, as of a free model, only faults are seen that need no such words.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from recordings.conversation import Conversation, TrialKey, Turn
+from recordings.evidence import read_exhibit
+from recordings.run_folder import Run
+from simulators.llm.faults import SaidTurn, fault_of, words_kept
+from simulators.llm.likeness import NAMED_LANGUAGES
+from simulators.llm.prompting import FREE, intended_words, names_sign
+from simulators.llm.voices import orders_a_model
+from topics.topic import Topic
+
+__all__ = ["Models", "WordedTurn", "models_of", "worded_turns"]
+
+Models = Mapping[str, Mapping[str, Mapping[str, Any]]]
+"""By system, by user of its protocol that a model words: the options of that."""
+
+_WORDED = "llm"
+NOT_RECORDED = "reason not recorded"
+"""The reason for which a sample was refused, of recordings that hold the samples alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class WordedTurn:
+    """number: of the turn in its conversation. act, label: as recorded. fault: in `simulators.llm.faults`; "" for none.
+    kept: share of the words that were meant; NaN where that cannot be said. refused: samples that were not sent, by
+    reason; None where it is not known. orders: whether the answer holds words for a model in the user's place."""
+
+    key: TrialKey
+    number: int
+    act: str
+    label: str | None
+    fault: str
+    kept: float
+    refused: Mapping[str, int] | None = field(default_factory=lambda: MappingProxyType({}))
+    orders: bool = False
+
+
+def models_of(run: Run) -> Models:
+    """The users of a run's protocol, and of the arms of its systems, that a model words."""
+    protocol = run.header.protocol
+    users = protocol.get("users") if isinstance(protocol, dict) else None
+    found: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for name in {*run.header.systems, *(one.key.system for one in run.conversations)}:
+        own = dict(users) if isinstance(users, dict) else {}
+        match run.header.systems.get(name):
+            case {"changes": {"users": dict(others)}}:
+                own |= others
+        worded = {str(user): options for user, given in own.items() if (options := _worded_options(given)) is not None}
+        if worded:
+            found[name] = worded
+    return found
+
+
+def _worded_options(given: object) -> Mapping[str, Any] | None:
+    """The options of the model that words a user, in whatever depth it is wrapped."""
+    if isinstance(given, Mapping):
+        if given.get("simulator") == _WORDED:
+            return given
+        return next((one for value in given.values() if (one := _worded_options(value)) is not None), None)
+    if isinstance(given, (list, tuple)):
+        return next((one for value in given if (one := _worded_options(value)) is not None), None)
+    return None
+
+
+def worded_turns(
+    conversations: Sequence[Conversation], models: Models, topics: Mapping[str, Topic], folders: Mapping[str, Path]
+) -> tuple[WordedTurn, ...]:
+    """Those of the conversations, in order. topics: by id. folders: by system, the run that holds its evidence."""
+    return tuple(
+        found
+        for one in conversations
+        if one.key.system in models
+        for found in _of_conversation(
+            one, models[one.key.system], topics.get(one.key.topic), folders.get(one.key.system)
+        )
+    )
+
+
+def _of_conversation(
+    one: Conversation, models: Mapping[str, Mapping[str, Any]], topic: Topic | None, folder: Path | None
+) -> Iterator[WordedTurn]:
+    need = (topic.request, topic.subject, *topic.turns, *topic.fields.values()) if topic is not None else ()
+    earlier: list[tuple[str, str]] = []
+    answer = ""
+    for turn in one.turns:
+        reply = turn.reply.answer.text if turn.reply is not None else ""
+        if turn.user in models:
+            options = models[turn.user]
+            samples = _samples(turn, folder) if turn.choice is None else []
+            meant = _meant(turn) if turn.choice is not None else intended_words(samples[0][0]) if samples else ""
+            said = SaidTurn(
+                turn.said,
+                meant,
+                turn.act,
+                tuple(earlier),
+                answer,
+                tuple(filter(None, need)),
+                _language(options.get("language")),
+                tuple(options.get("again", ("repeat",))),
+                turn.worded,
+            )
+            yield WordedTurn(
+                one.key,
+                turn.number,
+                turn.act,
+                turn.label,
+                fault_of(said),
+                words_kept(said),
+                _refused(turn, samples),
+                names_sign(reply) or orders_a_model(reply),
+            )
+            earlier.append((turn.said, meant))
+        answer = reply
+
+
+def _language(name: object) -> str | None:
+    return "" if not name else NAMED_LANGUAGES.get(str(name).strip().casefold())
+
+
+def _samples(turn: Turn, folder: Path | None) -> list[tuple[str, str]]:
+    """(what the model was told, what it wrote) of each sample in the evidence; [] where it is not there."""
+    address = turn.reply.evidence.get("wording") if turn.reply is not None else None
+    if not address or folder is None:
+        return []
+    try:
+        taken = json.loads(read_exhibit(folder, address))
+        return [(str(one["messages"][0]["text"]), str(one["text"])) for one in taken]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return []
+
+
+def _meant(turn: Turn) -> str:
+    if turn.choice is None or turn.act == FREE:
+        return ""
+    return turn.choice.meant or turn.said
+
+
+def _refused(turn: Turn, samples: Sequence[tuple[str, str]]) -> Mapping[str, int] | None:
+    if turn.choice is not None:
+        return turn.choice.refused
+    if turn.worded:
+        return refused_in(turn.worded)
+    if not samples:
+        return None
+    refused = len(samples) - 1
+    return {NOT_RECORDED: refused} if refused else {}
+
+
+def refused_in(mark: str) -> Mapping[str, int]:
+    """The samples that were refused, by reason, of a turn's mark such as `policy: repeats-itself 3, assistant 1`."""
+    counted: Counter[str] = Counter()
+    for reason in filter(None, mark.partition(": ")[2].split(", ")):
+        name, _, count = reason.rpartition(" ")
+        counted[name if count.isdecimal() else reason] += int(count) if count.isdecimal() else 1
+    return dict(counted)
