@@ -193,6 +193,7 @@ def _scored(
     from harvest.studies.selection import selection
     from harvest.tables.bound_lines import bound_lines
     from harvest.tables.report import print_scores
+    from harvest.tables.user_card_figures import card_document
 
     folder = run.path
     material = gather_material([run])
@@ -210,7 +211,8 @@ def _scored(
         speaking_of=lambda of: score_material(material, {"estimand": of}, measures=needed),
     )
     if as_json:
-        for piece in scores_document(table, selection=lost.as_json(), bounds=bounds):
+        users = card_document(material.user_card)
+        for piece in scores_document(table, selection=lost.as_json(), bounds=bounds, users=users):
             click.echo(piece.decode(), nl=False)
 
     if look:

@@ -23,6 +23,7 @@ from harvest.tables.bound_lines import bound_lines
 from harvest.tables.figures import ordered_rows
 from harvest.tables.paper_tables import csv_rows, latex_table
 from harvest.tables.report import print_scores
+from harvest.tables.user_card_figures import card_document
 from harvest.terminal import people_console, tell
 from recordings.run_folder import read
 from topics.counting import pluralize
@@ -50,7 +51,12 @@ _NO_THRESHOLDS = "give the audit thresholds; those of several runs are not check
 @click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Seed of the bootstrap.")
 @click.option("--keep/--no-keep", default=False, help="Write scores.json into the run folder (one run only).")
 @click.option("--dask", metavar="ADDRESS", help="With --keep: each run by itself, on the workers of this Dask cluster.")
-@click.option("--all", "every", is_flag=True, help="Print all variants too (by=NMD, GF_cum, GF_rel by set).")
+@click.option(
+    "--all",
+    "every",
+    is_flag=True,
+    help="Print all variants (by=NMD, GF_cum, GF_rel by set) and the whole card of users.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 @click.option("--csv", "as_csv", is_flag=True, help="Every figure as a row of CSV on standard output.")
 @click.option("--strict", is_flag=True, help="End with 3 where a threshold of the audit cannot be told.")
@@ -124,7 +130,8 @@ def command(
         paths = [write_scores(runs[0], table, seed, lost.as_json(), measures=scored.measures, names=names)]
     people = people_console(stderr=as_json or as_csv or as_latex)
     if as_json:
-        for piece in scores_document(table, seed, beside, lost.as_json(), recorded, bounds):
+        users = card_document(material.user_card)
+        for piece in scores_document(table, seed, beside, lost.as_json(), recorded, bounds, users=users):
             click.echo(piece.decode(), nl=False)
     elif as_csv:
         click.echo(csv_rows(table.stream()), nl=False)

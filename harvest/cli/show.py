@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -19,13 +19,23 @@ from harvest.cli.number import WholeNumberRange
 from harvest.cli.path import GivenPath
 from harvest.pages.witness.judgement import Verdict
 from harvest.studies.witnessed import verdict_lines, wire_verdicts
-from harvest.tables.conversation_rows import choice_line, conversation_row, label_line, outcome_words, part_lines
+from harvest.tables.conversation_rows import (
+    choice_line,
+    conversation_row,
+    fault_words,
+    label_line,
+    outcome_words,
+    part_lines,
+)
 from harvest.terminal import people_console, printable, terminal_width, wrap_lines
 from protocols.labels import USEFUL
 from recordings.conversation import LARGEST_NUMBER, Conversation
 from recordings.run_folder import Run, read
 from recordings.shard import planned_trials, shard_note
 from topics.errors import InputError, Place
+
+if TYPE_CHECKING:
+    from harvest.studies.worded_turns import WordedTurn
 
 __all__ = ["command"]
 
@@ -117,9 +127,20 @@ def command(
         for conversation in chosen:
             mine = (conversation.trial_id, conversation.attempt)
             of_failure = {key[2]: file for key, file in kept.items() if key[:2] == mine}
-            _print_conversation(console, conversation, of_failure, verdicts)
+            faults = {one.number: fault_words(one) for one in _worded(recorded, [conversation]) if one.fault}
+            _print_conversation(console, conversation, of_failure, verdicts, faults)
     else:
         _print_list(console, recorded, chosen, asked)
+
+
+def _worded(run: Run, chosen: list[Conversation]) -> Sequence[WordedTurn]:
+    """The turns of these conversations that a model was to word."""
+    from harvest.studies.worded_turns import models_of, worded_turns  # late: only some runs have any
+
+    topics = run.header.topic_set()
+    known = {topic.id: topic for topic in topics.topics} if topics else {}
+    models = models_of(run)
+    return worded_turns(chosen, models, known, dict.fromkeys(models, run.path))
 
 
 def _check(run: Run, what: str, given: str | None, known: list[str]) -> None:
@@ -145,7 +166,10 @@ def _document(run: Run, chosen: list[Conversation], *, whole: bool) -> dict[str,
     if whole:
         verdicts = wire_verdicts(run, chosen)
         for one, row in zip(chosen, trials, strict=True):
+            worded = {turn.number: turn for turn in _worded(run, [one])}
             for turn in row["turns"]:
+                if found := worded.get(turn["turn"]):
+                    turn["fault"], turn["words_kept"] = found.fault, found.kept if found.kept == found.kept else None
                 verdict = verdicts.get((one.trial_id, one.attempt, turn["turn"]))
                 if verdict is not None:
                     turn["wire"] = asdict(verdict)
@@ -180,8 +204,10 @@ def _print_conversation(
     conversation: Conversation,
     of_failure: Mapping[str, str],
     verdicts: Mapping[tuple[str, int, int], Verdict],
+    faults: Mapping[int, str],
 ) -> None:
-    """of_failure: what was kept of a failure of this attempt, by name. verdicts: on its turns, of the wire."""
+    """of_failure: what was kept of a failure of this attempt, by name. verdicts: on its turns, of the wire. faults: by
+    turn, what is wrong with what a model said for the user."""
     key = conversation.key
     title = f"{key.system} · {key.topic} · trial {key.trial} · attempt {conversation.attempt}"
     title += f" · user {conversation.member}" if conversation.member else ""
@@ -190,10 +216,11 @@ def _print_conversation(
         by = f"{turn.state}, {turn.user}: {turn.act}" if turn.user else turn.state
         by = f"{by}; {turn.worded}" if turn.worded else by
         console.print(Text(f"U{turn.number} ", style="bold cyan") + Text(printable(f"({by})", line=True), style="dim"))
-        if turn.choice is not None:
-            chosen = choice_line(turn.choice, turn.act or turn.state)
+        if turn.choice is not None and (chosen := choice_line(turn.choice, turn.act or turn.state)):
             console.print(Text(f"  {printable(chosen, line=True)}", style="dim"), soft_wrap=True)
         console.print(Text(printable(turn.said)), soft_wrap=True)
+        if fault := faults.get(turn.number):
+            console.print(Text(f"  fault: {printable(fault, line=True)}", style="yellow"), soft_wrap=True)
         if turn.reply is None:
             console.print(Text("no whole reply was recorded", style="red"))
             continue

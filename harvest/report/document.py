@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from harvest.report import sections
-from harvest.report.blocks import Block, details, table, text
+from harvest.report.blocks import Block, as_blocks, details, table, text
 from harvest.report.branches import Branches, branches
 from harvest.report.finding import Finding, compared, main_measure, single
 from harvest.report.grid import grid_blocks
@@ -30,6 +30,7 @@ from harvest.studies.sources import sources
 from harvest.studies.variance import VarianceStudy, study_variance
 from harvest.studies.watch import Watched, watch
 from harvest.studies.watch_history import MATTERS, Look, looks_before, read_history, rules_of
+from harvest.tables.user_card_figures import card_tables
 from recordings.chain_check import recording_hash
 from recordings.json_text import Json
 from recordings.provenance import software
@@ -101,6 +102,7 @@ def make_report(
         ("compared", "Comparison", sections.compared_blocks(found) if isinstance(found, Comparison) else _why(found)),
         ("watched", "Since the baseline", sections.watched_blocks(watched) if watched else ()),
         ("history", "History", sections.history_blocks(looks)),
+        ("users", "Users worded by a model", as_blocks(card_tables(material.user_card), "Rates of the users' turns")),
         ("grid", "Topics and turns", grid_blocks(material, scores.joint)),
         ("trees", "Conversation trees", trees.blocks),
         ("fairness", "R and GF", sections.fairness_blocks(material, scores)),

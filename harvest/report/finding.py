@@ -313,7 +313,7 @@ def _pair_next(found: Comparison, one: MeasureComparison, pair: Pair, verdict: s
         f" {pluralize(lost, 'planned trial')} without a valid attempt: play what is missing first." if lost else ""
     )
     if named := _dependent(found, pair):
-        return _cure(named)
+        return _cure(found, named)
     if verdict in ("better", "changed"):
         return f"Read the conversations where they part, the topics above first.{missing}"
     if verdict == "same":
@@ -322,10 +322,16 @@ def _pair_next(found: Comparison, one: MeasureComparison, pair: Pair, verdict: s
 
 
 def _dependent(found: Comparison, pair: Pair) -> list[str]:
-    return [plain(name) for name in (pair.first, pair.second) if name in found.dependent]
+    return [name for name in (pair.first, pair.second) if name in found.dependent]
 
 
-def _cure(names: Sequence[str]) -> str:
+def _cure(found: Comparison, names: Sequence[str]) -> str:
+    if found.unlike.issuperset(names):
+        return (
+            f"The users of {listed([plain(one) for one in names])} said something else than those of another system: "
+            "remove the cause (the model that words them, or its options) and make a new run."
+        )
+    names = [plain(one) for one in names]
     return (
         f"Whether trials of {listed(names)} were lost depended on what had been answered: remove the cause and make a "
         "new run. To play what is missing again would choose among the answers."
@@ -393,7 +399,7 @@ def _several(found: Comparison, one: MeasureComparison, material: Material, runs
     closest = min(pairs, key=lambda pair: abs(pair.value))
     named = _dependent(found, closest)
     following = (
-        _cure(named)
+        _cure(found, named)
         if named
         else f"To tell {plain(closest.first)} from {plain(closest.second)}: {_settles(found, one, closest)}"
         if not closest.found

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from harvest.studies.arms import armed_systems, is_armed
+from harvest.studies.concentrations import Concentration
 from harvest.studies.cores import cores
 from harvest.studies.gathered import Gathered
 from harvest.studies.judges import Judges
@@ -22,6 +23,7 @@ from harvest.studies.side_by_side import Contrast, set_apart
 from harvest.studies.silent_systems import none_valid, silent_systems, what_went_wrong
 from harvest.studies.sources import sources
 from harvest.studies.trial_values import SHARES, Key, Values, measure_values, refuse_turn, row_values, share_values
+from harvest.studies.user_card import UserDifference
 from recordings.json_text import Json
 from recordings.run_folder import Run
 from recordings.times import moment
@@ -52,7 +54,8 @@ class Comparison:
     that was asked for. invalid: by system, trials that have no valid attempt, in no figure. unplayed: by system,
     planned trials that are not recorded. contrasts: in what the runs differ. parted: where the conversations of
     each pair part. recorded: by system, the run that recorded it, and its name there. dependent: systems whose losses
-    depend on what they had answered.
+    depend on what they had answered, or whose users said something else than those of another one of these; unlike:
+    the latter.
     """
 
     runs: tuple[Mapping[str, Json], ...]
@@ -69,6 +72,7 @@ class Comparison:
     parted: tuple[PartedSystems, ...] = ()
     recorded: Mapping[str, tuple[Path, str]] = field(default_factory=dict)
     dependent: frozenset[str] = frozenset()
+    unlike: frozenset[str] = frozenset()
 
 
 def compare_runs(
@@ -146,7 +150,7 @@ def compare_runs(
         ]
         parted, none = _parted(material, chosen, continued, _states(runs), settings, seed)
         compared = tuple(one.result() for one in found)
-    dependent = [one for one in material.concentrations if one.system in chosen]
+    dependent = material.withholding(chosen)
     done = Counter(one.key.system for one in material.finished)
     lost = Counter(key.system for key in material.invalid)
     planned = Counter(key.system for key in material.planned)
@@ -174,6 +178,8 @@ def compare_runs(
         parted=parted,
         recorded={name: (run.path, own) for run, names in told_apart(runs) for own, name in names.items()},
         dependent=frozenset(one.system for one in dependent),
+        unlike=frozenset(one.system for one in dependent if isinstance(one, UserDifference))
+        - {one.system for one in dependent if isinstance(one, Concentration)},
     )
 
 
@@ -195,8 +201,8 @@ def compare_cells(
 
     def extreme(low: str, high: str) -> Aligned:
         moved = {
-            low: with_losses(cells[low], lost[low], high=False),
-            high: with_losses(cells[high], lost[high], high=True),
+            low: with_losses(cells[low], lost[low].beside(high), high=False),
+            high: with_losses(cells[high], lost[high].beside(low), high=True),
         }
         return aligned({**cells, **moved})
 

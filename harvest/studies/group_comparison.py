@@ -194,7 +194,7 @@ def _compared(
     keys = [key for key in dict.fromkeys(key for key, _ in figures) if asked or key[1] in (None, 1)]
     topics = [topic.id for topic in material.topics.topics]
     recorded = {names[group]: own for group, own in values.items()}
-    dependent = [one for one in material.concentrations if one.system in recorded]
+    dependent = material.withholding(recorded)
 
     def between(key: Key, one: str, other: str) -> Difference:
         lost, missing = _without_a_pair(material, names[one], names[other])
@@ -217,8 +217,11 @@ def _compared(
         if not dependent:
             return apart(*sides)
         (measure,) = understand(parse(key[0]), settings, material.topics, load_schema(SHIPPED))
-        base, beside = (lost_attempts(key, measure, names[of], recorded, material, topics) for of in (one, other))
-        return within_bounds(apart, sides, (base, beside))
+        gone = (
+            lost_attempts(key, measure, names[one], recorded, material, topics).beside(names[other]),
+            lost_attempts(key, measure, names[other], recorded, material, topics).beside(names[one]),
+        )
+        return within_bounds(apart, sides, gone)
 
     pairs = [(two, one) if two == base else (one, two) for one, two in system.nulls]
     nulls = {(key, *pair): between(key, *pair) for key in keys for pair in pairs}

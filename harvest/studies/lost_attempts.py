@@ -1,4 +1,7 @@
-"""What a system lost in a measure: trials that are not whole, and what they could have given."""
+"""What a system lost in a measure: trials that are not whole, and what they could have given.
+
+A trial whose user is found to have said something else than with another system is treated as lost from there on.
+"""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -29,14 +32,14 @@ def lost_attempts(
 ) -> Lost:
     """Of the system in one measure, over `topics`: trials without a valid attempt, and trials that a failure of the
     user cut short before the value was known. Where losses depend on what the system answered, also the trials whose
-    first attempt was lost, with that attempt in place of the one that was played again.
+    first attempt was lost, with that attempt in place of the one that was played again. Where its users differ from
+    those of another system, also the trials with such a turn, up to there.
 
     Of a share, the answers that there were are known, and the others could have been useless or useful; of %recovery
     it could have failed first and then have recovered, or not. A trial could have given any value of another measure;
     if the measure has no end near its values, any from the smallest to the largest that a conversation of any of the
     systems (those of `values`) has.
     """
-    asked = {topic for own in values.values() for topic, _ in own.get(key, {})}.intersection(topics)
     depends = any(one.system == system for one in material.concentrations)
     gone: dict[Trial, Conversation | None] = {
         (one.topic, one.trial): None for one in material.invalid if one.system == system
@@ -44,6 +47,33 @@ def lost_attempts(
     for (of, topic, number), one in ((astuple(name), one) for name, one in material.first_lost.items()):
         if of == system and (depends or is_cut_short(one.outcome) or (topic, number) in gone):
             gone[topic, number] = one
+    lost = _bounded(key, measure, system, values, material, topics, gone, depends=depends)
+    suspect = material.user_card.suspect.get(system, {})
+    if not suspect or depends:
+        return lost
+    for one in material.finished:
+        first = suspect.get(one.key, 0)
+        if first and first <= len(one.turns):
+            before = gone.get((one.key.topic, one.key.trial)) or one
+            gone[one.key.topic, one.key.trial] = replace(one, turns=min(before.turns, one.turns[: first - 1], key=len))
+    unlike = _bounded(key, measure, system, values, material, topics, gone, depends=True)
+    others = {one.other for one in material.user_card.withholding if one.system == system}
+    return replace(unlike, why="users said something else to one system", others=others, beside_others=lost)
+
+
+def _bounded(
+    key: Key,
+    measure: Measure,
+    system: str,
+    values: Mapping[str, Values],
+    material: Material,
+    topics: Sequence[str],
+    gone: Mapping[Trial, Conversation | None],
+    *,
+    depends: bool,
+) -> Lost:
+    """What the trials that are gone could have given. gone: with what is known of each."""
+    asked = {topic for own in values.values() for topic, _ in own.get(key, {})}.intersection(topics)
     of_share = measure.declaration in SHARES
     ends = (0.0, 1.0) if of_share else _ends(key, measure, values)
     known = values[system].get(key, {}) if system in values else {}
@@ -82,7 +112,7 @@ def within_bounds(
         )
         for high in (True, False)
     ]
-    interval = no_interval("whether trials were lost depended on what the system had answered")
+    interval = no_interval(next(one.why for one in lost if one.depends and one.low))
     if all(one.interval.printed for one in ends):
         method = f"{ends[0].interval.method}, within the bounds of what was lost"
         low, high = (pick(getattr(one.interval, end) for one in ends) for pick, end in ((min, "low"), (max, "high")))

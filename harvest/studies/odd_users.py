@@ -6,6 +6,7 @@ Where these differ between systems, so may what the systems were asked. Every se
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from harvest.studies.worded_turns import refused_in
 from protocols.labels import NOT_USEFUL, USEFUL
 from recordings.conversation import Conversation
 from recordings.endings import is_cut_short
@@ -36,9 +37,7 @@ def _own_words(system: str, own: Sequence[Conversation]) -> Iterator[str]:
         return
     why: Counter[str] = Counter()
     for mark in marked:
-        for reason in mark.partition(": ")[2].split(", "):
-            name, _, count = reason.rpartition(" ")
-            why[name if count.isdecimal() else reason] += int(count) if count.isdecimal() else 1
+        why.update(refused_in(mark))
     refused = ", ".join(f"{reason} x {count}" for reason, count in why.most_common())
     yield (
         f"{system}: {len(marked)} of {pluralize(len(turns), 'user turn')} in the policy's own words, as the model had "

@@ -66,10 +66,14 @@ class RankedPair:
 
 def ranking_by_user(armed: Armed, *, seed: int = 0) -> tuple[RankedPair, ...]:
     """Every pair of systems in every measure, where there are two systems that were played in the same arms, without
-    those of which losses depend on what they had answered. seed: of exchanges."""
-    dependent = {one.system for one in armed.material.concentrations}
-    safe = [one for one in armed.systems if dependent.isdisjoint(one.names.values())]
-    pairs = [both for both in combinations(safe, 2) if both[0].names.keys() == both[1].names.keys()]
+    those of which losses depend on what they had answered, and pairs to which users of an arm said unlike things. seed:
+    of exchanges."""
+    pairs = [
+        (one, two)
+        for one, two in combinations(armed.systems, 2)
+        if one.names.keys() == two.names.keys()
+        and not any(armed.material.withholding((one.names[arm], two.names[arm])) for arm in one.names)
+    ]
     found = {
         (key, place): _found(armed, key, measure, both, seed)
         for key, measure in armed.wanted.items()

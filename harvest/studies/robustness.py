@@ -136,7 +136,7 @@ def _over_arms(
 
     clusters = material.topics.clusters
 
-    dependent = [one for one in material.concentrations if one.system in system.names.values()]
+    dependent = material.withholding(tuple(system.names.values()))
 
     def apart(key: Key, arm: str, level: float) -> Difference:
         declared = wanted[key].declaration
@@ -159,8 +159,11 @@ def _over_arms(
         sides = values[base].get(key, {}), values[other].get(key, {})
         if not dependent:
             return between(*sides)
-        gone = (lost_attempts(key, wanted[key], name, values, material, topics) for name in (base, other))
-        return within_bounds(between, sides, (next(gone), next(gone)))
+        gone = (
+            lost_attempts(key, wanted[key], base, values, material, topics).beside(other),
+            lost_attempts(key, wanted[key], other, values, material, topics).beside(base),
+        )
+        return within_bounds(between, sides, gone)
 
     def interval_at(key: Key, arm: str, level: float) -> Interval:
         return apart(key, arm, level).interval

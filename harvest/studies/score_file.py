@@ -35,11 +35,12 @@ def scores_document(
     runs: Sequence[Run] = (),
     bounds: Sequence[Checked] = (),
     asked: Mapping[str, Json] | None = None,
+    users: Mapping[str, Json] | None = None,
 ) -> Iterator[bytes]:
     """The document in pieces, indented, and each row on a line of its own. seed: of its bootstrap. beside: of several
     runs, how they differ. selection: what lost attempts come to (`harvest.studies.selection`). runs: what was scored,
     to be named there. bounds: of the audit, beside its figures. asked: for which
-    measures, so that rows which are gone are missed."""
+    measures, so that rows which are gone are missed. users: the card of those that a model words."""
     rows = table.stream()
     head = table.head_json()
     tail = {
@@ -48,6 +49,7 @@ def scores_document(
         **({"sources": sources(runs), "software": software()} if runs else {}),
         **({} if beside is None else {"differences": [one.as_json() for one in beside.contrasts]}),
         **({"selection": selection} if selection else {}),
+        **({"users": users} if users else {}),
         **({"thresholds": [one.as_json() for one in bounds]} if bounds else {}),
     }
     yield b"{\n" + b",\n".join(_member(*one) for one in head.items()) + b',\n  "rows": ['

@@ -23,7 +23,9 @@ from harvest.studies.readings import reread_sentence
 from harvest.studies.recorded_audit import recorded_scoring, recorded_thresholds
 from harvest.studies.side_by_side import run_names
 from harvest.studies.silent_systems import none_valid, silent_systems, what_went_wrong
+from harvest.studies.user_card import UserCard, UserDifference, user_card
 from harvest.studies.witnessed import witness_notes
+from harvest.studies.worded_turns import Models, WordedTurn, models_of, worded_turns
 from recordings.conversation import Conversation, TrialKey
 from recordings.gold_layers import read_gold_layers
 from recordings.header import topic_value
@@ -75,7 +77,8 @@ class Material:
     scoring: the settings of the first run's audit. thresholds: of its audit, where there is but one run. layers: what
     people, rules and models judged. probed: a probe took the user's side in one of the runs. continued: the systems
     whose sessions go on from topic to topic, as the runs declare. folders: the run in which each system was recorded.
-    reread: a sentence about each run whose answers are others than those that were recorded.
+    reread: a sentence about each run whose answers are others than those that were recorded. models: the users whose
+    turns a model words.
     """
 
     topics: TopicSet
@@ -92,6 +95,7 @@ class Material:
     continued: frozenset[str] = frozenset()
     folders: Mapping[str, Path] = field(default_factory=dict)
     reread: tuple[str, ...] = ()
+    models: Models = field(default_factory=dict)
 
     @cached_property
     def finished(self) -> tuple[Conversation, ...]:
@@ -119,8 +123,28 @@ class Material:
 
     @cached_property
     def concentrations(self) -> tuple[Concentration, ...]:
-        """What the losses of systems depend on. No study names a winner where they do."""
+        """What the losses of systems depend on."""
         return concentrations(self.conversations)
+
+    @cached_property
+    def worded(self) -> tuple[WordedTurn, ...]:
+        """The user turns of the finished conversations that a model worded."""
+        topics = {topic.id: topic for topic in self.topics.topics}
+        return worded_turns(self.finished, self.models, topics, self.folders) if self.models else ()
+
+    @cached_property
+    def user_card(self) -> UserCard:
+        """How the users behaved whose turns a model words; without any system where none does."""
+        names = [topic.id for topic in self.topics.topics]
+        return user_card(self.worded, self.finished, names, clusters=self.topics.clusters)
+
+    def withholding(self, systems: Collection[str]) -> tuple[Concentration | UserDifference, ...]:
+        """Why no study names a winner among these systems: what losses of one depend on, and what users said to one and
+        not to another."""
+        return (
+            *(one for one in self.concentrations if one.system in systems),
+            *(one for one in self.user_card.withholding if one.system in systems and one.other in systems),
+        )
 
     @property
     def silent(self) -> tuple[str, ...]:
@@ -187,6 +211,7 @@ def gather_material(runs: Sequence[Run], left_out: Collection[str] = ()) -> Mate
             names[system]: run.path for run, names in named for system in {one.key.system for one in run.finished}
         },
         reread=tuple(filter(None, map(reread_sentence, runs))),
+        models={names[own]: users for run, names in named for own, users in models_of(run).items()},
     )
 
 

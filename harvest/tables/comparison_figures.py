@@ -260,7 +260,9 @@ def _reasons(found: Comparison) -> Iterator[Text]:
             if pair.bounds is not None:
                 low, high = (signed(measure, end) for end in sorted(pair.bounds))
                 lost = (
-                    "trials were lost by what had been answered"
+                    "users said something else to one system"
+                    if {pair.first, pair.second} & found.unlike
+                    else "trials were lost by what had been answered"
                     if {pair.first, pair.second} & found.dependent
                     else "the systems lost different shares of their attempts, or many"
                 )

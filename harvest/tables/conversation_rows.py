@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from protocols.answer import Answer
 from protocols.choice import Choice
@@ -11,7 +11,10 @@ from recordings.conversation import Conversation, Turn
 from recordings.event_lines import choice_row, parts_row
 from topics.languages import language_of
 
-__all__ = ["choice_line", "conversation_row", "label_line", "outcome_words", "part_lines"]
+if TYPE_CHECKING:
+    from harvest.studies.worded_turns import WordedTurn
+
+__all__ = ["choice_line", "conversation_row", "fault_words", "label_line", "outcome_words", "part_lines"]
 
 
 def label_line(conversation: Conversation) -> str:
@@ -44,7 +47,17 @@ def choice_line(choice: Choice, done: str) -> str:
         found.append("changed " + ", ".join(f"{kind} {did} of {could}" for kind, (could, did) in choice.noise.items()))
     if choice.refused:
         found.append("samples refused: " + ", ".join(f"{reason} {n}" for reason, n in choice.refused.items()))
+    if choice.meant:
+        found.append(f"meant: {choice.meant}")
     return "; ".join(found)
+
+
+def fault_words(turn: WordedTurn) -> str:
+    """What is wrong with a turn that a model worded, and how much of what was meant it keeps."""
+    from simulators.llm.faults import FAULTS  # late: only some runs have such turns
+
+    kept = "" if turn.kept != turn.kept else f"; {100 * turn.kept:.0f}% of the words that were meant are kept"
+    return f"{turn.fault} ({FAULTS[turn.fault]}{kept})"
 
 
 def _share(share: float) -> str:

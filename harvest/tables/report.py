@@ -14,9 +14,11 @@ from rich.text import Text
 from harvest.studies.scorecard import Material
 from harvest.studies.selection import Selection
 from harvest.studies.side_by_side import Contrast
+from harvest.studies.user_card import UserCard
 from harvest.tables.figures import figures, printed_rows
 from harvest.tables.grid import grids, last_turn_asked, legend
 from harvest.tables.selection_figures import selection_figures
+from harvest.tables.user_card_figures import card_lines, card_tables
 from harvest.terminal import printable
 from recordings.conversation import INVALID
 from scoring.table import ScoreTable
@@ -69,6 +71,7 @@ def print_scores(
         console.print()
         for note in (note for note in table.notes if note not in table.coverage):
             console.print(f"note: {escape(note)}")
+        _print_users(console, material.user_card, every=every)
     for sentence in material.damage:
         console.print(f"[yellow]damage:[/] {escape(sentence)}")
     _print_invalid(console, material)
@@ -76,6 +79,18 @@ def print_scores(
         console.print(f"[bold red]warning:[/] {escape(printable(one.sentence, line=True))}")
     for path in paths:
         console.print(f"wrote {escape(str(path))}", soft_wrap=True)
+
+
+def _print_users(console: Console, card: UserCard, *, every: bool) -> None:
+    """What is to be said of users that a model words, in a line for each system; every: the whole card in its place."""
+    if every:
+        for part in card_tables(card):
+            console.print(part)
+        return
+    for line in card_lines(card):
+        console.print(f"note: {escape(printable(line, line=True))}")
+    for one in card.withholding:
+        console.print(f"[bold red]warning:[/] {escape(printable(one.sentence, line=True))}")
 
 
 def _print_contrasts(console: Console, contrasts: Sequence[Contrast]) -> None:

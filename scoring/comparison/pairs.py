@@ -78,11 +78,11 @@ def compare_pairs(
         for place in pairs:
             corrected[place] = table[place]
     bounds: list[tuple[float, float] | None] = [None] * len(pairs)
-    dependent = [False] * len(pairs)
+    dependent = [""] * len(pairs)
     for at, (place, one) in enumerate(zip(pairs, found, strict=True)):
         names = aligned.systems[place[0]], aligned.systems[place[1]]
-        sides = [lost[name] for name in names if name in lost] if lost is not None else []
-        dependent[at] = any(side.depends and side.low for side in sides)
+        sides = _sides(lost or {}, names)
+        dependent[at] = next((side.why for side in sides if side.depends and side.low), "")
         if extreme is not None and lost is not None and (dependent[at] or _losses_matter(aligned, place, lost)):
             ends = compared(extreme(*names), place), compared(extreme(*names[::-1]), place)
             found[at], bounds[at] = hull(one, ends), (ends[0].value, ends[1].value)
@@ -148,15 +148,19 @@ def _of_units(values: Floats, aligned: Aligned) -> Floats:
     return np.asarray((np.arange(_units(aligned))[:, None] == aligned.clusters) @ values)
 
 
+def _sides(lost: Mapping[str, Lost], names: tuple[str, str]) -> tuple[Lost, Lost]:
+    """What each of the two lost beside the other."""
+    first, second = (lost.get(name, Lost({}, {})) for name in names)
+    return first.beside(names[1]), second.beside(names[0])
+
+
 def _losses_matter(aligned: Aligned, place: tuple[int, int], lost: Mapping[str, Lost]) -> bool:
     topics = (*aligned.topics, *aligned.left_out)
-    gone = [lost[name].among(topics) if (name := aligned.systems[at]) in lost else 0 for at in place]
-    kept = [int(aligned.trials[:, at].sum()) for at in place]
+    first, second = _sides(lost, (aligned.systems[place[0]], aligned.systems[place[1]]))
     kept = [
-        count - (len(lost[name].valued) if (name := aligned.systems[at]) in lost else 0)
-        for count, at in zip(kept, place, strict=True)
+        int(aligned.trials[:, at].sum()) - len(side.valued) for at, side in zip(place, (first, second), strict=True)
     ]
-    return losses_matter((gone[0], gone[1]), (kept[0], kept[1]))
+    return losses_matter((first.among(topics), second.among(topics)), (kept[0], kept[1]))
 
 
 def _alike_in_time(aligned: Aligned, names: tuple[str, str]) -> str:
@@ -196,9 +200,9 @@ def _pair(
     reach: float,
     guard: Guard,
     *,
-    dependent: bool,
+    dependent: str,
 ) -> Pair:
-    """dependent: whether what a side lost depends on its answers."""
+    """dependent: why no winner is named, whatever the figures are; "" if there is no such reason."""
     first, second = place
     each = values[:, first] - values[:, second]
     apart = aligned.own[:, first] - aligned.own[:, second]
@@ -208,7 +212,7 @@ def _pair(
         why = "the systems lost different shares of their attempts, or many, and what was lost could turn it round"
     if dependent and verdict not in ("no value", "too few"):
         verdict = "cannot tell"
-        why = "whether trials were lost depended on what the system had answered: see the bounds"
+        why = f"{dependent}: see the bounds"
     enough = _needed(aligned, each, found, place, bounds, (alpha + _SAME) / pairs, estimand, reach, guard)
     if verdict in ("cannot tell", "too few"):  # what was played already has not settled it
         enough = enough.beyond(len(each), int(aligned.trials[:, list(place)].max(initial=0)))

@@ -11,6 +11,8 @@ successes and the other 30% of its failures, alike systems were told apart in 48
 done where losses of a side are seen to depend on what it answered, whatever their share; then no side is the winner.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
@@ -28,13 +30,22 @@ _FEW = 0.05
 @dataclass(frozen=True, slots=True)
 class Lost:
     """What a system lost. low, high: by trial that is not whole, the cells that it could have given at least and at
-    most. valued: those of them that have a value all the same, of what is left of them. depends: whether trials were
-    lost by what the system had answered."""
+    most. valued: those of them that have a value all the same, of what is left of them. depends: whether no winner may
+    be named, because of `why`. others: the systems beside which that is so, and `beside_others` what it lost beside all
+    others; None where it is so beside every one."""
 
     low: Mapping[Trial, Cell]
     high: Mapping[Trial, Cell]
     valued: Collection[Trial] = ()
     depends: bool = False
+    why: str = "whether trials were lost depended on what the system had answered"
+
+    others: Collection[str] = ()
+    beside_others: Lost | None = None
+
+    def beside(self, system: str) -> Lost:
+        """What it lost beside this system."""
+        return self if self.beside_others is None or system in self.others else self.beside_others
 
     def among(self, topics: Collection[str]) -> int:
         return sum(topic in topics for topic, _ in self.low)

@@ -40,7 +40,7 @@ from simulators.user import route_by
 from topics.document import parse_document
 from topics.library import load_topics
 
-__all__ = ["MODELS", "POLICIES", "SYSTEMS", "intended", "pairs", "played"]
+__all__ = ["MODELS", "POLICIES", "SYSTEMS", "attempt", "intended", "pairs", "played"]
 
 SYSTEMS = ("SYSA", "SYSB")
 _LONG = "We have looked everywhere and asked all of our colleagues, who know a great deal about this. "
@@ -137,7 +137,7 @@ def played(
                 key = TrialKey(system, topic.id, trial)
                 for number in range(1, 4):
                     streams = Streams(seed, ("scripted", topic.id, trial), tries=number - 1)
-                    found.append(_attempt(key, number, user, Scenario(topic), streams, model, answer))
+                    found.append(attempt(key, number, user, Scenario(topic), streams, model, answer))
                     if found[-1].valid:
                         break
     turns = {(system, topic.id): TURNS for system in SYSTEMS for topic in chosen.topics}
@@ -145,7 +145,7 @@ def played(
     return Material(chosen, SYSTEMS, tuple(found), turns, keys, None, {}, (), ())
 
 
-def _attempt(
+def attempt(
     key: TrialKey,
     number: int,
     scripted: ScriptedUser,
@@ -172,7 +172,8 @@ def _attempt(
             return Conversation(key, str(key), number, tuple(turns), outcome)
         state, seen = after, Observation(Answer(answer()))
         reply = SystemTurn(seen.answer)
-        turns.append(Turn(action.turn, action.state, action.text, reply, None, action.user, action.act, action.worded))
+        spoke = (action.user, action.act, action.worded, action.choice)
+        turns.append(Turn(action.turn, action.state, action.text, reply, None, *spoke))
 
 
 def pairs(material: Material, *, estimand: Estimand = "like-these") -> Iterator[Pair]:
