@@ -187,7 +187,7 @@ class BrowserDriver:
             secrets=frozenset(surroundings.secrets),
             witness=options.witness,
         )
-        quiet = {} if site.quiet is None else {"covered": site.quiet, "loose": site.quiet, "alone": site.quiet}
+        quiet = {} if site.quiet is None else dict.fromkeys(("covered", "brief", "loose", "alone"), site.quiet)
         self._manners = Manners(
             patience=Patience(**quiet),
             evidence=frozenset(options.evidence),

@@ -248,7 +248,7 @@ SELECTORS = {
     "shiny": Selectors(
         "[contenteditable=true]", ".shiny-chat-message:not(.shiny-chat-user-message) .shiny-chat-message-body"
     ),
-    "panel": Selectors("textarea", ".markdown.message", own=1),
+    "panel": Selectors("textarea", ".markdown.message div", own=1),
     "mesop": Selectors("input", "mesop-markdown"),
     "assistant-ui": Selectors("textarea", ".assistant .text"),
     "chatscope": Selectors(".cs-message-input__content-editor", ".cs-message--incoming .cs-message__content"),

@@ -22,7 +22,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from harvest.pages.browser.busy_signs import FIRM, LOOSE, NETWORK, TRUSTED
+from harvest.pages.browser.busy_signs import FIRM, LOOSE, NETWORK, TRUSTED, WIRE
 from harvest.pages.chats.experience import Experience
 
 __all__ = ["Completion", "Patience", "Sample", "Verdict"]
@@ -30,7 +30,7 @@ __all__ = ["Completion", "Patience", "Sample", "Verdict"]
 _LATEST = 2.0  # seconds by which a page may be late with its own words
 _SILENCED = 0.2  # seconds for which a sign may outlast the request that brought what it makes way for
 _FIRST = 0.8  # times what an answer without signs is given, for the first ones of a site: links may come later
-_LATE = 1.2  # the same for the first ones without signs: another bubble may come
+_LATE = 1.15  # the same for the first ones without signs: another bubble may come
 _CHAIN = 3  # times as long as one sign that stays does a chain of requests get
 
 
@@ -38,7 +38,8 @@ _CHAIN = 3  # times as long as one sign that stays does a chain of requests get
 class Patience:
     """Seconds of quiet that are asked for.
 
-    covered: after signs that lasted to the end of the text. loose: the same, where all of them were loose ones.
+    covered: after signs that lasted to the end of the text; brief: the same, where such a sign has stood to the end of
+    every answer here, and of several. loose: where all of them were loose ones.
     alone: where no sign went with the text. slack: how far text and the end of a sign may be apart and still
     belong together. stuck: after this without text or the end of a firm sign, a sign that stays is no longer
     believed. silent: how long a page that
@@ -47,6 +48,7 @@ class Patience:
     """
 
     covered: float = 0.5
+    brief: float = 0.4
     loose: float = 1.0
     alone: float = 4.0
     slack: float = 0.4
@@ -115,10 +117,14 @@ class Completion:
                 return Verdict("stuck", stuck)
             return None
         how, needed = self._needed(sample)
-        painting = sample.rewritten is not None and sample.rewritten < self.patience.covered
-        if sample.quiet < (max(needed, self.patience.alone) if painting else needed):
+        return None if sample.quiet < self._asked(sample, needed) else Verdict(how, needed)
+
+    def left(self, sample: Sample) -> float | None:
+        """Seconds of quiet after which the text, as it is now, will be whole; None while a sign is there, or no
+        text."""
+        if sample.began is None or sample.now - self.known.mistrusted:
             return None
-        return Verdict(how, needed)
+        return max(0.0, self._asked(sample, self._needed(sample)[1]) - sample.quiet)
 
     def silent(self, sample: Sample, failed: bool = False) -> bool:
         """Whether a turn without any words of an answer will get none: there was no sign of life for `silent` seconds.
@@ -172,14 +178,34 @@ class Completion:
         patience, lasted = self.patience, self.lasted(sample)
         if not lasted:
             return "quiet", self._alone(sample)
-        firm = any(
-            sign in FIRM or (self.known.steadfast(sign) and not self._made_way(sample, sign, end))
-            for sign, end in lasted.items()
-        )
-        base = patience.covered if firm else patience.loose
+        base = min(self._quiet_after(sample, sign, end) for sign, end in lasted.items())
         after = max(_gaps_after(sample, max(lasted.values())), default=0.0)
         first = _FIRST * patience.alone if self.first and not self.known.after else 0.0
         return "signs", min(patience.most, max(base, 2 * after, first, self.known.after))
+
+    def _asked(self, sample: Sample, needed: float) -> float:
+        """The same on a page that puts its text there anew, or that could not run in the meantime: what it has
+        received it may not have painted."""
+        patience = self.patience
+        if sample.rewritten is not None and sample.rewritten < min(needed, patience.covered):
+            return max(needed, patience.alone)
+        if needed >= patience.covered:
+            return needed
+        return min(patience.covered, needed + _stalled(sample, sample.last_change, sample.at))
+
+    def _quiet_after(self, sample: Sample, sign: str, end: float) -> float:
+        """Seconds of quiet after a sign that went with the text to its end."""
+        patience, known = self.patience, self.known
+        brief = min(patience.brief, patience.covered)
+        if sign in FIRM:
+            return brief if known.proven(sign) else patience.covered
+        if sign == WIRE:
+            # Each of several bubbles may bring one: the page has to have been at work, and to be so no more.
+            shown = sample.ended.keys() & LOOSE - known.mistrusted
+            return brief if shown and known.proven(sign) else patience.loose
+        if known.proven(sign):
+            return brief
+        return patience.covered if known.steadfast(sign) and not self._made_way(sample, sign, end) else patience.loose
 
     def _alone(self, sample: Sample) -> float:
         """Seconds of quiet where no sign went with the text."""
@@ -227,5 +253,9 @@ def _gaps_after(sample: Sample, end: float) -> Iterator[float]:
         until = since + length
         if until > end and until <= sample.last_change + 0.001:
             begin = max(since, end)
-            stalled = sum(max(0.0, min(until, at + stall) - max(begin, at)) for stall, at in sample.stalls)
-            yield until - begin - min(stalled, _LATEST)
+            yield until - begin - min(_stalled(sample, begin, until), _LATEST)
+
+
+def _stalled(sample: Sample, begin: float, until: float) -> float:
+    """Seconds of that time in which the page could not run."""
+    return sum(max(0.0, min(until, at + stall) - max(begin, at)) for stall, at in sample.stalls)

@@ -5,12 +5,13 @@ It is shared by the conversations with one site, so that what one of them learnt
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 __all__ = ["Experience"]
 
+_PROVEN = 6  # answers to whose end a sign stood, after which little quiet is asked for behind it
 _ENOUGH = 2  # answers after which it is known how soon a sign comes
 _KEPT = 8  # the last ones of which that is kept
 _LATER = 1.5  # times as late as ever before a sign may come …
@@ -43,6 +44,8 @@ class Experience:
     unsettled: int = 0
     in_vain: int = 0
     _onsets: dict[str, deque[tuple[float, float]]] = field(default_factory=dict)
+    _stood: Counter[str] = field(default_factory=Counter)  # answers to whose end each sign did
+    _passed: set[str] = field(default_factory=set)  # signs that text came after, even once
 
     def finished(
         self,
@@ -66,6 +69,8 @@ class Experience:
             due = self.due(sign, began)
             if (sign in came and sign not in lasted) or (sign not in came and due is not None and last > due):
                 self.unsteady.add(sign)
+        self._stood.update(set(lasted))
+        self._passed |= set(ended) - set(lasted) - set(unclear)
         for sign in lasted:
             if sign in came:
                 self._onsets.setdefault(sign, deque(maxlen=_KEPT)).append((came[sign], came[sign] - began))
@@ -73,6 +78,10 @@ class Experience:
     def steadfast(self, sign: str) -> bool:
         """Whether it stood there to the end of several answers here, and never ended before one did."""
         return len(self._onsets.get(sign, ())) >= _ENOUGH and sign not in self.unsteady
+
+    def proven(self, sign: str) -> bool:
+        """The same of any sign, after more answers, and of every one of them."""
+        return self._stood[sign] >= _PROVEN and sign not in self.unsteady | self._passed
 
     def try_out(self) -> bool:
         """Whether the next answer is to be given longer because the site is new. Other windows are not held up."""
@@ -99,6 +108,7 @@ class Experience:
         """An answer that was considered complete went on after `pause` seconds. most: the longest quiet to ask for.
         signed: signs had told its end."""
         self.unsteady |= self._onsets.keys()
+        self._passed |= self._stood.keys()
         known = self.after if signed else self.alone
         self.in_vain += 0.0 < known < pause
         if signed:

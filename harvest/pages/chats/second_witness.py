@@ -5,7 +5,7 @@ import math
 
 from harvest.pages.browser.recorder import Recorder
 from harvest.pages.witness.account import Account, account_of
-from harvest.pages.witness.ending import last_text
+from harvest.pages.witness.ending import PROMPT, last_text
 from harvest.pages.witness.judgement import Acquaintance
 from harvest.pages.witness.opening import Leaf, Opened, opened
 from harvest.pages.witness.received import Message
@@ -26,7 +26,9 @@ class SecondWitness:
         self._leaves: list[Leaf] = []
         self._places: frozenset[tuple[str, str]] = frozenset()  # where replies came
         self._before: Account | None = None
-        self._looked = 0  # up to where it was looked for an end
+        self._began = self._looked = 0  # where this turn begins, and up to where it was looked for an end
+        self._signs: frozenset[str] = frozenset()  # that it was looked for
+        self._whole_at = math.inf  # when the last piece of the last reply came
         self._ended: tuple[float, str] | None = None
 
     def turn_begins(self) -> None:
@@ -38,15 +40,20 @@ class SecondWitness:
             whole = opened(received, self._since)
             self._before = account_of(whole, self._said, self._answer, self._heard, self._met.known)
         self._heard.add([*self._leaves, *later.leaves])
+        # A sign that comes while nobody is answering comes by itself.
+        self._met.endings.distrust({one.form for one in later.shapes if one.at > self._whole_at + PROMPT})
         if self._ended is not None and last_text(later.leaves, self._places) is not None:
             self._met.endings.distrust([self._ended[1]])
         self._recorder.forget(self._recorder.clock.monotonic())
-        self._looked, self._ended = len(self._recorder.received), None
+        self._began = self._looked = len(self._recorder.received)
+        self._ended, self._whole_at = None, math.inf
 
     def ended_at(self) -> float | None:
         """When the site said over a socket or an event stream that the reply is whole, by the recorder's clock; None
         where it has not, or where it is not known how it says so."""
         signs = self._met.endings.signs
+        if signs != self._signs:  # another conversation has learnt what this turn may have had already
+            self._signs, self._looked, self._ended = signs, self._began, None
         fresh = self._recorder.received[self._looked :] if signs else []
         self._looked = len(self._recorder.received)
         for one in fresh:
@@ -81,4 +88,5 @@ class SecondWitness:
         self._places = frozenset((key[0], key[1]) for key in found.keys)
         last = last_text(turn.leaves, self._places)
         if last is not None:
+            self._whole_at = last
             self._met.endings.learn(turn.shapes, last)

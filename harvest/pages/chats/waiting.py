@@ -23,7 +23,9 @@ from harvest.systems.driver import Unanswered
 
 __all__ = ["Awaited", "Waiting"]
 
-_STEP = 0.1  # seconds between samples
+_STEP = 0.1  # seconds between samples …
+_LEAST = 0.02  # … and where the answer may be whole before the next one
+_AHEAD = 0.12  # seconds before it may be whole at which the page is read
 _MOST_DOCUMENTS = 5  # that may come one right after the other
 _DOUBT = 4.0  # seconds of quiet after which a page that still seems to work is looked at for an error
 _FILLED = 1.5  # seconds of quiet after which a short text that came by a request is no state of the user's bubble
@@ -56,6 +58,16 @@ class Awaited:
     mutations: int = -1
 
 
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """mutations: how many changes of any kind there had been before it. As long as there are no more, it holds."""
+
+    source: str
+    page: Page
+    turn: ReadTurn
+    mutations: int
+
+
 class Waiting:
     """For one turn on one page."""
 
@@ -83,6 +95,7 @@ class Waiting:
         self._since: float | None = None  # when it was found to stand elsewhere than where it had been watched
         self._bytes = 0
         self._looked_at = (-1, 0)
+        self._ahead: _Look | None = None
         self._echoed = False  # whether the user's words have stood on the page
         self._doubtful: ReadTurn | None = None  # what was read last, if it may be no answer
         self._lost = False  # whether it has become another page, in which they do not
@@ -101,14 +114,19 @@ class Waiting:
                 seen = await self._glance()
             sample = self._sample(seen)
             verdict = self._completion.judge(sample)
+            left, seen_at = self._completion.left(sample), self._clock.monotonic()
+            ahead = self._ahead if self._ahead is not None and self._ahead.mutations == seen.mutations else None
             failed = self._lost or self._trouble is not None
             silent = self._began is None and self._silent(sample, failed)
             filled = self._began is None and self._filled(sample)
             late = self._clock.monotonic() >= until
             since = self._since
             if verdict or silent or filled or late:
-                source, page, turn = await self._look()
-                now = await self._glance()
+                if verdict and ahead is not None and not late:
+                    source, page, turn, now = ahead.source, ahead.page, ahead.turn, seen
+                else:
+                    source, page, turn = await self._look()
+                    now = await self._glance()
                 went_on = now.changes != seen.changes
                 if (silent or filled) and not failed and turn.doubtful is not None:
                     # Nothing else will come.
@@ -139,7 +157,11 @@ class Waiting:
                 found = self._find_trouble(page, turn)
                 if found is not None:
                     return Awaited(source, page, turn, None, "fault", sample, found, self._heard)
-            await self._clock.sleep(_STEP)
+            elif left is not None and left <= _AHEAD and ahead is None:
+                # Reading takes its time, and the quiet goes on meanwhile.
+                self._ahead = _Look(*await self._look(), seen.mutations)
+            rest = _STEP if left is None else left - (self._clock.monotonic() - seen_at)
+            await self._clock.sleep(min(_STEP, max(_LEAST, rest)))
 
     def _is_empty(self, turn: ReadTurn, sample: Sample) -> bool:
         """Whether a bubble came, and all that showed an answer in the making has ended: it has no words. Where a web

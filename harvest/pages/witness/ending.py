@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from harvest.pages.witness.opening import Leaf, Shape
 from harvest.pages.witness.received import general
 
-_ENOUGH = 4  # turns after which a sign is believed
+_ENOUGH = 3  # turns after which a sign is believed
+PROMPT = 1.0  # seconds after the last text within which it comes: what comes later comes by itself, as heartbeats do
 _MOSTLY = 0.9  # of the turns in which it must have come
 _MOST_FORMS = 200
 
@@ -28,14 +29,14 @@ class Endings:
         """A reply was whole. shapes: of all messages of the turn. last_text: when the last one came that held a piece
         of it."""
         self._turns += 1
-        # What came before the last text even once is no sign, now or ever.
-        self._before |= {shape.form for shape in shapes if shape.at <= last_text}
+        # What came before the last text even once is no sign, now or ever; nor is what came long after it.
+        self._before |= {shape.form for shape in shapes if not 0 < shape.at - last_text <= PROMPT}
         after = {shape.form for shape in shapes if shape.at > last_text} - self._before
         if len(self._after) < _MOST_FORMS:
             self._after.update(after)
 
     def distrust(self, forms: Collection[str]) -> None:
-        """More came after these."""
+        """More came after these, or they came by themselves."""
         self._before |= set(forms)
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -84,6 +85,27 @@ def test_what_is_painted_within_four_tenths_of_a_second_after_a_sign_still_goes_
     found = awaited(page)
     assert (found.turn.text, found.verdict and found.verdict.how) == (TEXT, how)
     assert page.time.seconds == about(1.5 + quiet)
+
+
+@pytest.mark.parametrize("seconds", [0.004, 0.05, 0.2])
+@pytest.mark.parametrize("more", [(), (1.72,), (1.83,), (1.87,), (1.895,)])
+def test_what_comes_while_the_page_is_read_is_in_the_answer(
+    seconds: float, more: tuple[float, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = ScriptedPage(writes=[*ANSWER, *((at, " No, of 1980.") for at in more)], signs=[("stop", 0.0, 1.4)])
+    source = page.frame.source
+
+    async def slow(site: Mapping[str, str] | None = None) -> str:
+        await page.clock.sleep(seconds)
+        found = await source(site)
+        await page.clock.sleep(seconds)
+        return found
+
+    monkeypatch.setattr(page.frame, "source", slow)
+    found = awaited(page)
+    assert found.turn.text == TEXT + len(more) * " No, of 1980."
+    if not more:
+        assert page.time.seconds <= 1.4 + max(0.5, 0.4 + 2 * seconds) + 0.03, "it is read while it is quiet"
 
 
 def test_an_answer_without_any_sign_is_given_four_seconds() -> None:

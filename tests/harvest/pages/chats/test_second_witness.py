@@ -63,12 +63,37 @@ async def test_messages_without_a_text_of_the_reply_are_nothing_that_came_late()
     assert (await conversation.turn(REPLIES[1])).before is None
 
 
-async def test_the_end_that_other_conversations_taught_is_known_until_it_proves_wrong() -> None:
-    met = Acquaintance()
+async def taught(met: Acquaintance) -> None:
     for _ in range(2):
         conversation = Conversation(met)
         for reply in REPLIES[:2]:
             await conversation.turn(reply)
+
+
+async def test_an_end_that_came_before_others_taught_what_it_looks_like_is_seen_as_well() -> None:
+    met = Acquaintance()
+    conversation = Conversation(met)
+    await conversation.turn(REPLIES[0])
+    ended = conversation.clock.seconds
+    assert conversation.witness.ended_at() is None
+    await taught(met)
+    assert conversation.witness.ended_at() == ended
+
+
+async def test_what_comes_while_nobody_answers_tells_no_end() -> None:
+    met = Acquaintance()
+    await taught(met)
+    conversation = Conversation(met)
+    await conversation.turn(REPLIES[0])
+    conversation.clock.seconds += 3
+    conversation.receive(type="done")
+    await conversation.turn(REPLIES[1])
+    assert conversation.witness.ended_at() is None
+
+
+async def test_the_end_that_other_conversations_taught_is_known_until_it_proves_wrong() -> None:
+    met = Acquaintance()
+    await taught(met)
     conversation = Conversation(met)
     await conversation.turn(REPLIES[0])
     assert conversation.witness.ended_at() == conversation.clock.seconds
