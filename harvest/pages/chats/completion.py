@@ -187,11 +187,11 @@ class Completion:
         """The same on a page that puts its text there anew, or that could not run in the meantime: what it has
         received it may not have painted."""
         patience = self.patience
-        if sample.rewritten is not None and sample.rewritten < min(needed, patience.covered):
-            return max(needed, patience.alone)
-        if needed >= patience.covered:
-            return needed
-        return min(patience.covered, needed + _stalled(sample, sample.last_change, sample.at))
+        painting = sample.rewritten is not None and sample.rewritten < patience.covered
+        if needed < patience.covered:
+            stalled = _stalled(sample, sample.last_change, sample.at)
+            return patience.covered if painting else min(patience.covered, needed + stalled)
+        return max(needed, patience.alone) if painting else needed
 
     def _quiet_after(self, sample: Sample, sign: str, end: float) -> float:
         """Seconds of quiet after a sign that went with the text to its end."""
@@ -200,9 +200,10 @@ class Completion:
         if sign in FIRM:
             return brief if known.proven(sign) else patience.covered
         if sign == WIRE:
-            # Each of several bubbles may bring one: the page has to have been at work, and to be so no more.
+            # Each of several bubbles may bring one. A page that has shown that it was at work, and no longer does, says
+            # the same; where none does, more answers have to.
             shown = sample.ended.keys() & LOOSE - known.mistrusted
-            return brief if shown and known.proven(sign) else patience.loose
+            return brief if known.proven(sign, alone=not shown) else patience.loose
         if known.proven(sign):
             return brief
         return patience.covered if known.steadfast(sign) and not self._made_way(sample, sign, end) else patience.loose

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 __all__ = ["Experience"]
 
-_PROVEN = 6  # answers to whose end a sign stood, after which little quiet is asked for behind it
+_PROVEN = 6  # answers to whose end a sign stood, after which little quiet is asked for behind it …
+_PROVEN_ALONE = 10  # … and where nothing else says so
 _ENOUGH = 2  # answers after which it is known how soon a sign comes
 _KEPT = 8  # the last ones of which that is kept
 _LATER = 1.5  # times as late as ever before a sign may come …
@@ -79,9 +80,10 @@ class Experience:
         """Whether it stood there to the end of several answers here, and never ended before one did."""
         return len(self._onsets.get(sign, ())) >= _ENOUGH and sign not in self.unsteady
 
-    def proven(self, sign: str) -> bool:
-        """The same of any sign, after more answers, and of every one of them."""
-        return self._stood[sign] >= _PROVEN and sign not in self.unsteady | self._passed
+    def proven(self, sign: str, *, alone: bool = False) -> bool:
+        """The same of any sign, after more answers, and of every one of them. alone: nothing else says so."""
+        enough = _PROVEN_ALONE if alone else _PROVEN
+        return self._stood[sign] >= enough and sign not in self.unsteady | self._passed
 
     def try_out(self) -> bool:
         """Whether the next answer is to be given longer because the site is new. Other windows are not held up."""
