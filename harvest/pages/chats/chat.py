@@ -360,7 +360,7 @@ class Chat:
             sample.came,
             lasted,
             began,
-            sample.last_change,
+            self._completion.ran_until(sample),
             unclear=self._completion.unclear(sample) - lasted.keys(),
         )
         self._experience.stayed |= self._completion.outlasting(sample)

@@ -148,6 +148,10 @@ class Completion:
             if self._made_way(sample, sign, end) and all(gap <= self.patience.slack for gap in _gaps_after(sample, end))
         }
 
+    def ran_until(self, sample: Sample) -> float:
+        """When the last word came, without the time before it in which the page could not run, and show no sign."""
+        return sample.last_change - _stalled(sample, 0.0, sample.last_change)
+
     def put_in_after(self, sample: Sample) -> float:
         """The longest pause in seconds after which something still came into the answer though a firm sign that went
         with its words had ended; 0 where nothing did."""

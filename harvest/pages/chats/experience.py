@@ -61,7 +61,8 @@ class Experience:
         """An answer was whole.
 
         ended: the signs that had gone. came: when each sign was first there. lasted: those that were there to the end
-        of the text. began, last: of its first and last word. All in seconds after the sending. unclear: signs that
+        of the text. began, last: of its first and last word; what the page could not run for before that is not
+        counted, as it could show nothing then. All in seconds after the sending. unclear: signs that
         ended with the first word, which was also the last: they teach nothing.
         """
         self.ended |= set(ended)

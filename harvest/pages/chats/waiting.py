@@ -207,7 +207,7 @@ class Waiting:
             await self._place.frame.follow(self._selectors)
             self._shift = self._since_sending()
             self._began, self._container, self._looked_at = None, 0, (-1, 0)
-            self._bubbles, self._since = frozenset(), None
+            self._bubbles, self._since, self._ahead = frozenset(), None, None
         raise Unanswered("page-reloaded", "the page kept reloading while Harvest waited for the answer")
 
     async def _look(self) -> tuple[str, Page, ReadTurn]:

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import Literal
 
 from harvest.pages.witness.letters import Plain, letters
@@ -40,7 +41,8 @@ class Difference:
 
 
 class Reading:
-    """The text of the page, made ready for many comparisons. said: the user's words."""
+    """The text of the page, made ready for many comparisons. said: the user's words. The same text of the wire comes by
+    many keys, and long ones take long to compare: each is compared once."""
 
     def __init__(self, plains: Sequence[Plain], said: str = "") -> None:
         self.plains = tuple(plains)
@@ -50,6 +52,8 @@ class Reading:
         if words and self.letters.casefold().startswith(words):
             self._texts.append(self.letters[len(words) :])
         self._known: dict[tuple[str, int], Counter[str]] = {}
+        self._likeness: dict[str, float] = {}
+        self._compared: dict[Plain, Difference] = {}
 
     @property
     def letters(self) -> str:
@@ -58,8 +62,11 @@ class Reading:
     def likeness(self, wire: str) -> float:
         """How much of both is the same, from 0 to 1: Dice's coefficient of their pieces of five letters; at least HELD
         where one of them has all of the other, longer text among more."""
-        if self.is_equal(wire):
-            return 1.0
+        if wire not in self._likeness:
+            self._likeness[wire] = 1.0 if self.is_equal(wire) else self._likeness_of(wire)
+        return self._likeness[wire]
+
+    def _likeness_of(self, wire: str) -> float:
         likeness = min(_UNEQUAL, max((_dice(*self._pieces(text, wire)) for text in self._texts), default=0.0))
         if likeness < HELD and min(len(wire), len(self.letters)) >= _ENOUGH:
             few, many = sorted(self._pieces(self.letters, wire), key=Counter.total)
@@ -78,9 +85,10 @@ class Reading:
         return any(plain.letters == wire for plain in self.plains)
 
     def compare(self, wire: Plain) -> Difference:
-        if self.is_equal(wire.letters):
-            return Difference("equal")
-        return difference(self.plains[0], wire)
+        if wire not in self._compared:
+            equal = self.is_equal(wire.letters)
+            self._compared[wire] = Difference("equal") if equal else difference(self.plains[0], wire)
+        return self._compared[wire]
 
 
 def _cut_into(text: str, size: int) -> Counter[str]:
@@ -170,6 +178,7 @@ def _apart(one: str, other: str) -> tuple[int, int]:
     return len(one) - start - end, len(other) - start - end
 
 
+@lru_cache(maxsize=2)  # the page's text is compared with one after the other
 def _tokens(text: str) -> tuple[list[str], list[tuple[int, int]]]:
     """The letters of each word, and where it stands; in writing without blanks of each character."""
     words, places = [], []

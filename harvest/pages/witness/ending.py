@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from harvest.pages.witness.opening import Leaf, Shape
 from harvest.pages.witness.received import general
 
-_ENOUGH = 3  # turns after which a sign is believed
+_ENOUGH = 3  # turns after which a sign is believed …
+_FEWEST = 2  # … and where it came at once in all of them
+_AT_ONCE = 0.25  # seconds after the last text
 PROMPT = 1.0  # seconds after the last text within which it comes: what comes later comes by itself, as heartbeats do
 _MOSTLY = 0.9  # of the turns in which it must have come
 _MOST_FORMS = 200
@@ -23,6 +25,7 @@ class Endings:
 
     _turns: int = 0
     _after: Counter[str] = field(default_factory=Counter)
+    _at_once: Counter[str] = field(default_factory=Counter)
     _before: set[str] = field(default_factory=set)
 
     def learn(self, shapes: Sequence[Shape], last_text: float) -> None:
@@ -34,6 +37,7 @@ class Endings:
         after = {shape.form for shape in shapes if shape.at > last_text} - self._before
         if len(self._after) < _MOST_FORMS:
             self._after.update(after)
+            self._at_once.update({shape.form for shape in shapes if shape.at <= last_text + _AT_ONCE} & after)
 
     def distrust(self, forms: Collection[str]) -> None:
         """More came after these, or they came by themselves."""
@@ -42,9 +46,10 @@ class Endings:
     @property
     def signs(self) -> frozenset[str]:
         """The forms that tell an end here; none before enough was learnt."""
-        if self._turns < _ENOUGH:
+        if self._turns < _FEWEST:
             return frozenset()
-        often = (form for form, count in self._after.items() if count >= _MOSTLY * self._turns)
+        counts = self._after if self._turns >= _ENOUGH else self._at_once
+        often = (form for form, count in counts.items() if count >= _MOSTLY * self._turns)
         return frozenset(often) - self._before
 
 

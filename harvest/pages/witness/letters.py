@@ -60,6 +60,8 @@ class Plain:
 
 def letters(text: str) -> str:
     """What counts of a text: letters, digits, marks and emoji, in one Unicode form."""
+    if text.isascii() and text.isalnum():
+        return text
     return unicodedata.normalize("NFKC", text).translate(_KEPT)
 
 

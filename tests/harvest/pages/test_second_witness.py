@@ -19,7 +19,7 @@ from harvest.pages.witness.opening import Opened
 from harvest.pages.witness.strands import Heard
 from harvest.systems.driver import Driver, Opening, Surroundings
 from tests.harvest.pages.conftest import SharedInterface
-from tests.support.interfaces import FURTHER, NAMES, awkward_pages
+from tests.support.interfaces import FURTHER, NAMES, NEW, awkward_pages
 from tests.support.planted import FAULTS, echoed
 
 SAID = ("Tell me of trams", "Please give me a table", "Write some code", "And what of the islands?", "Yes or no?")
@@ -112,7 +112,7 @@ async def test_replies_of_a_page_are_found_and_faults_are_seen(given: list[Given
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("name", [*PAGES, *NAMES, *FURTHER])
+@pytest.mark.parametrize("name", [*PAGES, *NAMES, *FURTHER, *NEW])
 async def test_sixty_replies_of_each_interface(
     name: str, given: list[Given], shared_interface: SharedInterface, capsys: pytest.CaptureFixture[str]
 ) -> None:

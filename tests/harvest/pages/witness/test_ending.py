@@ -3,6 +3,8 @@
 import json
 import random
 
+import pytest
+
 from harvest.pages.witness.ending import Endings, last_text
 from harvest.pages.witness.opening import Opened, Shape, opened
 from harvest.pages.witness.received import Message
@@ -33,6 +35,14 @@ def test_what_follows_every_reply_is_a_sign_after_three_of_them() -> None:
         assert not endings.signs
         learn(endings, {"type": "start"}, *TOKENS, {"type": "end", "id": count})
     assert endings.signs == forms(END)
+
+
+@pytest.mark.parametrize(("late", "turns"), [(0.02, 2), (0.2, 2), (0.3, 3), (0.9, 3), (1.1, 99)])
+def test_what_follows_every_reply_at_once_is_a_sign_after_two_of_them(late: float, turns: int) -> None:
+    endings = Endings()
+    for turn in range(1, 9):
+        endings.learn([Shape(0.5, "text"), Shape(0.5 + late, "end")], 0.5)
+        assert bool(endings.signs) == (turn >= turns)
 
 
 def test_what_came_before_a_last_word_once_is_none() -> None:
