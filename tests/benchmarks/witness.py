@@ -61,7 +61,8 @@ async def a_turn(page: Interface, *, witness: bool, label: str) -> float:
 async def ratios(page: Interface, pairs: int) -> tuple[list[float], list[float]]:
     """Seconds a turn with the witness, and without, of each pair."""
     await a_turn(page, witness=True, label="warm")
-    listened, alone = [], []
+    listened: list[float] = []
+    alone: list[float] = []
     for pair in range(pairs):
         for witness in (True, False) if pair % 2 else (False, True):
             took = await a_turn(page, witness=witness, label=f"{pair}{witness}")

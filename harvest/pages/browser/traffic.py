@@ -29,6 +29,9 @@ _MOST_FAULTS = 100
 _SLOWEST = 10.0  # seconds: what answers later than that waits for something, as a long poll does
 _TOLD = 0.25  # seconds by which the word of a frame may be late on a busy machine
 _POLLED = 20.0  # seconds from one round of a poll to the next
+_REPLIED = 1.25  # times the slowest response took, within which what a page sends on opening is answered …
+_GREETINGS = 6  # … and within so many times it has said all that it has to say then
+_ANOTHER = 0.25  # seconds after an answer within which the page says the next thing
 _HANDSHAKE = 0.5  # seconds that a web socket gets to be open, besides half as much again as the slowest response took
 
 
@@ -104,6 +107,9 @@ class Traffic:
     _polls: set[tuple[str, str]] = field(default_factory=set)
     _polled: float | None = None
     _sockets: set[Hashable] = field(default_factory=set)
+    _met: float = -math.inf  # when the last web socket was opened
+    _used: float = -math.inf  # when something last went over one …
+    _answered: bool = False  # … and whether that came to the page
 
     def __post_init__(self) -> None:
         self.marked = self.clock.monotonic()
@@ -177,12 +183,13 @@ class Traffic:
 
     def opened_socket(self, key: Hashable) -> None:
         """A web socket is being opened."""
-        self._opening[key] = self.clock.monotonic()
+        self._opening[key] = self._met = self.clock.monotonic()
 
     def used_socket(self, key: Hashable) -> None:
-        """A frame went over it, in either direction."""
+        """A frame went over it, in either direction. `received_frame` says of those that came."""
         self._opening.pop(key, None)
         self._sockets.add(key)
+        self._used, self._answered = self.clock.monotonic(), False
 
     def closed_socket(self, key: Hashable) -> None:
         """It has gone, whoever closed it."""
@@ -192,9 +199,14 @@ class Traffic:
 
     @property
     def connecting(self) -> bool:
-        """Whether a web socket may still be on its way to be open: nothing says so before it is used."""
-        opens = 1.5 * self.lag + _HANDSHAKE
-        return any(self.clock.monotonic() - since < opens for since in self._opening.values())
+        """Whether a web socket may still be on its way to be open: nothing says so before it is used. Nor is it while
+        the page waits for the answer to what it has said over it first: some keep back until then what a person does,
+        and may send it in another order."""
+        now, opens = self.clock.monotonic(), 1.5 * self.lag + _HANDSHAKE
+        greets = now - self._used < (min(_ANOTHER, self.lag) if self._answered else _REPLIED * self.lag)
+        return (greets and now - self._met < _GREETINGS * self.lag) or any(
+            now - since < opens for since in self._opening.values()
+        )
 
     def _hear(self, at: float) -> None:
         if self._heard is None or at < self._heard:
@@ -213,6 +225,7 @@ class Traffic:
         self._hear(max(0.0, self.clock.monotonic() - self.marked - _TOLD))
         self.frames += 1
         self.framed += size
+        self._answered = True
         self.last_frame = self.clock.monotonic() - self.marked
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -397,6 +398,39 @@ def test_a_web_socket_gets_half_a_second_and_half_as_much_again_as_its_servers_l
     page.traffic.opened_socket("socket")
     opened(page)
     assert page.time.seconds == about(max(0.4, 0.5 + 1.5 * lag))
+
+
+@pytest.mark.parametrize(
+    ("frames", "lag", "until"),
+    [
+        ([(9.0, "said"), (17.0, "came"), (17.1, "said"), (25.0, "came")], 8.0, 25.25),
+        ([(9.0, "said"), (17.0, "came")], 8.0, 17.25),
+        ([(9.0, "said")], 8.0, 19.0),  # nothing answers to it
+        ([(float(at), "said") for at in range(9, 90)], 8.0, 48.0),  # it says something all the time
+        ([(0.1, "said"), (0.15, "came"), *((at / 10, "said") for at in range(2, 99))], 0.05, 0.4),
+    ],
+)
+def test_what_a_page_first_says_over_its_web_socket_is_waited_for_until_it_is_answered(
+    frames: list[tuple[float, str]], lag: float, until: float
+) -> None:
+    page = ScriptedPage()
+    page.traffic.lag = lag
+
+    async def wire() -> None:
+        for at, what in frames:
+            await page.clock.sleep(at - page.time.seconds)
+            page.traffic.used_socket("socket")
+            if what == "came":
+                page.traffic.received_frame(9)
+
+    async def opening() -> None:
+        page.traffic.opened_socket("socket")
+        talking = asyncio.create_task(wire())
+        await Opening(page.window, site_of({})).place(200, 60)
+        talking.cancel()
+
+    page.time.run(opening())
+    assert page.time.seconds == about(until)
 
 
 def test_a_box_to_type_in_is_waited_for_to_the_end_of_the_time() -> None:
