@@ -24,7 +24,7 @@ from recordings.judgments import layer_fault
 from recordings.noted import Noted, read_noted
 from recordings.run_folder import event_files
 from topics.counting import pluralize
-from topics.regular_file import entries, read_inside
+from topics.regular_file import entries, kind_of, read_inside
 
 __all__ = ["Checked", "Fault", "check_recording", "check_written", "recording_hash"]
 
@@ -33,14 +33,18 @@ _UNLISTED = (
     "not in the inventory: put here by hand or by an earlier version of Harvest, or its writer was stopped at that "
     "moment, or the inventory was cut"
 )
+_GOLD = "judgments/gold-"
+_NAMED = 3
 _AGAIN = "an earlier inventory was gone when this one was begun, so nothing shows what is gone with it"
 
 
 @dataclass(slots=True)
 class Checked:
-    """hash: of the recording, 32 hex digits. lines: of events; chained: how many a chain or a later file covers.
-    evidence, layers: files whose content is what their names say. faults, gaps, notes: see the module. gone: files of
-    events, layers and files of decisions that were here and are not; `gaps` has a sentence on each."""
+    """hash: of the recording, 32 hex digits; "" where not all of it can be read. lines: of events; chained: how many of
+    them a chain or a later file covers. evidence, layers: files whose content is what their names say. faults, gaps,
+    notes: see the module. gone: files of events, layers and files of decisions that were here and are not; `gaps` has a
+    sentence on each.
+    """
 
     hash: str
     lines: int = 0
@@ -77,6 +81,9 @@ def recording_hash(run: Path) -> str:
 
 def check_recording(run: Path) -> Checked:
     """Every file of the run folder `run`, also where it cannot be read as a run. Raises OSError."""
+    strange = [Fault(name, None, f"this is {kind}, not a file, and is not read") for name, kind in _not_files(run)]
+    if strange:  # a pipe would be waited on for ever, and a link leads out of the folder
+        return Checked("", gaps=strange)
     found, named = _checked(run)
     _check_evidence(run, named, found)
     for one in read_noted(run):
@@ -113,6 +120,11 @@ def _checked(run: Path) -> tuple[Checked, set[str]]:
     decided = _check_decisions(run, found, declared=declared)
     layers = _check_layers(run, found)
     _check_inventory(run, inventory, [*chained, *decided], layers, found, declared=declared)
+    gold = any(name.startswith(_GOLD) for name in (*layers, *found.gone))
+    if declared and found.lines > len(files) and not gold and _wants_gold(run):
+        what = "run.json names a gold table, and the layer that kept it is gone"
+        found.gaps.append(Fault(f"{_GOLD}*.jsonl", None, what))
+        found.gone.append(f"{_GOLD}*.jsonl")
     kept = [
         *layers,
         *(one.name for one in decided if one.name not in found.gone),
@@ -140,6 +152,18 @@ def _check_gone(chains: Iterable[Path], found: Checked) -> list[ChainedFile]:
     return gone
 
 
+def _not_files(run: Path) -> Iterator[tuple[str, str]]:
+    """What is in the place of a file of the run and is none, by its path in the run, and what it is."""
+    paths = [run / "run.json", run / INVENTORY, *sorted(run.glob("trials-*"))]
+    for folder in ("judgments", DECISIONS):
+        for pattern in ("*.jsonl", "*.chain"):
+            paths += entries(run, folder, pattern)
+    for path in paths:
+        kind = kind_of(path) if path.exists() or path.is_symlink() else ""
+        if kind:
+            yield path.relative_to(run).as_posix(), kind
+
+
 def _take(files: Sequence[ChainedFile], found: Checked) -> None:
     for one in files:
         found.faults += one.faults
@@ -151,6 +175,12 @@ def _declares_chains(run: Path) -> bool:
     """Whether `run.json` says that the files of the run have chains, and an inventory: those of earlier versions do
     not."""
     return CHAINED in (read_object(read_inside(run, "run.json")) or {})
+
+
+def _wants_gold(run: Path) -> bool:
+    """Whether `run.json` names a gold table, which is kept as a layer before anything is asked."""
+    audit = (read_object(read_inside(run, "run.json")) or {}).get("audit")
+    return isinstance(audit, dict) and bool(audit.get("gold"))
 
 
 def _check_header(run: Path, headers: list[str], found: Checked, *, declared: bool) -> None:
@@ -245,12 +275,28 @@ def _check_inventory(
     for name, (lines, head) in inventory.closed.items():
         if name in files:
             _check_closed(files[name], lines, head, found)
-    found.notes += [Fault(name, None, _UNLISTED) for name in (*files, *layers) if name not in inventory.held]
-    for name, one in files.items():
-        listed = name in inventory.held and name not in inventory.copied
-        if one.closing and listed and name not in inventory.closed and says_chained(run / name):
-            what = "its chain is closed, and the inventory does not say so: its writer was stopped at that moment, or"
-            found.notes.append(Fault(name, None, f"{what} the inventory was cut"))
+    unlisted = [name for name in (*files, *layers) if name not in inventory.held]
+    unclosed = [
+        name
+        for name, one in files.items()
+        if one.closing and name not in inventory.closed and name not in inventory.copied and _is_chained(run, name)
+    ]
+    written = [name for name in unlisted if name in files and files[name].lines > 1]
+    if written or (unclosed and len({*unlisted, *unclosed}) > 1):
+        # A file is listed before its second line, and a writer that is stopped leaves one thing unsaid.
+        what = (
+            f"it does not say what became of {' and '.join([*unlisted, *unclosed][:_NAMED])}: it was cut, or they were"
+        )
+        found.gaps.append(Fault(INVENTORY, None, f"{what} put here by hand, and nothing shows what else is gone"))
+        return
+    found.notes += [Fault(name, None, _UNLISTED) for name in unlisted]
+    for name in unclosed:
+        what = "its chain is closed, and the inventory does not say so: its writer was stopped at that moment, or"
+        found.notes.append(Fault(name, None, f"{what} the inventory was cut"))
+
+
+def _is_chained(run: Path, name: str) -> bool:
+    return (run / name).exists() and says_chained(run / name)
 
 
 def _check_closed(one: ChainedFile, lines: int, head: str, found: Checked) -> None:

@@ -49,12 +49,12 @@ class Inventory:
 
 
 def read_inventory(run: Path) -> Inventory | None:
-    """The inventory of a run folder; None if it has none. Raises OSError."""
+    """The inventory of a run folder; None if it has none, or not its first line. Raises OSError."""
     try:
         data = read_inside(run, INVENTORY)
     except FileNotFoundError:
         return None
-    if not data:  # its first line could not be written
+    if b"\n" not in data:  # its first line could not be written, or it is gone and something is left in its place
         return None
     found, head = Inventory(), b""
     *lines, rest = data.split(b"\n")

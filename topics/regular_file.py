@@ -16,7 +16,16 @@ from typing import BinaryIO
 
 from topics.errors import InputError, Place
 
-__all__ = ["entries", "missing_advice", "open_inside", "open_regular", "read_bytes", "read_inside", "read_regular"]
+__all__ = [
+    "entries",
+    "kind_of",
+    "missing_advice",
+    "open_inside",
+    "open_regular",
+    "read_bytes",
+    "read_inside",
+    "read_regular",
+]
 
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -139,7 +148,15 @@ def read_bytes(path: str | PathLike[str], kind: str = "", *, largest: int = -1, 
     return data
 
 
+def kind_of(path: str | PathLike[str]) -> str:
+    """ "" for a regular file, else what it is (`a pipe`); a link is not followed. Raises OSError."""
+    mode = os.lstat(path).st_mode
+    return "" if stat.S_ISREG(mode) else _called(mode)
+
+
 def _called(mode: int) -> str:
+    if stat.S_ISLNK(mode):
+        return "a link"
     if stat.S_ISDIR(mode):
         return "a folder"
     return "a pipe" if stat.S_ISFIFO(mode) else "a device"

@@ -83,14 +83,17 @@ def command(paths: tuple[Path, ...], wanted: str | None, as_json: bool) -> int:
 
 def _run(path: Path, wanted: str | None) -> _Found:
     found = _Found(str(path))
-    if not is_run(path):
+    if not is_run(path) and not (path / "run.json").is_symlink():
         if not event_files(path):
             raise no_run(path)
         found.open = True
         found.gaps.append("run.json: it is gone, and without it the run cannot be read: put it back")
         return found
     checked = check_recording(path)
-    found.recording = checked.hash
+    found.recording = checked.hash or None
+    if found.recording is None:
+        found.open, found.gaps = True, [str(gap) for gap in checked.gaps]
+        return found
     found.faults += map(str, checked.faults)
     found.gaps += map(str, checked.gaps)
     found.notes += map(str, checked.notes)

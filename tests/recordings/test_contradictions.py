@@ -130,8 +130,9 @@ def test_a_copied_file_of_events_gives_each_attempt_once(played: Path, tmp_path:
     done = merge([run], tmp_path / "saved", salvage=True)
     assert read(tmp_path / "saved").conversations == read(played).conversations
     assert done.conflicts == ()
-    assert len(done.damage) == 1
-    assert "trials-000007.jsonl:1: worker '000001' wrote this: the file is a copy" in done.damage[0]
+    copied, unlisted = done.damage
+    assert "trials-000007.jsonl:1: worker '000001' wrote this: the file is a copy" in copied
+    assert "inventory.jsonl: it does not say what became of trials-000007.jsonl" in unlisted
 
 
 @pytest.mark.parametrize("first_line", [b"", b"%%\n"])
@@ -158,13 +159,17 @@ def test_what_two_machines_recorded_in_one_folder_stays_twice(played: Path, tmp_
     lines[0] = json.dumps({**json.loads(lines[0]), "worker": "east-000001"}).encode() + b"\n"
     (run / "trials-east-000001.jsonl").write_bytes(b"".join(lines))
     done = merge([run], tmp_path / "saved", salvage=True)
-    assert [sentence.partition(": ")[2][:17] for sentence in done.damage] == ["its chain is gone"]  # of the other's
+    assert [sentence.partition(": ")[2][:17] for sentence in done.damage] == [
+        "its chain is gone",  # of the other's,
+        "it does not say w",  # and that is in no inventory of this folder
+    ]
     assert len(read(tmp_path / "saved").conversations) == 2 * len(valid(played))
     about: dict[str, str | int] = {"trial": json.loads(lines[1])["id"], "attempt": 1}
     write_layer(run, Layer("human", "anna", judgments=(Judgment(about, "Fluency", 1),)))
     done = merge([run], tmp_path / "judged", salvage=True)
     assert [sentence.partition(": ")[2][:19] for sentence in done.damage] == [
         "its chain is gone: ",
+        "it does not say wha",
         "1 judgment left out",  # of which of both?
     ]
     assert read_layers(tmp_path / "judged") == ()

@@ -246,6 +246,62 @@ def test_files_that_are_no_scores_are_told(here: Path, capsys: pytest.CaptureFix
     assert (code, "\u240a" in told, "do: harvest score small --keep writes it again" in told) == (3, False, True), told
 
 
+@pytest.mark.parametrize("kind", ["pipe", "link", "folder"])
+@pytest.mark.parametrize(
+    "place", ["run.json", "inventory.jsonl", "trials-000001.jsonl", "trials-000001.chain", "judgments/*", "judgments"]
+)
+def test_what_is_no_file_is_not_read_and_not_waited_for(
+    here: Path, capsys: pytest.CaptureFixture[str], place: str, kind: str
+) -> None:
+    (path,) = (here / "small").glob(place)
+    if (kind, path.is_dir()) == ("folder", True):
+        return
+    path.rename(here / "aside")
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "link":
+        path.symlink_to(here / "aside")
+    else:
+        path.mkdir()
+    code, told = verify(capsys, "small")
+    if place == "run.json" and kind != "link":
+        assert (code, "run.json: it is gone" in told) == (3, True), told
+    elif (place, kind) == ("judgments", "pipe"):
+        assert (code, "it was put into this run, and is gone" in told) == (3, True), told
+    else:
+        assert (code, f"this is a {kind}, not a file, and is not read" in told) == (3, True), told
+
+
+@pytest.mark.parametrize("left", [b"\0" * 600, b"x", b'{"format": "harvest-inventory/1", "held": {', b""])
+def test_an_inventory_of_which_nothing_whole_is_left_is_gone(
+    here: Path, capsys: pytest.CaptureFixture[str], left: bytes
+) -> None:
+    (here / "small" / "inventory.jsonl").write_bytes(left)
+    shutil.rmtree(here / "small" / "judgments")
+    code, told = verify(capsys, "small")
+    assert (code, "inventory.jsonl: it is gone" in told) == (3, True), told
+
+
+def test_one_writer_that_was_stopped_leaves_one_thing_unsaid(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is missing at the end of the inventory is a stop, or a cut, by how much of it there is."""
+    file = here / "small" / "inventory.jsonl"
+    lines = file.read_bytes().splitlines(keepends=True)
+    verdicts = {}
+    for kept in range(1, len(lines)):
+        file.write_bytes(b"".join(lines[:kept]))
+        verdicts[kept] = verify(capsys, "small")
+    last = len(lines) - 1
+    assert (verdicts[last][0], "its writer was stopped at that moment" in verdicts[last][1]) == (0, True), verdicts[
+        last
+    ]
+    for kept in range(1, last):
+        code, told = verdicts[kept]
+        assert (code, "it was cut, or they were put here by hand, and nothing shows what else is gone" in told) == (
+            3,
+            True,
+        ), told
+
+
 @pytest.mark.parametrize("gone", ["trials-*", "trials-*.jsonl", "judgments/*", "run.json"])
 def test_of_what_is_gone_one_thing_is_said(here: Path, capsys: pytest.CaptureFixture[str], gone: str) -> None:
     files = sorted((here / "small").glob(gone))

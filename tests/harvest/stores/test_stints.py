@@ -20,7 +20,7 @@ from harvest.stores.stored_run import Stint, StoredRun, piece
 from recordings.chain_check import check_recording
 from recordings.errors import RunError, StoreError
 from recordings.header import Header
-from recordings.inventory import INVENTORY
+from recordings.inventory import INVENTORY, begin_inventory
 from recordings.lock import Lock, Locked
 from recordings.run_folder import Run, event_files, read
 from recordings.shard import Shard
@@ -139,6 +139,20 @@ def test_a_fetched_run_is_the_recorded_one(stored: StoredRun, tmp_path: Path) ->
     assert any(name.startswith("judgments/") for name in files(tmp_path / "gold-copy"))
     found = check_recording(tmp_path / "copy")
     assert (found.faults, found.gaps, found.notes) == ([], [], [])
+
+
+def test_gold_that_the_header_names_is_missed_also_where_the_chain_has_lost_its_end(tmp_path: Path) -> None:
+    """Without its end, the chain names no layer, and the inventory of the other machine does not come along."""
+    played(stored := StoredRun(Counting(), ""), tmp_path / "gold")
+    stored.fetch(tmp_path / "copy")
+    for layer in (tmp_path / "copy" / "judgments").glob("gold-*"):
+        layer.unlink()
+    (tmp_path / "copy" / INVENTORY).unlink()
+    begin_inventory(tmp_path / "copy", "copied")
+    for chain in (tmp_path / "copy").glob("*.chain"):
+        chain.write_bytes(b"".join(chain.read_bytes().splitlines(keepends=True)[:-1]))
+    gaps = [str(gap) for gap in check_recording(tmp_path / "copy").gaps]
+    assert gaps == ["judgments/gold-*.jsonl: run.json names a gold table, and the layer that kept it is gone"]
 
 
 def test_gold_is_in_the_store_as_soon_as_a_run_is(stored: StoredRun, tmp_path: Path) -> None:
