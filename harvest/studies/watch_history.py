@@ -19,7 +19,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -194,10 +194,13 @@ def alarm_waits(looks: Sequence[Look]) -> bool:
 @dataclass(frozen=True)
 class History:
     """lines: every look in the file, in its order. torn: places of lines that break off, as a writer leaves one that is
-    stopped: they are no looks, and stay where they are."""
+    stopped: they are no looks, and stay where they are. bare: places of lines without a hash. glued: places of lines on
+    which several looks stand, as when files are joined of which one has lost its last line break."""
 
     lines: tuple[Look, ...] = ()
     torn: tuple[Place, ...] = ()
+    bare: tuple[Place, ...] = ()
+    glued: tuple[Place, ...] = ()
 
     @cached_property
     def looks(self) -> tuple[Look, ...]:
@@ -220,12 +223,20 @@ class History:
 
     def until(self, now: float) -> History:
         """Without the looks that are dated later than `now`, seconds."""
-        return History(tuple(one for one in self.lines if moment(one.at) <= now), self.torn)
+        return replace(self, lines=tuple(one for one in self.lines if moment(one.at) <= now))
 
     def damage(self, path: Path, now: float) -> Iterator[str]:
         """What is wrong with it, in sentences. now: seconds; no look can be later."""
         for place in self.torn:
             yield f"{place}: this line breaks off, as if a command was stopped while it wrote it, and does not count"
+        for place in self.glued:
+            yield f"{place}: several looks stand on this line; each of them counts"
+        if self.bare:
+            more = f" (and {pluralize(len(self.bare) - 1, 'more line')})" if len(self.bare) > 1 else ""
+            yield (
+                f"{self.bare[0]}{more}: it has no hash, so nothing shows whether it is as it was written: an earlier "
+                "version wrote it, or somebody changed it"
+            )
         late = [one for one in self.looks if moment(one.at) > now]
         if late:
             first, more = late[0], len(late) - 1
@@ -251,15 +262,23 @@ def whole_history(path: str | PathLike[str]) -> History:
 _ZEROS = re.compile(rb"\0+(?=\r?\n|\Z)")
 """What a power cut leaves in the place of the end of a line, or of a line, that was not on the disk yet."""
 
+_GLUED = re.compile(rb'(?<=[^\n])(?=\{"format":"harvest-history/1")')
+"""Where a look begins within a line. In a text of a look its quotation marks would have backslashes."""
+
 
 def _history(data: bytes, path: str) -> History:
     found: list[Look] = []
     torn: list[Place] = []
+    bare: list[Place] = []
     # A line of zeros alone becomes one that breaks off after its first character, and is named like any other.
     data = _ZEROS.sub(lambda zeros: b"" if data[: zeros.start()][-1:] not in (b"", b"\n") else b"{", data)
+    glued = dict.fromkeys(Place(path, data.count(b"\n", 0, one.start()) + 1) for one in _GLUED.finditer(data))
+    data = _GLUED.sub(b"\n", data)
     try:
         for value in json_lines(decode(data, path, "JSON lines"), path, torn=torn):
-            found.append(_look(value))
+            found.append(look := _look(value))
+            if not look.hash:
+                bare.append(Place(path, value.line))
     except NotJsonError as fault:
         advice = (
             "restore the file from a copy, or remove the line: its look is then forgotten"
@@ -267,7 +286,7 @@ def _history(data: bytes, path: str) -> History:
             else "check which file is meant: harvest reaudit writes a history, a look on each line"
         )
         raise InputError(fault.what, place=fault.place, advice=advice) from None
-    return History(tuple(found), tuple(torn))
+    return History(tuple(found), tuple(torn), tuple(bare), tuple(glued))
 
 
 def _look(value: JsonValue) -> Look:
@@ -298,7 +317,7 @@ class HistoryFile:
         # In ASCII: a line that breaks off within a character could not be read as text.
         line = json.dumps(look.model_dump(mode="json"), separators=(",", ":"))
         self._file.append(f"{line}\n".encode())
-        self.history = History((*self.history.lines, look), self.history.torn)
+        self.history = replace(self.history, lines=(*self.history.lines, look))
         return look
 
 

@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -204,8 +205,24 @@ def test_a_line_that_was_changed_is_no_look_until_somebody_stands_for_it(tmp_pat
     own = json.loads(text)["hash"]
     path.write_text(text.replace(was, now).replace(f',"hash":"{own}"', ""))
     assert len(read_history(path)) == 1
+    (said,) = whole_history(path).damage(path, moment("2027-01-01T00:00:00Z"))
+    assert "h.jsonl:1: it has no hash, so nothing shows whether it is as it was written" in said
     path.write_text(json.dumps(json.loads(text), indent=None, separators=(" , ", " : ")) + "\n")
     assert len(read_history(path)) == 1, "it is of what the line says, and not of how it is written"
+
+
+@pytest.mark.parametrize(
+    ("glue", "torn"), [(lambda first, second: first + second, 0), (lambda first, second: first[:-40] + second, 1)]
+)
+def test_looks_on_one_line_are_read_one_by_one(tmp_path: Path, glue: Callable[[str, str], str], torn: int) -> None:
+    """As `cat` joins them where the first file has lost its last line break, or its last look breaks off."""
+    first, second = (written(tmp_path / f"{name}.jsonl", dated(name)).read_text() for name in ("01", "02"))
+    path = tmp_path / "both.jsonl"
+    path.write_text(f"{second}{glue(first.rstrip(), second)}")
+    history = whole_history(path)
+    assert [len(history.lines), len(history.torn)] == [3 - torn, torn]
+    said = list(history.damage(path, moment("2027-01-01T00:00:00Z")))
+    assert f"{path}:2: several looks stand on this line; each of them counts" in said
 
 
 def test_a_look_from_the_future_is_named_and_is_not_the_last_one(tmp_path: Path) -> None:
