@@ -25,6 +25,10 @@ __all__ = ["command"]
 
 _MOST, _LONGEST = 20, 300  # faults, and characters of one
 _NEWER = "{}: has judgments newer than the report, so it may differ for them: make it again"
+_NOT_ASKED = (
+    "it does not say which figures were asked for, so one that is gone is not missed: it is of an earlier version, "
+    "or was changed"
+)
 _PROVES = (
     "The chain shows what was changed by accident. It proves nothing against people who can write the folder, because "
     "they can write a new chain: keep the hash of the recording elsewhere (--hash), or sign it."
@@ -114,11 +118,12 @@ def _run(path: Path, wanted: str | None) -> _Found:
 
 
 def _figures(path: Path, found: _Found) -> None:
-    from harvest.studies.rescored import kept_figures, rescored  # late: a recording may not be readable
+    from harvest.studies.kept_scores import kept_scores
+    from harvest.studies.rescored import rescored  # late: a recording may not be readable
 
     try:
-        count = kept_figures(path)
-        if count is None:
+        kept = kept_scores(path)
+        if kept is None:
             read(path, spoken=True)  # which computing figures does
         found.faults += [f"scores.json: {sentence}" for sentence in rescored(path)]
     except HarvestError as fault:
@@ -127,10 +132,13 @@ def _figures(path: Path, found: _Found) -> None:
         unread = isinstance(fault, RunError)
         found.notes.append(f"{'it cannot be read' if unread else 'figures could not be computed again'}: {said}")
         return
-    if count is None:
+    if kept is None:
         found.notes.append("no scores.json, so no figures to compute again")
-    else:
-        found.said.append(f"{pluralize(count, 'figure')} computed again")
+        return
+    found.said.append(f"{pluralize(len(kept.rows), 'figure')} computed again")
+    if kept.asked is None:
+        found.partly = True
+        found.notes.append(f"scores.json: {_NOT_ASKED}")
 
 
 def _report(path: Path) -> _Found:

@@ -3,6 +3,7 @@ dialogues they are of."""
 
 from __future__ import annotations
 
+import json
 import math
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,13 +25,17 @@ __all__ = ["KeptScores", "kept_scores", "with_kept_scores"]
 
 class KeptScores(Struct):
     """settings, seed, notes: of then. asked: the measures that were asked for, and the names of their rows; None in
-    files of earlier versions. rows: as they stand in the file."""
+    files of earlier versions. selection: what lost attempts came to. rows: as they stand in the file. others: keys that
+    Harvest does not write there."""
 
     rows: list[Raw]
+    format: Any = None
     settings: Any = None
     seed: Any = None
     notes: Any = None
     asked: Any = None
+    selection: Any = None
+    others: tuple[str, ...] = ()
 
     def each(self, run: Path) -> Iterator[dict[str, Any]]:
         """The rows as objects. Raises InputError for what is none."""
@@ -41,7 +46,24 @@ class KeptScores(Struct):
                 value = parse_value(bytes(row), _place(run))
             if not isinstance(value, dict):
                 raise _no_score(number, run)
+            if bytes(row).count(b'":') > len(value):
+                _refuse_twice(bytes(row), number, run)
             yield value
+
+
+_KEYS = KeptScores.__struct_fields__[:-1]
+
+
+def _refuse_twice(row: bytes, number: int, run: Path) -> None:
+    """Of a key that stands twice, readers take either value."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        keys = [key for key, _ in pairs]
+        if twice := next((key for key in keys if keys.count(key) > 1), None):
+            raise InputError(f"row {number} has {twice!r} twice", place=_place(run), advice=_writes(run))
+        return dict(pairs)
+
+    json.loads(row, object_pairs_hook=once)
 
 
 def kept_scores(run: Path) -> KeptScores | None:
@@ -54,7 +76,9 @@ def kept_scores(run: Path) -> KeptScores | None:
     except OSError as fault:
         raise InputError(f"cannot be read: {fault.strerror}", place=place, advice=_writes(run)) from None
     try:
-        return decode(data, type=KeptScores)
+        found = decode(data, type=KeptScores)
+        found.others = tuple(decode(data, type=dict[str, Raw]).keys() - set(_KEYS))
+        return found
     except (MsgspecError, ValueError):  # no such file, or a half of a surrogate pair in a name
         try:
             value = parse_value(data, place)
@@ -63,8 +87,10 @@ def kept_scores(run: Path) -> KeptScores | None:
     rows = value.get("rows") if isinstance(value, dict) else None
     if not isinstance(value, dict) or not isinstance(rows, list):
         raise InputError("this holds no scores", place=place, advice=_writes(run))
-    head = (value.get(key) for key in ("settings", "seed", "notes", "asked"))
-    return KeptScores([Raw(line(row)) for row in rows], *head)
+    found = KeptScores([Raw(line(row)) for row in rows], others=tuple(value.keys() - set(_KEYS)))
+    for key in _KEYS[1:]:
+        setattr(found, key, value.get(key))
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass
 from functools import partial
@@ -11,24 +12,19 @@ from typing import Any, Self
 
 from harvest.studies.kept_scores import kept_scores
 from harvest.studies.scorecard import gather_material, score_material
+from harvest.studies.selection import selection
 from recordings.run_folder import read
 from scoring.inference.interval import EARLIER_METHOD, METHOD
 from scoring.notation import parse
 from scoring.settings import SETTINGS
-from scoring.table import ScoreRow, ScoreTable
+from scoring.table import FORMAT, ScoreRow, ScoreTable
 from topics.counting import pluralize
 
-__all__ = ["kept_figures", "rescored"]
+__all__ = ["rescored"]
 
 _LISTED = 3
 _PLAIN = (str, int, float, type(None))
 _PLACE = ("measure", "system", "topic", "topic_type", "trial", "turn", "entity", "position")
-
-
-def kept_figures(run: Path) -> int | None:
-    """How many figures the run keeps; None where it keeps none."""
-    found = kept_scores(run)
-    return None if found is None else len(found.rows)
 
 
 def rescored(run: Path) -> Iterator[str]:
@@ -41,12 +37,19 @@ def rescored(run: Path) -> Iterator[str]:
     if not recorded.conversations and any(row.get("n") for row in kept.each(run)):
         yield "it holds figures, and no conversation is recorded here"
         return
+    yield from (f"{key!r} is nothing that Harvest writes there" for key in sorted(kept.others))
+    if kept.format != FORMAT:
+        yield f"its format is {kept.format!r}, and not {FORMAT!r}"
     material = gather_material([recorded])
     settings = kept.settings if isinstance(kept.settings, dict) else {}
     changes = {name: settings[name] for name in SETTINGS if name in settings}
-    again = partial(score_material, material, changes=changes, seed=kept.seed if isinstance(kept.seed, int) else 0)
-    rows = _Rows.of(kept.asked)
-    usual = _Again(rows.of_table(again()))
+    scored = partial(score_material, changes=changes, seed=kept.seed if isinstance(kept.seed, int) else 0)
+    again = partial(scored, material)
+    rows, table = _Rows.of(kept.asked), again()
+    lost = selection(material, table, lambda of, terms: scored(of, measures=terms, only=True)).as_json()
+    if kept.selection != json.loads(json.dumps(lost)):
+        yield "what lost attempts come to (selection) is not what the recording gives"
+    usual = _Again(rows.of_table(table))
     compared, found = usual, list(usual.differences(kept.each(run)))
     missing = list(usual.missing(rows.named))
     there = {str(row.get("measure")) for row in kept.each(run)} if found or not rows.known else set()

@@ -232,9 +232,9 @@ class History:
         for place in self.glued:
             yield f"{place}: several looks stand on this line; each of them counts"
         if self.bare:
-            more = f" (and {pluralize(len(self.bare) - 1, 'more line')})" if len(self.bare) > 1 else ""
+            others = f" (and {pluralize(len(self.bare) - 1, 'more line')})" if len(self.bare) > 1 else ""
             yield (
-                f"{self.bare[0]}{more}: it has no hash, so nothing shows whether it is as it was written: an earlier "
+                f"{self.bare[0]}{others}: it has no hash, so nothing shows whether it is as it was written: an earlier "
                 "version wrote it, or somebody changed it"
             )
         late = [one for one in self.looks if moment(one.at) > now]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -119,6 +121,42 @@ def test_a_note_that_was_removed_or_changed_is_missed(here: Path, capsys: pytest
         assert any(said.startswith("a note that the recording gives") for said in rescored(here / "small"))
     file.write_text(json.dumps({**scores, "notes": [*scores["notes"], "Nothing is missing."]}))
     assert list(rescored(here / "small")) == ["a note in it is not what the recording gives: Nothing is missing."]
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "said"),
+    [
+        (lambda scores: {**scores, "verdict": "A is better"}, 1, "'verdict' is nothing that Harvest writes there"),
+        (lambda scores: {**scores, "format": "harvest-scores/0"}, 1, "its format is 'harvest-scores/0'"),
+        (lambda scores: {**scores, "selection": {"lost_after_an_answer": {"A": 3}}}, 1, "what lost attempts come to"),
+        (
+            lambda scores: {
+                **{key: value for key, value in scores.items() if key != "asked"},
+                "rows": [row for row in scores["rows"] if row["measure"] != "R"],
+            },
+            0,
+            "it does not say which figures were asked for",
+        ),
+    ],
+)
+def test_what_was_put_into_the_head_of_scores_is_found(
+    here: Path,
+    capsys: pytest.CaptureFixture[str],
+    change: Callable[[dict[str, Any]], dict[str, Any]],
+    code: int,
+    said: str,
+) -> None:
+    file = here / "small" / "scores.json"
+    file.write_text(json.dumps(change(json.loads(file.read_text()))))
+    found, told = verify(capsys, "small")
+    assert (found, said in told, "verified in part: small" in told) == (code, True, not code), told
+
+
+def test_a_key_that_stands_twice_in_a_score_is_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = here / "small" / "scores.json"
+    file.write_text(file.read_text().replace('"value":', '"value":0.123,"value":', 1))
+    code, told = verify(capsys, "small")
+    assert (code, "row 1 has 'value' twice" in told) == (3, True), told
 
 
 def test_figures_whose_intervals_bear_the_earlier_name_are_those_of_the_recording(
