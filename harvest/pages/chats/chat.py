@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
-import math
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,6 +9,7 @@ from harvest.pages.browser.busy_signs import FIRM
 from harvest.pages.browser.window import Window
 from harvest.pages.chats.completion import Completion, Patience
 from harvest.pages.chats.composer import still_holds, type_text
+from harvest.pages.chats.evidence import Evidence
 from harvest.pages.chats.experience import Experience
 from harvest.pages.chats.mismatch import find_mismatch
 from harvest.pages.chats.opening import WALLS, Opening, covered_by
@@ -24,7 +22,7 @@ from harvest.pages.finding.blockers import Blocker, find_refusal
 from harvest.pages.reading.altered import share_kept
 from harvest.pages.reading.echo import trail
 from harvest.pages.reading.outgoing import times_sent, words_sent
-from harvest.pages.reading.page import Page, collapse_spaces, letters, markup
+from harvest.pages.reading.page import Page, collapse_spaces, letters
 from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.repetition import is_repeated
 from harvest.pages.reading.turn import Habits, ReadTurn, learn
@@ -102,6 +100,7 @@ class Chat:
         self._habits = Habits()
         self._place: Place | None = None
         self._opening = Opening(window, site, manners.login, experience.launchers)
+        self._evidence = Evidence(window, site, manners.evidence, experience, self._opening)
         self._witness = SecondWitness(window.recorder, met or Acquaintance()) if window.recorder is not None else None
         self._taken: Taken | None = None
         self._last: tuple[str, Page, ReadTurn] | None = None  # what was said last, the page before it, and the answer
@@ -155,7 +154,7 @@ class Chat:
         later = before.later(awaited.page, awaited.turn.echo) if before is not None else None
         if before is not None and later is not None and not self._counts(later):
             self._window.note(_changed(before, later))
-        exhibits = await self._exhibits(awaited, text, sent, sent_as)
+        exhibits = await self._evidence.of_turn(awaited, text, sent, sent_as, self._habits)
         if self._witness is not None and awaited.verdict is not None:
             exhibits += (await self._witness.account(text, awaited.turn.text, self._window.traffic.marked),)
         try:
@@ -247,19 +246,7 @@ class Chat:
 
     async def failure(self) -> tuple[Exhibit, ...]:
         """What can still be kept of a page on which something went wrong. Never raises."""
-        kept: list[Exhibit] = []
-        with contextlib.suppress(DriverError):
-            if "screenshot" in self._manners.evidence:
-                kept.append(Exhibit("screenshot", "image/png", await self._window.screenshot()))
-        with contextlib.suppress(DriverError):
-            if "page" in self._manners.evidence:
-                frame = self._place.frame if self._place is not None else self._window.frames()[0]
-                kept.append(_page_exhibit(await frame.source(self._site.selectors)))
-        with contextlib.suppress(DriverError):
-            trace = await self._window.trace()
-            if trace is not None:
-                kept.append(Exhibit("trace", "application/zip", trace))
-        return tuple(kept)
+        return await self._evidence.of_failure(self._place.frame if self._place is not None else None)
 
     async def _ready(self) -> Place:
         """Where to type the next turn, with nothing over it. Raises NotSent where the page takes none."""
@@ -393,66 +380,6 @@ class Chat:
                 words = turn.echo.lines
         return "" if differences(said, words) == () else words
 
-    async def _exhibits(self, awaited: Awaited, said: str, sent: Sent, sent_as: str) -> tuple[Exhibit, ...]:
-        wanted = self._manners.evidence
-        kept: list[Exhibit] = []
-        if "screenshot" in wanted:
-            kept.append(Exhibit("screenshot", "image/png", await self._window.screenshot()))
-        if "reply" in wanted:
-            reply = markup(awaited.page, awaited.turn.bubbles, awaited.turn.decorations)
-            kept.append(Exhibit("reply", _XHTML, reply.encode()))
-        if "page" in wanted:
-            kept.append(_page_exhibit(awaited.source))
-        if "watch" in wanted:
-            kept.append(Exhibit("watch", "application/json", self._record(awaited, said, sent, sent_as)))
-        return tuple(kept)
-
-    def _record(self, awaited: Awaited, said: str, sent: Sent, sent_as: str) -> bytes:
-        """How the turn went, and all that reading needs besides the page: for `harvest reread`, and for people."""
-        sample, verdict, window = awaited.sample, awaited.verdict, self._window
-        shown = awaited.turn.echo.lines if awaited.turn.echo is not None else ""
-        record = {
-            "format": "harvest-watch/1",
-            "url": window.url,
-            "sent_by": sent.by,
-            "presses": sent.presses,
-            "typed": list(sent.typed.differences),
-            "sent_as": sent_as,
-            "shown_as": "" if _same_lines(shown, said) else shown,
-            "finish": verdict.how if verdict else awaited.why,
-            "quiet_asked_for": verdict.asked_for if verdict else None,
-            "first_word": sample.began,
-            "last_change": round(sample.last_change, 3),
-            "waited": round(sample.quiet, 3),
-            "signs_there": sorted(sample.now),
-            "signs_ended": {name: round(at, 3) for name, at in sorted(sample.ended.items())},
-            "signs_mistrusted": sorted(self._experience.mistrusted),
-            "signs_outlasting": sorted(self._experience.stayed),
-            "stalls": [[round(length, 3), round(since, 3)] for length, since in sample.stalls],
-            "pauses": [[round(length, 3), round(since, 3)] for length, since in sample.pauses],
-            "faults": [
-                [fault.method, fault.url.partition("?")[0], fault.status, fault.what] for fault in window.traffic.faults
-            ],
-            "events": window.events,
-            "opened_by": self._opening.did,
-            "read_by": awaited.turn.how,
-            "first_byte": "none" if awaited.heard == math.inf else awaited.heard,
-            "left_out": list(awaited.turn.left_out),
-            "rest_offered": awaited.turn.rest,
-            "notes": list(awaited.turn.notes),
-            "habits": self._habits.as_json(),
-            "selectors": self._site.selectors,
-        }
-        return json.dumps(record, ensure_ascii=False, indent=1).encode()
-
 
 def _changed(taken: Taken, later: Later) -> str:
     return f"the answer to {taken.said[:60]!r} has since become {later.text[:1000]!r}"
-
-
-def _same_lines(shown: str, said: str) -> bool:
-    return shown.split("\n") == [line for line in map(collapse_spaces, said.split("\n")) if line]
-
-
-def _page_exhibit(source: str) -> Exhibit:
-    return Exhibit("page", _XHTML, source.encode())

@@ -1,0 +1,114 @@
+"""What is kept of a turn on a live page besides its answer: for people, and for `harvest reread`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+from dataclasses import dataclass
+
+from harvest.pages.browser.frame import Frame
+from harvest.pages.browser.window import Window
+from harvest.pages.chats.experience import Experience
+from harvest.pages.chats.opening import Opening
+from harvest.pages.chats.sending import Sent
+from harvest.pages.chats.waiting import Awaited
+from harvest.pages.reading.page import collapse_spaces, markup
+from harvest.pages.reading.turn import Habits
+from harvest.pages.sites.site import Site
+from harvest.systems.driver import DriverError, Exhibit
+
+__all__ = ["Evidence"]
+
+_XHTML = "application/xhtml+xml"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Of one conversation. wanted: what is kept of each turn, as of `Manners`. experience, opening: what is known of
+    the site, and how its page was opened."""
+
+    window: Window
+    site: Site
+    wanted: frozenset[str]
+    experience: Experience
+    opening: Opening
+
+    async def of_turn(
+        self, awaited: Awaited, said: str, sent: Sent, sent_as: str, habits: Habits
+    ) -> tuple[Exhibit, ...]:
+        """sent_as: as of `Said`. habits: by which the answer was read."""
+        kept: list[Exhibit] = []
+        if "screenshot" in self.wanted:
+            kept.append(Exhibit("screenshot", "image/png", await self.window.screenshot()))
+        if "reply" in self.wanted:
+            reply = markup(awaited.page, awaited.turn.bubbles, awaited.turn.decorations)
+            kept.append(Exhibit("reply", _XHTML, reply.encode()))
+        if "page" in self.wanted:
+            kept.append(_page_exhibit(awaited.source))
+        if "watch" in self.wanted:
+            kept.append(Exhibit("watch", "application/json", self._record(awaited, said, sent, sent_as, habits)))
+        return tuple(kept)
+
+    async def of_failure(self, frame: Frame | None) -> tuple[Exhibit, ...]:
+        """What can still be kept of a page on which something went wrong. frame: of the chat, once that is known. Never
+        raises."""
+        kept: list[Exhibit] = []
+        with contextlib.suppress(DriverError):
+            if "screenshot" in self.wanted:
+                kept.append(Exhibit("screenshot", "image/png", await self.window.screenshot()))
+        with contextlib.suppress(DriverError):
+            if "page" in self.wanted:
+                shown = frame or self.window.frames()[0]
+                kept.append(_page_exhibit(await shown.source(self.site.selectors)))
+        with contextlib.suppress(DriverError):
+            trace = await self.window.trace()
+            if trace is not None:
+                kept.append(Exhibit("trace", "application/zip", trace))
+        return tuple(kept)
+
+    def _record(self, awaited: Awaited, said: str, sent: Sent, sent_as: str, habits: Habits) -> bytes:
+        """How the turn went, and all that reading needs besides the page: for `harvest reread`, and for people."""
+        sample, verdict, window = awaited.sample, awaited.verdict, self.window
+        shown = awaited.turn.echo.lines if awaited.turn.echo is not None else ""
+        record = {
+            "format": "harvest-watch/1",
+            "url": window.url,
+            "sent_by": sent.by,
+            "presses": sent.presses,
+            "typed": list(sent.typed.differences),
+            "sent_as": sent_as,
+            "shown_as": "" if _same_lines(shown, said) else shown,
+            "finish": verdict.how if verdict else awaited.why,
+            "quiet_asked_for": verdict.asked_for if verdict else None,
+            "first_word": sample.began,
+            "last_change": round(sample.last_change, 3),
+            "waited": round(sample.quiet, 3),
+            "signs_there": sorted(sample.now),
+            "signs_ended": {name: round(at, 3) for name, at in sorted(sample.ended.items())},
+            "signs_mistrusted": sorted(self.experience.mistrusted),
+            "signs_outlasting": sorted(self.experience.stayed),
+            "stalls": [[round(length, 3), round(since, 3)] for length, since in sample.stalls],
+            "pauses": [[round(length, 3), round(since, 3)] for length, since in sample.pauses],
+            "faults": [
+                [fault.method, fault.url.partition("?")[0], fault.status, fault.what] for fault in window.traffic.faults
+            ],
+            "events": window.events,
+            "opened_by": self.opening.did,
+            "read_by": awaited.turn.how,
+            "first_byte": "none" if awaited.heard == math.inf else awaited.heard,
+            "left_out": list(awaited.turn.left_out),
+            "rest_offered": awaited.turn.rest,
+            "notes": list(awaited.turn.notes),
+            "habits": habits.as_json(),
+            "selectors": self.site.selectors,
+        }
+        return json.dumps(record, ensure_ascii=False, indent=1).encode()
+
+
+def _same_lines(shown: str, said: str) -> bool:
+    return shown.split("\n") == [line for line in map(collapse_spaces, said.split("\n")) if line]
+
+
+def _page_exhibit(source: str) -> Exhibit:
+    return Exhibit("page", _XHTML, source.encode())
