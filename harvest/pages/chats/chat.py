@@ -147,6 +147,7 @@ class Chat:
             completion=self._completion,
             selectors=self._site.selectors,
             trouble=self._wall,
+            picture=self._evidence.picture,
             **({} if self._witness is None else {"wire_ended": self._witness.ended_at}),
         )
         awaited = await waiting.answer(self._manners.answer_seconds)

@@ -34,13 +34,18 @@ class Evidence:
     experience: Experience
     opening: Opening
 
+    async def picture(self) -> bytes | None:
+        """A screenshot, where one is kept."""
+        return await self.window.screenshot() if "screenshot" in self.wanted else None
+
     async def of_turn(
         self, awaited: Awaited, said: str, sent: Sent, sent_as: str, habits: Habits
     ) -> tuple[Exhibit, ...]:
         """sent_as: as of `Said`. habits: by which the answer was read."""
         kept: list[Exhibit] = []
-        if "screenshot" in self.wanted:
-            kept.append(Exhibit("screenshot", "image/png", await self.window.screenshot()))
+        picture = awaited.picture or await self.picture()
+        if picture is not None:
+            kept.append(Exhibit("screenshot", "image/png", picture))
         if "reply" in self.wanted:
             reply = markup(awaited.page, awaited.turn.bubbles, awaited.turn.decorations)
             kept.append(Exhibit("reply", _XHTML, reply.encode()))

@@ -6,8 +6,9 @@ the turn is found on the page only its surroundings are watched; a clock elsewhe
 
 from __future__ import annotations
 
+import asyncio
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 
 from harvest.pages.browser.busy_signs import FIRM, NETWORK, WIRE
@@ -42,8 +43,8 @@ class Awaited:
     come, or `fault` where it shows that the turn failed.
     sample: the last one. heard: seconds from the send to the first byte that came back, as it was read by; None where
     that is not known. changed_at: when the text last changed, by the clock of the window. mutations: changes of any
-    kind until then. trouble: what showed that the turn failed, though it may have gone again; None where anything was
-    answered.
+    kind until then. picture: of the page since the last of them, if one was taken. trouble: what showed that the turn
+    failed, though it may have gone again; None where anything was answered.
     """
 
     source: str
@@ -56,16 +57,23 @@ class Awaited:
     heard: float | None = None
     changed_at: float = 0.0
     mutations: int = -1
+    picture: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """mutations: how many changes of any kind there had been before it. As long as there are no more, it holds."""
+    """mutations: how many changes of any kind there had been before it. As long as there are no more, it holds, and so
+    does the picture that was taken with it."""
 
     source: str
     page: Page
     turn: ReadTurn
     mutations: int
+    picture: bytes | None
+
+
+async def _no_picture() -> None:
+    return None
 
 
 class Waiting:
@@ -82,11 +90,14 @@ class Waiting:
         selectors: Mapping[str, str],
         trouble: Callable[[Page, ReadTurn], Blocker | None],
         wire_ended: Callable[[], float | None] = lambda: None,
+        picture: Callable[[], Awaitable[bytes | None]] = _no_picture,
     ) -> None:
-        """wire_ended: when the site said on the wire that the reply is whole, by the window's clock."""
+        """wire_ended: when the site said on the wire that the reply is whole, by the window's clock. picture: takes one
+        of the page, or none if none is wanted."""
         self._window, self._place, self._said, self._clock = window, place, said, window.clock
         self._habits, self._completion, self._selectors = habits, completion, selectors
         self._find_trouble, self._asked_after, self._wire_ended = trouble, 0.0, wire_ended
+        self._picture = picture
         self._trouble: Blocker | None = None
         self._before = PageText(place.page)
         self._began: float | None = None
@@ -124,9 +135,10 @@ class Waiting:
             if verdict or silent or filled or late:
                 if verdict and ahead is not None and not late:
                     source, page, turn, now = ahead.source, ahead.page, ahead.turn, seen
+                    picture = ahead.picture
                 else:
                     source, page, turn = await self._look()
-                    now = await self._glance()
+                    now, picture = await self._glance(), None
                 went_on = now.changes != seen.changes
                 if (silent or filled) and not failed and turn.doubtful is not None:
                     # Nothing else will come.
@@ -148,7 +160,17 @@ class Waiting:
                     changed_at = self._clock.monotonic() - (now.asked or 0.0) + self._shift + sample.last_change
                     verdict = verdict if done else None
                     return Awaited(
-                        source, page, turn, verdict, why, sample, trouble, self._heard, changed_at, now.mutations
+                        source,
+                        page,
+                        turn,
+                        verdict,
+                        why,
+                        sample,
+                        trouble,
+                        self._heard,
+                        changed_at,
+                        now.mutations,
+                        picture,
                     )
             elif sample.quiet >= _DOUBT and sample.at - self._asked_after >= _DOUBT:
                 # Some pages show an error, and then for ever that they are at work.
@@ -159,7 +181,8 @@ class Waiting:
                     return Awaited(source, page, turn, None, "fault", sample, found, self._heard)
             elif left is not None and left <= _AHEAD and ahead is None:
                 # Reading takes its time, and the quiet goes on meanwhile.
-                self._ahead = _Look(*await self._look(), seen.mutations)
+                look, picture = await asyncio.gather(self._look(), self._picture())
+                self._ahead = _Look(*look, seen.mutations, picture)
             rest = _STEP if left is None else left - (self._clock.monotonic() - seen_at)
             await self._clock.sleep(min(_STEP, max(_LEAST, rest)))
 

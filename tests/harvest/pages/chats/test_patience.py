@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 
 import pytest
@@ -25,7 +25,16 @@ ANSWER = [(1.0, "It is"), (1.2, " a film"), (1.4, " of 1979.")]
 TEXT = "It is a film of 1979."
 
 
-def awaited(page: ScriptedPage, seconds: float = 240.0, patience: Patience | None = None) -> Awaited:
+async def no_picture() -> None:
+    return None
+
+
+def awaited(
+    page: ScriptedPage,
+    seconds: float = 240.0,
+    patience: Patience | None = None,
+    picture: Callable[[], Awaitable[bytes | None]] = no_picture,
+) -> Awaited:
     """What waiting for the answer comes to, once the page has taken the turn."""
 
     def trouble(now: Page, turn: ReadTurn) -> Blocker | None:
@@ -44,6 +53,7 @@ def awaited(page: ScriptedPage, seconds: float = 240.0, patience: Patience | Non
             completion=Completion(patience or Patience()),
             selectors={},
             trouble=trouble,
+            picture=picture,
         ).answer(seconds)
 
     return page.time.run(answer())
@@ -102,9 +112,13 @@ def test_what_comes_while_the_page_is_read_is_in_the_answer(
         await page.clock.sleep(seconds)
         return found
 
+    async def picture() -> bytes:
+        return f"{page.since:.3f}".encode()
+
     monkeypatch.setattr(page.frame, "source", slow)
-    found = awaited(page)
+    found = awaited(page, picture=picture)
     assert found.turn.text == TEXT + len(more) * " No, of 1980."
+    assert found.picture is None or float(found.picture) >= (more or (1.4,))[0]
     if not more:
         assert page.time.seconds <= 1.4 + max(0.5, 0.4 + 2 * seconds) + 0.03, "it is read while it is quiet"
 
