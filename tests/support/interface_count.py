@@ -264,7 +264,13 @@ class _Hand:
         replies = self.page.locator(self.known.replies)
         before = await replies.count() + self.known.own
         box = self.page.locator(self.known.box).first
-        await box.fill(text)
+        # What is filled in loses its line breaks, but in a box of many lines.
+        kind = await box.evaluate("box => box.isContentEditable ? 'editor' : box.tagName")
+        first, *further = text.split("\n") if kind == "editor" else [text]
+        await box.fill(" ".join(first.split()) if kind == "INPUT" else first)
+        for line in further:
+            await box.press("Shift+Enter")
+            await self.page.keyboard.insert_text(line)
         await box.press("Enter")
         read, since, begun = "", time.monotonic(), time.monotonic()
         while not read.strip() or time.monotonic() - since < UNCHANGED:

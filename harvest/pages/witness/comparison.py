@@ -67,19 +67,23 @@ class Reading:
         return self._likeness[wire]
 
     def _likeness_of(self, wire: str) -> float:
-        likeness = min(_UNEQUAL, max((_dice(*self._pieces(text, wire)) for text in self._texts), default=0.0))
+        cut: dict[int, Counter[str]] = {}
+        likeness = min(_UNEQUAL, max((_dice(*self._pieces(text, wire, cut)) for text in self._texts), default=0.0))
         if likeness < HELD and min(len(wire), len(self.letters)) >= _ENOUGH:
-            few, many = sorted(self._pieces(self.letters, wire), key=Counter.total)
+            few, many = sorted(self._pieces(self.letters, wire, cut), key=Counter.total)
             held = sum(min(count, many[piece]) for piece, count in few.items() if piece in many)
             likeness = HELD if held >= _ALL * few.total() else likeness
         return likeness
 
-    def _pieces(self, page: str, wire: str) -> tuple[Counter[str], Counter[str]]:
-        """The pieces of both, shorter ones where one of them is short. The page's are made once."""
+    def _pieces(self, page: str, wire: str, cut: dict[int, Counter[str]]) -> tuple[Counter[str], Counter[str]]:
+        """The pieces of both, shorter ones where one of them is short. The page's are made once, and kept; those of the
+        wire are kept in `cut`, by their size."""
         size = min(_PIECE, max(1, min(len(page), len(wire)) // 2))
         if (page, size) not in self._known:
             self._known[page, size] = _cut_into(page, size)
-        return self._known[page, size], _cut_into(wire, size)
+        if size not in cut:
+            cut[size] = _cut_into(wire, size)
+        return self._known[page, size], cut[size]
 
     def is_equal(self, wire: str) -> bool:
         return any(plain.letters == wire for plain in self.plains)
@@ -92,7 +96,7 @@ class Reading:
 
 
 def _cut_into(text: str, size: int) -> Counter[str]:
-    return Counter(text[start : start + size] for start in range(len(text) - size + 1))
+    return Counter([text[start : start + size] for start in range(len(text) - size + 1)])
 
 
 def _dice(one: Counter[str], other: Counter[str]) -> float:
