@@ -249,7 +249,9 @@ def served(command: Sequence[str]) -> Iterator[int]:
 def _process(
     command: Sequence[str], folder: Path, more: Mapping[str, str]
 ) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_PROXY": "*", "PYTHONUNBUFFERED": "1", **more}
+    # Some servers behave otherwise where they take themselves to be under test.
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    environment = {**inherited, "PYTHONPATH": str(ROOT), "NO_PROXY": "*", "PYTHONUNBUFFERED": "1", **more}
     log = folder / "log"
     with log.open("w") as output:
         process = subprocess.Popen(
