@@ -16,6 +16,7 @@ from pathlib import Path
 
 from simulators.llm.faults import FAULTS, SaidTurn, fault_of
 from tests.benchmarks.llm_refusals import dialogues, read_json
+from tests.support.later_turns import LATER_NEEDS
 
 
 def turns(told: list[tuple[str, str]]) -> Iterator[SaidTurn]:
@@ -42,6 +43,13 @@ def rewritten(data: Path) -> Iterator[SaidTurn]:
             answer = turn.get("response") or ""
 
 
+def later_turns() -> Iterator[tuple[str, SaidTurn]]:
+    """(fault, turn) of turns that changed no pattern; the fault of an honest one is ""."""
+    for need in LATER_NEEDS.values():
+        for fault, told in (("", need.honest), *need.faulty.items()):
+            yield from ((fault, SaidTurn(said, need.intended, "ask", need=(need.request,))) for said in told)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("data", type=Path)
@@ -61,8 +69,14 @@ def main() -> None:
         if any(found[fault] for found in counts.values()):
             shares = (f"{100 * found[fault] / found.total():.2f} %" for found in counts.values())
             print(f"| `{fault}` | " + " | ".join(shares) + " |")
+    seen = [(fault, fault_of(turn)) for fault, turn in later_turns()]
+    named = sum(fault == found for fault, found in seen if fault)
+    faulty = [found for fault, found in seen if fault]
+    alarms = [found for fault, found in seen if not fault]
     whole = (f"{100 * found[''] / found.total():.2f} %" for found in counts.values())
     print("| none | " + " | ".join(whole) + " |")
+    print(f"later turns: {named} of {len(faulty)} by their name, {sum(map(bool, faulty))} with a fault; ", end="")
+    print(f"{sum(map(bool, alarms))} of {len(alarms)} honest ones with a fault")
 
 
 if __name__ == "__main__":

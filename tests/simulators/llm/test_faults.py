@@ -9,6 +9,7 @@ import pytest
 from simulators.llm.faults import FAULTS, OWN_WORDS, SaidTurn, fault_of, words_kept
 from simulators.llm.likeness import NAMED_LANGUAGES, are_similar, share_kept, telling_words
 from simulators.llm.prompting import Signs, free_instructions, intended_words, worded_instructions
+from tests.benchmarks.user_faults import later_turns
 from tests.support.faulty_turns import NEEDS, Need
 
 FAULTY = [
@@ -118,3 +119,10 @@ def test_the_policys_words_are_read_back_from_what_a_model_was_told(intended: st
     assert intended_words(told) == intended
     free = free_instructions(need="films", persona="", signs=Signs("abc"), longest=400, language="")
     assert intended_words(free) == ""
+
+
+def test_turns_that_changed_no_pattern_are_mostly_named_and_honest_ones_never() -> None:
+    found = [(fault, fault_of(turn)) for fault, turn in later_turns()]
+    assert [seen for fault, seen in found if not fault and seen] == []
+    faulty = [fault == seen for fault, seen in found if fault]
+    assert sum(faulty) >= 0.8 * len(faulty)
