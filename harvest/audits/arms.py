@@ -15,7 +15,7 @@ differ by what the arm changes and by the system's own chance.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -48,6 +48,7 @@ class ArmEntry(StrictModel):
 class Arm:
     """protocol: the audit's, with the simulated users of this arm. user: who plays it, rewording and all. rewords:
     whether turns of the protocol's own may be said in other words than it has. definition: what identifies the arm.
+    levels: of each factor, if it is a combination of their levels.
     """
 
     name: str
@@ -55,16 +56,24 @@ class Arm:
     user: User
     rewords: bool
     definition: Mapping[str, Any]
+    levels: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_arms(
-    document: Document, entries: Mapping[str, ArmEntry], protocol: Protocol, topics: Sequence[Topic]
+    document: Document,
+    entries: Mapping[str, ArmEntry],
+    protocol: Protocol,
+    topics: Sequence[Topic],
+    *,
+    grouped: bool = False,
 ) -> tuple[Arm, ...]:
-    """The arms of an audit, the control first. Raises InputError, with its place, for an arm that cannot be played, or
+    """The arms of an audit, the control first. grouped: as in `read_arm`.
+
+    Raises InputError, with its place, for an arm that cannot be played, or
     that is the same as another."""
     found: list[Arm] = []
     for name, entry in entries.items():
-        arm = read_arm(document, ("arms", name), name, entry, protocol, topics)
+        arm = read_arm(document, ("arms", name), name, entry, protocol, topics, grouped=grouped)
         for other in found:
             if other.definition == arm.definition:
                 what = f"the arms {other.name!r} and {name!r} are the same"
@@ -76,9 +85,17 @@ def read_arms(
 
 
 def read_arm(
-    document: Document, loc: Loc, name: str, entry: ArmEntry, protocol: Protocol, topics: Sequence[Topic]
+    document: Document,
+    loc: Loc,
+    name: str,
+    entry: ArmEntry,
+    protocol: Protocol,
+    topics: Sequence[Topic],
+    *,
+    grouped: bool = False,
 ) -> Arm:
-    """One way of playing the protocol. loc: its place in the audit. Raises InputError, with its place, for one that
+    """One way of playing the protocol. loc: its place in the audit. grouped: its users are of groups, and whoever knows
+    these looks whether every topic has what they say (`check_groups`). Raises InputError, with its place, for one that
     cannot be played."""
     from simulators.wrappers import paraphrasing  # late: most audits have no arms
     from simulators.wrappers.given_words import read_wordings, with_given_words
@@ -91,7 +108,8 @@ def read_arm(
     variant = _with_users(document, loc, entry, protocol)
     users = build_users(variant)
     try:
-        check_users(users, topics)
+        if not grouped:
+            check_users(users, topics)
     except InputError as fault:
         if fault.place is not None:
             raise

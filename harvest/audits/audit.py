@@ -18,6 +18,7 @@ from typing import Any, Literal
 from harvest.audits.arms import Arm, read_arms
 from harvest.audits.audit_file import AuditFile, Order, SystemEntry
 from harvest.audits.exposures import read_exposures, refuse_keys_in_clear
+from harvest.audits.factors import read_factors
 from harvest.audits.fingerprints import fingerprints
 from harvest.audits.groups import check_groups, grouped_name
 from harvest.audits.population import Member, draw_member, read_population
@@ -73,11 +74,11 @@ class System:
 
     def met_by(self, group: str) -> System:
         """The system as it meets users of `group`; the recording treats it as a system of its own."""
-        return replace(self, name=grouped_name(self.name, group), group=group, of=self.name)
+        return replace(self, name=grouped_name(self.name, group), group=group, of=self.asked)
 
     def played_in(self, arm: Arm) -> System:
         """The system as it is played in an arm; the recording treats it as a system of its own."""
-        return replace(self, name=grouped_name(self.name, arm.name), arm=arm, of=self.name)
+        return replace(self, name=grouped_name(self.name, arm.name), arm=arm, of=self.asked)
 
     def definition(self) -> dict[str, Any]:
         """What identifies the system: if this changes, another thing is under audit. Limits are not part of it."""
@@ -86,9 +87,12 @@ class System:
             own["vantage"] = self.vantage
         if self.population:
             own["population"] = {member.name: member.definition() for member in self.population}
+        if self.of:
+            own["system"] = self.of
         if self.arm is not None:
-            return {**own, "system": self.of, "arm": self.arm.name, "changes": dict(self.arm.definition)}
-        return {**own, "system": self.of, "group": self.group} if self.group else own
+            own |= {"arm": self.arm.name, "changes": dict(self.arm.definition)}
+            own |= {"levels": dict(self.arm.levels)} if self.arm.levels else {}
+        return {**own, "group": self.group} if self.group else own
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,12 +157,18 @@ class Audit:
 
     @property
     def played(self) -> tuple[System, ...]:
-        """The systems as the recording knows them: where the audit names groups or arms, each system once for each."""
-        if self.arms:
-            return tuple(system.played_in(arm) for system in self.systems for arm in self.arms)
+        """The systems as the recording knows them: where the audit names groups or arms, each system once for each,
+        and for each pair of them."""
         if self.population:
             return tuple(replace(system, population=self.population) for system in self.systems)
-        return tuple(system.met_by(group) for system in self.systems for group in self.groups) or self.systems
+        met = tuple(system.met_by(group) for system in self.systems for group in self.groups) or self.systems
+        return tuple(system.played_in(arm) for system in met for arm in self.arms) or met
+
+    @property
+    def factors(self) -> dict[str, list[str]]:
+        """By factor, its levels; {} where the audit names arms, or neither."""
+        names = self.arms[0].levels if self.arms else {}
+        return {name: list(dict.fromkeys(arm.levels[name] for arm in self.arms)) for name in names}
 
     @property
     def protocols(self) -> tuple[Protocol, ...]:
@@ -217,6 +227,7 @@ class Audit:
             "protocol": self.protocol.name,
             **({"groups": list(self.groups)} if self.groups else {}),
             **({"arms": [arm.name for arm in self.arms]} if self.arms else {}),
+            **({"factors": factors} if (factors := self.factors) else {}),
             **({"population": {one.name: one.share for one in self.population}} if self.population else {}),
             "gold": self.gold_source,
             "scoring": self.scoring,
@@ -287,14 +298,21 @@ def load_audit(
         check_topics(protocol, topics)
         users = build_users(protocol)
     check_groups(document, file.groups or (), protocol, users, topics.topics)
-    if file.groups and file.arms:
-        what = "an audit has groups or arms, not both: each system would be played once for every pair of them"
-        raise document.error(("arms",), what, advice="write two audits", key=True)
-    if file.population and (file.groups or file.arms):
+    if file.arms and file.factors:
+        what = "an audit has arms or factors, not both: factors make arms of all combinations of their levels"
+        raise document.error(("factors",), what, advice="make a factor of the arms", key=True)
+    if file.population and (file.groups or file.arms or file.factors):
         other = "groups" if file.groups else "arms"
         what = f"an audit has {other} or a population, not both: a trial of each of the {other} meets one user"
         raise document.error(("population",), what, advice="write two audits", key=True)
-    arms = read_arms(document, file.arms or {}, protocol, topics.topics)
+    arms = (
+        read_factors(document, file.factors, protocol, topics.topics, grouped=bool(file.groups))
+        if file.factors
+        else read_arms(document, file.arms or {}, protocol, topics.topics, grouped=bool(file.groups))
+    )
+    for arm in arms if file.groups else ():
+        if arm.protocol != protocol:  # else its users have been checked
+            check_groups(document, file.groups or (), arm.protocol, build_users(arm.protocol), topics.topics)
     audit = Audit(
         document=document,
         name=file.name,

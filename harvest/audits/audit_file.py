@@ -106,6 +106,9 @@ class AuditFile(StrictModel):
     arms: Annotated[dict[Name, ArmEntry], Field(min_length=1)] | None = Field(
         None, examples=["arms: {as written: {}, thanks: {wording: {politeness: 1}}}"]
     )
+    factors: Annotated[dict[Name, dict[Name, ArmEntry]], Field(min_length=1)] | None = Field(
+        None, examples=["factors: {patience: {patient: {}, hasty: {users: {visitor: {patience: 0}}}}}"]
+    )
     population: Annotated[dict[Name, MemberEntry], Field(min_length=1)] | None = Field(
         None, examples=["population: {patient: {weight: 0.6}, hasty: {weight: 0.4, users: {…}}}"]
     )

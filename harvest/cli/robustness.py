@@ -14,9 +14,11 @@ from harvest.cli.path import GivenPath
 from harvest.cli.setting_options import setting_options
 from harvest.cli.study_output import check_output, study_output, write_figures
 from harvest.studies.arms import gather_arms
+from harvest.studies.factors import factor_study
 from harvest.studies.judges import Judges
 from harvest.studies.ranking_by_user import ranking_by_user
 from harvest.studies.robustness import robustness
+from harvest.tables.factor_figures import factor_legend, factor_tables
 from harvest.tables.long_rows import long_latex
 from harvest.tables.paper_tables import csv_rows
 from harvest.tables.ranking_figures import ranking_legend, ranking_tables
@@ -54,19 +56,24 @@ def command(
 
     RUN was played by an audit with `arms`: the same needs and draws, asked for in several ways. Of each system: by how
     much each arm differs, how far arms spread, the worst of them, and which topics turn round. Of every two systems:
-    by how much one is better in each arm, and whether which one is depends on the user.
+    by how much one is better in each arm, and whether which one is depends on the user. Of `factors`, and of groups
+    beside arms: main effects and interactions.
     """
     check_output(figures, as_json, as_csv, as_latex)
     measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
     check_judges(judges, measures)
     armed = gather_arms(read(run), measures=measures, changes=changes, judges=judges)
-    found, ranked = robustness(armed, seed=seed), ranking_by_user(armed, seed=seed)
+    found, ranked, factors = (
+        robustness(armed, seed=seed),
+        ranking_by_user(armed, seed=seed),
+        factor_study(armed, seed=seed),
+    )
     if as_json:
-        click.echo(json.dumps(robustness_document(found, ranked, seed), ensure_ascii=False))
+        click.echo(json.dumps(robustness_document(found, ranked, factors, seed), ensure_ascii=False))
     elif as_csv:
-        click.echo(csv_rows(long_robustness_rows(found, ranked)), nl=False)
+        click.echo(csv_rows(long_robustness_rows(found, ranked, factors)), nl=False)
     elif as_latex:
-        click.echo(long_latex(list(long_robustness_rows(found, ranked)), found[0].sources), nl=False)
+        click.echo(long_latex(list(long_robustness_rows(found, ranked, factors)), found[0].sources), nl=False)
     else:
         people = people_console()
         for one in found:
@@ -74,7 +81,9 @@ def command(
                 people.print(part)
         for part in ranking_tables(ranked, found):
             people.print(part)
-        for line in (*robustness_legend(found), *ranking_legend(ranked)):
+        for part in factor_tables(factors):
+            people.print(part)
+        for line in (*robustness_legend(found), *ranking_legend(ranked), *factor_legend(factors)):
             people.print(line)
         for note in found[0].notes:
             people.print(f"note: {note}", markup=False)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from harvest.audits.groups import grouped_name
 from harvest.studies.judges import Judges
 from harvest.studies.scorecard import Material, gather_material
 from harvest.studies.trial_values import SHARES, Key, Values, measure_values, refuse_turn, share_values
@@ -25,13 +26,18 @@ __all__ = ["Armed", "ArmedSystem", "armed_systems", "gather_arms", "is_armed", "
 @dataclass(frozen=True, slots=True)
 class ArmedSystem:
     """A system of a run, as its arms were recorded. names: in the recording, by arm, the control first. continued: its
-    sessions go on from topic to topic. users: the arms whose simulated users are others than the control's."""
+    sessions go on from topic to topic. users: the arms whose simulated users are others than the control's. of: the
+    system that was actually asked, whatever the group of its users is; group: that, "" where the audit names none.
+    levels: by arm, the level of each factor; {} where the audit names arms."""
 
     name: str
     run: Run
     names: Mapping[str, str]
     continued: bool
     users: frozenset[str] = frozenset()
+    of: str = ""
+    group: str = ""
+    levels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def control(self) -> str:
@@ -40,7 +46,8 @@ class ArmedSystem:
 
 @dataclass(frozen=True, slots=True)
 class Armed:
-    """What a run gives whose systems were played in arms. wanted: the measures. values: by name in the recording."""
+    """What a run gives whose systems were played in arms. wanted: the measures. values: by name in the recording.
+    factors: by name, the levels of each, in the audit's order; {} where it names arms."""
 
     systems: tuple[ArmedSystem, ...]
     material: Material
@@ -48,6 +55,7 @@ class Armed:
     wanted: Mapping[Key, Measure]
     values: Mapping[str, Values]
     notes: tuple[str, ...]
+    factors: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def is_armed(run: Run) -> bool:
@@ -57,16 +65,21 @@ def is_armed(run: Run) -> bool:
 
 def armed_systems(run: Run) -> tuple[ArmedSystem, ...]:
     """The systems of a run that were played in arms. Raises InputError where there is none."""
-    own: dict[str, dict[str, str]] = {}
-    users: dict[tuple[str, str], Json] = {}
+    own: dict[tuple[str, str], dict[str, str]] = {}
+    users: dict[tuple[tuple[str, str], str], Json] = {}
     continued: set[str] = set()
+    levels: dict[str, Mapping[str, str]] = {}
     for name, definition in run.header.systems.items():
         match definition:
             case {"system": str(system), "arm": str(arm), **rest}:
-                own.setdefault(system, {})[arm] = name
-                match rest.get("changes"):
-                    case {"users": other}:
-                        users[system, arm] = other
+                met = system, str(rest.get("group") or "")
+                own.setdefault(met, {})[arm] = name
+                match rest:
+                    case {"changes": {"users": other}}:
+                        users[met, arm] = other
+                match rest:
+                    case {"levels": dict(those)}:
+                        levels[arm] = {str(factor): str(level) for factor, level in those.items()}
                 if rest.get("session") == "continued":
                     continued.add(system)
     if not own:
@@ -79,12 +92,23 @@ def armed_systems(run: Run) -> tuple[ArmedSystem, ...]:
     listed = audit.get("arms")
     order = {str(arm): place for place, arm in enumerate(listed)} if isinstance(listed, list) else {}
     found = []
-    for system, unordered in own.items():
+    for (system, group), unordered in own.items():
         names = dict(sorted(unordered.items(), key=lambda one: order.get(one[0], len(order))))
         control, *others = names
-        acting = frozenset(arm for arm in others if users.get((system, arm)) != users.get((system, control)))
-        found.append(ArmedSystem(system, run, names, system in continued, acting))
+        met = system, group
+        acting = frozenset(arm for arm in others if users.get((met, arm)) != users.get((met, control)))
+        name = grouped_name(system, group) if group else system
+        own_levels = {arm: levels[arm] for arm in names if arm in levels}
+        found.append(ArmedSystem(name, run, names, system in continued, acting, system, group, own_levels))
     return tuple(found)
+
+
+def _factors(run: Run) -> dict[str, tuple[str, ...]]:
+    audit = run.header.audit if isinstance(run.header.audit, dict) else {}
+    listed = audit.get("factors")
+    if not isinstance(listed, dict):
+        return {}
+    return {name: tuple(map(str, own)) for name, own in listed.items() if isinstance(own, list)}
 
 
 def gather_arms(
@@ -110,7 +134,7 @@ def gather_arms(
     others = [measure for measure in wanted.values() if measure.declaration not in SHARES]
     computed, notes = measure_values(names, material, others, settings, judges)
     values = {name: {**share_values(name, material), **computed[name]} for name in names}
-    return Armed(systems, material, settings, wanted, values, notes)
+    return Armed(systems, material, settings, wanted, values, notes, _factors(run))
 
 
 def wanted_measures(

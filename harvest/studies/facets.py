@@ -96,7 +96,7 @@ def _identity(definition: Json) -> str:
     return json.dumps(own, sort_keys=True)
 
 
-_OWN = ("name", "system", "session", "arm", "changes", "group")
+_OWN = ("name", "system", "session", "arm", "changes", "group", "levels")
 
 
 def _text(definition: Json, key: str, default: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harvest.audits.groups import noise_pairs
+from harvest.audits.groups import grouped_name, noise_pairs
 from harvest.studies.lost_attempts import Cells, lost_attempts, within_bounds
 from harvest.studies.scorecard import Material, gather_material, score_material
 from harvest.studies.trial_values import Key, row_values, share_values
@@ -85,6 +85,8 @@ def grouped_systems(runs: Sequence[Run]) -> tuple[GroupedSystem, ...]:
         for name, definition in run.header.systems.items():
             match definition:
                 case {"system": str(system), "group": str(group), **rest}:
+                    if arm := str(rest.get("arm") or ""):
+                        system = grouped_name(system, arm)
                     own.setdefault(system, {})[group] = name
                     if rest.get("session") == "continued":
                         continued.add(system)

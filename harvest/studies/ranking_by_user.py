@@ -72,6 +72,8 @@ def ranking_by_user(armed: Armed, *, seed: int = 0) -> tuple[RankedPair, ...]:
         (one, two)
         for one, two in combinations(armed.systems, 2)
         if one.names.keys() == two.names.keys()
+        and one.group == two.group
+        and one.of != two.of
         and not any(armed.material.withholding((one.names[arm], two.names[arm])) for arm in one.names)
     ]
     found = {

@@ -6,8 +6,10 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from harvest.studies.factors import FactorStudy
 from harvest.studies.ranking_by_user import RankedPair
 from harvest.studies.robustness import MeasureOverArms, Robustness
+from harvest.tables.factor_figures import factor_rows, long_factor_rows
 from harvest.tables.long_rows import LongRow, unit_of
 from harvest.tables.ranking_figures import long_ranking_rows, ranking_rows
 from harvest.tables.robustness_figures import FORMAT, robustness_rows
@@ -17,7 +19,9 @@ from scoring.table import is_percentage
 __all__ = ["long_robustness_rows", "robustness_document"]
 
 
-def robustness_document(found: Sequence[Robustness], ranked: Sequence[RankedPair], seed: int) -> dict[str, Any]:
+def robustness_document(
+    found: Sequence[Robustness], ranked: Sequence[RankedPair], factors: FactorStudy | None, seed: int
+) -> dict[str, Any]:
     """A JSON value: of one run, its systems in order, then every two of them."""
     return {
         "format": FORMAT,
@@ -25,14 +29,17 @@ def robustness_document(found: Sequence[Robustness], ranked: Sequence[RankedPair
         "notes": list(found[0].notes),
         "rows": [row for one in found for row in robustness_rows(one)],
         "rankings": list(ranking_rows(ranked)),
-        "long": [row.as_json() for row in long_robustness_rows(found, ranked)],
+        **({"factors": list(factor_rows(factors))} if factors is not None else {}),
+        "long": [row.as_json() for row in long_robustness_rows(found, ranked, factors)],
         "seed": seed,
         "sources": [dict(one) for one in found[0].sources],
         "software": software(),
     }
 
 
-def long_robustness_rows(found: Sequence[Robustness], ranked: Sequence[RankedPair]) -> Iterator[LongRow]:
+def long_robustness_rows(
+    found: Sequence[Robustness], ranked: Sequence[RankedPair], factors: FactorStudy | None = None
+) -> Iterator[LongRow]:
     """Of each measure the mean of each arm and its difference from the control, and how far arms spread; then what an
     arm really changed. `system` is the arm, as `system, arm`; `other` the control, or last the other system."""
     for one in found:
@@ -40,6 +47,7 @@ def long_robustness_rows(found: Sequence[Robustness], ranked: Sequence[RankedPai
             yield from _of_measure(one, measure)
         yield from _of_arms(one)
     yield from long_ranking_rows(ranked, str(found[0].sources[0]["run"]), found[0].trials)
+    yield from long_factor_rows(factors, str(found[0].sources[0]["run"]), found[0].trials)
 
 
 def _named(found: Robustness, arm: str) -> str:

@@ -22,7 +22,7 @@ from scoring.inference.aligned import Cell, Trial
 from scoring.inference.matched import Difference, difference
 from scoring.inference.paired import Estimand
 
-__all__ = ["ByUser", "Cells", "by_user"]
+__all__ = ["ByUser", "Cells", "by_user", "gains"]
 
 Cells = Mapping[Trial, Cell]
 
@@ -108,15 +108,15 @@ def by_user(
     these = {arm: of(two, one, [arm], reach, "these") for arm, (one, two) in cells.items()}
     if pooled:
         return ByUser(first, second, apart, these)
-    gains = {arm: _gains(*both) for arm, both in cells.items()}
+    each = {arm: gains(*both) for arm, both in cells.items()}
     control = next(iter(cells))
     interactions = {
-        arm: of(gains[control], gains[arm], [control, arm], 2 * reach, "like-these") for arm in cells if arm != control
+        arm: of(each[control], each[arm], [control, arm], 2 * reach, "like-these") for arm in cells if arm != control
     }
     return ByUser(first, second, apart, these, interactions)
 
 
-def _gains(first: Cells, second: Cells) -> dict[Trial, Cell]:
+def gains(first: Cells, second: Cells) -> dict[Trial, Cell]:
     """By trial that both systems have a value of, how far the first lies above the second."""
     return {
         trial: (first[trial][0] / first[trial][1] - second[trial][0] / second[trial][1], 1.0)

@@ -57,6 +57,7 @@ __all__ = ["FREE", "Options", "WordedUser", "build"]
 
 _NONCE = "23456789abcdefghjkmnpqrstuvwxyz"  # without letters and digits that look alike
 
+
 def _plain(text: str) -> str:
     if not text.strip():
         raise refusal("it says nothing")

@@ -129,7 +129,6 @@ def test_check_lists_the_arms(run: Run) -> None:
         ({"arms": {"one": {}, "two": {"wording": {"typos": 2}}}}, "must be at most 1"),
         ({"arms": {"one": {}, "two": {"users": {"visitor": {"simulator": "markov"}}}}}, "has no user 'visitor'"),
         ({"arms": {"one": {}, "two": {"texts": "nowhere.yaml"}}}, "nowhere.yaml"),
-        ({"groups": ["older"], "protocol": "fair-treatment"}, "groups or arms, not both"),
     ],
 )
 def test_what_cannot_be_played_is_refused_at_its_place(tmp_path: Path, changes: dict[str, object], words: str) -> None:

@@ -29,8 +29,8 @@ def world(
     frail: bool = False,
     lift: float = 0.0,
 ) -> Sides:
-    """Four trials of each topic with two sides; topics are unlike prone. lengths: mean turns of each side. goes_on: what
-    happened happens in all later turns. frail: conversations are unlike, too. lift: added for the second side."""
+    """Four trials of each topic with two sides; topics are unlike prone. lengths: mean turns of each side. goes_on:
+    what happened once happens in all later turns. frail: conversations are unlike, too. lift: of the second side."""
     prone = np.full(topics, 0.02) if rare else rng.beta(0.5, 4.5, topics)
     sides: Sides = ([], [])
     for topic, trial, side in np.ndindex(topics, 4, 2):

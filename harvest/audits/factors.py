@@ -1,0 +1,133 @@
+"""Factors of an audit: every combination of their levels is an arm.
+
+    factors:
+      patience: {patient: {}, hasty: {users: {visitor: {patience: 0}}}}
+      cooperation: {willing: {}, unwilling: {users: {visitor: {cooperativeness: 0.2}}}}
+      skill: {skilled: {}, unskilled: {wording: {typos: 0.1}}}
+
+A level changes what an arm may, but of a simulated user only the options that it names: the others are those of the
+protocol, or of the levels of other factors. The first levels together are the control. An arm is called by its levels:
+`patient + willing + skilled`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from math import prod
+from typing import Any
+
+from harvest.audits.arms import Arm, ArmEntry, read_arm
+from protocols.protocol import Protocol
+from topics.document import Document, Loc
+from topics.topic import Topic
+
+__all__ = ["read_factors"]
+
+_MOST = 64
+"""Arms: each is a system of its own, and all of them are played."""
+
+Factors = Mapping[str, Mapping[str, ArmEntry]]
+
+
+def read_factors(
+    document: Document,
+    factors: Factors,
+    protocol: Protocol,
+    topics: Sequence[Topic],
+    *,
+    grouped: bool = False,
+) -> tuple[Arm, ...]:
+    """The arms of an audit's factors, the control first. grouped: as in `read_arm`.
+
+    Raises InputError, with its place, for a factor without two
+    levels, for levels of two factors that change the same thing, and for what no arm may be."""
+    for name, own in factors.items():
+        if len(own) < 2:
+            what = f"the factor {name!r} has one level, so nothing varies"
+            raise document.error(("factors", name), what, advice="add another level, or remove it", key=True)
+    if prod(map(len, factors.values())) > _MOST:
+        raise document.error(
+            ("factors",),
+            f"the factors have {prod(map(len, factors.values()))} combinations of levels",
+            allowed=f"at most {_MOST}, each of which is an arm",
+            key=True,
+        )
+    found: list[Arm] = []
+    for chosen in product(*factors.values()):
+        levels = dict(zip(factors, chosen, strict=True))
+        name = " + ".join(chosen)  # no level is called so, and `--beside` takes names with a comma between
+        arm = replace(_arm(document, factors, levels, name, protocol, topics, grouped=grouped), levels=levels)
+        for other in found:
+            if other.definition == arm.definition:
+                apart = next(factor for factor in levels if other.levels[factor] != levels[factor])
+                what = f"the levels {other.levels[apart]!r} and {levels[apart]!r} of {apart!r} are the same"
+                raise document.error(("factors", apart), what, advice="change one, or remove it", key=True)
+        found.append(arm)
+    return tuple(found)
+
+
+def _arm(
+    document: Document,
+    factors: Factors,
+    levels: Mapping[str, str],
+    name: str,
+    protocol: Protocol,
+    topics: Sequence[Topic],
+    *,
+    grouped: bool,
+) -> Arm:
+    """The arm of a combination. Its options are looked up in a document of its own, whose places are those of the
+    levels they come from."""
+    value: dict[str, Any] = {}
+    set_by: dict[Loc, str] = {}
+    loc: Loc = ("arms", name)
+    marks, keys = {loc: document.marks.get(("factors",), (1, 1))}, {loc: document.key_marks.get(("factors",), (1, 1))}
+    for factor, level in levels.items():
+        where: Loc = ("factors", factor, level)
+        given = factors[factor][level].model_dump(exclude_unset=True)
+        for way, leaf in _leaves(given):
+            clash = next((other for other in set_by if other[: len(way)] == way or way[: len(other)] == other), None)
+            if clash is not None:
+                raise document.error(
+                    (*where, *way),
+                    f"the level {level!r} of {factor!r} changes {'.'.join(map(str, way))}, as {set_by[clash]!r} does",
+                    advice="each thing can be changed by one factor",
+                )
+            set_by[way] = factor
+            _put(value, way, leaf)
+        depth = len(where)
+        marks |= {(*loc, *way[depth:]): mark for way, mark in document.marks.items() if way[:depth] == where}
+        keys |= {(*loc, *way[depth:]): mark for way, mark in document.key_marks.items() if way[:depth] == where}
+    for user, options in value.get("users", {}).items():
+        if user in protocol.users and options.get("simulator", protocol.users[user].simulator) == (
+            simulator := protocol.users[user].simulator
+        ):
+            value["users"][user] = _over({"simulator": simulator, **protocol.users[user].options}, options)
+    whole = Document(document.path, {"arms": {name: value}}, marks, keys, document.source)
+    return read_arm(whole, loc, name, ArmEntry.model_validate(value), protocol, topics, grouped=grouped)
+
+
+def _leaves(value: Mapping[str, Any], way: Loc = ()) -> Iterator[tuple[Loc, Any]]:
+    for key, inner in value.items():
+        if isinstance(inner, Mapping) and inner:
+            yield from _leaves(inner, (*way, key))
+        else:
+            yield (*way, key), inner
+
+
+def _put(value: dict[str, Any], way: Loc, leaf: Any) -> None:
+    for key in way[:-1]:
+        value = value.setdefault(str(key), {})
+    value[str(way[-1])] = leaf
+
+
+def _over(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The options with the changes of a level; options within options are changed one by one."""
+    found = dict(base)
+    for key, value in changes.items():
+        before = found.get(key)
+        inside = isinstance(value, Mapping) and isinstance(before, Mapping)
+        found[key] = _over(before, value) if inside and before is not None else value
+    return found

@@ -1,0 +1,111 @@
+"""Main effects and interactions of factors that were played in every combination of their levels.
+
+Of a set of factors S and a level of each, other than its first:
+
+    effect = Σ_{T ⊆ S} (-1)^(|S| - |T|) · m(T)
+
+m(T): the mean over all levels of the other factors of the figure with the factors in T at these levels and the rest of
+S at their first. With one factor it is the main effect: how far the level lies above the first, on average over the
+other factors. With two it is their interaction: by how much the effect of one is larger at the level of the other.
+
+All combinations ask the same topics, and a trial draws the same numbers in all of them, so effects are differences over
+matched trials, with topics as units (`scoring.inference.matched`). A trial counts if all combinations of the effect
+have a value of it. Source of the contrasts: F. Yates, The Design and Analysis of Factorial Experiments (1937).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, product
+
+import numpy as np
+
+from scoring.inference.aligned import Cell, Trial
+from scoring.inference.matched import Difference, difference
+
+__all__ = ["Combination", "Levels", "effect_names", "factorial_effects", "is_crossed"]
+
+Levels = Mapping[str, Sequence[str]]
+"""By factor: its levels, the first one being that which others are set beside."""
+Combination = tuple[str, ...]
+"""A level of each factor, in the order of the factors."""
+Effect = tuple[tuple[str, str], ...]
+"""(factor, level) of each factor in the effect."""
+
+
+def is_crossed(levels: Levels, played: Mapping[Combination, object]) -> bool:
+    """Whether every combination of at least two levels of each factor was played."""
+    crossed = all(len(own) > 1 for own in levels.values()) and bool(levels)
+    return crossed and all(one in played for one in product(*levels.values()))
+
+
+def effect_names(levels: Levels) -> Iterator[Effect]:
+    """Main effects first, then interactions of two factors, and so on."""
+    for size in range(1, len(levels) + 1):
+        for factors in combinations(levels, size):
+            yield from (
+                tuple(zip(factors, chosen, strict=True)) for chosen in product(*(levels[one][1:] for one in factors))
+            )
+
+
+def factorial_effects(
+    topics: Sequence[str],
+    levels: Levels,
+    cells: Mapping[Combination, Mapping[Trial, Cell]],
+    rng: np.random.Generator,
+    *,
+    level: float,
+    reach: float,
+    continued: bool = False,
+    clusters: Mapping[str, str] | None = None,
+    invalid: Mapping[Combination, int] | None = None,
+) -> dict[Effect, Difference]:
+    """Every effect, not yet corrected. cells: of each combination, by trial. reach: how far apart two figures can be;
+    infinite if the measure has no end near its values. invalid: by combination, trials without a valid attempt. Others
+    as in `scoring.inference.matched.difference`.
+
+    Raises ValueError if a combination is missing.
+    """
+    if not is_crossed(levels, cells):
+        raise ValueError("not every combination of the levels was played")
+    lost = invalid or {}
+    found: dict[Effect, Difference] = {}
+    for effect in effect_names(levels):
+        sides = _sides(levels, effect)
+        scale = 2.0 ** (len(effect) - 1)  # 2^|S| means, half of them on each side
+        below, above = (_averages([cells[one] for one in side], scale) for side in sides)
+        found[effect] = difference(
+            topics,
+            below,
+            above,
+            rng,
+            level=level,
+            reach=scale * reach,
+            continued=continued,
+            clusters=clusters,
+            invalid=sum(lost.get(one, 0) for side in sides for one in side),
+        )
+    return found
+
+
+def _sides(levels: Levels, effect: Effect) -> tuple[list[Combination], list[Combination]]:
+    """The combinations that count against the effect, and those that count for it."""
+    meant = dict(effect)
+    own = [(levels[name][0], meant[name]) if name in meant else tuple(levels[name]) for name in levels]
+    against: list[Combination] = []
+    counted: list[Combination] = []
+    for one in product(*own):
+        at_first = sum(name in meant and at != meant[name] for name, at in zip(levels, one, strict=True))
+        (against if at_first % 2 else counted).append(one)
+    return against, counted
+
+
+def _averages(sides: Sequence[Mapping[Trial, Cell]], scale: float) -> dict[Trial, Cell]:
+    """By trial of which every one has a value, the mean over them, times `scale`."""
+    common = set(sides[0]).intersection(*sides[1:])
+    found: dict[Trial, Cell] = {}
+    for trial in sorted(common):
+        values = [above / below if below > 0 else math.nan for above, below in (side[trial] for side in sides)]
+        found[trial] = (scale * math.fsum(values) / len(values), 1.0)
+    return found
