@@ -18,7 +18,7 @@ def is_chatgpt(value: Json) -> bool:
     """Whether a JSON value is a conversation of this export."""
     if not isinstance(value, dict) or not isinstance(value.get("mapping"), dict):
         return False
-    if isinstance(value.get("messages"), list):  # another program's, with a `mapping` of its own
+    if value.get("messages") and isinstance(value["messages"], list):  # another program's, with a `mapping` of its own
         return False
     return all(isinstance(node, dict) and "parent" in node for node in value["mapping"].values())
 

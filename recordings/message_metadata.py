@@ -215,6 +215,11 @@ class Metadata:
         return Outcome(kind, IMPORT_RULE, "the file does not say how the conversation ended")
 
 
+def is_name(key: str) -> bool:
+    """Whether other programs keep under this key what they call a conversation."""
+    return key in _IDENTITY
+
+
 def _name(value: object) -> str:
     return str(value) if isinstance(value, (str, int)) and not isinstance(value, bool) else ""
 

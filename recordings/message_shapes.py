@@ -13,11 +13,11 @@ from typing import Any
 
 from recordings.chatgpt import is_chatgpt, paths_of
 from recordings.json_text import Json
+from recordings.message_lists import LISTS, are_messages, is_part, lists_in, whole_conversation
+from recordings.message_metadata import is_name
+from recordings.message_sides import words_by_side
 from topics.errors import InputError, Place
 from topics.json_file import JsonValue
-
-_LISTS = ("messages", "conversation", "conversations")
-"""Keys under which programs keep the messages of a conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,35 +40,55 @@ def place_of(at: JsonValue) -> Place:
     return at.place if at.loc else Place(at.path, at.line)
 
 
-def conversations_in(value: JsonValue, unread: list[str]) -> Sequence[JsonValue]:
+def conversations_in(value: JsonValue, unread: list[str], *, alone: bool = True) -> Sequence[JsonValue]:
     """The conversations of a JSON value: its elements, all that an object holds by name or in lists, also in objects
     within it, or itself. It is not yet known whether they can be read. unread: gets the keys of an object under which
-    something else is."""
+    something else is. alone: whether it is all that its file holds; an object of several is a record, and what it holds
+    by name are parts of one conversation (see `recordings.message_lists`)."""
     found = value.value
-    if isinstance(found, list) and found and not _are_messages(found):
+    if isinstance(found, list) and found and not are_messages(found):
         return value.elements()
-    if not isinstance(found, dict) or _is_conversation(found):
+    if not isinstance(found, dict) or _has_messages(found):
         return [value]
     inside: list[JsonValue] = []
     others: list[str] = []
     open_ = [("", value)]
     for name, at in open_:  # grows while it is gone through
-        keys = at.keys()
-        for key in keys:
+        for key in at.keys():  # noqa: SIM118
             path, one = f"{name}{key}", at[key]
-            if isinstance(one.value, list) and any(map(_is_conversation, one.value)):
-                inside += one.elements()
+            if _holds_conversations(one.value) or _is_conversation(one.value):
+                inside.append(one)
             elif isinstance(one.value, dict) and one.value:
-                if _is_conversation(one.value):
-                    inside.append(one)
-                else:
-                    open_.append((f"{path}.", one))
+                open_.append((f"{path}.", one))
             elif one.value not in (None, [], {}, ""):
                 others.append(path)
-    if not inside:
+    named = [one for one in inside if isinstance(one.value, dict)]
+    if len(inside) == 1 and named and is_chatgpt(named[0].value):
+        return named
+    if any(one.said for one in lists_in(found, {one.loc for one in inside})):  # a prompt beside lists of answers, say
+        return [value]
+    if len(inside) > 1 and any(is_part(*one.loc) for one in inside):
+        return [value]
+    if len(inside) == len(named) and not (len(named) > 1 and alone and _are_apart(found, named)):
         return [value]
     unread += others
-    return inside
+    return [each for one in inside for each in (one.elements() if isinstance(one.value, list) else [one])]
+
+
+def _are_apart(found: Mapping[str, Any], named: Sequence[JsonValue]) -> bool:
+    """Whether several conversations that an object holds by name are conversations of their own: whole ones, none of
+    them a part of another, in an object that is not itself a record."""
+    for one in named:
+        holder: Any = found
+        for key in one.loc[:-1]:
+            holder = holder[key]
+        if any(is_name(key) for key in holder):
+            return False
+    values: list[Any] = [one.value for one in named]
+    every = [words_by_side(one[key]) for one in values for key in LISTS if are_messages(one.get(key))]
+    return all({side for side, _ in words} == {"user", "assistant"} for words in every) and not any(
+        len(one) < len(other) and other[: len(one)] == one for one in every for other in every
+    )
 
 
 def records_of(value: JsonValue) -> Sequence[Record]:
@@ -80,9 +100,8 @@ def records_of(value: JsonValue) -> Sequence[Record]:
     if isinstance(found, dict):
         if is_chatgpt(found):
             return [Record(one, value, topic) for one, topic in paths_of(found)]
-        for key in _LISTS:
-            if isinstance(found.get(key), list):
-                return [Record({**{one: found[one] for one in found if one != key}, "messages": found[key]}, value)]
+        if whole := whole_conversation(found):
+            return [Record(whole, value)]
     raise InputError(
         "a record that has no 'messages'",
         allowed='{"messages": [{"role": "user", "content": …}, {"role": "assistant", "content": …}, …]}',
@@ -90,12 +109,18 @@ def records_of(value: JsonValue) -> Sequence[Record]:
     )
 
 
+def _holds_conversations(value: Json) -> bool:
+    return isinstance(value, list) and any(map(_is_conversation, value))
+
+
 def _is_conversation(value: Json) -> bool:
-    if isinstance(value, dict):
-        return is_chatgpt(value) or "messages" in value or any(_are_messages(value.get(key)) for key in _LISTS)
-    return _are_messages(value)
+    """An object without messages is one too, if it has the key for them and holds no conversations elsewhere."""
+    if not isinstance(value, dict):
+        return are_messages(value) if isinstance(value, list) else False
+    if is_chatgpt(value) or _has_messages(value):
+        return True
+    return "messages" in value and not any(map(_holds_conversations, value.values()))
 
 
-def _are_messages(value: Json) -> bool:
-    first = value[0] if isinstance(value, list) and value else None
-    return isinstance(first, dict) and bool({"role", "from"} & first.keys())
+def _has_messages(value: Mapping[str, Any]) -> bool:
+    return any(are_messages(value.get(key)) for key in LISTS)

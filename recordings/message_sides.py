@@ -15,6 +15,7 @@ from topics.errors import InputError
 _USER = ("user", "human", "prompter")
 _ASSISTANT = ("assistant", "gpt", "chatgpt", "bing", "bard", "model", "bot", "chatbot", "ai")
 _PROMPT = ("system", "developer")
+_SIDES = (*_USER, *_ASSISTANT, *_PROMPT)
 _TOOLS = (
     *("tool", "tools", "tool_call", "tool_calls", "tool_use", "tool_result", "tool_results", "tool_response"),
     *("function", "function_call", "function_call_output", "function_response"),
@@ -55,7 +56,7 @@ def sides_of(messages: Sequence[Json]) -> Sides:
             found.passed["messages of reasoning"] += role == "reasoning"
             continue
         found.unread |= {f"messages[].{key}": None for key in message.keys() - _READ if message[key] is not None}
-        if role not in (*_USER, *_ASSISTANT, *_PROMPT):
+        if role not in _SIDES:
             allowed = ", ".join((*_PROMPT, *_USER, *_ASSISTANT, "tool"))
             raise InputError(f"message {i} has the role {role!r}", allowed=allowed, advice="leave such messages out")
         text = _content(message, f"message {i}", found.passed)
@@ -76,6 +77,26 @@ def sides_of(messages: Sequence[Json]) -> Sides:
             if text is not None:
                 question, answer = turns.pop() if turns else ("", None)
                 turns.append((question, text if answer is None else f"{answer}\n{text}"))
+    return found
+
+
+def speaks(message: Json) -> bool:
+    """Whether a value has the form of a message: it says whose it is."""
+    return isinstance(message, dict) and (bool({"role", "from"} & message.keys()) or _role(message) in _SIDES)
+
+
+def words_by_side(messages: Sequence[Json]) -> list[tuple[str, str]]:
+    """Who says what in messages, `user` or `assistant`, in the same words whichever notation they are in: only to
+    compare lists of messages. What is neither is left out."""
+    found: list[tuple[str, str]] = []
+    for message in messages:
+        side = "user" if _role(message) in _USER else "assistant" if _role(message) in _ASSISTANT else ""
+        if not side or not isinstance(message, dict):
+            continue
+        try:
+            found.append((side, _content(message, "", Counter()) or ""))
+        except InputError:  # of no notation that is read: the same only as itself
+            found.append((side, repr(message.get("content"))))
     return found
 
 

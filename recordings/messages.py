@@ -15,6 +15,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 from os import PathLike, fspath
 from pathlib import Path
 
@@ -142,8 +143,10 @@ class _Reading:
         found = _File(fspath(file), system, hashlib.blake2b(data, digest_size=16).hexdigest())
         unread: list[str] = []
         text = SalvagedText.of(data, found.name, "JSON")
-        for value in text.values(self.refuse):
-            for at in conversations_in(value, unread):
+        values = text.values(self.refuse)
+        first = list(islice(values, 2))  # as many as say whether it is the only one
+        for value in chain(first, values):
+            for at in conversations_in(value, unread, alone=len(first) == 1):
                 try:
                     text.check(at)
                     found.read += [(record, Metadata.of(record.value)) for record in records_of(at)]
