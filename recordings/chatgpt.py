@@ -3,13 +3,17 @@
     {"id": …, "create_time": 1700000000.0, "mapping": {NODE: {"message": {…}, "parent": NODE, "children": [NODE, …]}}}
 
 Each path from the first message to a last one is a conversation of its own, and the paths are trials of one topic: the
-same question, answered again.
+same question, answered again. A path on which a message is missing is no conversation that anybody had: an answer would
+be read as the answer to another question. It is left out.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from recordings.json_text import Json
+from topics.errors import InputError
 
 _READ = ("mapping", "messages", "current_node", "id", "conversation_id", "create_time", "update_time")
 
@@ -23,37 +27,126 @@ def is_chatgpt(value: Json) -> bool:
     return all(isinstance(node, dict) and "parent" in node for node in value["mapping"].values())
 
 
-def paths_of(value: Mapping[str, Any]) -> Sequence[tuple[dict[str, Any], str]]:
-    """Each path as an object with `messages`, and the conversation's id, which is what all of them are about. At least
-    one: a conversation in which nothing was said has no messages."""
+HIDDEN_KEPT = "hidden messages of the user"
+"""Counted where the page hides what stood in the user's place, and an answer follows: it is read as the user's."""
+
+
+@dataclass(slots=True)
+class Path:
+    """A path from the first message to a last one. keys: of the nodes of its messages. passed: how many messages were
+    left out, because nobody saw them, by kind.
+    """
+
+    keys: list[str] = field(default_factory=list)
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    passed: Counter[str] = field(default_factory=Counter)
+
+    def add(self, key: str, message: Json) -> None:
+        if message is None:
+            return
+        found = _message(message)
+        if not found:
+            self.passed["messages without a side"] += not _is_of_system(message)
+        elif _is_hidden(message) and not (self.messages and found["role"] == "user"):
+            self.passed["hidden messages"] += 1
+        else:
+            self.passed[HIDDEN_KEPT] += _is_hidden(message)
+            self.keys.append(key)
+            self.messages.append(found)
+
+
+def paths_of(value: Mapping[str, Any]) -> tuple[Sequence[Path], InputError | None]:
+    """The whole paths of a conversation, and what is missing of the others. A conversation in which nothing was said
+    has one path, without messages."""
     nodes = value["mapping"]
     parents = {node["parent"] for node in nodes.values()}
-    name = str(value.get("conversation_id") or value.get("id") or "")
-    paths: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-    for leaf in [one for one in nodes if one not in parents] or [None]:
-        path: dict[str, None] = {}
-        at = leaf
-        while at in nodes and at not in path:  # a parent may be missing, and a damaged export may go in circles
-            path[at] = None
-            at = nodes[at]["parent"]
-        said = [(one, message) for one in reversed(path) if (message := _message(nodes[one].get("message")))]
-        paths.setdefault(tuple(one for one, _ in said), [message for _, message in said])
+    roots = sum(node["parent"] is None for node in nodes.values())
+    gone = _missing(value)
+    paths: dict[tuple[str, ...], Path] = {}
+    reached: set[str] = set()
+    broken = 0
+    for leaf in [one for one in nodes if one not in parents]:
+        way, whole = _way(nodes, leaf)
+        reached |= way.keys()
+        path = Path()
+        for one in reversed(way):
+            path.add(one, nodes[one].get("message"))
+        cut = value.get("current_node") in gone or not gone.isdisjoint(_named(nodes[leaf].get("children")))
+        apart = roots > 1 and bool(path.messages) and path.messages[0]["role"] == "assistant"
+        if whole and not cut and not apart:
+            paths.setdefault(tuple(path.keys), path)
+        else:
+            broken += 1
+    broken += len(reached) < len(nodes)  # a circle, which has no last message
+    if not broken and not gone:
+        return list(paths.values()) or [Path()], None
+    paths.pop((), None)
+    names = f" ({', '.join(sorted(gone)[:3])}{', …' if len(gone) > 3 else ''})" if gone else ""
+    return list(paths.values()), InputError(
+        f"messages of a conversation are missing{names}: {len(paths)} of its {len(paths) + broken} paths "
+        f"{'is' if len(paths) == 1 else 'are'} whole, and the others are left out",
+        advice="export it again: on the other paths, answers would be read as answers to other questions",
+    )
+
+
+def records_of_paths(value: Mapping[str, Any], paths: Sequence[Path], *, several: bool) -> Sequence[dict[str, Any]]:
+    """Each path as an object with `messages`. several: whether the conversation has more paths than one."""
     further = {key: value[key] for key in value if key not in _READ and value[key] not in (None, [], {}, "")}
-    began = {"create_time": value.get("create_time")}
+    name = name_of(value)
     return [
-        ({"messages": messages, "id": "/".join((name, *path[-1:] * (len(paths) > 1))), **began, **further}, name)
-        for path, messages in paths.items()
+        {
+            "messages": path.messages,
+            "id": "/".join((name, *path.keys[-1:] * several)),
+            "create_time": value.get("create_time"),
+            **further,
+        }
+        for path in paths
     ]
 
 
+def name_of(value: Mapping[str, Any]) -> str:
+    """The conversation's id, which is what all its paths are about."""
+    return str(value.get("conversation_id") or value.get("id") or "")
+
+
+def _missing(value: Mapping[str, Any]) -> set[str]:
+    """The nodes that others name, and that are not there."""
+    nodes = value["mapping"]
+    named = [one for node in nodes.values() for one in (node["parent"], *_named(node.get("children")))]
+    return {str(one) for one in (*named, value.get("current_node")) if one is not None and one not in nodes}
+
+
+def _named(children: Json) -> list[str]:
+    return [one for one in children if isinstance(one, str)] if isinstance(children, list) else []
+
+
+def _way(nodes: Mapping[str, Any], leaf: str) -> tuple[dict[str, None], bool]:
+    """From a leaf towards the root; and whether it gets there, past no node that has lost its message."""
+    way: dict[str, None] = {}
+    at: Any = leaf
+    while at is not None and at in nodes and at not in way:  # a damaged export may go in circles
+        way[at] = None
+        at = nodes[at]["parent"]
+    lost = any(nodes[one].get("message") is None and nodes[one]["parent"] is not None for one in way)
+    return way, at is None and not lost
+
+
+def _is_hidden(message: Any) -> bool:
+    about = message.get("metadata")
+    return isinstance(about, dict) and bool(about.get("is_visually_hidden_from_conversation"))
+
+
+def _is_of_system(message: Any) -> bool:
+    author = message.get("author") if isinstance(message, dict) else None
+    return isinstance(author, dict) and author.get("role") == "system"
+
+
 def _message(message: Json) -> dict[str, Any]:
-    """The message as others write it; {} for what nobody saw. What is not text keeps its kind alone."""
-    if not isinstance(message, dict) or not isinstance(message.get("author"), dict):
-        return {}
-    if isinstance(about := message.get("metadata"), dict) and about.get("is_visually_hidden_from_conversation"):
+    """The message as others write it; {} for one of the program's own. What is not text keeps its kind alone."""
+    if not isinstance(message, dict) or not isinstance(message.get("author"), dict) or _is_of_system(message):
         return {}
     role, content = message["author"].get("role"), message.get("content")
-    if role == "system" or not isinstance(content, dict):
+    if not isinstance(content, dict):
         return {}
     kind = content.get("content_type")
     if role == "assistant" and message.get("recipient") not in (None, "all"):

@@ -7,11 +7,12 @@
 {"mapping": {…}, "current_node": "…"}                                  ChatGPT's export, see `recordings.chatgpt`
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from recordings.chatgpt import is_chatgpt, paths_of
+from recordings.chatgpt import is_chatgpt, name_of, paths_of, records_of_paths
 from recordings.json_text import Json
 from recordings.message_lists import LISTS, are_messages, is_part, lists_in, whole_conversation
 from recordings.message_metadata import is_name
@@ -23,12 +24,13 @@ from topics.json_file import JsonValue
 @dataclass(frozen=True, slots=True)
 class Record:
     """One conversation as a file has it. value: an object with `messages`, a list. at: where it is in the file. topic:
-    what it is about if neither it nor the caller says so.
+    what it is about if neither it nor the caller says so. passed: what its shape leaves out, by kind.
     """
 
     value: Mapping[str, Any]
     at: JsonValue
     topic: str = ""
+    passed: Counter[str] = field(default_factory=Counter)
 
     def placed(self, fault: InputError) -> InputError:
         """The fault with the place of the record, which is looked for only now."""
@@ -91,17 +93,20 @@ def _are_apart(found: Mapping[str, Any], named: Sequence[JsonValue]) -> bool:
     )
 
 
-def records_of(value: JsonValue) -> Sequence[Record]:
-    """One conversation as records: several if its answers branch. Raises InputError, without a place, for
-    what is no conversation."""
+def records_of(value: JsonValue) -> tuple[Sequence[Record], InputError | None]:
+    """One conversation as records: several if its answers branch; and what is wrong with a part of it that is left out.
+    Raises InputError, without a place, for what is no conversation."""
     found = value.value
     if isinstance(found, list) and found:
-        return [Record({"messages": found}, value)]
+        return [Record({"messages": found}, value)], None
     if isinstance(found, dict):
         if is_chatgpt(found):
-            return [Record(one, value, topic) for one, topic in paths_of(found)]
+            paths, fault = paths_of(found)
+            several = fault is not None or len(paths) > 1
+            rows = zip(records_of_paths(found, paths, several=several), paths, strict=True)
+            return [Record(row, value, name_of(found), path.passed) for row, path in rows], fault
         if whole := whole_conversation(found):
-            return [Record(whole, value)]
+            return [Record(whole, value)], None
     raise InputError(
         "a record that has no 'messages'",
         allowed='{"messages": [{"role": "user", "content": …}, {"role": "assistant", "content": …}, …]}',

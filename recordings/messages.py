@@ -20,6 +20,7 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from protocols.answer import Answer
+from recordings.chatgpt import HIDDEN_KEPT
 from recordings.conversation import Conversation, SystemTurn, TrialKey, Turn
 from recordings.event_lines import with_parts
 from recordings.header import trial_identity
@@ -32,6 +33,7 @@ from recordings.message_sides import Sides, sides_of
 from recordings.salvaged_text import SalvagedText
 from recordings.times import instant
 from recordings.transcript_turns import imported_route, state_name, topic_names
+from topics.counting import pluralize
 from topics.errors import InputError, Place
 from topics.regular_file import read_bytes
 from topics.topic import TopicSet, check_topic_id
@@ -133,6 +135,9 @@ class _Reading:
         for name in dict.fromkeys(name for name, _ in self.unread):
             keys = ", ".join(key for at, key in self.unread if at == name)
             yield f"{name}: nothing reads these keys, so what they say is not recorded: {keys}"
+        if count := self.passed.pop(HIDDEN_KEPT, 0):
+            what = f"{pluralize(count, 'message')} that ChatGPT hid in the user's place"
+            yield f"{what}, with an answer after: read as the user's"
         if counted := [f"{what}: {count}" for what, count in sorted(self.passed.items()) if count]:
             yield f"passed over, because it is no text that anybody said: {', '.join(counted)}"
         yield from self.from_zero
@@ -149,7 +154,10 @@ class _Reading:
             for at in conversations_in(value, unread, alone=len(first) == 1):
                 try:
                     text.check(at)
-                    found.read += [(record, Metadata.of(record.value)) for record in records_of(at)]
+                    records, fault = records_of(at)
+                    found.read += [(record, Metadata.of(record.value)) for record in records]
+                    if fault is not None:
+                        raise fault
                 except InputError as fault:
                     self._refuse_record(Record({}, at), fault)
         self.unread.update(dict.fromkeys((found.name, key) for key in unread))
@@ -222,7 +230,7 @@ class _Reading:
         conversation = _conversation(
             TrialKey(system, topic, trial), identity, told, sides, began, Place(record.at.path)
         )
-        self.passed += sides.passed
+        self.passed += sides.passed + record.passed
         if sides.prompts:
             self.prompts[identity, conversation.attempt] = tuple(sides.prompts)
         if most := told.most_turns:

@@ -77,7 +77,7 @@ def test_no_json_breaks_the_reader(value: object) -> None:
     for at in json_values(json.dumps(value), "x.json", print):
         for one in conversations_in(at, []):
             with contextlib.suppress(InputError):
-                assert all(isinstance(record.value["messages"], list) for record in records_of(one))
+                assert all(isinstance(record.value["messages"], list) for record in records_of(one)[0])
 
 
 @pytest.mark.parametrize(
@@ -183,11 +183,74 @@ def test_what_nobody_saw_is_no_turn_of_chatgpts_tree(tmp_path: Path) -> None:
         assert kind in passed
 
 
-def test_a_damaged_tree_of_chatgpts_ends_all_the_same(tmp_path: Path) -> None:
-    circle = chat(a=node("b", "user", "Hi"), b=node("a", "assistant", "Ho"))
-    torn = chat(a=node("gone", "user", "Hi"), b=node("a", "assistant", "Ho"))
-    (tmp_path / "x.json").write_text(json.dumps([circle, torn]))
-    assert said(read_messages(tmp_path / "x.json"))[-1] == [("Hi", "Ho")]
+LINE = [node(None), *(node(str(i), "user" if i % 2 == 0 else "assistant", f"t{i}") for i in range(4))]
+"""A conversation of two turns, t0 to t3, in the nodes 0 to 4; each names its parent and its child."""
+
+
+def line_of_nodes() -> dict[str, dict[str, Any]]:
+    return {str(i): {**one, "children": [str(i + 1)] if i < 4 else []} for i, one in enumerate(LINE)}
+
+
+WHOLE = [("t0", "t1"), ("t2", "t3")]
+DAMAGE: dict[str, Callable[[dict[str, Any]], object]] = {
+    "a node is gone": lambda nodes: nodes.pop("3"),
+    "the first words are gone": lambda nodes: nodes.pop("1"),
+    "the root is gone": lambda nodes: nodes.pop("0"),
+    "the last answer is gone": lambda nodes: nodes.pop("4"),
+    "a node has lost its message": lambda nodes: nodes["3"].update(message=None),
+    "a node has lost its parent": lambda nodes: (nodes.pop("3"), nodes["4"].update(parent=None)),
+    "a circle": lambda nodes: nodes["1"].update(parent="4"),
+    "a circle with a branch": lambda nodes: nodes["1"].update(parent="2"),
+}
+
+
+@pytest.mark.parametrize("how", DAMAGE)
+def test_what_is_left_of_a_damaged_tree_of_chatgpts_is_no_conversation(tmp_path: Path, how: str) -> None:
+    damaged = line_of_nodes()
+    DAMAGE[how](damaged)
+    trees = [{**chat(**damaged), "conversation_id": "bad"}, chat(**line_of_nodes())]
+    (tmp_path / "x.json").write_text(json.dumps(trees, indent=1))
+    found = read_messages(tmp_path / "x.json", strict=False)
+    assert said(found) == [WHOLE]
+    (fault,) = found.left_out
+    assert str(fault).startswith(f"{tmp_path / 'x.json'}:2:2: messages of a conversation are missing")
+    assert "0 of its " in str(fault)
+    with pytest.raises(InputError, match="messages of a conversation are missing"):
+        read_messages(tmp_path / "x.json")
+
+
+def test_the_tip_of_a_tree_that_is_gone_leaves_all_its_paths_in_doubt(tmp_path: Path) -> None:
+    nodes = {**line_of_nodes(), "4": {**LINE[4], "children": []}}
+    (tmp_path / "x.json").write_text(json.dumps([{**chat(**nodes), "current_node": "9"}, chat(**line_of_nodes())]))
+    assert said(read_messages(tmp_path / "x.json", strict=False)) == [WHOLE]
+
+
+def test_whole_paths_of_a_damaged_tree_are_read_and_the_others_counted(tmp_path: Path) -> None:
+    nodes = line_of_nodes()
+    nodes["2"]["children"] = ["3", "b", "x"]
+    nodes |= {"b": node("2", "user", "other"), "c": node("b", "assistant", "yes"), "d": node("gone", "user", "lost")}
+    (tmp_path / "x.json").write_text(json.dumps([chat(**nodes)]))
+    found = read_messages(tmp_path / "x.json", strict=False)
+    assert said(found) == [WHOLE, [("t0", "t1"), ("other", "yes")]]
+    (fault,) = found.left_out
+    assert "are missing (gone, x): 2 of its 3 paths are whole" in str(fault)
+
+
+def test_a_hidden_message_is_counted_and_what_an_answer_follows_is_read(tmp_path: Path) -> None:
+    hidden = {"metadata": {"is_visually_hidden_from_conversation": True}}
+    tree = chat(
+        h=node(None, "user", "About me", **hidden),
+        u=node("h", "user", "t0"),
+        a=node("u", "assistant", "t1"),
+        g=node("a", "assistant", "not shown", **hidden),
+        v=node("g", "user", "t2", **hidden),
+        b=node("v", "assistant", "t3"),
+    )
+    (tmp_path / "x.json").write_text(json.dumps(tree))
+    found = read_messages(tmp_path / "x.json")
+    assert said(found) == [WHOLE]
+    assert any("hidden messages: 2" in warning for warning in found.warnings)
+    assert any(warning.startswith("1 message that ChatGPT hid") for warning in found.warnings)
 
 
 def test_a_conversation_of_more_turns_than_any_protocol_has_is_left_out(tmp_path: Path) -> None:
