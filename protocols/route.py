@@ -48,7 +48,9 @@ class Say:
     state: of the protocol; where no protocol is played, the user's act. user, act: where a simulated user of the
     protocol speaks, its name there and what it does with these words; both "" where the protocol itself does. worded:
     why these are not the words of whoever was asked to word the turn; "" where they are, and where nobody was asked.
-    choice: what a simulated user chose among; two turns that differ in it alone are the same turn.
+    choice: what a simulated user chose among; two turns that differ in it alone are the same turn. new_session: the
+    same person comes back: the words open a new session of the system, which has forgotten nothing that it keeps of a
+    person, and heard nothing in this session yet.
     """
 
     text: str
@@ -59,6 +61,7 @@ class Say:
     act: str = ""
     worded: str = ""
     choice: Choice | None = field(default=None, compare=False, repr=False)
+    new_session: bool = False
 
 
 @dataclass(frozen=True, slots=True)

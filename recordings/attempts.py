@@ -34,6 +34,7 @@ class _OpenTurn(Struct):  # which is made in a fifth of the time that a dataclas
     act: str
     worded: str
     choice: Choice | ChoiceLine | None
+    session: str
     reply: SystemTurn | TurnLine | None = None
     route: Route | RouteLine | None = None
 
@@ -88,7 +89,11 @@ class Attempt:
                 if event.turn != len(self._turns) + 1:
                     raise self._wrong(place, f"turn {event.turn} is asked where turn {len(self._turns) + 1} is next")
                 self._turns.append(
-                    _OpenTurn(event.state, event.text, event.user, event.act, event.worded, event.choice)
+                    _OpenTurn(
+                        *(event.state, event.text, event.user, event.act, event.worded),
+                        event.choice,
+                        event.session,
+                    )
                 )
             case Answered():
                 turn = self._turn(event.turn, "answer", place)
@@ -134,7 +139,8 @@ class Attempt:
             elif type(row) is AskedLine:
                 if row.turn != count + 1 or (turn is not None and turn.reply is None):
                     return number
-                turn, count = _OpenTurn(row.state, row.text, row.user, row.act, row.worded, row.choice), row.turn
+                spoke = (row.state, row.text, row.user, row.act, row.worded, row.choice, row.session)
+                turn, count = _OpenTurn(*spoke), row.turn
                 turns.append(turn)
             elif type(row) is EndedLine:
                 self._outcome, self._ended_at = row.ended(), row.at
@@ -209,7 +215,11 @@ def _recorded(number: int, turn: _OpenTurn) -> Turn:
     reply = turn.reply.reply() if isinstance(turn.reply, TurnLine) else turn.reply
     route = turn.route.route() if isinstance(turn.route, RouteLine) else turn.route
     choice = turn.choice.choice() if isinstance(turn.choice, ChoiceLine) else turn.choice
-    return Turn(number, turn.state, turn.said, reply, route, turn.user, turn.act, turn.worded, choice)
+    return Turn(
+        *(number, turn.state, turn.said, reply, route, turn.user, turn.act, turn.worded),
+        choice,
+        turn.session,
+    )
 
 
 class Attempts:

@@ -80,7 +80,8 @@ class Turn:
     reply: None when the turn was asked and nothing whole came back. route: None when no decision was recorded.
     user, act: where a simulated user of the protocol spoke, its name there and what it did; both "" where the protocol
     did. A user that plays without a protocol has its act as `state`. worded: as in `protocols.route.Say`. choice: what
-    that user chose among; None where no simulated user spoke, and in recordings that do not say it.
+    that user chose among; None where no simulated user spoke, and in recordings that do not say it. session: the name
+    of the system's session that begins with this turn, because the user came back; "" where it goes on.
     """
 
     number: int
@@ -92,6 +93,7 @@ class Turn:
     act: str = ""
     worded: str = ""
     choice: Choice | None = None
+    session: str = ""
 
     @property
     def label(self) -> str | None:

@@ -94,6 +94,8 @@ def encode(event: Event) -> dict[str, Any]:
                 row["worded"] = event.worded
             if event.choice is not None:
                 row["choice"] = choice_row(event.choice)
+            if event.session:
+                row["session"] = event.session
             return row
         case Answered():
             row = {"event": "turn", "id": event.trial_id, "attempt": event.attempt, "turn": event.turn}
@@ -358,6 +360,7 @@ def _asked(row: _Row) -> Asked:
         row.text("act"),
         row.text("worded"),
         _chosen(row),
+        row.text("session"),
     )
 
 

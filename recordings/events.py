@@ -59,8 +59,8 @@ class TrialStarted:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """`asked`: the user turn that is about to be sent. turn: from 1. state: of the protocol. user, act, worded, choice:
-    as in Turn."""
+    """`asked`: the user turn that is about to be sent. turn: from 1. state: of the protocol. user, act, worded, choice,
+    session: as in Turn."""
 
     trial_id: str
     attempt: int
@@ -72,6 +72,7 @@ class Asked:
     act: str = ""
     worded: str = ""
     choice: Choice | None = None
+    session: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,16 +146,8 @@ def events_of(conversation: Conversation, hashes: Mapping[str, str] = _EMPTY) ->
         at = turn.reply.asked_at if turn.reply else ""
         events.append(
             Asked(
-                trial_id,
-                attempt,
-                turn.number,
-                turn.state,
-                turn.said,
-                at,
-                turn.user,
-                turn.act,
-                turn.worded,
-                turn.choice,
+                *(trial_id, attempt, turn.number, turn.state, turn.said, at),
+                *(turn.user, turn.act, turn.worded, turn.choice, turn.session),
             )
         )
         if turn.reply is not None:

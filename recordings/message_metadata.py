@@ -30,7 +30,7 @@ _KINDS: Mapping[str, type] = {
     ),
     **dict.fromkeys(("started_at", "ended_at"), str),
     **dict.fromkeys(("trial", "attempt", "place", "missing", "most_turns"), int),
-    **dict.fromkeys(("labels", "acts", "states", "links", "parts", "users", "worded", "choices"), list),
+    **dict.fromkeys(("labels", "acts", "states", "links", "parts", "users", "worded", "sessions", "choices"), list),
     "end_choice": dict,
 }
 """Keys, and of what kind their values are."""

@@ -243,7 +243,7 @@ def _conversation(key: TrialKey, identity: str, told: Metadata, sides: Sides, be
     said = sides.turns
     answers = sum(answer is not None for _, answer in said)
     labels, states = told.labels(len(said), answers), told.of_turns("states", len(said))
-    speakers = [told.of_turns(key, len(said)) for key in ("users", "acts", "worded")]
+    speakers = [told.of_turns(key, len(said)) for key in ("users", "acts", "worded", "sessions")]
     links, parts, choices = told.links(len(said), answers), told.parts(len(said)), told.choices(len(said), place)
     outcome = told.outcome(len(said), answers, labels, sides.last)
     if outcome is not None:
@@ -262,9 +262,9 @@ def _conversation(key: TrialKey, identity: str, told: Metadata, sides: Sides, be
             reply = SystemTurn(with_parts(given, own, place) if own else given)
         routed = reply is not None and label not in ("", "-")
         route = imported_route(at, state, label, target) if routed else None
-        user, act, worded = ("".join(one[at - 1 : at]) for one in speakers)
+        user, act, worded, session = ("".join(one[at - 1 : at]) for one in speakers)
         choice = choices[at - 1] if choices else None
-        turns.append(Turn(at, state, question, reply, route, user, act, worded, choice))
+        turns.append(Turn(at, state, question, reply, route, user, act, worded, choice, session))
     return Conversation(
         key=key,
         trial_id=identity,

@@ -67,6 +67,7 @@ def messages_line(conversation: Conversation, most_turns: int = 0) -> bytes:
         ("acts", [turn.act for turn in conversation.turns]),
         ("worded", [turn.worded for turn in conversation.turns]),
         ("choices", [choice_row(turn.choice) if turn.choice else None for turn in conversation.turns]),
+        ("sessions", [turn.session for turn in conversation.turns]),
         ("links", own_links(conversation.turns)),
         ("parts", [parts_row(turn.reply.answer) or None if turn.reply else None for turn in conversation.turns]),
     ):

@@ -80,7 +80,7 @@ def parse_heading(pairs: Iterable[str]) -> Heading:
 def heading_line(conversation: Conversation, form: str, most_turns: int = 0) -> str:
     """The line above a conversation. most_turns: user turns that its protocol could take; 0 where nothing says."""
     key, outcome = conversation.key, conversation.outcome
-    speakers = [[turn.user, turn.act, *filter(None, [turn.worded])] for turn in conversation.turns]
+    speakers = [_speaker(turn) for turn in conversation.turns]
     links = own_links(conversation.turns)
     chosen = [outcome.choice if outcome else None, *(turn.choice for turn in conversation.turns)]
     choices = [choice_row(one) if one else None for one in chosen]
@@ -107,6 +107,12 @@ def heading_line(conversation: Conversation, form: str, most_turns: int = 0) -> 
         "links": json.dumps(links) if any(one is not None for one in links) else "",
     }
     return " ".join(["######", form, *_written(pairs)])
+
+
+def _speaker(turn: Turn) -> list[str]:
+    """Who spoke, and what was done; how it was worded, and the session that begins, where there is such a thing."""
+    more = [turn.worded, turn.session] if turn.session else [turn.worded] if turn.worded else []
+    return [turn.user, turn.act, *more]
 
 
 def judged_line(entry: GoldEntry) -> str:
@@ -164,8 +170,8 @@ def _links(own: Mapping[str, str]) -> dict[int, tuple[Link, ...]]:
 
 def _speakers(own: Mapping[str, str]) -> dict[int, tuple[str, ...]]:
     speakers = _listed(own, "speakers")
-    if not all(_is_texts(speaker, 2, 3) for speaker in speakers):
-        raise ValueError("speakers= holds something that is not [user, act] or [user, act, worded]")
+    if not all(_is_texts(speaker, 2, 3, 4) for speaker in speakers):
+        raise ValueError("speakers= holds something that is not [user, act], with worded and session where needed")
     return {number: tuple(speaker) for number, speaker in enumerate(speakers, 1)}
 
 

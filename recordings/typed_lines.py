@@ -89,6 +89,7 @@ class AskedLine(_Line, tag="asked"):
     act: str = ""
     worded: str = ""
     choice: ChoiceLine | None = None
+    session: str = ""
 
 
 class _Source(Struct, gc=False):
@@ -270,8 +271,12 @@ def _started(row: _Started) -> TrialStarted:
 
 
 def _asked(row: AskedLine) -> Asked:
-    spoke = (row.user, row.act, row.worded)
-    return Asked(row.id, row.attempt, row.turn, row.state, row.text, row.at, *spoke, _choice(row.choice))
+    return Asked(
+        *(row.id, row.attempt, row.turn, row.state, row.text, row.at),
+        *(row.user, row.act, row.worded),
+        _choice(row.choice),
+        row.session,
+    )
 
 
 def _answered(row: TurnLine) -> Answered:

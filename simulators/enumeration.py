@@ -39,7 +39,7 @@ class Response:
 
 
 Responses = Callable[[tuple[Exchange, ...], str], Sequence[Response]]
-"""What the system may answer to the words, after the exchanges; probabilities sum to 1."""
+"""What the system may answer to the words, after the exchanges of this session; probabilities sum to 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +89,7 @@ class _Open:
     exchanges: tuple[Exchange, ...]
     labels: tuple[str | None, ...]
     probability: float
+    begun: int = 0  # exchanges of earlier sessions
 
 
 def expand(
@@ -137,7 +138,8 @@ def expand(
                 ends.append(here.node)
                 continue
             said = grown(here.node, chance.probability)
-            answers = responses(here.exchanges, action.text)
+            begun = len(here.exchanges) if action.new_session else here.begun
+            answers = responses(here.exchanges[begun:], action.text)
             _check([answer.probability for answer in answers], f"of the answers to {action.text!r}")
             waiting.extend(
                 _Open(
@@ -148,6 +150,7 @@ def expand(
                     (*here.exchanges, Exchange(action.text, one.answer)),
                     (*labels, one.label),
                     reached * one.probability,
+                    begun,
                 )
                 for one in answers
             )

@@ -86,6 +86,10 @@ def check_action(action: object, user: str) -> Say | Stop:
             parts = {name: getattr(action, name) for name in ("text", "state", "user", "act", "worded")}
             if type(action.turn) is not int:
                 raise BrokenPromise("turns", user, f"it calls this turn {_seen(action.turn)}")
+            if type(action.new_session) is not bool:
+                raise BrokenPromise(
+                    "action", user, f"Say.new_session is {_seen(action.new_session)}, not true or false"
+                )
         case Stop(route=None | Route()):
             parts = {"outcome": action.outcome, "reason": action.reason}
         case Say() | Stop():

@@ -95,7 +95,9 @@ class ReplayUser:
                 if self.mode == "strict":
                     return Stop("user-stopped", NO_BRANCH), replace(memory, over=True)
                 first = turn + 1
-        said = Say(turns[turn].said, ACTS[0] if first is None else ACTS[1], turn + 1)
+        said = Say(
+            turns[turn].said, ACTS[0] if first is None else ACTS[1], turn + 1, new_session=bool(turns[turn].session)
+        )
         return said, replace(memory, turn=turn + 1, parted=first)
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:

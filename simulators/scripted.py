@@ -137,7 +137,11 @@ def _spoken(memory: ScriptedMemory, ask: Ask, action: Say | Stop, after: State) 
     memory = replace(memory, users=MappingProxyType({**memory.users, ask.user: speaker}))
     if isinstance(action, Say):
         act = action.act or action.state
-        said = Say(action.text, ask.state, ask.turn, ask.route, ask.user, act, action.worded, action.choice)
+        said = Say(
+            *(action.text, ask.state, ask.turn, ask.route, ask.user, act, action.worded),
+            action.choice,
+            action.new_session,
+        )
         return said, replace(memory, said=said.text)
     if action.outcome != "user-stopped":
         raise ValueError(f"the user {ask.user!r} stops with {action.outcome!r}; it can only stop with 'user-stopped'")

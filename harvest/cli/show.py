@@ -213,6 +213,8 @@ def _print_conversation(
     title += f" · user {conversation.member}" if conversation.member else ""
     console.rule(Text(printable(title, line=True)))
     for turn in conversation.turns:
+        if turn.session:
+            console.rule(Text(printable(f"the user comes back in a new session, {turn.session}", line=True)))
         by = f"{turn.state}, {turn.user}: {turn.act}" if turn.user else turn.state
         by = f"{by}; {turn.worded}" if turn.worded else by
         console.print(Text(f"U{turn.number} ", style="bold cyan") + Text(printable(f"({by})", line=True), style="dim"))

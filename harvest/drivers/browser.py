@@ -197,6 +197,7 @@ class BrowserDriver:
             open_seconds=options.open_timeout,
             answer_seconds=options.timeout,
         )
+        self._signed_in = login is not None
         self._experience = Experience()
         if site.quiet is None:  # who gives it knows the site
             self._experience = Experience(untried=_NEW, unsettled=1)
@@ -209,7 +210,8 @@ class BrowserDriver:
         pace = self._site.delay
         if pace is None:
             pace = 0.0 if is_this_machine(urlsplit(self.url).hostname) else PACE
-        return Capabilities(stateful=True, pace=pace)
+        visitor = "without a log-in each session is another visitor (option `login`, see `harvest login`)"
+        return Capabilities(stateful=True, pace=pace, no_return="" if self._signed_in else visitor)
 
     async def open(self, opening: Opening) -> Session:
         """A new context with the page in it, ready to be typed into. Raises DriverError."""

@@ -49,16 +49,16 @@ class ReplayDriver:
         if conversation is None:
             detail = f"{self._options.run} holds no whole conversation of {key.system}, {key.topic}, trial {key.trial}"
             raise Unanswered("not-recorded", detail)
-        return _Session(conversation)
+        return _Session(conversation, opening.before)
 
     async def close(self) -> None:
         """Nothing is held."""
 
 
 class _Session:
-    def __init__(self, conversation: Conversation) -> None:
+    def __init__(self, conversation: Conversation, before: int) -> None:
         self._turns: tuple[Turn, ...] = conversation.turns
-        self._next = 0
+        self._next = before
 
     async def say(self, text: str) -> Reply:
         """The recorded reply. Raises Unanswered (`diverged`) where the user says something else than then."""

@@ -39,7 +39,7 @@ class BranchingReplay:
 
     @property
     def capabilities(self) -> Capabilities:
-        return Capabilities(stateful=True)
+        return Capabilities(stateful=True, no_return="a recorded tree has no branch that begins in a new session")
 
     async def open(self, opening: Opening) -> _Session:
         """Raises Unanswered (`not-recorded`) where the run has no whole conversation on this topic."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from harvest.parrot.parrot import Parrot, ParrotSession
 from protocols.answer import Answer
@@ -60,6 +60,15 @@ class Answers(Protocol):
         ...
 
 
+@runtime_checkable
+class Returning(Answers, Protocol):
+    """A session with a system to which a person may come back."""
+
+    def anew(self) -> Answers:
+        """A new session of the same person with the same system."""
+        ...
+
+
 def converse(
     session: Answers,
     user: User,
@@ -68,28 +77,30 @@ def converse(
     seed: int,
     traits: Mapping[str, object] = MappingProxyType({}),
 ) -> Conversation:
-    """One conversation of `user` with `session`, as it would be recorded."""
+    """One conversation of `user` with `session`, as it would be recorded. Raises ValueError where the user comes back
+    in a new session, and the system has none."""
     rng = Streams(seed, (user.name, key.topic, key.trial))
     turns: list[Turn] = []
     action, memory = user.respond(user.start(Scenario(topic, traits), rng.at(0)), None, rng.at(1))
+    name = f"{key.system}/{key.topic}/{key.trial}"
+    sessions = 1
     while isinstance(action, Say):
+        begins = ""
+        if action.new_session and turns:
+            if not isinstance(session, Returning):
+                raise ValueError(f"the user {user.name!r} comes back, and the system has no new session")
+            session, sessions = session.anew(), sessions + 1
+            begins = f"{name}/{sessions}"
         answer = session.answer(action.text)
         following, memory = user.respond(memory, Observation(answer), rng.at(action.turn + 1))
         reply = SystemTurn(answer)
         turns.append(
             Turn(
-                action.turn,
-                action.state,
-                action.text,
-                reply,
-                following.route,
-                action.user,
-                action.act,
+                *(action.turn, action.state, action.text, reply, following.route, action.user, action.act),
                 choice=action.choice,
+                session=begins,
             )
         )
         action = following
-    name = f"{key.system}/{key.topic}/{key.trial}"
-    return Conversation(
-        key, name, 1, tuple(turns), Outcome(action.outcome, action.reason, choice=action.choice), user=user.name
-    )
+    outcome = Outcome(action.outcome, action.reason, choice=action.choice)
+    return Conversation(key, name, 1, tuple(turns), outcome, user=user.name)

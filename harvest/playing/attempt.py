@@ -42,12 +42,14 @@ class Lease:
     """A session that is opened when it is first needed, so that a failure to open counts as the first attempt's
     failure.
 
-    openings: of its system. name: what the recording calls it. place: how many conversations it has held so far.
+    openings: of its system. name: what the recording calls it. place: how many conversations it has held so far. A
+    user who comes back within a conversation makes it go on in a new session.
     """
 
     def __init__(self, driver: Driver, opening: Opening, openings: Openings, name: str, place: int) -> None:
         self._driver, self._opening, self._openings = driver, opening, openings
         self._session: Session | None = None
+        self._renewed = 0
         self.name, self.place = name, place
 
     @property
@@ -67,6 +69,19 @@ class Lease:
                 with catch_unforeseen():
                     self._session = await self._driver.open(self._opening)
         return self._session
+
+    async def renew(self, turns: int) -> str:
+        """Let go of the session: what is said next opens another, in which nothing was said. Returns its name.
+
+        turns: said so far. Raises DriverError as `settle` does: the reply that the old one gave last was no whole one.
+        """
+        await self.settle()
+        await self.close()
+        self._session, self._renewed = None, self._renewed + 1
+        # A system that draws numbers must not draw those of the session before once more.
+        seed = derived_seed(self._opening.seed, "session", self._renewed)
+        self._opening = replace(self._opening, history=(), before=turns, seed=seed)
+        return f"{self.name}/{self._renewed + 1}"
 
     async def settle(self) -> None:
         """Raises DriverError where the last reply of a conversation turns out to be no whole one."""
@@ -161,9 +176,13 @@ class Player:
                 check_opening(action, user.name)
         carried = {turn.number: turn for turn in work.carried}
         size = 0  # characters that the system has answered
+        begun = 0  # exchanges of earlier sessions
         while isinstance(action, Say):
             known = _answered(carried, action)
-            session = await lease.session(played.exchanges) if known is None else None
+            renewed = ""
+            if action.new_session and played.exchanges:
+                renewed, begun = await lease.renew(action.turn - 1), len(played.exchanges)
+            session = await lease.session(played.exchanges[begun:]) if known is None else None
             await self.writer.append(
                 *played.routes,
                 Asked(
@@ -177,6 +196,7 @@ class Player:
                     action.act,
                     action.worded,
                     action.choice,
+                    renewed,
                 ),
             )
             played.turn, played.routes = action.turn, ()

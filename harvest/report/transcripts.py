@@ -217,7 +217,7 @@ def _turn(turn: Turn, folder: str) -> dict[str, Any]:
     by = f"{turn.state}, {turn.user}: {turn.act}" if turn.user else turn.state
     found: dict[str, Any] = {
         "n": turn.number,
-        "state": bounded("; ".join(filter(None, (by, turn.worded))), _QUOTE)[0],
+        "state": bounded("; ".join(filter(None, (turn.session and "in a new session", by, turn.worded))), _QUOTE)[0],
         "said": said,
         "saidCut": cut,
     }

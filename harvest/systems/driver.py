@@ -49,7 +49,8 @@ class Capabilities:
     stateful: the system itself remembers the conversation, so a turn that was sent must not be sent again.
     editable_history: a session can be opened on a given history of exchanges.
     streaming: replies carry time stamps of their pieces. links: replies carry the `href` of every link.
-    pace: default seconds from one user turn to the next, where an audit sets none.
+    pace: default seconds from one user turn to the next, where an audit sets none. no_return: why a person who comes
+    back in a new session cannot be known as the same one; "" where nothing the driver does is in the way.
     """
 
     stateful: bool
@@ -57,6 +58,7 @@ class Capabilities:
     streaming: bool = False
     links: bool = True
     pace: float = 0.0
+    no_return: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,8 @@ class Opening:
 
     system, topic, trial (from 1): which conversation; `replay` finds the recording by them, drivers of live systems
     ignore them. seed: for embedded systems that draw random numbers. history: the exchanges so far, oldest first, for
-    drivers with `editable_history`; () for a new conversation.
+    drivers with `editable_history`; () for a new conversation. before: user turns that the same person said in earlier
+    sessions of this conversation; 0 but for one who comes back.
     """
 
     system: str
@@ -93,6 +96,7 @@ class Opening:
     trial: int
     seed: int
     history: tuple[Exchange, ...] = ()
+    before: int = 0
 
 
 class Session(Protocol):

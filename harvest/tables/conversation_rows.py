@@ -114,6 +114,7 @@ def _turn(turn: Turn) -> dict[str, Any]:
         "act": turn.act,
         "worded": turn.worded,
         "choice": choice_row(turn.choice) if turn.choice else None,
+        "session": turn.session,
         "said": turn.said,
         "sent_as": reply.sent_as if reply else "",
         "text": reply.answer.text if reply else None,
