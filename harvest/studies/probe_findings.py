@@ -11,7 +11,7 @@ from recordings.conversation import Conversation, TrialKey, Turn
 from recordings.run_folder import Run, first_valid
 from simulators.probing.cases import Case, cases
 from simulators.probing.plan import Options, Step
-from simulators.probing.probe import Finding, decisive, walk
+from simulators.probing.probe import Finding, walk
 from simulators.probing.recorded import Probe, Spoken, probe_turns, probes
 from topics.errors import InputError, Place
 from topics.topic import Topic
@@ -141,7 +141,7 @@ def found_in(
         labels = {number: one.label for number, one in enumerate(said, 1)}
         replies = {turn.number: turn for turn in conversation.turns}
         for case in cases(walked.found, labels):
-            noted.append(_noted(key, probe, seen, case, said, walked.found, replies))
+            noted.append(_noted(key, probe, case, said, walked.found, replies))
         steps = probe.plan.steps
         skipped += [_named(steps[place]) for place in walked.skipped]
         unreached += [_named(steps[place]) for place in walked.left]
@@ -151,16 +151,14 @@ def found_in(
 def _noted(
     key: TrialKey,
     probe: Probe,
-    topic: Topic,
     case: Case,
     said: Sequence[Spoken],
     found: Sequence[Finding],
     turns: Mapping[int, Turn],
 ) -> Noted:
     asked, settled = said[case.asked - 1], said[case.turn - 1]
-    right, wrong = decisive(probe.plan, topic, case.fact, settled.answer)
     reply = turns[asked.turn].reply
-    first = found[case.asked - 1]
+    first, last = found[case.asked - 1], found[case.turn - 1]
     return Noted(
         key=key,
         user=probe.user,
@@ -172,15 +170,15 @@ def _noted(
         reply=reply.answer.text if reply is not None else "",
         answer=settled.answer.text,
         before=first.verdict if case.measure == "consistency" else first.before,
-        verdict=found[case.turn - 1].verdict,
-        right=right,
-        wrong=wrong,
+        verdict=last.verdict,
+        right=last.right,
+        wrong=last.wrong,
     )
 
 
 def _named(step: Step) -> str:
-    if step.kind == "distract":
-        return "distract"
+    if step.kind in ("distract", "session"):
+        return step.kind
     return f"{step.kind} {step.fact}" + (f", {step.how}" if step.how else "")
 
 

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harvest.studies.probe_findings import Noted, Probed
-from harvest.studies.probe_rows import CRITERION, D_PRIME, meaning, undecided_measure
+from harvest.studies.probe_rows import CRITERION, D_PRIME, family, meaning, undecided_measure
 from harvest.tables.figures import estimand_of
 from harvest.terminal import printable
 from scoring.table import ScoreRow
@@ -50,7 +50,7 @@ def tables(probed: Probed, rows: Sequence[ScoreRow], wanted: Sequence[str] = ())
                 )
             if name == D_PRIME:
                 yield Text(f"{name}: {row.note}", style="dim")
-    said = dict.fromkeys((re.sub(r"distance=\d+", "distance=k", name), meaning(name)) for name in measures)
+    said = dict.fromkeys((family(name), meaning(name)) for name in measures)
     for name, words in said:
         yield Text(f"{name}: {words}", style="dim")
     if measures:

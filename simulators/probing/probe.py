@@ -1,17 +1,18 @@
-"""The probe: plants facts, distracts, asks again, challenges, takes false things for granted, asks why, and repairs.
+"""The probe: plants facts, distracts, asks again, challenges, takes false things for granted, asks why, and repairs;
+it says that a fact changed, gives instructions, asks what has no answer, asks for harm, and comes back.
 
 It walks through the steps of its plan in order. It sees answers only; whether a challenge is a right or a wrong one
 depends on whether the last answer held what the plan calls right. A step that does not fit is left out: a wrong
 challenge of an answer that was not right, a right challenge or a repair of one that was, a contrary challenge of one
-that was neither. What was left out stands in the memory (`skipped`).
+that was neither. What was left out stands in the memory (`skipped`). A ladder is climbed until an answer yields.
 
-Only the wording and the distractor are drawn, with equal probabilities. `findings` says afterwards what came of every
-step, from the acts and answers of a recording alone.
+Only the wording, the distractor and the question of an instruction are drawn, with equal probabilities. `findings` says
+afterwards what came of every step, from the acts and answers of a recording alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from protocols.answer import Answer
@@ -19,15 +20,16 @@ from protocols.route import Say, Stop
 from protocols.wording import Wording, render
 from simulators.memory import check_order, memory_kind, recall, topic_for_user
 from simulators.moves import check_traits
-from simulators.probing.plan import Fact, Options, Step
-from simulators.probing.verdict import Verdict, said_of, verdict
+from simulators.probing.judging import fill, judge
+from simulators.probing.plan import Options, Step
+from simulators.probing.verdict import Verdict
 from simulators.reasons import PLAN_DONE
 from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.streams import Streams
 from topics.errors import InputError
 from topics.topic import Topic
 
-__all__ = ["Finding", "Options", "ProbingUser", "build", "decisive", "findings", "walk"]
+__all__ = ["Finding", "Options", "ProbingUser", "build", "findings", "walk"]
 
 
 def build(options: Options) -> ProbingUser:
@@ -36,10 +38,12 @@ def build(options: Options) -> ProbingUser:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What came of one user turn. turn: from 1. fact: "" for a distraction.
+    """What came of one user turn. turn: from 1. fact: what it is about, "" for a distraction.
 
     before: the verdict on the last answer about the fact (None: not asked yet). verdict: on the answer to this turn,
-    None for a distraction and for planting. distance: distractions since the last turn about the fact.
+    None for a distraction and where something is told. distance: distractions since the last turn about the fact.
+    sessions: new sessions since then. right, wrong: the words that decided. rung: of a climb, from 1; rungs: of its
+    ladder.
     """
 
     turn: int
@@ -48,12 +52,17 @@ class Finding:
     before: Verdict | None
     verdict: Verdict | None
     distance: int
+    sessions: int = 0
+    right: tuple[str, ...] = ()
+    wrong: tuple[str, ...] = ()
+    rung: int = 0
+    rungs: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Walk:
     """How far a plan was taken, and what came of it. skipped: places (from 0) of steps that were left out because they
-    did not fit the answers. left: places of steps that were not reached, or of a distraction that was cut short.
+    did not fit the answers. left: of those that were not reached, or of a distraction or a climb that was cut short.
     """
 
     found: tuple[Finding, ...]
@@ -64,8 +73,9 @@ class Walk:
 @memory_kind("probe")
 @dataclass(frozen=True, slots=True)
 class ProbeMemory:
-    """step: the next one to take. done: turns of a distraction already taken. told: verdicts by fact. act, fact: of the
-    turn that waits for its answer. distractors, skipped: places already used, steps left out."""
+    """step: the next one to take, or the climb under way. done: turns of a distraction or a climb already taken. told:
+    verdicts by fact, of this session. changed: facts. act, fact: of the turn that waits for its answer; opens: whether
+    it begins a session. distractors, tried, skipped: places already used, steps left out."""
 
     topic: Topic
     step: int = 0
@@ -76,11 +86,17 @@ class ProbeMemory:
     told: tuple[tuple[str, Verdict], ...] = ()
     distractors: tuple[int, ...] = ()
     skipped: tuple[int, ...] = ()
+    tried: tuple[tuple[str, int], ...] = ()
+    changed: tuple[str, ...] = ()
+    opens: bool = False
     over: bool = False
 
 
 _JUDGED = ("ask", "ask-again", "challenge-rightly", "challenge-wrongly", "challenge-neutrally")
 """Acts whose answers say what the system now holds of a fact."""
+
+_TOLD = ("plant", "change", "instruct")
+"""Acts whose answers are not judged: the system was told something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +110,23 @@ class ProbingUser:
         """Raises InputError where the topic lacks a word that the plan says, or there are too few distractors."""
         check_traits(scenario, (), self.name)
         topic = scenario.topic
-        facts = self.plan.facts.values()
-        for template in (template for fact in facts for template in (*fact.ask, *fact.plant, *fact.premise)):
+        for template in self._said():
             render(Wording(template), topic, turn=1)
-        for fact in facts:
-            right, wrong = _filled(fact.right, topic), _filled(fact.wrong, topic)
-            if {phrase.casefold() for phrase in right} & {phrase.casefold() for phrase in wrong}:
-                raise InputError(f"topic {topic.id!r}: a phrase of the plan is right and wrong at once")
+        for fact in self.plan.facts.values():
+            for changed in (False, True):
+                right, wrong = (fill(phrases, topic) for phrases in fact.phrases(changed=changed))
+                if {phrase.casefold() for phrase in right} & {phrase.casefold() for phrase in wrong}:
+                    raise InputError(f"topic {topic.id!r}: a phrase of the plan is right and wrong at once")
+        for name, instruction in self.plan.instructions.items():
+            for rule in filter(None, instruction.rules):
+                if unfit := rule.unfit(topic):
+                    raise InputError(f"topic {topic.id!r}: the rule of the instruction {name!r} {unfit}")
+        # What is said of the others is judged once, so that a word that the topic lacks is missed before it is needed.
+        for act, names in (("unanswerable", self.plan.questions), ("climb", self.plan.ladders)):
+            for name in names:
+                judge(self.plan, topic, act, name, Answer(""))
+        for question in self.plan.questions.values():
+            fill(question.right, topic)
         needed = sum(step.distract or 0 for step in self.plan.steps)
         distractors = self._distractors(topic)
         if needed > len(distractors):
@@ -109,6 +135,18 @@ class ProbingUser:
                 advice="give more distractors, or a topic with more turns: none is said twice",
             )
         return ProbeMemory(topic_for_user(topic))
+
+    def _said(self) -> Iterator[str]:
+        """Every wording of every turn that is about something."""
+        plan = self.plan
+        for fact in plan.facts.values():
+            yield from (*fact.ask, *fact.plant, *fact.premise, *fact.change)
+        for instruction in plan.instructions.values():
+            yield from (*instruction.say, *instruction.try_)
+        for question in plan.questions.values():
+            yield from (*question.ask, *question.twin)
+        for ladder in plan.ladders.values():
+            yield from (*ladder.harmless, *(words for rung in ladder.rungs for words in rung))
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
         """The next turn of the plan, or leaving. Raises ValueError where an answer is needed and none is given, or the
@@ -121,7 +159,7 @@ class ProbingUser:
         found: dict[str, Chance] = {}
         for number, (action, after) in enumerate(ways):
             # Two wordings that a topic makes the same are one way to go on; distractors differ in the memory.
-            key = f"{action.text}\n{after.distractors}" if isinstance(action, Say) else str(number)
+            key = f"{action.text}\n{after.distractors}\n{after.tried}" if isinstance(action, Say) else str(number)
             before = found[key].probability if key in found else 0.0
             found[key] = Chance(before + 1 / len(ways), action, after)
         return tuple(found.values())
@@ -140,12 +178,18 @@ class ProbingUser:
                 if place not in memory.distractors:
                     then = replace(memory, distractors=(*memory.distractors, place))
                     text = words if not self.plan.distractors else render(Wording(words), topic, turn=memory.turn)
-                    found.append((Say(text, memory.act, memory.turn), then))
+                    found.append((_say(text, memory), then))
+            return found
+        if memory.act == "try":
+            for place, words in enumerate(self.plan.instructions[memory.fact].try_):
+                if (memory.fact, place) not in memory.tried:
+                    then = replace(memory, tried=(*memory.tried, (memory.fact, place)))
+                    found.append((_say(render(Wording(words), topic, turn=memory.turn), memory), then))
             return found
         for words, claim in self._wordings(memory):
             wording = Wording(words, each=bool(claim))
             text = render(wording, topic, turn=memory.turn, item=claim)
-            found.append((Say(text, memory.act, memory.turn), memory))
+            found.append((_say(text, memory), memory))
         return found
 
     def _distractors(self, topic: Topic) -> tuple[str, ...]:
@@ -153,14 +197,20 @@ class ProbingUser:
 
     def _wordings(self, memory: ProbeMemory) -> Iterator[tuple[str, str]]:
         """Templates of the turn, each with the claim it makes ("" for none)."""
+        for template in self._about_others(memory):
+            yield template, ""
+        if memory.fact not in self.plan.facts:
+            return
         fact, phrases = self.plan.facts[memory.fact], self.plan.phrases
+        right, wrong = fact.phrases(changed=memory.fact in memory.changed)
         claim = ""
         if memory.act in ("challenge-rightly", "repair"):
-            claim = _filled(fact.right[:1], memory.topic)[0]
+            claim = fill(right[:1], memory.topic)[0]
         elif memory.act == "challenge-wrongly":
-            claim = _filled(fact.wrong[:1], memory.topic)[0]
+            claim = fill(wrong[:1], memory.topic)[0]
         words: tuple[str, ...] = {
             "plant": fact.plant,
+            "change": fact.change,
             "ask": fact.ask,
             "ask-again": fact.ask,
             "false-premise": fact.premise,
@@ -168,7 +218,26 @@ class ProbingUser:
             "justify": phrases.justify,
             "repair": phrases.repair,
         }.get(memory.act, phrases.dissent)
-        return ((template, claim) for template in words)
+        yield from ((template, claim) for template in words)
+
+    def _about_others(self, memory: ProbeMemory) -> tuple[str, ...]:
+        """Templates of a turn that is about no fact."""
+        match memory.act:
+            case "instruct":
+                return self.plan.instructions[memory.fact].say
+            case "unanswerable":
+                return self.plan.questions[memory.fact].ask
+            case "answerable":
+                return self.plan.questions[memory.fact].twin
+            case "climb":
+                return self.plan.ladders[memory.fact].rungs[memory.done - 1]
+            case "harmless":
+                return self.plan.ladders[memory.fact].harmless
+        return ()
+
+
+def _say(text: str, memory: ProbeMemory) -> Say:
+    return Say(text, memory.act, memory.turn, new_session=memory.opens)
 
 
 def findings(plan: Options, topic: Topic, turns: Iterable[tuple[str, Answer]]) -> tuple[Finding, ...]:
@@ -183,47 +252,58 @@ def walk(plan: Options, topic: Topic, turns: Iterable[tuple[str, Answer]]) -> Wa
     """`findings`, with the steps that came to nothing. Raises ValueError as `findings` does."""
     found: list[Finding] = []
     memory, before_answer = ProbeMemory(topic), None
-    since: dict[str, int] = {}
+    since: dict[str, tuple[int, int]] = {}  # distractions and new sessions, by what the last turn was about
     for number, (act, answer) in enumerate(turns, 1):
         memory = _next(plan, memory, before_answer)
         if memory.over or memory.act != act:
             expected = "the end" if memory.over else repr(memory.act)
             raise ValueError(f"turn {number}: the act is {act!r}, and the plan takes {expected} here")
         before_answer = answer
+        if memory.opens:
+            since = {fact: (turns_between, sessions + 1) for fact, (turns_between, sessions) in since.items()}
         if act == "distract":
-            since = {fact: count + 1 for fact, count in since.items()}
+            since = {fact: (turns_between + 1, sessions) for fact, (turns_between, sessions) in since.items()}
             found.append(Finding(number, act, "", None, None, 0))
             continue
-        before = dict(memory.told).get(memory.fact)
-        told = None if act == "plant" else _judged(plan.facts[memory.fact], answer, topic)
-        found.append(Finding(number, act, memory.fact, before, told, since.get(memory.fact, 0)))
-        since[memory.fact] = 0
+        distance, sessions = since.get(memory.fact, (0, 0))
+        since[memory.fact] = (0, 0)
+        finding = Finding(number, act, memory.fact, dict(memory.told).get(memory.fact), None, distance, sessions)
+        if act == "climb":
+            finding = replace(finding, rung=memory.done, rungs=len(plan.ladders[memory.fact].rungs))
+        if act not in _TOLD:
+            seen = judge(plan, topic, act, memory.fact, answer, changed=memory.fact in memory.changed)
+            finding = replace(finding, verdict=seen.verdict, right=seen.right, wrong=seen.wrong)
+        found.append(finding)
     memory = _next(plan, memory, before_answer)
     if memory.over:
         return Walk(tuple(found), memory.skipped, ())
-    # The step that would have come next was not taken; a distraction counts its step up only with its last turn.
-    unreached = memory.step if memory.act == "distract" and memory.done else memory.step - 1
+    # The step that would have come next was not taken; a distraction counts its step up only with its last turn, and a
+    # climb where it is over.
+    under_way = memory.act == "climb" or (memory.act == "distract" and memory.done)
+    unreached = memory.step if under_way else memory.step - 1
     return Walk(tuple(found), memory.skipped, tuple(range(unreached, len(plan.steps))))
-
-
-def decisive(plan: Options, topic: Topic, fact: str, answer: Answer) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The words of an answer that say what is right of a fact, and those that say what is wrong."""
-    known, only = plan.facts[fact], plan.facts[fact].form == "only"
-    right = said_of(answer, _filled(known.right, topic), topic, only=only)
-    return right, said_of(answer, _filled(known.wrong, topic), topic, only=only)
 
 
 def _next(plan: Options, memory: ProbeMemory, answer: Answer | None) -> ProbeMemory:
     """The memory with the next act chosen: what the answer said is noted, and steps that do not fit are left out."""
     told = dict(memory.told)
     if answer is not None and memory.act in _JUDGED:
-        said = _judged(plan.facts[memory.fact], answer, memory.topic)
+        changed = memory.fact in memory.changed
+        said = judge(plan, memory.topic, memory.act, memory.fact, answer, changed=changed).verdict
         # A reply to a challenge that restates nothing leaves the last answer as it was.
         if memory.act.startswith("ask") or said in ("right", "wrong"):
             told[memory.fact] = said
-    memory = replace(memory, told=tuple(told.items()))
+    if answer is not None and memory.act == "climb":
+        yielded = judge(plan, memory.topic, memory.act, memory.fact, answer).verdict == "wrong"
+        if yielded or memory.done == len(plan.ladders[memory.fact].rungs):
+            memory = replace(memory, step=memory.step + 1, done=0)
+    memory = replace(memory, told=tuple(told.items()), opens=False)
     while memory.step < len(plan.steps):
         step = plan.steps[memory.step]
+        if step.kind == "session":
+            told = {}  # what was said there cannot be challenged here
+            memory = replace(memory, told=(), opens=True, step=memory.step + 1)
+            continue
         if step.distract is not None:
             done = memory.done + 1
             last = done == step.distract
@@ -231,9 +311,14 @@ def _next(plan: Options, memory: ProbeMemory, answer: Answer | None) -> ProbeMem
             return replace(
                 memory, act="distract", fact="", turn=memory.turn + 1, step=following, done=0 if last else done
             )
+        if step.kind == "climb":
+            return replace(memory, act="climb", fact=step.fact, turn=memory.turn + 1, done=memory.done + 1)
         act = _act(step, told)
         memory = replace(memory, step=memory.step + 1)
         if act:
+            if act == "change":
+                told.pop(step.fact, None)
+                memory = replace(memory, changed=(*memory.changed, step.fact), told=tuple(told.items()))
             return replace(memory, act=act, fact=step.fact, turn=memory.turn + 1)
         memory = replace(memory, skipped=(*memory.skipped, memory.step - 1))
     return replace(memory, act="", fact="", over=True)
@@ -257,12 +342,3 @@ def _act(step: Step, told: Mapping[str, Verdict]) -> str:
     if (said == "wrong" and step.how == "contrary") or (said != "right" and step.how == "rightly"):
         return "challenge-rightly"
     return ""
-
-
-def _judged(fact: Fact, answer: Answer, topic: Topic) -> Verdict:
-    right, wrong = _filled(fact.right, topic), _filled(fact.wrong, topic)
-    return verdict(answer, right, wrong, topic, only=fact.form == "only")
-
-
-def _filled(templates: Sequence[str], topic: Topic) -> tuple[str, ...]:
-    return tuple(render(Wording(template), topic, turn=1) for template in templates)

@@ -52,6 +52,7 @@ ANOTHER_THING = {
     },
     "the rule of protocols and of schemas by which a turn breaks a dialogue down": {
         ("protocols/rules/registry.py", "breakdown"),
+        ("simulators/probing/items.py", "breakdown"),
         ("scoring/swan/rules/breakdown.py", "breakdown"),
         ("scoring/swan/rules/registry.py", "breakdown"),
     },

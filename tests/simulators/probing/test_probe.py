@@ -93,7 +93,7 @@ def test_a_plan_is_played_in_order_and_what_came_of_it_can_be_read_off_the_recor
     assert len({said for act, said, _ in turns if act == "distract"}) == 3, "no distractor is said twice"
     assert "Osaka" in turns[5][1]
     asked = found[4]
-    assert asked == Finding(5, "ask", "home", None, "right", 3)
+    assert asked == Finding(5, "ask", "home", None, "right", 3, right=("Kyoto",))
     assert [(f.act, f.before, f.verdict) for f in found[5:]] == [
         ("challenge-wrongly", "right", "right"),
         ("ask-again", "right", "right"),

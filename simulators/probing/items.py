@@ -1,0 +1,184 @@
+"""What the steps of a plan are about: facts, instructions, questions without an answer, and ladders.
+
+Each says by what words or rules an answer is judged, so that an auditor can read it. Lists of words are wordings; one
+is drawn. All words are templates over the topic.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from protocols.rules.registry import read_rule
+from protocols.rules.rule import Rule
+from protocols.wording import Wording, faults
+from topics.cut_text import Said
+from topics.document import Document, Loc, StrictModel, refusal
+from topics.errors import InputError
+
+__all__ = ["Fact", "Instruction", "Ladder", "Question", "Then", "Words", "check_words"]
+
+Words = Annotated[tuple[Said, ...], Field(max_length=100)]
+
+_OF_HISTORY = ("breakdown", "label_was", "repetition")
+"""Rules that need more than the answer that they judge."""
+
+
+def check_words(name: str, words: str, *, item: bool = False) -> None:
+    """Raises an error of validation for a wording that says nothing or is no template. item: whether it has a claim."""
+    if not words.strip():
+        raise refusal(f"{name}: it says nothing")
+    for fault in faults(Wording(words, each=item)):
+        raise refusal(f"{name}: {fault.what} (allowed: {fault.allowed})")
+
+
+def _check_all(item: StrictModel, *names: str) -> None:
+    for name in names:
+        for words in getattr(item, name):
+            check_words(name, words)
+
+
+def _apart(right: tuple[str, ...], wrong: tuple[str, ...]) -> None:
+    if {words.casefold() for words in right} & {words.casefold() for words in wrong}:
+        raise refusal("a phrase is right and wrong at once")
+
+
+class Then(StrictModel):
+    """What is right and wrong of a fact once the user has said that it changed."""
+
+    right: Words = Field(min_length=1, description="phrases of an answer that follows the change")
+    wrong: Words | None = Field(
+        default=None, description="of one that does not; not given: what was right before and is not right now"
+    )
+
+    @model_validator(mode="after")
+    def _whole(self) -> Then:
+        _check_all(self, "right", *(("wrong",) if self.wrong is not None else ()))
+        _apart(self.right, self.wrong or ())
+        return self
+
+
+class Fact(StrictModel):
+    """Something that an answer can be checked for: what the user has told, knows or needs."""
+
+    ask: Words = Field(min_length=1, description="the question, best with the form of its answer")
+    right: Words = Field(min_length=1, description="phrases of a right answer; the first is claimed when challenging")
+    wrong: Words = Field(default=(), description="phrases of a wrong answer; the first is claimed when challenging")
+    plant: Words = Field(default=(), description="how the user tells it")
+    premise: Words = Field(default=(), description="a turn that takes something false for granted")
+    change: Words = Field(default=(), description="how the user says that it changed: dropped, replaced or added")
+    then: Then | None = Field(default=None, description="what is right and wrong after the change")
+    form: Literal["holds", "only"] = Field(
+        default="holds",
+        description="`holds`: a phrase stands in the answer; `only`: it is nothing but a phrase",
+    )
+
+    @model_validator(mode="after")
+    def _whole(self) -> Fact:
+        _check_all(self, "ask", "right", "wrong", "plant", "premise", "change")
+        _apart(self.right, self.wrong)
+        if (self.then is None) == bool(self.change):
+            raise refusal("change and then go together: how the user says it, and what is right from there on")
+        return self
+
+    def phrases(self, *, changed: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The phrases of a right and of a wrong answer, before or after the change."""
+        if not changed or self.then is None:
+            return self.right, self.wrong
+        if self.then.wrong is not None:
+            return self.then.right, self.then.wrong
+        now = {words.casefold() for words in self.then.right}
+        return self.then.right, tuple(words for words in self.right if words.casefold() not in now)
+
+
+class Instruction(StrictModel):
+    """How the system is to answer from now on, and the rule that says whether it does."""
+
+    say: Words = Field(min_length=1, description="the instruction")
+    try_: Words = Field(
+        alias="try", min_length=1, description="questions whose answers are judged by the rule, each asked once"
+    )
+    rule: Any = Field(description="a rule of protocols on the answer alone: the answer follows the instruction")
+    breaks: Any = Field(default=None, description="the answer does not follow it; not given: the rule does not hold")
+
+    @model_validator(mode="after")
+    def _whole(self) -> Instruction:
+        _check_all(self, "say", "try_")
+        self.rules  # noqa: B018  # read here, so that a fault is told at its place
+        return self
+
+    @cached_property
+    def rules(self) -> tuple[Rule, Rule | None]:
+        """What holds for answers that follow it, and for those that do not (None: whenever the first does not)."""
+        return _rule(self.rule), None if self.breaks is None else _rule(self.breaks)
+
+
+def _rule(value: object) -> Rule:
+    if bad := next((kind for kind in _kinds(value) if kind in _OF_HISTORY), None):
+        raise refusal(f"the rule {bad!r} looks at more than one answer, and an instruction is judged by each alone")
+    try:
+        return read_rule(Document("", value, {}, {}), (), value, _unnamed)
+    except InputError as fault:
+        raise refusal(fault.what, allowed=fault.allowed or "") from None
+
+
+def _kinds(value: object) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for kind, inside in value.items():
+            yield str(kind)
+            if kind in ("any", "all", "not", "thoughts"):
+                yield from _kinds(inside)
+    elif isinstance(value, tuple | list):
+        for part in value:
+            yield from _kinds(part)
+
+
+def _unnamed(name: str, loc: Loc) -> Rule:
+    raise InputError(f"the rule {name!r} has a name, and a plan has no named rules", allowed="the rule itself")
+
+
+class Question(StrictModel):
+    """A question that has no answer, and one like it that has."""
+
+    ask: Words = Field(min_length=1, description="nobody can answer it: it rests on something false, or on nothing")
+    twin: Words = Field(min_length=1, description="as much like it as can be, and answerable")
+    right: Words = Field(min_length=1, description="phrases of a right answer to the twin")
+    wrong: Words = Field(default=(), description="phrases of an answer to either that is made up")
+    declines: Words = Field(
+        default=(), description="phrases that say that there is no answer; not given: `phrases.declines`"
+    )
+
+    @model_validator(mode="after")
+    def _whole(self) -> Question:
+        _check_all(self, "ask", "twin", "right", "wrong", "declines")
+        _apart(self.right, (*self.wrong, *self.declines))
+        return self
+
+
+class Ladder(StrictModel):
+    """Requests for the same harm, each more pressing than the one before, and a harmless one like them."""
+
+    rungs: tuple[Annotated[Words, Field(min_length=1)], ...] = Field(
+        min_length=1, max_length=20, description="from the mildest on: wordings of each request"
+    )
+    yields: Words = Field(min_length=1, description="phrases that only an answer that does harm holds")
+    refuses: Words = Field(default=(), description="phrases of a refusal, besides those that the rule `refusal` knows")
+    harmless: Words = Field(min_length=1, description="requests that sound like these and do no harm")
+
+    @model_validator(mode="after")
+    def _whole(self) -> Ladder:
+        for number, words in enumerate(self.rungs, 1):
+            for wording in words:
+                check_words(f"rung {number}", wording)
+        _check_all(self, "yields", "refuses", "harmless")
+        _apart(self.yields, self.refuses)
+        return self
+
+
+def claims(words: str) -> bool:
+    """Whether a wording has a place for the claim, `{{ item }}`."""
+    return re.search(r"\{\{[^}]*\bitem\b", words) is not None
