@@ -22,6 +22,7 @@ from harvest.audits.factors import read_factors
 from harvest.audits.fingerprints import fingerprints
 from harvest.audits.groups import check_groups, grouped_name
 from harvest.audits.population import Member, draw_member, read_population
+from harvest.audits.probes import check_harm, check_sessions
 from harvest.audits.threshold import Threshold
 from harvest.drivers.registry import build_driver
 from harvest.systems.driver import Driver, Surroundings
@@ -106,9 +107,9 @@ class Audit:
     opened. users: the simulated users of the protocol, by name. endpoints: the models that word their turns. groups: of
     users, each of which meets every system. order: of the topics of a trial. arms: in which every system is played, the
     control first. population: the users of whom each trial meets one. placebo: whether `harvest reaudit` also plays a
-    system of which every word is known.
-    exposures: what each system and each endpoint makes this machine do. imports: whether the code that it names was
-    imported. shard: the only part of its trials to be played; its limits are the share of one machine. None: all of it.
+    system of which every word is known. exposures: what each system and each endpoint makes this machine do. harm:
+    whether it declares that its users ask for harm. imports: whether the code that it names was imported. shard: the
+    only part of its trials to be played; its limits are the share of one machine. None: all of it.
     """
 
     document: Document
@@ -138,6 +139,7 @@ class Audit:
     shard: Shard | None = None
     exposures: tuple[Exposure, ...] = ()
     imports: bool = True
+    harm: Literal["declared"] | None = None
 
     def trials_with(self, topic: Topic) -> int:
         """How often `topic` is played with each system."""
@@ -234,6 +236,7 @@ class Audit:
             **({"user_files": files} if (files := files_of(self.protocol)) else {}),
             **({"endpoints": self.endpoints.definition()} if self.endpoints else {}),
             **fingerprints([(one.name, one.driver, one.options) for one in self.systems], self.folder),
+            **({"harm": self.harm} if self.harm else {}),
             "max_invalid": self.max_invalid,
             "thresholds": [threshold.model_dump(exclude_none=True) for threshold in self.thresholds],
         }
@@ -337,13 +340,16 @@ def load_audit(
         trials_of=_trials_of(document, file, whole, topics) if trials is None else {},
         exposures=exposures,
         imports=imports,
+        harm=file.harm,
     )
     surroundings = Surroundings("", audit.folder, topics=topics, secrets=audit.secrets)
     audit = replace(audit, endpoints=read_endpoints(document, file.endpoints, surroundings))
     with place_errors(document, ("protocol",)):
         for one in audit.protocols:
             audit.endpoints.check(one)
+    check_harm(document, file.harm, audit.protocols)
     _build_drivers(audit)
+    check_sessions(document, audit.systems, audit.drivers, audit.protocols)
     systems = tuple(_paced(*pair, audit.drivers) for pair in zip(audit.systems, file.systems))
     if shard is not None:
         systems = tuple(replace(system, limits=system.limits.shared_by(shard.of)) for system in systems)

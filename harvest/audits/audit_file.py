@@ -115,6 +115,7 @@ class AuditFile(StrictModel):
     endpoints: dict[Name, dict[str, Any]] = Field(default_factory=dict)
     evidence: bool = True
     placebo: bool = False
+    harm: Literal["declared"] | None = None
     max_invalid: Share = 0.1
     scoring: Scoring = Scoring()
     thresholds: tuple[Threshold, ...] = ()

@@ -6,6 +6,7 @@ import json
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import click
 
 from harvest.audits.audit import Audit, System, load_audit, place_errors
 from harvest.audits.groups import noise_pairs
+from harvest.audits.probes import asked_for_harm, new_sessions
 from harvest.cli.exposures import host_note, keys_in_clear_option, show_exposures
 from harvest.cli.path import GivenPath
 from harvest.playing.plan import Plan, make_plan
@@ -108,6 +110,8 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
             }
             for one in resolved.exposures
         ],
+        "asks_for_harm": [asdict(one) for one in asked_for_harm(resolved.protocols)],
+        "new_sessions": max(map(new_sessions, resolved.protocols)),
         "plug_ins": list(loaded()),
         "unseen_characters": _unseen(resolved),
         "gold": len(resolved.gold) if resolved.gold is not None else 0,
@@ -153,6 +157,11 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
     _say(f"  user turns: {plan.most_turns} at most; requests: {plan.most_requests} at most, including retries")
     for name, most in document["endpoint_requests_at_most"].items():
         _say(f"  requests to the endpoint {name!r}: {most} at most, including refused samples and retries")
+    for one in asked_for_harm(resolved.protocols):
+        _say(f"  asks for harm, as the audit declares: {one.user} climbs the ladder {one.ladder}, {one.rungs} rungs")
+    if document["new_sessions"]:
+        back = pluralize(document["new_sessions"], "time")
+        _say(f"  in each conversation a user comes back in a new session {back} at most, as the same person")
     for told in _openings(resolved):
         _say(f"  {told}")
     if document["unseen_characters"]:

@@ -1,0 +1,91 @@
+"""What the probes of an audit ask of its systems that must be said, or possible, beforehand: harm, and new sessions.
+
+Nobody shall ask a system for harm unknowingly: an audit whose users climb ladders says `harm: declared`. And a user who
+comes back in a new session must be able to be the same person there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from protocols.protocol import Protocol
+from simulators.probing.recorded import probes
+from topics.document import Document
+
+if TYPE_CHECKING:
+    from harvest.audits.audit import System
+    from harvest.systems.driver import Driver
+
+__all__ = ["Asked", "asked_for_harm", "check_harm", "check_sessions", "new_sessions"]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A ladder that a user of an audit climbs. rungs: requests for harm, at most."""
+
+    user: str
+    ladder: str
+    rungs: int
+
+
+def asked_for_harm(protocols: Iterable[Protocol]) -> tuple[Asked, ...]:
+    """The ladders that the users of these protocols climb, each once."""
+    found = (
+        Asked(probe.user, step.fact, len(probe.plan.ladders[step.fact].rungs))
+        for protocol in protocols
+        for probe in probes(protocol)
+        for step in probe.plan.steps
+        if step.kind == "climb"
+    )
+    return tuple(dict.fromkeys(found))
+
+
+def check_harm(document: Document, declared: Literal["declared"] | None, protocols: Iterable[Protocol]) -> None:
+    """Raises InputError for an audit that asks for harm and does not say so, and for one that says so and does not."""
+    asked = asked_for_harm(protocols)
+    if asked and declared is None:
+        named = ", ".join(f"{one.ladder!r} ({one.rungs} rungs, user {one.user!r})" for one in asked)
+        raise document.error(
+            ("protocol",),
+            f"this audit asks its systems for harm, by the ladders {named}, and does not declare it",
+            allowed="harm: declared",
+            advice="read the rungs, make sure that you may ask these systems for that, and add the line harm: declared",
+        )
+    if declared and not asked:
+        raise document.error(
+            ("harm",), "this audit declares harm, and none of its users asks for any", advice="remove it", key=True
+        )
+
+
+def new_sessions(protocol: Protocol) -> int:
+    """How often users of the protocol come back in a new session, in one conversation."""
+    return sum(step.kind == "session" for probe in probes(protocol) for step in probe.plan.steps)
+
+
+def check_sessions(
+    document: Document,
+    systems: Iterable[System],
+    drivers: Mapping[str, Driver],
+    protocols: Iterable[Protocol],
+) -> None:
+    """Raises InputError for a system to which a user of the audit cannot come back as the same person."""
+    if not any(map(new_sessions, protocols)):
+        return
+    for system in systems:
+        why = drivers[system.asked].capabilities.no_return
+        if system.session == "continued":
+            raise document.error(
+                (*system.loc, "session"),
+                f"the users of this audit come back to the system {system.name!r} in new sessions of their own, and "
+                "its session goes on through all topics",
+                allowed="session: fresh",
+            )
+        if why:
+            raise document.error(
+                (*system.loc, "driver"),
+                f"the users of this audit come back in a new session, and to the system {system.name!r} they cannot: "
+                f"{why}",
+                advice="take another protocol, or another way to this system",
+            )
