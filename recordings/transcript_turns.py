@@ -140,7 +140,7 @@ def _conversation(
     for turn in said:
         state = state_name(states, turn.number)
         text, speaker = turn.text(exact=draft.exact), draft.heading.speakers.get(turn.number, ("", ""))
-        spoke = dict(zip(("user", "act", "worded"), speaker, strict=False))
+        spoke = dict(zip(("user", "act", "worded", "session"), speaker, strict=False))
         choice = draft.heading.choices.get(turn.number)
         if turn.number not in replies or turn.number in never:
             turns.append(Turn(turn.number, state, text, None, None, **spoke, choice=choice))

@@ -103,7 +103,7 @@ events: st.SearchStrategy[Event] = st.one_of(
         worker=anything,
         original_attempt=counts,
     ),
-    st.builds(Asked, anything, turns, turns, anything, anything, anything, anything, anything, anything, choices),
+    st.builds(Asked, anything, turns, turns, *[anything] * 6, choices, anything),
     st.builds(Answered, anything, turns, turns, replies),
     st.builds(Routed, anything, turns, routes),
     st.builds(Failed, anything, turns, anything, anything, anything, names, anything, counts),

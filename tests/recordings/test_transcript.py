@@ -316,20 +316,18 @@ def conversations(draw: st.DrawFn) -> Conversation:
         text = draw(texts)
         label = draw(st.none() | st.sampled_from(["o", "x"]))
         last = number == count
-        user, act, worded = draw(
-            st.sampled_from(
-                [("", "", ""), ("visitor", "ask", ""), ("x=%", "", ""), ("visitor", "ask", "policy: empty 4")]
-            )
-        )
+        plain = [("", "", "", ""), ("visitor", "ask", "", ""), ("x=%", "", "", "")]
+        marked = [("visitor", "ask", "policy: empty 4", ""), ("probe", "ask", "", "a/2")]
+        user, act, worded, session = draw(st.sampled_from([*plain, *marked]))
         choice = draw(_choices())
         if last and draw(st.booleans()):
-            turns.append(Turn(number, state, draw(texts), None, None, user, act, worded, choice))
+            turns.append(Turn(number, state, draw(texts), None, None, user, act, worded, choice, session))
             break
         target = f"stop:{outcome.kind if outcome else 'interrupted'}" if last else states[number]
         route = Route(number, state, label, IMPORT_RULE, "1", (), target) if label else None
         links = draw(st.just(links_in(text)) | st.lists(st.builds(Link, words, words), max_size=2).map(tuple))
         reply = SystemTurn(Answer(text, links))
-        turns.append(Turn(number, state, draw(texts), reply, route, user, act, worded, choice))
+        turns.append(Turn(number, state, draw(texts), reply, route, user, act, worded, choice, session))
     return Conversation(
         key=TrialKey(draw(names.filter(named)), draw(topic_ids), draw(st.integers(1, 99))),
         trial_id=draw(names),

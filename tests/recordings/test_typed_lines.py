@@ -23,7 +23,7 @@ CHOICE = Choice(0.25, {"left": 0.5, "patience": 0.125}, "question", 1.0, {"typos
 EVENTS: tuple[Event, ...] = (
     TrialStarted("id", TrialKey("A", "M001", 2), 1, "s", 3, "scripted", "2026-01-01", {"topic": "t"}, "w", 2, 1),
     Asked("id", 1, 1, "ask", "Films?\u2028 🦜", "2026-01-01", "visitor", "more"),
-    Asked("id", 1, 1, "ask", "Films?", "2026-01-01", "visitor", "more", "", CHOICE),
+    Asked("id", 1, 1, "ask", "Films?", "2026-01-01", "visitor", "more", "empty 1", CHOICE, "s/2"),
     Answered(
         "id",
         1,
