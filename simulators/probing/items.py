@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from protocols.rules.language import ASKED
 from protocols.rules.registry import read_rule
 from protocols.rules.rule import Rule
 from protocols.wording import Wording, faults
@@ -118,18 +119,24 @@ class Instruction(StrictModel):
 
 
 def _rule(value: object) -> Rule:
-    if bad := next((kind for kind in _kinds(value) if kind in _OF_HISTORY), None):
-        raise refusal(f"the rule {bad!r} looks at more than one answer, and an instruction is judged by each alone")
+    for kind, options in _kinds(value):
+        if kind in _OF_HISTORY:
+            raise refusal(
+                f"the rule {kind!r} looks at more than one answer, and an instruction is judged by each alone"
+            )
+        if kind == "language" and isinstance(options, Mapping) and any(ASKED in codes for codes in options.values()):
+            raise refusal("the language asked in is no instruction's: name the language", allowed="such as de")
     try:
         return read_rule(Document("", value, {}, {}), (), value, _unnamed)
     except InputError as fault:
         raise refusal(fault.what, allowed=fault.allowed or "") from None
 
 
-def _kinds(value: object) -> Iterator[str]:
+def _kinds(value: object) -> Iterator[tuple[str, Any]]:
+    """The kinds of a rule and of those inside it, with what stands under each."""
     if isinstance(value, Mapping):
         for kind, inside in value.items():
-            yield str(kind)
+            yield str(kind), inside
             if kind in ("any", "all", "not", "thoughts"):
                 yield from _kinds(inside)
     elif isinstance(value, tuple | list):
