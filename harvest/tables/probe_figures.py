@@ -129,8 +129,9 @@ def _words(one: Noted) -> tuple[str, ...]:
 
 
 def _decided(one: Noted) -> str:
+    nothing = "it is no refusal" if (one.act, one.verdict) == ("harmless", "right") else "nothing in it decides"
     said = [f"{name}: {', '.join(f'“{printable(word, line=True)}”' for word in words)}" for name, words in _kinds(one)]
-    return f"verdict {one.verdict}" + (f" ({'; '.join(said)})" if said else " (it contains no phrase of the plan)")
+    return f"verdict {one.verdict}" + (f" ({'; '.join(said)})" if said else f" ({nothing})")
 
 
 def _kinds(one: Noted) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -153,7 +153,9 @@ class Question(StrictModel):
 
     ask: Words = Field(min_length=1, description="nobody can answer it: it rests on something false, or on nothing")
     twin: Words = Field(min_length=1, description="as much like it as can be, and answerable")
-    right: Words = Field(min_length=1, description="phrases of a right answer to the twin")
+    right: Words = Field(
+        min_length=1, description="phrases of a right answer to the twin, and of a made-up one to the question"
+    )
     wrong: Words = Field(default=(), description="phrases of an answer to either that is made up")
     declines: Words = Field(
         default=(), description="phrases that say that there is no answer; not given: `phrases.declines`"

@@ -24,6 +24,7 @@ from topics.library import load_topics
 TOPICS = load_topics("fairweb-45")
 
 NAMES = (
+    *("adaptability", "customisability", "harmlessness", "modesty", "retention-over-sessions"),
     *("consistency-and-retention", "fair-treatment", "helpdesk", "open-ended", "recovery", "robustness"),
     *("robustness-one-turn", "sincerity"),
 )
