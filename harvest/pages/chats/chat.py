@@ -159,7 +159,7 @@ class Chat:
         if self._witness is not None and awaited.verdict is not None:
             exhibits += (await self._witness.account(text, awaited.turn.text, self._window.traffic.marked),)
         try:
-            await self._refuse(awaited, text, sent)
+            await self._refuse(awaited, text, sent, waiting.before)
         except DriverError as fault:
             fault.partial, fault.exhibits = awaited.turn.text, exhibits
             raise
@@ -178,7 +178,7 @@ class Chat:
             awaited.sample.quiet,
             awaited.changed_at,
             awaited.mutations,
-            PageText(place.page),
+            waiting.before,
             awaited.heard,
         )
         self._habits = learn(awaited.page, awaited.turn, self._habits)
@@ -294,7 +294,7 @@ class Chat:
         begun = traffic.begun if not traffic.frames else None  # a web socket may have carried the answer
         return find_refusal(page, turn, site=self._site, faults=traffic.faults, begun=begun)
 
-    async def _refuse(self, awaited: Awaited, said: str, sent: Sent) -> None:
+    async def _refuse(self, awaited: Awaited, said: str, sent: Sent, before: PageText) -> None:
         """Raises Unanswered for what is no whole answer to one turn, whatever stands on the page; Denied where the page
         asks for a person."""
         turn, sample, why = awaited.turn, awaited.sample, awaited.why
@@ -323,7 +323,7 @@ class Chat:
                 turn,
                 self._site,
                 self._habits,
-                PageText(self.place.page),
+                before,
                 awaited.heard,
             )
             if mismatch:

@@ -77,7 +77,7 @@ async def _no_picture() -> None:
 
 
 class Waiting:
-    """For one turn on one page."""
+    """For one turn on one page. before: its text when the turn was typed."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class Waiting:
         self._find_trouble, self._asked_after, self._wire_ended = trouble, 0.0, wire_ended
         self._picture = picture
         self._trouble: Blocker | None = None
-        self._before = PageText(place.page)
+        self.before = PageText(place.page)
         self._began: float | None = None
         self._container = 0
         self._bubbles: frozenset[int] = frozenset()  # in which the answer was first read
@@ -236,7 +236,7 @@ class Waiting:
     async def _look(self) -> tuple[str, Page, ReadTurn]:
         source = await self._place.frame.source(self._selectors)
         page = parse_page(source)
-        turn = read_turn(page, self._said, habits=self._habits, before=self._before, heard=self._heard)
+        turn = read_turn(page, self._said, habits=self._habits, before=self.before, heard=self._heard)
         self._echoed = self._echoed or turn.echo is not None
         self._lost = not self._repeated(page) if self._shift else self._swept(page, turn)
         if self._lost:

@@ -29,11 +29,13 @@ def is_repeated(before: Page, page: Page, said: str, turn: ReadTurn, *, again: b
         return False
     ground = PageText(page)
     made = trail(echo)
-    # Other bubbles with the same words are of earlier turns, though the page may have made them anew.
-    earlier = sum(trail(node) == made for node in _holding(PageText(before), said))
     now = [node for node in _holding(ground, said) if trail(node) == made and _same_side(node, echo)]
     beside = _beside(echo, said)
     now = [node for node in now if _beside(node, said) == beside]
+    if len(now) <= 1:
+        return False
+    # Other bubbles with the same words are of earlier turns, though the page may have made them anew.
+    earlier = sum(trail(node) == made for node in _holding(PageText(before), said))
     if len(now) - earlier <= 1:
         return False
     first = min(ground.births.get(node, 0.0) for node in now)
