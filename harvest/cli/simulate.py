@@ -11,6 +11,7 @@ from typing import Any, Literal
 import click
 from rich.console import Console
 
+from harvest.cli.counterfactual import command as counterfactual_command
 from harvest.cli.findings import command as findings_command
 from harvest.cli.groups import command as groups_command
 from harvest.cli.number import NumberRange, WholeNumberRange
@@ -46,6 +47,7 @@ def command() -> None:
     """Fit simulated users to recordings, and check them."""
 
 
+command.add_command(counterfactual_command)
 command.add_command(findings_command)
 command.add_command(groups_command)
 command.add_command(population_command)

@@ -23,9 +23,9 @@ import numpy as np
 
 from harvest.studies.arms import wanted_measures
 from harvest.studies.judges import Judges
+from harvest.studies.recorded_users import recorded_users
 from harvest.studies.scorecard import Material, gather_material, recorded_design
 from harvest.studies.trial_values import SHARES, Key, Values, measure_values, share_values
-from recordings.json_text import Json
 from recordings.run_folder import Run
 from scoring.inference.aligned import Cell, Trial
 from scoring.inference.bootstrap import Resampler
@@ -97,11 +97,7 @@ class Populations:
 def recorded_shares(run: Run) -> dict[str, dict[str, float]]:
     """By system, the share of each member of the population that it was played with. Raises InputError where there is
     none."""
-    found: dict[str, dict[str, float]] = {}
-    for name, definition in run.header.systems.items():
-        match definition:
-            case {"population": {**members}}:
-                found[name] = {str(member): _share(told) for member, told in members.items()}
+    found = {system: met.shares for system, met in recorded_users(run).met.items() if len(met.shares) > 1}
     if not found:
         raise InputError(
             "the users of this run were not drawn from a population",
@@ -114,11 +110,6 @@ def recorded_shares(run: Run) -> dict[str, dict[str, float]]:
         system: dict(sorted(members.items(), key=lambda one: places.get(one[0], len(places))))
         for system, members in found.items()
     }
-
-
-def _share(told: Json) -> float:
-    share = told.get("share") if isinstance(told, dict) else None
-    return float(share) if isinstance(share, int | float) else math.nan
 
 
 def population_figures(

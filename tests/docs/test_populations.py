@@ -16,9 +16,9 @@ from tests.support.checkout import ROOT
 from tests.support.command_line import harvest
 
 PAGE = ROOT / "docs" / "simulators" / "populations.md"
-FILE = re.compile(r"<!-- (audit\.yaml|bot\.py) -->\n```\w+\n(.*?)```\n", re.DOTALL)
+FILE = re.compile(r"<!-- (audit\.yaml|bot\.py|middling\.yaml) -->\n```\w+\n(.*?)```\n", re.DOTALL)
 COMMAND = re.compile(r"`harvest (simulate [^`]+)`\s+(?:then )?prints")
-SHOWN = re.compile(r"(<!-- \w+ -->\n```\n)(.*?)(```\n)", re.DOTALL)
+SHOWN = re.compile(r"(<!-- (?:population|counterfactual) -->\n```\n)(.*?)(```\n)", re.DOTALL)
 
 
 def examples(page: str, folder: Path) -> list[str]:

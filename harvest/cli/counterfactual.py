@@ -1,0 +1,65 @@
+"""`harvest simulate counterfactual`: figures with another user than the one that was played."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harvest.cli.judges_options import check_judges, judges_options
+from harvest.cli.path import GivenPath
+from harvest.cli.setting_options import setting_options
+from harvest.studies.counterfactual import counterfactual
+from harvest.studies.judges import Judges
+from harvest.tables.counterfactual_figures import (
+    FORMAT,
+    counterfactual_legend,
+    counterfactual_rows,
+    counterfactual_tables,
+)
+from harvest.terminal import people_console
+from recordings.run_folder import read
+from scoring.notation import parse_all
+
+__all__ = ["command"]
+
+
+@click.command("counterfactual")
+@click.argument("run", type=GivenPath())
+@click.option(
+    "--as",
+    "other",
+    required=True,
+    metavar="USER",
+    help="A member of the run's population, one of its arms, or a YAML file of users by their names in the protocol.",
+)
+@click.option("--measure", "-m", "wanted", multiple=True, metavar="MEASURE", help="These [ave%useful].")
+@setting_options("level", level="Confidence level of the intervals")
+@judges_options
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+def command(run: Path, other: str, wanted: tuple[str, ...], as_json: bool, judges: Judges, **changes: Any) -> None:
+    """Foretell the figures of a run with another user.
+
+    RUN is the folder of a run with simulated users that can list what they may do. No system is asked: each
+    conversation counts as much more, or less, as the other user would have had it more often, or less. What cannot be
+    told is said, with the reason.
+    """
+    measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
+    check_judges(judges, measures)
+    found = counterfactual(read(run), other, measures=measures, changes=changes, judges=judges)
+    if as_json:
+        document = {
+            "format": FORMAT,
+            "settings": found.settings.as_json(),
+            "notes": list(found.notes),
+            "rows": list(counterfactual_rows(found)),
+        }
+        click.echo(json.dumps(document, ensure_ascii=False))
+        return
+    people = people_console()
+    for part in (*counterfactual_tables(found), *counterfactual_legend(found)):
+        people.print(part)
+    for note in found.notes:
+        people.print(f"note: {note}", markup=False)

@@ -1,0 +1,164 @@
+"""The users of a recorded run, built again from what its header says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from protocols.library import decode_protocol
+from protocols.protocol import Protocol
+from recordings.json_text import Json
+from recordings.run_folder import Run
+from simulators.registry import build_users, files_of
+from simulators.scripted import ScriptedUser
+from simulators.user import EnumerableUser, User
+from topics.document import Document, read_document
+from topics.errors import InputError, Place
+from topics.suggestions import did_you_mean
+
+__all__ = ["Drawn", "RecordedUsers", "recorded_users"]
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """Whom a system met. shares: by name of the user, together 1; one name where no population was played. group: of
+    the users, "" for none."""
+
+    shares: Mapping[str, float]
+    group: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedUsers:
+    """changes: by name of a user (an arm, a member of a population; "" for the protocol's own), what it changes. met:
+    by system of the recording, whom it met."""
+
+    run: Run
+    changes: Mapping[str, Mapping[str, Json]]
+    met: Mapping[str, Drawn]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The users that have a name."""
+        return tuple(name for name in self.changes if name)
+
+    def build(self, name: str) -> EnumerableUser:
+        """The user of that name, as it played. Raises InputError where it cannot be built again, or not be listed."""
+        changes = self.changes[name]
+        built = self._built(changes.get("users") or {}, self.run.path.parent / "audit.yaml", changes.get("files"))
+        return self._listed(_worded(built, changes, name), name or "of the protocol")
+
+    def find(self, wanted: str) -> tuple[str, EnumerableUser]:
+        """The user that is asked for: one of the run by its name, or of a file that holds users by the names that the
+        protocol has for them. Returns what to call it, too. Raises InputError."""
+        if wanted in self.names:
+            return wanted, self.build(wanted)
+        path = Path(wanted)
+        if not path.is_file():
+            known = ", ".join(self.names)
+            raise InputError(
+                f"this run has no user {wanted!r}, and there is no such file{did_you_mean(wanted, self.names)}",
+                place=Place(str(self.run.path)),
+                allowed=f"{known}, or a YAML file of users" if known else "a YAML file of users",
+            )
+        document = read_document(path)
+        return path.stem, self._listed(self._built(self._users_in(document), path), path.stem)
+
+    def _users_in(self, document: Document) -> Mapping[str, Any]:
+        protocol = self._protocol()
+        known = ", ".join(protocol.users)
+        if not isinstance(document.value, Mapping) or not document.value:
+            raise document.error((), "users are needed", allowed="NAME: {simulator: …}, with NAME one of " + known)
+        for name in document.value:
+            if name not in protocol.users:
+                what = f"the protocol {protocol.name!r} has no user {name!r}"
+                raise document.error((str(name),), what, allowed=known, key=True)
+        return document.value
+
+    def _protocol(self) -> Protocol:
+        protocol = self.run.header.played_protocol()
+        if protocol is None or not protocol.users:
+            raise InputError(
+                "no simulated user of a protocol took part in this run",
+                place=Place(str(self.run.path)),
+                advice="what another user would have said is known only of users with a policy",
+            )
+        return protocol
+
+    def _built(self, users: Any, path: Path, files: Json = None) -> ScriptedUser:
+        self._protocol()
+        value: Any = self.run.header.protocol
+        protocol = decode_protocol({**value, "users": {**value["users"], **users}}, str(path))
+        built = ScriptedUser(protocol, build_users(protocol))
+        audit = self.run.header.audit
+        recorded = files or (audit.get("user_files") if isinstance(audit, dict) else None) or {}
+        now = files_of(protocol)
+        for option, content in recorded.items() if isinstance(recorded, dict) else ():
+            if now.get(option, content) != content:
+                raise InputError(
+                    f"the file of {option} holds something else than when the run was played",
+                    place=Place(str(path)),
+                    advice="put back the file that was played",
+                )
+        return built
+
+    def _listed(self, user: User, name: str) -> EnumerableUser:
+        unlisted = [
+            one for one in getattr(user, "users", {}).values() if not callable(getattr(one, "distribution", None))
+        ]
+        if unlisted or not isinstance(user, EnumerableUser):
+            kind = unlisted[0].name if unlisted else user.name
+            raise InputError(
+                f"the user {name} cannot list what it may do next ({kind})",
+                place=Place(str(self.run.path)),
+                advice="how likely a model or a person was to say something is not known",
+            )
+        return user
+
+
+def _worded(built: ScriptedUser, changes: Mapping[str, Json], name: str) -> User:
+    """With the wording of an arm."""
+    if "texts" in changes:
+        raise InputError(
+            f"the user {name!r} spoke words from a file, which the run does not hold",
+            advice="take a user whose words are the protocol's",
+        )
+    if not isinstance(changes.get("wording"), dict):
+        return built
+    from simulators.wrappers import paraphrasing  # late: few users are worded
+
+    return paraphrasing.build(Document("run.json", changes["wording"], {}, {}).validated(paraphrasing.Options), built)
+
+
+def recorded_users(run: Run) -> RecordedUsers:
+    """The users that the systems of a run met, by what its header says."""
+    changes: dict[str, Mapping[str, Json]] = {}
+    met: dict[str, Drawn] = {}
+    for system, definition in run.header.systems.items():
+        match definition:
+            case {"population": {**members}}:
+                for member, told in members.items():
+                    changes[str(member)] = _part(told, "changes")
+                met[system] = Drawn({str(member): _share(told) for member, told in members.items()})
+            case {"arm": str(arm), **rest}:
+                changes[arm] = _part(rest, "changes")
+                met[system] = Drawn({arm: 1.0})
+            case {"group": str(group)}:
+                met[system] = Drawn({"": 1.0}, group)
+            case _:
+                met[system] = Drawn({"": 1.0})
+    if any("" in one.shares for one in met.values()):
+        changes[""] = {}
+    return RecordedUsers(run, changes, met)
+
+
+def _part(value: Json, key: str) -> Mapping[str, Json]:
+    found = value.get(key) if isinstance(value, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def _share(told: Json) -> float:
+    share = told.get("share") if isinstance(told, Mapping) else None
+    return float(share) if isinstance(share, int | float) else 0.0

@@ -1,0 +1,119 @@
+"""What a mean would be under another distribution of the same paths, from paths that were drawn under a known one.
+
+Each conversation has a weight: the probability of all that its user decided under the other user, divided by that
+under the user that was played. Its mean is 1, and E'[f] = E[w·f] for every figure f of a conversation, if the played
+user does everything that the other one may do.
+
+Weights are heavy, and the largest may be missing from the sample: hasty users hardly ever play the long conversations
+of patient ones. What the sample lacks shows neither in its spread nor, for sure, in an effective number. But f lies in
+[0, 1], so w·f and w·(1 - f) are at least 0, their means sum to 1, and a lower bound of each is enough:
+
+    low     the lower quantile of      Σ W_k·x_k / max(1, Σ W_k·(x_k + y_k))          x_k: the topic's mean of w·f
+    high    1 - the lower quantile of  Σ W_k·y_k / max(1, Σ W_k·(x_k + y_k))          y_k: of w·(1 - f)
+
+    (W_1, …, W_K, W_0) ~ Dirichlet(1, …, 1, 1),  W_0 the weight of an unseen topic with x = y = 0
+
+The lower bound of the mean of a variable of at least 0 is Gaffke's, which needs no assumption on how heavy its tail is.
+What is missing of the weights' mean, 1 - Σ W·(x + y), is taken as 0 below and as 1 above. Where the weights' mean comes
+out above 1, the sum is divided by it, or both ends would be too bold at once.
+
+It is withheld where fewer than four topics' worth of weight, or ten conversations', are there: below that, intervals
+that come out short are those of samples that lack the heavy weights, and these cover less. Both effective numbers are
+Kish's. docs/simulators/populations.md says what the intervals cover, and how often they are given.
+
+Sources: D. Precup, R. S. Sutton and S. Singh, ICML 2000, 759-766 (per-decision importance sampling); N. Gaffke,
+Mathematical Methods of Statistics 14 (2005), 451-467; L. Kish, Survey Sampling (1965), section 11.7.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.inference.interval import FEWEST, Interval, no_interval, too_few
+from scoring.inference.unseen_topic import fixed_weights
+from scoring.inference.weighted import effective_number
+
+__all__ = ["FEWEST_CONVERSATIONS", "Foretold", "foretold_mean"]
+
+Floats = npt.NDArray[np.float64]
+
+FEWEST_CONVERSATIONS = 10
+"""Conversations of equal weight below which nothing is foretold."""
+
+_METHOD = "Gaffke bounds of weighted"
+
+
+@dataclass(frozen=True, slots=True)
+class Foretold:
+    """value: Σ w·f / Σ w, each topic counting the same; NaN where it is withheld, and the interval's note says why. n:
+    conversations. effective: how many of equal weight would say as much; effective_units: the same of topics. seen: the
+    mean weight, which is 1 but for chance: far below, the sample lacks what the other user would do most."""
+
+    value: float
+    interval: Interval
+    n: int
+    effective: float
+    effective_units: float
+    seen: float
+
+
+def foretold_mean(
+    values: npt.ArrayLike, weights: npt.ArrayLike, *, level: float, clusters: Sequence[int] | None = None
+) -> Foretold:
+    """The mean of `values` under the other user, for topics like these.
+
+    values: (K, N) in [0, 1], NaN for a conversation without a value, which may then have any. weights: (K, N), at least
+    0, NaN where there is no conversation; each topic has one. clusters: (K,) which topics are one unit; None for none.
+    """
+    each, given = np.asarray(weights, dtype=np.float64), np.asarray(values, dtype=np.float64)
+    there = ~np.isnan(each)
+    counts = there.sum(axis=1)
+    shares = np.where(there, each, 0.0) / np.maximum(counts, 1)[:, None]
+    known = there & ~np.isnan(given)
+    above = np.where(known, given, 0.0) * shares
+    below = np.where(known, 1 - given, 0.0) * shares
+    # What has no value is in neither sum: it widens the interval at both ends.
+    tops, bottoms, wholes = above.sum(axis=1), below.sum(axis=1), shares.sum(axis=1)
+    sizes, unit = np.ones(len(each)), "topic"
+    if clusters is not None and len(set(clusters)) < len(each):
+        own = np.unique(np.asarray(clusters), return_inverse=True)[1]
+        tops, bottoms, wholes, sizes = (
+            np.bincount(own, side).astype(np.float64) for side in (tops, bottoms, wholes, sizes)
+        )
+        unit = "cluster"
+    n = int(there.sum())
+    effective, units = effective_number(shares[there]), effective_number(wholes / sizes)
+    seen = float(wholes.sum() / sizes.sum()) if n else math.nan
+
+    def withheld(why: str) -> Foretold:
+        return Foretold(math.nan, no_interval(why), n, effective, units, seen)
+
+    if not n or not known.any():
+        return withheld("no value")
+    if len(tops) < FEWEST:
+        return withheld(too_few(len(tops), unit))
+    if units < FEWEST:
+        return withheld(
+            f"nearly all of the weight is in {units:.1f} {unit}s' worth of conversations (it takes {FEWEST})"
+        )
+    if effective < FEWEST_CONVERSATIONS:
+        return withheld(f"effective n {effective:.1f} of {n} conversations (it takes {FEWEST_CONVERSATIONS})")
+    low, high = _lower(tops, wholes, sizes, level), 1 - _lower(bottoms, wholes, sizes, level)
+    value = float(tops.sum() / (tops.sum() + bottoms.sum()))
+    assumes = f"{unit}s are independent draws; the played user does all that the other may do"
+    return Foretold(
+        value, Interval(low, high, f"{_METHOD} {unit}s", f"{unit}s", assumes=assumes), n, effective, units, seen
+    )
+
+
+def _lower(sums: Floats, wholes: Floats, sizes: Floats, level: float) -> float:
+    """The lower end of the mean of what is at least 0."""
+    order = np.lexsort((wholes, sums))
+    weights = fixed_weights(len(sums), 1.0)
+    tops, whole, size = (
+        np.append(side[order], last) @ weights for side, last in ((sums, 0.0), (wholes, 0.0), (sizes, sizes.max()))
+    )
+    return float(np.quantile(tops / np.maximum(size, whole), (1 - level) / 2))

@@ -1,0 +1,105 @@
+"""How likely enumerable users are to take a recorded path, decision by decision.
+
+What a user remembers is hidden: the same words may be said from several memories, and a trial drawn from a population
+may have met any of its members. So all memories that fit are followed, each with its probability (the forward algorithm
+of hidden Markov models). A decision is known by what the system sees of it, the words, and by whether the user leaves:
+what the act or the reason is called makes no difference to a system.
+
+A user that draws at its start (which words, which recording) is followed given that draw: users of one trial draw the
+same.
+
+Source: L. R. Rabiner, Proceedings of the IEEE 77 (1989), 257-286, section III.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from protocols.route import Say, Stop
+from simulators.promises import initial_state
+from simulators.scenario import Observation, Scenario, State
+from simulators.streams import Streams
+from simulators.user import EnumerableUser
+
+__all__ = ["LEAVES", "Decision", "PathFollower"]
+
+LEAVES = "user-stopped"
+"""The outcome of a user that leaves."""
+
+_LEAST = 1e-12
+
+Key = tuple[str, str]
+"""What a system sees of a decision: `say` with the words, or the outcome by which the user's side ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What was recorded. seen: the answer before; None for the opening. said: the words; None where the user's side
+    ended. outcome: how, then. act: what it is called, for messages."""
+
+    seen: Observation | None
+    said: str | None
+    outcome: str = ""
+    act: str = ""
+
+    @property
+    def key(self) -> Key:
+        return (self.outcome, "") if self.said is None else ("say", self.said)
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """A memory that fits, with its probability given the path so far."""
+
+    user: int
+    state: State
+    probability: float
+
+
+class PathFollower:
+    """Follows one conversation. users: those who may have spoken; weights: how likely each was drawn, together 1."""
+
+    def __init__(
+        self, users: Sequence[EnumerableUser], weights: Sequence[float], scenario: Scenario, rng: Streams
+    ) -> None:
+        self._users = users
+        self._held = [
+            _Held(at, initial_state(user, scenario, rng.at(0)), weight)
+            for at, (user, weight) in enumerate(zip(users, weights, strict=True))
+            if weight > 0
+        ]
+
+    def ways(self, seen: Observation | None) -> tuple[dict[Key, float], dict[Key, list[_Held]], dict[Key, str]]:
+        """By what a system sees, all ways in which this decision can go: the probability, the memories after it, and
+        what it is called. Raises TypeError for a user that cannot be enumerated."""
+        chances: dict[Key, float] = {}
+        after: dict[Key, list[_Held]] = {}
+        names: dict[Key, str] = {}
+        for held in self._held:
+            for chance in self._users[held.user].distribution(held.state, seen):
+                action, probability = chance.action, held.probability * chance.probability
+                key = ("say", action.text) if isinstance(action, Say) else (action.outcome, "")
+                chances[key] = chances.get(key, 0.0) + probability
+                after.setdefault(key, []).append(_Held(held.user, chance.state, probability))
+                names.setdefault(key, _named(action))
+        return chances, after, names
+
+    def take(self, key: Key, after: Mapping[Key, Sequence[_Held]]) -> None:
+        """Go on where the recording went on. after: of `ways`, with `key` among it."""
+        whole = sum(held.probability for held in after[key])
+        merged: list[_Held] = []
+        for held in after[key]:
+            probability = held.probability / whole
+            same = next((at for at, one in enumerate(merged) if (one.user, one.state) == (held.user, held.state)), None)
+            if same is not None:
+                merged[same] = _Held(held.user, held.state, merged[same].probability + probability)
+            elif probability > _LEAST:
+                merged.append(_Held(held.user, held.state, probability))
+        self._held = merged
+
+
+def _named(action: Say | Stop) -> str:
+    if isinstance(action, Stop):
+        return f"leaving ({action.reason})" if action.outcome == LEAVES else action.outcome
+    return action.act or action.state
