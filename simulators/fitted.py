@@ -15,6 +15,9 @@ changed one and not the other, and the user would not do what the file says. It 
 not sum to its counts; `rows` are over all turns.
 
 A `harvest-user/1` file has no `stretches`. It is still read, and played with the same probabilities in all turns.
+
+A `harvest-user/3` file holds hidden states in place of counts (`simulator: hidden`, whose options are those of
+`simulators.hidden.user`), and no `rows`.
 """
 
 from __future__ import annotations
@@ -30,16 +33,28 @@ from pydantic import Field
 
 from simulators import markov
 from simulators.act_table import START, ActTable
+from simulators.hidden import user as hidden
 from simulators.phrasing import Words
 from simulators.stopping.library import StopOption
 from topics.document import Document, Loc, StrictModel, read_document
 from topics.errors import InputError, Place
 from topics.written_form import written_form
 
-__all__ = ["Options", "RowEstimate", "Share", "Source", "StopEstimate", "UserFile", "build", "check_name", "read_user"]
+__all__ = [
+    "HiddenFile",
+    "Options",
+    "RowEstimate",
+    "Share",
+    "Source",
+    "StopEstimate",
+    "UserFile",
+    "build",
+    "check_name",
+    "read_user",
+]
 
-FORMAT = "harvest-user/2"
-_FORMATS = ("harvest-user/1", FORMAT)
+FORMAT, HIDDEN = "harvest-user/2", "harvest-user/3"
+_FORMATS = ("harvest-user/1", FORMAT, HIDDEN)
 
 _DROP = "counts and rows were changed apart; put them back, or remove rows, which are for people and not played"
 _NAME = r"[\w .+-]+"
@@ -94,13 +109,15 @@ class StopEstimate(StrictModel):
     chances: int = Field(ge=0)
 
 
+Name = Annotated[str, written_form(_NAME, _NAME_WORDS), Field(min_length=1)]
+"""What recordings call the user."""
+
+
 class UserFile(StrictModel):
     """What a `harvest-user/2` file holds, or a `harvest-user/1` file, which is without `stretches`."""
 
     format: Literal["harvest-user/1", "harvest-user/2"] = "harvest-user/2"
-    name: Annotated[str, written_form(_NAME, _NAME_WORDS)] = Field(
-        min_length=1, description="what recordings call the user"
-    )
+    name: Name
     simulator: Literal["markov"] = "markov"
     about: str = ""
     source: Source
@@ -111,16 +128,32 @@ class UserFile(StrictModel):
 
     def text(self) -> str:
         """The file, as YAML that `read_user` reads back as the same value."""
-        value = self.model_dump(mode="json", exclude_none=True)
-        options = self.options.model_dump(mode="json", exclude_none=True)
-        for name in ("rows", "words", "stretches"):
-            if not options[name]:
-                del options[name]
-        value["options"] = options
-        empty = [name for name in ("about", "rows", "stopping") if not value[name]]
-        for name in empty:
-            del value[name]
-        return yaml.safe_dump(value, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
+        return _yaml(self)
+
+
+class HiddenFile(StrictModel):
+    """What a `harvest-user/3` file holds: hidden states."""
+
+    format: Literal["harvest-user/3"] = "harvest-user/3"
+    name: Name
+    simulator: Literal["hidden"] = "hidden"
+    about: str = ""
+    source: Source
+    options: hidden.Options
+    stopping: tuple[StopEstimate, ...] = ()
+
+    def text(self) -> str:
+        """The file, as YAML that `read_user` reads back as the same value."""
+        return _yaml(self)
+
+
+def _yaml(file: UserFile | HiddenFile) -> str:
+    value = file.model_dump(mode="json", exclude_none=True)
+    for part, names in ((value["options"], ("rows", "words", "stretches")), (value, ("about", "rows", "stopping"))):
+        for name in names:
+            if name in part and not part[name]:
+                del part[name]
+    return yaml.safe_dump(value, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
 
 
 def check_name(name: str) -> None:
@@ -129,7 +162,7 @@ def check_name(name: str) -> None:
         raise InputError(f"a fitted user cannot be called {name!r}", allowed=_NAME_WORDS)
 
 
-def read_user(path: str | PathLike[str]) -> UserFile:
+def read_user(path: str | PathLike[str]) -> UserFile | HiddenFile:
     """The file at `path`. Raises InputError, with line and column, for the first fault, and where its rows or decisions
     do not follow from its counts."""
     document = read_document(path)
@@ -140,6 +173,8 @@ def read_user(path: str | PathLike[str]) -> UserFile:
             place=document.place(),
             allowed=" or ".join(f"format: {one}" for one in _FORMATS),
         )
+    if named == HIDDEN:
+        return document.validated(HiddenFile)
     held = document.validated(UserFile)
     if held.format != FORMAT and held.options.stretches:
         raise document.error(
@@ -211,19 +246,36 @@ class Options(StrictModel):
     file: str = Field(min_length=1, description="a file that `harvest simulate fit` wrote")
     words: Words = Field({}, description="by act: ways to say it, in place of the file's")
     stop: StopOption | None = Field(None, description="a stop model in place of the file's")
+    latent_class: int | None = Field(
+        None, ge=1, description="of hidden states: play people of this class only, 1 being those who leave soonest"
+    )
 
 
-def build(options: Options) -> markov.MarkovUser:
+def build(options: Options) -> markov.MarkovUser | hidden.HiddenUser:
     """The user that the file describes, under its name. Raises InputError where it cannot be read, or has no words."""
     held = read_user(options.file)
-    changed = held.options.model_copy(
-        update={
-            "words": {**held.options.words, **options.words},
-            "stop": options.stop if options.stop is not None else held.options.stop,
-        }
-    )
+    words = {**held.options.words, **options.words}
     try:
+        if isinstance(held, HiddenFile):
+            return replace(hidden.build(_hidden_options(held.options, words, options)), name=held.name)
+        if options.latent_class is not None:
+            raise InputError("latent_class: this user has no classes", advice="remove it, or fit hidden states")
+        stop = options.stop if options.stop is not None else held.options.stop
+        changed = held.options.model_copy(update={"words": words, "stop": stop})
         return replace(markov.build(changed), name=held.name)
     except InputError as fault:
         place = Place.of(Path(options.file))
         raise InputError(fault.what, place=place, allowed=fault.allowed, advice=fault.advice) from None
+
+
+def _hidden_options(held: hidden.Options, words: Words, options: Options) -> hidden.Options:
+    if options.stop is not None:
+        raise InputError(
+            "stop: hidden states say when this user leaves, and take no stop model",
+            advice="remove it, or fit a table: harvest simulate fit --stop turn-and-act",
+        )
+    classes = held.model().classes
+    if options.latent_class is not None and options.latent_class > classes:
+        raise InputError(f"latent_class: {options.latent_class}", allowed=f"1 to {classes}, as many as there are")
+    chosen = held.latent_class if options.latent_class is None else options.latent_class
+    return held.model_copy(update={"words": words, "latent_class": chosen})

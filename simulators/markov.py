@@ -10,7 +10,7 @@ the reason `left`, whatever the stop model.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, Self
 
@@ -31,7 +31,7 @@ from simulators.turn_table import TurnTable
 from topics.document import StrictModel, refusal
 from topics.errors import InputError
 
-__all__ = ["Count", "MarkovUser", "Options", "Row", "Stretch", "build"]
+__all__ = ["Count", "MarkovUser", "Options", "Row", "Stretch", "build", "word_acts"]
 
 ILLUSTRATIVE = GivenRows(
     ("ask", "more", "insist", "detail"),
@@ -233,20 +233,26 @@ class MarkovUser(PlanningUser[MarkovMemory]):
 def build(options: Options) -> MarkovUser:
     """Raises InputError where an act has no words."""
     table = options.table()
-    for act in table.acts:
-        if act not in WORDS and act not in options.words:
-            raise InputError(
-                f"the act {act!r} of the Markov user has no words",
-                allowed=f"acts with words in the options, and {', '.join(WORDS)}, which have words",
-                advice=f"add it to the options: words: {{{act}: […]}}",
-            )
-    for act in options.words:
-        if act not in table.acts:
-            raise InputError(f"words for the act {act!r}, which is not in the table", allowed=", ".join(table.acts))
     return MarkovUser(
         table,
-        Phrasebook({act: options.words.get(act) or WORDS[act] for act in table.acts}),
+        word_acts(table.acts, options.words, "Markov user"),
         options.stop,
         options.enough,
         turns=options.turn_table(),
     )
+
+
+def word_acts(acts: Sequence[str], words: Words, user: str) -> Phrasebook:
+    """The words of each act: those given, else those that the act comes with. Raises InputError for an act without
+    words, and for words of an act that is not there. user: what messages call it."""
+    for act in acts:
+        if act not in WORDS and act not in words:
+            raise InputError(
+                f"the act {act!r} of the {user} has no words",
+                allowed=f"acts with words in the options, and {', '.join(WORDS)}, which have words",
+                advice=f"add it to the options: words: {{{act}: […]}}",
+            )
+    for act in words:
+        if act not in acts:
+            raise InputError(f"words for the act {act!r}, which is not in the table", allowed=", ".join(acts))
+    return Phrasebook({act: words.get(act) or WORDS[act] for act in acts})

@@ -25,7 +25,19 @@ from simulators.turn_table import count_by_turn
 from topics.errors import InputError
 from topics.identity import derived_seed
 
-__all__ = ["LEAVING", "Answers", "fit_notes", "fit_user", "fitted_options", "foresight", "stays_of", "stop_fits"]
+__all__ = [
+    "LEAVING",
+    "Answers",
+    "fit_notes",
+    "fit_user",
+    "fitted_options",
+    "foresight",
+    "sequences_of",
+    "source_of",
+    "stays_of",
+    "stop_estimates",
+    "stop_fits",
+]
 
 Answers = Literal["nothing", "labels"]
 _DIGITS = 6
@@ -87,25 +99,35 @@ def fit_user(
     Raises InputError for an act with a name of ours, and where the stop model that is asked for cannot be settled.
     """
     smoothing = smoothing or Smoothing()
-    stopping = stop_fits(dialogues)
     options = fitted_options(dialogues, order=order, answers=answers, smoothing=smoothing, stop=stop)
     table = options.table()
     assert isinstance(table, ActTable)  # made of counts
     return UserFile(
         name=name,
-        source=Source(
-            files=tuple(files),
-            dialogues=len(dialogues),
-            users=len({one.unit for one in dialogues}),
-            decisions=sum(1 for one in dialogues for _ in decisions_of(one)),
-            censored=sum(not one.ended for one in dialogues),
-            answers=answers,
-        ),
+        source=source_of(dialogues, files, answers),
         options=options,
         level=level,
         rows=_rows(table, level, dialogues, answers),
-        stopping=(*(_estimate(model, found) for model, found in stopping.items()), *_estimated_leaving(dialogues)),
+        stopping=stop_estimates(dialogues),
     )
+
+
+def source_of(dialogues: Sequence[Dialogue], files: Sequence[str], answers: Answers) -> Source:
+    """What a user is fitted to, as its file says it."""
+    return Source(
+        files=tuple(files),
+        dialogues=len(dialogues),
+        users=len({one.unit for one in dialogues}),
+        decisions=sum(1 for one in dialogues for _ in decisions_of(one)),
+        censored=sum(not one.ended for one in dialogues),
+        answers=answers,
+    )
+
+
+def stop_estimates(dialogues: Sequence[Dialogue]) -> tuple[StopEstimate, ...]:
+    """Every stop model of these recordings, and leaving by turn and last act, as a file says them."""
+    found = stop_fits(dialogues)
+    return (*(_estimate(model, one) for model, one in found.items()), *_estimated_leaving(dialogues))
 
 
 def fit_notes(dialogues: Sequence[Dialogue]) -> tuple[str, ...]:
@@ -130,10 +152,12 @@ def fitted_options(
     answers: Answers = "nothing",
     smoothing: Smoothing | None = None,
     stop: str = "turn-and-act",
+    acts: tuple[str, ...] = (),
 ) -> markov.Options:
-    """What is played: the counts, and the stop model if one is asked for; without words. Raises as `fit_user` does."""
+    """What is played: the counts, and the stop model if one is asked for; without words. acts: all that are possible
+    [those that occur]. Raises as `fit_user` does."""
     smoothing = smoothing or Smoothing()
-    acts = acts_in(dialogues)
+    acts = acts or acts_in(dialogues)
     table = _table(dialogues, acts, order, answers, smoothing)
     options = markov.Options.model_validate(
         {

@@ -17,12 +17,16 @@ from recordings.acts.dialogue import Dialogue
 from scoring.simulation.act_model import Predictor
 from scoring.simulation.decisions import Decision, decisions_of
 
-__all__ = ["Fit", "HeldOut", "decision_bits", "folds_of", "held_out"]
+__all__ = ["Bits", "Fit", "HeldOut", "decision_bits", "folds_of", "held_out"]
 
 Floats = npt.NDArray[np.float64]
 
-Fit = Callable[[Sequence[Dialogue]], Predictor]
-"""Fits a model on dialogues. It must know every act of those it is held against."""
+Bits = Callable[[Sequence[Dialogue]], float]
+"""-log2 of the probability of all that one user did in these dialogues; inf for 0."""
+
+Fit = Callable[[Sequence[Dialogue]], Predictor | Bits]
+"""Fits a model on dialogues. It must know every act of those it is held against. A model that gives a decision
+probabilities by its row is a Predictor; one that has to see whole dialogues gives the bits of all those of a user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,12 @@ def folds_of(dialogues: Sequence[Dialogue], folds: int, rng: np.random.Generator
     return np.array([dealt[one.unit] for one in dialogues], dtype=np.int64)
 
 
+def _bits(model: Predictor | Bits, dialogues: Sequence[Dialogue]) -> float:
+    if callable(model):
+        return model(dialogues)
+    return math.fsum(decision_bits(model, decision) for one in dialogues for decision in decisions_of(one))
+
+
 def held_out(
     dialogues: Sequence[Dialogue],
     models: Mapping[str, Fit],
@@ -89,10 +99,14 @@ def held_out(
         decisions[place[dialogue.unit]] += sum(1 for _ in decisions_of(dialogue))
     for here in range(int(fold.max()) + 1):
         training = [one for one, at in zip(dialogues, fold) if at != here]
+        tested: dict[str, list[Dialogue]] = {}
+        for dialogue, at in zip(dialogues, fold):
+            if at == here:
+                tested.setdefault(dialogue.unit, []).append(dialogue)
         for row, fit in enumerate(models.values()):
             model = fit(training)
-            for dialogue in (one for one, at in zip(dialogues, fold) if at == here):
-                bits[row, place[dialogue.unit]] += sum(decision_bits(model, one) for one in decisions_of(dialogue))
+            for unit, theirs in tested.items():
+                bits[row, place[unit]] = _bits(model, theirs)
     drawn = rng.multinomial(len(units), [1 / len(units)] * len(units), size=replications).astype(np.float64)
     total = drawn @ decisions
     found: dict[str, HeldOut] = {}

@@ -1,0 +1,1 @@
+"""Users with hidden states: people who differ, and who change in the course of a conversation."""

@@ -1,0 +1,171 @@
+"""Hidden Markov models of what users do, and the belief about hidden states that is a user's memory.
+
+A user is in a state that nobody sees. The state says what the user does next, or that it leaves; then it changes,
+depending on the last answer where answers are looked at:
+
+    p(act | belief) = Σ_s belief(s) · emission(s, act)
+    belief(s | act) ∝ belief(s) · emission(s, act)                  after the act
+    belief(s')      = Σ_s belief(s | act) · transition(s, s')       after the answer
+
+The first act has emissions of its own, because nobody leaves before it. People may belong to classes, which stay the
+same in all their dialogues: a class says in which state a dialogue begins. With enough states, each class has states of
+its own, so any mixture of hidden Markov models can be written in this way.
+
+A model has one part or several, of different sizes or fitted from different starts. Which part a person follows is
+unknown too, so the belief is over the states of all parts together.
+
+Source: L. R. Rabiner, Proc. IEEE 77, 1989 (eq. 19-20: the forward variable, here normalised); Y. Bengio, P. Frasconi,
+NIPS 7, 1995 (transitions that depend on an input). Arithmetic is plain Python, in one order: a belief is the same to
+the last bit on every machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from simulators.act_table import ANY, STOP
+
+__all__ = ["Belief", "HiddenModel", "Part"]
+
+Belief = tuple[float, ...]
+"""Probabilities of the states of all parts, together 1."""
+
+Row = tuple[float, ...]
+
+_SUM = 1e-3  # files hold rounded numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One hidden Markov model with C classes, S states and V acts. Every row sums to 1.
+
+    weight: how likely the part is. classes: (C,) share of people in each. initial: (C, S) in which state a dialogue
+    begins. opening: (S, V) the first act. emissions: (S, V + 1) later acts, and leaving last. transitions: by answer,
+    (S, S) from state to state; `*` where the answer is another one or not known.
+    """
+
+    weight: float
+    classes: Row
+    initial: tuple[Row, ...]
+    opening: tuple[Row, ...]
+    emissions: tuple[Row, ...]
+    transitions: Mapping[str, tuple[Row, ...]]
+
+    @classmethod
+    def of(
+        cls,
+        weight: float,
+        acts: int,
+        classes: Sequence[float],
+        initial: Sequence[Sequence[float]],
+        opening: Sequence[Sequence[float]],
+        emissions: Sequence[Sequence[float]],
+        transitions: Mapping[str, Sequence[Sequence[float]]],
+    ) -> Part:
+        """A part with its rows normalised. acts: V. Raises ValueError for tables that do not belong together, or rows
+        that do not sum to 1 (within .001)."""
+        states = len(emissions)
+        if not states:
+            raise ValueError("emissions: at least one state is needed")
+        if ANY not in transitions:
+            raise ValueError(f"transitions: the rows for any answer ({ANY!r}) are missing")
+        if not 0 < weight <= 1:
+            raise ValueError(f"weight: above 0 and at most 1 is needed (here: {weight:g})")
+        return cls(
+            weight,
+            _table("classes", [classes], 1, len(initial))[0],
+            _table("initial", initial, len(classes), states),
+            _table("opening", opening, states, acts),
+            _table("emissions", emissions, states, acts + 1),
+            {answer: _table(f"transitions ({answer})", rows, states, states) for answer, rows in transitions.items()},
+        )
+
+    @property
+    def states(self) -> int:
+        return len(self.emissions)
+
+
+@dataclass(frozen=True)
+class HiddenModel:
+    """acts: V names, `stop` not among them. parts: at least one, all with the same number of classes. Raises ValueError
+    for anything else."""
+
+    acts: tuple[str, ...]
+    parts: tuple[Part, ...]
+
+    def __post_init__(self) -> None:
+        if not self.parts:
+            raise ValueError("parts: at least one is needed")
+        if len({len(part.classes) for part in self.parts}) > 1:
+            raise ValueError("parts: all have the same number of classes")
+
+    @property
+    def classes(self) -> int:
+        return len(self.parts[0].classes)
+
+    def begin(self, latent_class: int | None = None) -> Belief:
+        """The belief before the first act. latent_class: from 1; None: somebody of whom nothing is known."""
+        found: list[float] = []
+        for part in self.parts:
+            weights = part.classes
+            if latent_class is not None:
+                weights = tuple(float(place == latent_class) for place in range(1, len(part.classes) + 1))
+            found.extend(part.weight * value for value in _product(weights, part.initial))
+        return _normalised(found)
+
+    def row(self, belief: Belief, *, opening: bool) -> dict[str, float]:
+        """The probability of each act and, but for the opening, of `stop`; together 1."""
+        total = [0.0] * (len(self.acts) + (not opening))
+        for part, own in self._split(belief):
+            for place, value in enumerate(_product(own, part.opening if opening else part.emissions)):
+                total[place] += value
+        return dict(zip(self.acts if opening else (*self.acts, STOP), _normalised(total), strict=True))
+
+    def seen(self, belief: Belief, act: str, *, opening: bool) -> Belief:
+        """The belief once the user has done `act`. Raises ValueError for an act that has no probability."""
+        place = self.acts.index(act)
+        found: list[float] = []
+        for part, own in self._split(belief):
+            rows = part.opening if opening else part.emissions
+            found.extend(value * row[place] for value, row in zip(own, rows, strict=True))
+        if not sum(found) > 0:
+            raise ValueError(f"the act {act!r} has no probability here")
+        return _normalised(found)
+
+    def moved(self, belief: Belief, answer: str) -> Belief:
+        """The belief after the answer, before the next decision."""
+        found: list[float] = []
+        for part, own in self._split(belief):
+            found.extend(_product(own, part.transitions.get(answer, part.transitions[ANY])))
+        return _normalised(found)
+
+    def _split(self, belief: Belief) -> Iterable[tuple[Part, Belief]]:
+        place = 0
+        for part in self.parts:
+            yield part, belief[place : place + part.states]
+            place += part.states
+
+
+def _product(weights: Sequence[float], rows: Sequence[Row]) -> list[float]:
+    """weights · rows, the rows in order: a sum in another order could differ in its last bit."""
+    found = [0.0] * len(rows[0])
+    for weight, row in zip(weights, rows, strict=True):
+        if weight:
+            for place, value in enumerate(row):
+                found[place] += weight * value
+    return found
+
+
+def _normalised(values: Sequence[float]) -> Belief:
+    total = sum(values)
+    return tuple(value / total for value in values)
+
+
+def _table(name: str, rows: Sequence[Sequence[float]], height: int, width: int) -> tuple[Row, ...]:
+    if len(rows) != height or any(len(row) != width for row in rows):
+        raise ValueError(f"{name}: {height} × {width} numbers are needed")
+    for number, row in enumerate(rows, 1):
+        if min(row) < 0 or not abs(sum(row) - 1) <= _SUM:
+            raise ValueError(f"{name}, row {number}: probabilities that sum to 1 are needed (here: {sum(row):g})")
+    return tuple(_normalised(row) for row in rows)

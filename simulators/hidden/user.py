@@ -1,0 +1,164 @@
+"""The user with hidden states: it plays a model that was fitted to recordings (`simulators.hidden.model`).
+
+Its memory is what can be known of its state from what it did and saw, so `distribution` lists its next acts exactly, as
+for a user without hidden states.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from simulators.act_table import ANY, STOP, UNKNOWN
+from simulators.hidden.model import Belief, HiddenModel, Part
+from simulators.markov import word_acts
+from simulators.memory import memory_kind, topic_for_user
+from simulators.moves import Memory, Move, Plan, PlanningUser, check_traits
+from simulators.phrasing import Phrasebook, Words
+from simulators.reasons import LEFT
+from simulators.scenario import Observation, Scenario
+from simulators.streams import Streams
+from topics.document import StrictModel, refusal
+
+__all__ = ["HiddenUser", "Options", "Transitions", "build", "written"]
+
+Rows = tuple[tuple[float, ...], ...]
+
+
+class Transitions(StrictModel):
+    """From state to state after an answer."""
+
+    answer: str = Field(default=ANY, min_length=1, description="the last answer; `*`: any other, or not known")
+    rows: Rows = Field(description="for each state, the probability of each state next")
+
+
+class PartOptions(StrictModel):
+    """One hidden Markov model. Rows sum to 1."""
+
+    weight: float = Field(default=1, gt=0, le=1, description="how likely this part is")
+    classes: tuple[float, ...] = Field(description="the share of people in each class")
+    initial: Rows = Field(description="for each class, the probability that a dialogue begins in each state")
+    opening: Rows = Field(description="for each state, the probability of each act as the first")
+    emissions: Rows = Field(description="for each state, the probability of each later act, and last of leaving")
+    transitions: tuple[Transitions, ...] = Field(description="how the state changes, by the last answer")
+
+
+class Options(StrictModel):
+    """Hidden states that were learnt."""
+
+    acts: tuple[str, ...] = Field(min_length=1, description="the acts, in the order of the columns")
+    parts: tuple[PartOptions, ...] = Field(
+        min_length=1, description="models of several sizes, fitted from several starts"
+    )
+    latent_class: int | None = Field(
+        None, ge=1, description="play people of this class only, 1 being those who leave soonest; not given: of all"
+    )
+    words: Words = Field({}, description="by act: ways to say it")
+
+    @model_validator(mode="after")
+    def _one_model(self) -> Self:
+        try:
+            model = self.model()
+        except ValueError as fault:
+            raise refusal(str(fault)) from None
+        if self.latent_class is not None and self.latent_class > model.classes:
+            raise refusal(f"latent_class: {self.latent_class}, and there are {model.classes}")
+        return self
+
+    def model(self) -> HiddenModel:
+        """The model that is described. Raises ValueError."""
+        if len(set(self.acts)) < len(self.acts) or {STOP, ANY, UNKNOWN, "", "start"} & set(self.acts):
+            raise ValueError("acts: each is named once, and none is called 'start' or 'stop'")
+        return HiddenModel(
+            self.acts,
+            tuple(
+                Part.of(
+                    one.weight,
+                    len(self.acts),
+                    one.classes,
+                    one.initial,
+                    one.opening,
+                    one.emissions,
+                    {moves.answer: moves.rows for moves in one.transitions},
+                )
+                for one in self.parts
+            ),
+        )
+
+
+def written(model: HiddenModel) -> Options:
+    """The options that play the model, rounded to six digits, and without words."""
+
+    def rounded(rows: Rows) -> Rows:
+        # Six digits that count: a fixed number of decimals would make rare acts impossible.
+        return tuple(tuple(float(f"{value:.6g}") for value in row) for row in rows)
+
+    return Options(
+        latent_class=None,
+        words={},
+        acts=model.acts,
+        parts=tuple(
+            PartOptions(
+                weight=rounded(((part.weight,),))[0][0],
+                classes=rounded((part.classes,))[0],
+                initial=rounded(part.initial),
+                opening=rounded(part.opening),
+                emissions=rounded(part.emissions),
+                transitions=tuple(
+                    Transitions(answer=answer, rows=rounded(rows)) for answer, rows in part.transitions.items()
+                ),
+            )
+            for part in model.parts
+        ),
+    )
+
+
+@memory_kind("hidden")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HiddenMemory(Memory):
+    """belief: probabilities of the hidden states after the last act; empty before the first."""
+
+    belief: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class HiddenUser(PlanningUser[HiddenMemory]):
+    """Draws each act from what its belief predicts. Acts are those of the model; traits: none. Leaves with the reason
+    `left`. latent_class: plays people of this class only."""
+
+    model: HiddenModel
+    phrasebook: Phrasebook
+    latent_class: int | None = None
+    name: str = "hidden"
+    memory = HiddenMemory
+
+    def start(self, scenario: Scenario, rng: Streams) -> HiddenMemory:
+        """The memory before anything was said. Raises InputError for a trait, or words that the topic lacks."""
+        check_traits(scenario, (), self.name)
+        self.phrasebook.check(scenario.topic, {})
+        return HiddenMemory(topic=topic_for_user(scenario.topic))
+
+    def plan(self, memory: HiddenMemory, observation: Observation | None) -> Plan[HiddenMemory]:
+        opening = observation is None
+        belief: Belief
+        if observation is None:
+            belief = self.model.begin(self.latent_class)
+        else:
+            belief = self.model.moved(memory.belief, observation.label or UNKNOWN)
+        row = self.model.row(belief, opening=opening)
+        leaving = row.pop(STOP, 0.0)
+        staying = sum(row.values())
+        moves = tuple(
+            Move(p / staying, act, "", replace(memory, belief=self.model.seen(belief, act, opening=opening)))
+            for act, p in row.items()
+            if p
+        )
+        return Plan(memory, self.phrasebook, ((LEFT, leaving),) if leaving else (), moves)
+
+
+def build(options: Options) -> HiddenUser:
+    """Raises InputError where an act has no words, or words are for an act that is not there."""
+    phrasebook = word_acts(options.acts, options.words, "user with hidden states")
+    return HiddenUser(options.model(), phrasebook, options.latent_class)
