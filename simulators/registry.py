@@ -27,6 +27,7 @@ from typing import Literal
 from protocols.protocol import Protocol
 from simulators.promises import BrokenPromise, initial_state
 from simulators.scenario import Scenario
+from simulators.stopping.hazard import Hazard
 from simulators.streams import Streams
 from simulators.user import User
 from topics.document import Document, StrictModel
@@ -37,7 +38,17 @@ from topics.regular_file import read_inside, read_regular
 from topics.suggestions import did_you_mean
 from topics.topic import Topic
 
-__all__ = ["GROUP", "SIMULATORS", "build_user", "build_users", "check_users", "files_of", "plug_ins", "simulator"]
+__all__ = [
+    "GROUP",
+    "SIMULATORS",
+    "build_user",
+    "build_users",
+    "check_users",
+    "files_of",
+    "plug_ins",
+    "simulator",
+    "unasked_hazards",
+]
 
 GROUP = "harvest.simulators"
 """The group of entry points by which other distributions add simulators."""
@@ -190,6 +201,22 @@ def _files(name: str, document: Document) -> Iterator[tuple[str, Path]]:
             yield f"{name}.{option}", Path(document.path).parent / value[option]
     if _OVER in value:
         yield from _files(f"{name}.{_OVER}", document.part((_OVER,)))
+
+
+def unasked_hazards(protocol: Protocol) -> dict[str, Hazard]:
+    """By user, the hazard it leaves by though its file names no stop model: several simulators have one by default."""
+    return {name: hazard for key, user in protocol.users.items() for name, hazard in _unasked(key, user.document)}
+
+
+def _unasked(name: str, document: Document) -> Iterator[tuple[str, Hazard]]:
+    value = document.value
+    if not isinstance(value, Mapping):
+        return
+    stop = simulator(str(value[_SIMULATOR])).options.model_fields.get("stop")
+    if stop is not None and isinstance(stop.default, Hazard) and "stop" not in value:
+        yield name, stop.default
+    if _OVER in value:
+        yield from _unasked(f"{name}.{_OVER}", document.part((_OVER,)))
 
 
 def _content(path: Path) -> str:

@@ -24,6 +24,8 @@ from protocols.interpreter import begin
 from protocols.route import Say
 from recordings.conversation import Conversation
 from scoring.settings import scoring_settings
+from simulators.registry import unasked_hazards
+from simulators.stopping.hazard import ORIGIN
 from topics.clusters import nearly_same, nearly_same_note
 from topics.counting import pluralize
 from topics.plug_ins import loaded
@@ -99,6 +101,9 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
         "turns_at_most": plan.most_turns,
         "requests_at_most": plan.most_requests,
         "endpoint_requests_at_most": resolved.endpoints.requests_at_most(resolved.protocols, _turns(resolved, plan)),
+        "unasked_hazards": {
+            name: hazard.model_dump(mode="json") for name, hazard in unasked_hazards(resolved.protocol).items()
+        },
         "exposures": [
             {
                 "name": one.who,
@@ -162,6 +167,12 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
     if document["new_sessions"]:
         back = pluralize(document["new_sessions"], "time")
         _say(f"  in each conversation a user comes back in a new session {back} at most, as the same person")
+    for name, hazard in unasked_hazards(resolved.protocol).items():
+        _say(
+            f"  note: the user {name!r} leaves by a hazard that its file does not ask for: after turn t, with a share "
+            f"c of its need met, logit {hazard.constant:g} + {hazard.turn:g}·t + {hazard.coverage:g}·c ({ORIGIN}). To "
+            "say how it leaves, give it stop: a model, or null"
+        )
     for told in _openings(resolved):
         _say(f"  {told}")
     if document["unseen_characters"]:
