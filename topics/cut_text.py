@@ -3,79 +3,240 @@
     request: What became of order #4711?     YAML reads "What became of order"
     request: Is C # or F # the better one?   YAML reads "Is C"
 
+It does so at the beginning of a line, too, and before a text, after the | of a block and between the texts of a list:
+
+    request: What became of                  YAML reads "What became of"
+      #4711 that I placed?
+
 Comments that people write behind a value are told apart by their form: two blanks before the # (as yamllint wants it),
-or a value of one word, and a blank after the #. In texts that are said to a system word for word no comment is taken,
-except behind quotation marks, with two blanks:
+or a value of one word, and a blank after the #. In texts that are said to a system word for word no comment is taken
+where the text could go on, except behind quotation marks, with two blanks:
 
     request: "Where" #4711 is it               YAML reads "Where"
+
+A comment on a line of its own is one wherever no text could go on: above a key or an item, as deep as these or less.
 """
 
 import re
-from typing import Annotated, Any, Protocol
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple, Protocol
 
 from pydantic import BeforeValidator
 from pydantic_core import PydanticCustomError
 
 from topics.errors import InputError, Place
+from topics.text_file import place_in
 
-_COMMENT = re.compile(r"([ \t]+)(#[^\r\n\x85\u2028\u2029]*)")
-_BEHIND_QUOTES = re.compile(r"([ \t]*)(#[^\r\n\x85\u2028\u2029]*)")
+_BREAKS = "\r\n\x85\u2028\u2029"
+_COMMENT = re.compile(f"#[^{_BREAKS}]*")
+_BLANK = re.compile(f"[ \t{_BREAKS}]*")
+_TOKEN = re.compile(rf"#[^{_BREAKS}]*|[^ \t{_BREAKS}]")
+_HEADER = re.compile("[|>][-+0-9]*[ \t]+(?=#)")
 _HONEST = re.compile(r"#+(?:[ \t]|\Z)|#\W*\Z")
 """A blank after the #, or no word at all, as in a line of ###."""
 
-_ADVICE = "put the text in quotation marks; a comment goes on a line of its own"
-_ADVICE_QUOTED = (
-    "put all of the text inside the quotation marks; before a comment write two blanks, and one after its #"
-)
-_ADVICE_ELSEWHERE = "put the text in quotation marks; before a comment write two blanks, and one after its #"
+_LEFT_OUT = re.compile(r"#[ \t]*(?:[A-Za-z_]+:(?:[ \t]|\Z)|-[ \t])|#[\"']")
+"""A key or an item that somebody has switched off."""
+
+_ELSEWHERE = "a comment goes on a line of its own above the key or the item, with a blank after its #"
+_ADVICE = {
+    "": f"put the text in quotation marks; {_ELSEWHERE}",
+    '"': f"put all of the text inside the quotation marks; {_ELSEWHERE}",
+    "|": f"write all of the text below the first line, with the same indentation; {_ELSEWHERE}",
+}
 
 
 class Mark(Protocol):
-    index: int
-    line: int
-    column: int
+    @property
+    def index(self) -> int: ...
+    @property
+    def line(self) -> int: ...
+    @property
+    def column(self) -> int: ...
 
 
 class Commented(str):
-    """A plain text that a comment follows on its line."""
+    """A text beside which stands a comment that could be words of it. what: the fault, where the text is said. behind:
+    whether it is no more than a comment on its line, written as such."""
 
-    comment: str
-    quoted: bool
+    what: str
+    advice: str
+    behind: bool
 
 
-def commented(value: object, source: str, path: str, end: Mark, *, quoted: bool = False) -> object:
-    """The value that ends at `end`; a `Commented` if it is a text and a comment follows, which after quotation marks
-    one with two blanks before it does not.
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Where a text stands. before: the position up to which the source was read before it. style: as YAML has it (`""`
+    for a plain text). column: of its key or dash, from 0. brackets: `[` or `{` if it stands in such; else ""."""
 
-    Raises InputError if the comment cannot be told from words of the text.
+    source: str
+    before: int
+    start: Mark
+    end: Mark
+    style: str
+    column: int
+    brackets: str
+
+
+class _Comment(NamedTuple):
+    """text: from the # on. blank: what stands before it on its line: nothing but that if it is `alone` there. apart:
+    whether a comma parts it from the text before it."""
+
+    at: int
+    text: str
+    blank: str
+    alone: bool
+    apart: bool = False
+
+    @property
+    def behind(self) -> bool:
+        """Whether it is written as comments behind a value are."""
+        return self.blank not in ("", " ") and _HONEST.match(self.text) is not None
+
+    @property
+    def plausible(self) -> bool:
+        return bool(_HONEST.match(self.text) or _LEFT_OUT.match(self.text))
+
+
+def commented(value: object, path: str, around: Surroundings) -> object:
+    """The value; a `Commented` if it is a text and a comment beside it could be words of it.
+
+    Raises InputError for a comment behind it that is not written as one.
     """
-    found = (_BEHIND_QUOTES if quoted else _COMMENT).match(source, end.index)
-    if found is None or not isinstance(value, str):
-        if found and value is None and not _HONEST.match(found[2]):
-            raise InputError(
-                f"{_short(found[2])} is taken for a comment, and nothing is left of the value",
-                place=Place(path, end.line + 1, end.column + 1 + len(found[1])),
-                advice=_ADVICE,
-            )
+    if not isinstance(value, str):
+        if value is None:
+            _refuse_nothing_left(path, around)
         return value
-    blank, comment = found[1], found[2]
-    sentence = " " in value and blank == " "
-    if sentence or not blank or not _HONEST.match(comment):
-        place = Place(path, end.line + 1, end.column + 1 + len(blank))
-        advice = _ADVICE_QUOTED if quoted else _ADVICE_ELSEWHERE
-        raise InputError(_words(value, comment), place=place, advice=advice)
-    if quoted and blank != " ":
+    cut = list(_cut(around))
+    if not cut:
         return value
+    found = next((one for one in cut if one.alone or not one.behind), cut[0])
+    style = '"' if around.style in ("'", '"') else "|" if around.style else ""
+    what = _words(value, found.text)
+    if not found.alone and found.at >= around.end.index and not found.apart:
+        sentence = " " in value and found.blank == " "
+        if sentence or not found.blank or not _HONEST.match(found.text):
+            place = Place(path, around.end.line + 1, around.end.column + 1 + len(found.blank))
+            raise InputError(what, place=place, advice=_ADVICE[style])
     text = Commented(value)
-    text.comment, text.quoted = comment, quoted
+    text.what, text.advice, text.behind = what, _ADVICE[style], not found.alone and found.behind
     return text
+
+
+def refuse_emptied(source: str, path: str, start: Mark, end: Mark) -> None:
+    """Raises InputError for a list without texts, within brackets, in which a comment could be one."""
+    for found in _COMMENT.finditer(source, start.index, end.index):
+        comment = _comment_at(source, found.start())
+        if not (comment.plausible if comment.alone else comment.behind):
+            what = f"{_short(comment.text)} is taken for a comment, and nothing is left of the list"
+            raise InputError(what, place=place_in(source, path, comment.at), advice=_ADVICE[""])
 
 
 def comment_after(line: str, column: int) -> str:
     """The comment that stands where a value would, on a line from `column` (from 1) on; "" for none. It may have been
     meant as the text."""
-    found = _COMMENT.match(f" {line[column - 1 :]}")
-    return found[2] if found else ""
+    found = re.match(r"[ \t]+(#.*)", f" {line[column - 1 :]}", re.DOTALL)
+    return found[1] if found else ""
+
+
+def _refuse_nothing_left(path: str, around: Surroundings) -> None:
+    comments, _ = _after(around)
+    comment = comments[0] if comments else None
+    if comment is None or comment.alone or not comment.blank or _HONEST.match(comment.text):
+        return
+    raise InputError(
+        f"{_short(comment.text)} is taken for a comment, and nothing is left of the value",
+        place=Place(path, around.end.line + 1, around.end.column + 1 + len(comment.blank)),
+        advice=_ADVICE[""],
+    )
+
+
+def _cut(around: Surroundings) -> Iterator[_Comment]:
+    """The comments beside a text that could be words of it."""
+    quoted, block = around.style in ("'", '"'), around.style in ("|", ">")
+    for comment in _before(around):
+        if not comment.alone:
+            could_be = not comment.behind
+        else:
+            could_be = not comment.plausible or not (around.style or around.brackets)
+        if could_be:
+            yield comment
+    header = _HEADER.match(around.source, around.start.index) if block else None
+    if header and not (comment := _comment_at(around.source, header.end())).behind:
+        yield comment
+    comments, follows = _after(around)
+    for comment in comments:
+        if comment.apart:
+            could_be = not (comment.plausible or around.brackets == "{") if comment.alone else not comment.behind
+        elif not comment.alone:
+            could_be = not (quoted and comment.behind)
+        elif around.brackets:
+            could_be = not (quoted and comment.plausible)
+        elif block:  # a line that is not as deep as the others of the block, and deeper than what stands below it
+            as_a_key = len(comment.blank) == around.column and _LEFT_OUT.match(comments[0].text)
+            could_be = len(comment.blank) > follows and not as_a_key
+        else:
+            could_be = len(comment.blank) > around.column and not (quoted and comment.plausible)
+        if could_be or (comment.alone and not quoted and _goes_on_with_a_number(around, comment)):
+            yield comment
+
+
+def _goes_on_with_a_number(around: Surroundings, comment: _Comment) -> bool:
+    """`#4711` right below a text, as deep as its key: nobody begins a comment so."""
+    if len(comment.blank) != around.column or not comment.text[1:2].isdigit() or around.brackets:
+        return False
+    between = around.source[around.end.index : comment.at - len(comment.blank)]
+    return between in ("", "\n", "\r", "\r\n")  # the end of a block text is that of its last line
+
+
+def _before(around: Surroundings) -> list[_Comment]:
+    """The comments between a key, a dash, a bracket or a comma and the text."""
+    source, start = around.source, around.start.index
+    found: list[_Comment] = []
+    if source.find("#", around.before, start) >= 0:
+        for token in _TOKEN.finditer(source, around.before, start):
+            if token[0].startswith("#"):
+                found.append(_comment_at(source, token.start()))
+            else:
+                found.clear()
+    return found
+
+
+def _after(around: Surroundings) -> tuple[list[_Comment], int]:
+    """The comments between a text and whatever comes next but a comma, and in which column that stands."""
+    source, apart = around.source, False
+    found: list[_Comment] = []
+    at = _skipped(_BLANK, source, around.end.index)
+    while at < len(source):
+        if source[at] == "#":
+            found.append(_comment_at(source, at, apart=apart))
+            at = _skipped(_COMMENT, source, at)
+        elif source[at] == "," and around.brackets:
+            apart = True
+            at += 1
+        else:
+            return found, at - _line_of(source, at)
+        at = _skipped(_BLANK, source, at)
+    return found, 0
+
+
+def _comment_at(source: str, at: int, *, apart: bool = False) -> _Comment:
+    begin = _line_of(source, at)
+    alone = not begin or source[begin - 1] in _BREAKS
+    return _Comment(at, source[at : _skipped(_COMMENT, source, at)], source[begin:at], alone, apart)
+
+
+def _line_of(source: str, at: int) -> int:
+    """Where the blanks right before a position begin."""
+    while at and source[at - 1] in " \t":
+        at -= 1
+    return at
+
+
+def _skipped(what: re.Pattern[str], source: str, at: int) -> int:
+    found = what.match(source, at)
+    return found.end() if found else at
 
 
 def _words(text: str, comment: str) -> str:
@@ -88,10 +249,12 @@ def _short(text: str) -> str:
 
 def _uncut(value: Any) -> Any:
     if isinstance(value, Commented):
-        what = f"{_words(value, value.comment)}: {_ADVICE_QUOTED if value.quoted else _ADVICE}"
-        raise PydanticCustomError("refused", "{what}", {"what": what, "expected": ""})
+        raise PydanticCustomError("refused", "{what}", {"what": f"{value.what}: {value.advice}", "expected": ""})
     return value
 
 
 Said = Annotated[str, BeforeValidator(_uncut)]
-"""A text that is said word for word: what YAML would take for a comment behind it is refused."""
+"""A text that is said word for word: what YAML would take for a comment beside it is refused."""
+
+Phrase = Annotated[str, BeforeValidator(lambda value: value if getattr(value, "behind", False) else _uncut(value))]
+"""A text that is said as a part of others, with a comment behind it on its line at most."""

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from topics.attributes import AttributeSet, normalise, uniform
-from topics.cut_text import Said
+from topics.cut_text import Phrase, Said
 from topics.document import Document, Loc, StrictModel
 from topics.errors import InputError
 from topics.kinds import KINDS, UrlKind
@@ -56,7 +56,7 @@ class _Attribute(StrictModel):
 
 
 class _Type(StrictModel):
-    asks_for: str = ""
+    asks_for: Phrase = ""
     url: str | _Url | None = None
     attributes: tuple[str, ...] = ()
 
@@ -68,7 +68,7 @@ class _Topic(StrictModel):
     subject: Said = ""
     turns: tuple[Said, ...] = ()
     fields: dict[str, Said] = Field(default_factory=dict)
-    asks_for: str = ""
+    asks_for: Phrase = ""
     cluster: Name | None = None
 
 

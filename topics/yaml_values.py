@@ -14,7 +14,7 @@ from typing import Protocol
 
 import yaml
 
-from topics.cut_text import commented
+from topics.cut_text import Surroundings, commented, refuse_emptied
 from topics.errors import InputError, Place
 from topics.scalars import plain_scalar
 from topics.text_file import place_in
@@ -113,6 +113,7 @@ class _Reader:
     def __init__(self, path: str, source: str) -> None:
         self.path, self.source = path, source
         self.comments = "#" in source
+        self.read_to = 0
         self.started = False
         self.depth = 0
         self.marks: dict[Loc, tuple[int, int]] = {}
@@ -149,21 +150,26 @@ class _Reader:
             if self.depth > _DEEPEST:
                 raise InputError(f"nested deeper than {_DEEPEST} levels", place=self.place(mark))
 
-    def value(self, node: yaml.Node, loc: Loc) -> object:
+    def value(self, node: yaml.Node, loc: Loc, column: int = -1, brackets: str = "") -> object:
+        """column: of the key or the dash before it, from 0. brackets: `[` or `{` if it stands in such."""
         mark = node.start_mark
         self.marks[loc] = (mark.line + 1, mark.column + 1)
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, loc)
         if isinstance(node, yaml.SequenceNode):
-            return tuple(self.value(item, (*loc, i)) for i, item in enumerate(node.value))
+            inside = "[" if node.flow_style else ""
+            if inside and self.comments and not node.value:
+                refuse_emptied(self.source, self.path, mark, node.end_mark)
+            return tuple(self.value(item, (*loc, i), mark.column, inside) for i, item in enumerate(node.value))
         assert isinstance(node, yaml.ScalarNode)
         text = self._whole(node)
-        if node.style:  # quoted and block text is text; libyaml's plain style is ""
-            if self.comments and node.style in "\"'":
-                return commented(text, self.source, self.path, node.end_mark, quoted=True)
-            return text
-        plain = plain_scalar(text)
-        return commented(plain, self.source, self.path, node.end_mark) if self.comments else plain
+        style = node.style or ""  # quoted and block text is text; libyaml's plain style is ""
+        value = text if style else plain_scalar(text)
+        if self.comments:
+            around = Surroundings(self.source, self.read_to, mark, node.end_mark, style, column, brackets)
+            self.read_to = node.end_mark.index
+            return commented(value, self.path, around)
+        return value
 
     def _whole(self, node: yaml.ScalarNode) -> str:
         text = str(node.value)
@@ -178,6 +184,7 @@ class _Reader:
 
     def _mapping(self, node: yaml.MappingNode, loc: Loc) -> dict[str, object]:
         found: dict[str, object] = {}
+        inside = "{" if node.flow_style else ""
         for key_node, value_node in node.value:
             mark = key_node.start_mark
             if not isinstance(key_node, yaml.ScalarNode):
@@ -195,5 +202,6 @@ class _Reader:
                     advice="keep one of the two",
                 )
             self.key_marks[(*loc, key)] = (mark.line + 1, mark.column + 1)
-            found[key] = self.value(value_node, (*loc, key))
+            self.read_to = key_node.end_mark.index
+            found[key] = self.value(value_node, (*loc, key), mark.column, inside)
         return found

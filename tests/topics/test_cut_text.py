@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import Field
 
-from topics.cut_text import Said
+from topics.cut_text import Phrase, Said
 from topics.document import StrictModel, parse_document
 from topics.errors import InputError
+
+
+class Entry(StrictModel):
+    said: Said = ""
+    name: str = ""
 
 
 class File(StrictModel):
     said: Said = ""
     turns: tuple[Said, ...] = ()
     name: str = ""
+    asks_for: Phrase = ""
     number: int = 0
+    words: dict[str, Said] = Field(default_factory=dict)
+    entries: tuple[Entry, ...] = ()
 
 
 def read(text: str) -> File:
@@ -133,3 +144,161 @@ def test_an_advice_shows_a_number_as_it_is_written() -> None:
             read(text)
         assert f'as it should read: "{written}"' in str(refused.value)
         assert f"(here: {written})" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "dropped"),
+    [
+        ("said: What became of\n  #4711 that I placed?\n", "#4711 that I placed?"),
+        ("said: What became of\n  # 4711 that I placed?\n", "# 4711 that I placed?"),
+        ("said: What became of\n\n    #4711\n", "#4711"),
+        ("said: What became of\n#4711 that I placed?\n", "#4711 that I placed?"),
+        ("said: What\n  became of\r\n  #4711\r\n", "#4711"),
+        ("turns:\n  - Compare C\n    # with F\n  - Bye\n", "# with F"),
+        ("turns:\n- Compare C\n # with F\n- Bye\n", "# with F"),
+        ("entries:\n  - said: Hello\n     # there\n    name: x\n", "# there"),
+        ("entries:\n  - said: Hello\n    #17 please\n    name: x\n", "#17 please"),
+        ("words:\n  a: Hello\n   # there\n", "# there"),
+        ("said: |\n    Please read:\n  # My heading\n  # and the text\n", "# My heading"),
+        ("said: >-\n    Please read:\n  #17\n", "#17"),
+        ("said: |\n    Please read:\n\n  # My heading\nname: x\n", "# My heading"),
+        ("entries:\n  - said: |\n      Please read:\n    # My heading\n  - name: x\n", "# My heading"),
+        ("entries:\n  - said: |\n      Please read:\n   # My heading\n  - name: x\n", "# My heading"),
+        ("entries:\n  - said: |\n      Please read:\n    #4711 it\n    name: x\n", "#4711 it"),
+        ("turns:\n  - |\n    Please read:\n   # My heading\n  - Bye\n", "# My heading"),
+        ("said: | #4711 please\n  hello\n", "#4711 please"),
+        ("said: |-  #4711 please\n  hello\n", "#4711 please"),
+        ("said: >2 # My heading\n  hello\n", "# My heading"),
+        ("said: #4711 please\n  hello\n", "#4711 please"),
+        ("said: # My heading\n  hello\n", "# My heading"),
+        ("said:\n  # My heading\n  and the text\n", "# My heading"),
+        ("said:\n  #4711\n  'hello'\n", "#4711"),
+        ("turns:\n  - #4711\n    hello\n", "#4711"),
+        ("turns:\n  -\n    # My heading\n    hello\n", "# My heading"),
+        ("turns: [a, #b\n c]\n", "#b"),
+        ("turns: [a, # b\n c]\n", "# b"),
+        ("turns: [a,#b\n c]\n", "#b"),
+        ("turns: ['a', #b\n c]\n", "#b"),
+        ("turns: [a b\n #c d\n , e]\n", "#c d"),
+        ("turns: [a b\n # c d\n , e]\n", "# c d"),
+        ("turns: [a,\n #b\n c]\n", "#b"),
+        ("turns: [#a\n b]\n", "#a"),
+        ("turns: [ #a\n b]\n", "#a"),
+        ("turns: [a, b\n # c\n]\n", "# c"),
+        ("turns: ['a'\n #b\n]\n", "#b"),
+        ("words: {a: Hello\n  # there\n , b: x}\n", "# there"),
+        ("words: {a: #4711\n Hello}\n", "#4711"),
+        ("asks_for: a link\n  # of each\n", "# of each"),
+        ("asks_for: |\n    a link\n  # of each\n", "# of each"),
+        ('said: "Where"\n  #4711 is it\n', "#4711 is it"),
+    ],
+)
+def test_words_on_another_line_than_the_rest_are_not_cut_off(text: str, dropped: str) -> None:
+    with pytest.raises(InputError, match="is taken for a comment, and only") as refused:
+        read(text)
+    assert repr(dropped) in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "said: Hello\n# on a line of its own\nname: x\n",
+        "said: Hello\n#without a blank\nname: x\n",
+        "said: Hello\n\n#4711: the order\nname: x\n",
+        "entries:\n  - said: Hello\n    # between keys\n    name: x\n  # between items\n  - name: y\n",
+        "entries:\n  - said: Hello\n    # name: left out\n  - name: y\n",
+        "entries:\n- said: Hello\n# between items\n- name: y\n",
+        "entries:\n  - said: Hello\n#  - said: left out\n  - name: y\n",
+        "turns:\n  # first\n  - Hello\n  # then\n  - Bye\n  # last\n",
+        "turns:\n  #first\n  - Hello\n  #- Left out\n  - Bye\n",
+        "said: |\n  Hello\n# below a block\nname: x\n",
+        "said: |\n  Hello\n# at the end\n",
+        "entries:\n  - said: |\n      Hello\n    # between keys\n    name: x\n",
+        "entries:\n  - said: |\n      Hello\n  # between items\n  - name: x\n",
+        "entries:\n  - said: |\n      Hello\n    # name: left out\n    #   and below\n  - name: x\n",
+        "entries:\n  - said: >\n      Hello\n# at the margin\n  - name: x\n",
+        "said: |-  # a block\n  Hello\n",
+        "said:  # words\n  Hello\n",
+        "said:\n  # words\n  'Hello'\n",
+        "said: 'Hello'\n    # indented\nname: x\n",
+        "turns: [  # two\n  Hello,  # first\n  # then\n  Bye,\n  # last\n]\n",
+        "turns: [\n  'Hello',\n  #'Left out',\n  'Bye'\n  # last\n]\n",
+        "entries: [{said: Hello,\n  #name: left out\n  name: x}]\n",
+        "asks_for: a link  # of each\n",
+        "number: 3\n   #4\nname: x\n",
+    ],
+)
+def test_comments_on_lines_of_their_own_are_allowed(text: str) -> None:
+    found = read(text)
+    said = [found.said, *found.turns, *(entry.said for entry in found.entries)]
+    assert {words.strip() for words in said} <= {"", "Hello", "Bye"}
+
+
+_LINES = st.lists(st.tuples(st.integers(0, 9), st.sampled_from(["", "#", "# ", "## ", "#5"])), min_size=1, max_size=4)
+_BELOW = ["", "    name: x\n", "  - name: x\n", "name: x\n"]
+
+
+@given(
+    st.sampled_from([("entries:\n  - said:", 4), ("entries:\n  - name: y\n    said:", 4), ("turns:\n  - x\n  -", 2)]),
+    st.sampled_from([" ", "\n", " |\n", " >-\n", " |1\n", " '", ' "']),
+    _LINES,
+    st.sampled_from(_BELOW),
+)
+def test_a_line_is_dropped_only_where_it_is_no_deeper_than_its_key(
+    before: tuple[str, int], style: str, lines: list[tuple[int, str]], below: str
+) -> None:
+    key, column = before
+    written = [f"{' ' * indent}{sign}w{number}" for number, (indent, sign) in enumerate(lines)]
+    try:
+        found = read(f"{key}{style}" + "\n".join(written) + f"{style.strip(' |>1-')}\n{below}".replace("\n\n", "\n"))
+    except InputError:
+        return
+    said = " ".join([*found.turns, *(entry.said for entry in found.entries)])
+    kept = [f"{sign}w{number}" in said for number, (_, sign) in enumerate(lines)]
+    for (indent, sign), whole in zip(lines, kept, strict=True):
+        assert whole or (sign.startswith("#") and indent <= column)
+    assert kept == sorted(kept, reverse=True), "nothing of a text is left behind what was dropped"
+
+
+_PIECES = ["{}", "{} {}", "'{}'", "#{}", "# {}", "  # {}", ",", ", ", "\n", "\n  "]
+
+
+@given(st.lists(st.sampled_from(_PIECES), min_size=1, max_size=9))
+def test_between_brackets_words_are_dropped_only_in_a_comment_behind_a_comma_or_a_quotation_mark(
+    pieces: list[str],
+) -> None:
+    words = iter("abcdefghijklmnopqrstuvwxyz")
+    text = "[" + "".join(re.sub("{}", lambda _: next(words), piece) for piece in pieces) + "\n ]"
+    try:
+        said = " ".join(read(f"turns: {text}\n").turns)
+    except InputError:
+        return
+    before = ""
+    for line in text.splitlines():
+        dropped = [word for word in re.findall(r"\w", line) if word not in said]
+        at = line.rfind("#", 0, line.index(dropped[0])) if dropped else len(line)
+        assert at >= 0, text
+        kept, comment = line[:at], line[at:]
+        before += kept
+        if comment:
+            assert before.rstrip()[-1] in "[,'", text
+            assert comment.startswith("# "), text
+            assert not kept.strip() or kept.endswith("  "), text
+
+
+@pytest.mark.parametrize(
+    ("refused", "followed"),
+    [
+        ("name: demo #fast\n", "# fast\nname: demo\n"),
+        ("said: Hello #fast\n", "# fast\nsaid: 'Hello'\n"),
+        ("said: 'Hello' #fast\n", "# fast\nsaid: 'Hello'\n"),
+        ("turns:\n  - Hello\n    #fast\n", "turns:\n  # fast\n  - 'Hello'\n"),
+        ("turns: [Hello, #fast\n Bye]\n", "turns: [\n # fast\n 'Hello',\n 'Bye']\n"),
+        ("name: x\nsaid: | #fast\n  Hello\n", "name: x\n# fast\nsaid: |\n  Hello\n"),
+    ],
+)
+def test_whoever_follows_the_advice_is_not_refused_again(refused: str, followed: str) -> None:
+    with pytest.raises(InputError, match="a line of its own above the key or the item, with a blank after its #"):
+        read(refused)
+    found = read(followed)
+    assert {found.name, found.said.strip(), *found.turns} & {"demo", "Hello"}
