@@ -57,9 +57,23 @@ def _is_unseen(character: str) -> bool:
     return kind in ("Cf", "Cc", "Zs", "Zl", "Zp") or selects or character in _UNSEEN_LETTERS
 
 
+_CONTROLS = {
+    "\0": "null",
+    "\a": "bell",
+    "\b": "backspace",
+    "\v": "line tabulation",
+    "\f": "form feed",
+    "\x1b": "escape",
+    "\x7f": "delete",
+    "\x85": "next line",
+}
+"""Unicode gives them no names of its own; these are of ISO 6429."""
+
+
 def named(character: str) -> str:
     """What a character is called, for a message."""
-    name = unicodedata.name(character, "next line" if character == "\x85" else "").lower()
+    other = "control character" if unicodedata.category(character) == "Cc" else "no name"
+    name = unicodedata.name(character, _CONTROLS.get(character, other)).lower()
     return f"the character U+{ord(character):04X} ({name})"
 
 

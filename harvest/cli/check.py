@@ -43,6 +43,9 @@ _NAMED = 3
 _OPENINGS, _ENDS = 3, 6
 """Topics of which the first turn is shown, and words of each of its ends."""
 
+_TURNS, _TURN_ENDS = 6, 3
+"""Seed turns of them that are shown, and words of each end of one."""
+
 
 @click.command()
 @click.argument("audit", type=GivenPath(str))
@@ -205,14 +208,22 @@ def _say(text: str) -> None:
 
 
 def _openings(audit: Audit) -> Iterator[str]:
-    """The ends of what the protocol says first on some topics, so that words which a file has lost are seen before they
-    are missed."""
+    """The ends of what the protocol says first on some topics, and their seed turns one by one, so that words which a
+    file has lost, or cut into several turns, are seen before they are missed."""
     for topic in audit.topics.topics[:_OPENINGS]:
         action, _ = begin(audit.protocol, topic)
         if isinstance(action, Say):
-            words = printable(show_unseen(action.text), line=True).split()
-            shown = [*words[:_ENDS], "…", *words[-_ENDS:]] if len(words) > 2 * _ENDS else words
-            yield f"on {topic.id} a user first says: {' '.join(shown)}"
+            yield f"on {topic.id} a user first says: {_both_ends(action.text, _ENDS)}"
+        if len(topic.turns) > 1:
+            turns = [f"({n}) {_both_ends(turn, _TURN_ENDS)}" for n, turn in enumerate(topic.turns[:_TURNS], 1)]
+            more = [f"and {len(topic.turns) - _TURNS} more"] if len(topic.turns) > _TURNS else []
+            yield f"{topic.id} has {pluralize(len(topic.turns), 'turn')}: {' '.join([*turns, *more])}"
+
+
+def _both_ends(text: str, most: int) -> str:
+    """A text on one line, without what stands between its first and its last words, at most so many each."""
+    words = printable(show_unseen(text), line=True).split()
+    return " ".join([*words[:most], "…", *words[-most:]] if len(words) > 2 * most else words)
 
 
 def _unseen(audit: Audit) -> dict[str, list[str]]:

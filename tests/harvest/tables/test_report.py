@@ -105,7 +105,7 @@ topics:
   - {id: T1, type: shop, request: "Where\\u200bis\\u00a0it?"}
   - {id: T2, type: shop, request: "Plain words"}
   - {id: T3, type: shop, turns: ["One", "Two\\u2060"]}
-  - {id: T4, type: shop, request: "Last\\u200b"}
+  - {id: T4, type: shop, request: "Last\\u200b\\0"}
 """
     (folder / "t.yaml").write_text(topics)
     audit = """format: harvest-audit/1
@@ -126,7 +126,35 @@ systems:
     )
     assert "a: openai (https://\u0430pi.openai.com/v1 (not ASCII: xn--pi-6kc.openai.com))" in done.stdout
     assert "on T1 a user first says: Where<U+200B>is<U+00A0>it?" in done.stdout
+    assert "T3 has 2 turns: (1) One (2) Two<U+2060>" in done.stdout
     note = "U+200B (zero width space) in T1, T4; U+00A0 (no-break space) in T1; U+2060 (word joiner) in T3"
+    note += "; U+0000 (null) in T4"
     assert f"what users say holds what nobody sees, and systems read: {note}" in done.stdout
     plan = json.loads(harvest("check", "audit.yaml", "--json", cwd=folder).stdout)
     assert plan["unseen_characters"]["U+200B (zero width space)"] == ["T1", "T4"]
+
+
+def test_check_shows_each_turn_of_a_topic(folder: Path) -> None:
+    """In brackets a comma parts two turns, wherever it was meant to stand in one."""
+    topics = """format: harvest-topics/1
+name: s
+types: {shop: {}}
+topics:
+  - {id: T1, type: shop, turns: [Yes, please, No]}
+  - {id: T2, type: shop, turns: ["One two three four, five six seven", b, c, d, e, f, g, h]}
+  - {id: T3, type: shop, turns: ["Only one, please"]}
+"""
+    (folder / "t.yaml").write_text(topics)
+    audit = """format: harvest-audit/1
+name: case
+topics: t.yaml
+protocol: seed-turns
+trials: 1
+systems: [{name: b, driver: openai, options: {base_url: "https://api.example/v1", model: m}}]
+"""
+    (folder / "audit.yaml").write_text(audit)
+    said = harvest("check", "audit.yaml", cwd=folder, width=300).stdout
+    assert "on T1 a user first says: Yes\n  T1 has 3 turns: (1) Yes (2) please (3) No\n" in said
+    assert "T2 has 8 turns: (1) One two three … five six seven (2) b (3) c (4) d (5) e (6) f and 2 more\n" in said
+    assert "on T3 a user first says: Only one, please\n" in said
+    assert "T3 has" not in said
