@@ -58,7 +58,7 @@ def conversations_in(value: JsonValue, unread: list[str], *, alone: bool = True)
     for name, at in open_:  # grows while it is gone through
         for key in at.keys():  # noqa: SIM118
             path, one = f"{name}{key}", at[key]
-            if _holds_conversations(one.value) or _is_conversation(one.value):
+            if _holds_conversations(one.value) or is_conversation(one.value):
                 inside.append(one)
             elif isinstance(one.value, dict) and one.value:
                 open_.append((f"{path}.", one))
@@ -115,10 +115,10 @@ def records_of(value: JsonValue) -> tuple[Sequence[Record], InputError | None]:
 
 
 def _holds_conversations(value: Json) -> bool:
-    return isinstance(value, list) and any(map(_is_conversation, value))
+    return isinstance(value, list) and any(map(is_conversation, value))
 
 
-def _is_conversation(value: Json) -> bool:
+def is_conversation(value: Json) -> bool:
     """An object without messages is one too, if it has the key for them and holds no conversations elsewhere."""
     if not isinstance(value, dict):
         return are_messages(value) if isinstance(value, list) else False

@@ -28,7 +28,7 @@ from recordings.import_drafts import Draft, Identity, Known
 from recordings.import_numbers import number
 from recordings.imported_names import MOST_TURNS_ALLOWED, check_system_name
 from recordings.message_metadata import Metadata
-from recordings.message_shapes import Record, conversations_in, records_of
+from recordings.message_shapes import Record, conversations_in, is_conversation, records_of
 from recordings.message_sides import Sides, sides_of
 from recordings.salvaged_text import SalvagedText
 from recordings.times import instant
@@ -148,7 +148,7 @@ class _Reading:
         found = _File(fspath(file), system, hashlib.blake2b(data, digest_size=16).hexdigest())
         unread: list[str] = []
         text = SalvagedText.of(data, found.name, "JSON")
-        values = text.values(self.refuse)
+        values = text.values(self.refuse, is_conversation)
         first = list(islice(values, 2))  # as many as say whether it is the only one
         for value in chain(first, values):
             for at in conversations_in(value, unread, alone=len(first) == 1):

@@ -8,10 +8,12 @@ around it is found, in a list over several lines too.
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Self
 
 from topics.errors import InputError, Place
 from topics.json_file import JsonValue, json_values
+from topics.mended_json import mended
 from topics.text_file import decode, refuse_binary
 
 _MARKS = tuple(map(chr, range(0x10FFFD, 0x10FF00, -1)))
@@ -42,14 +44,15 @@ class SalvagedText:
                 raise fault from None
             return cls(text.translate({0: mark, **dict.fromkeys(range(0xDC80, 0xDD00), mark)}), path, mark, faults)
 
-    def values(self, bad: Callable[[InputError], object]) -> Iterator[JsonValue]:
-        """As `json_values`; a line that is no JSON is named for the byte, if that is why."""
+    def values(self, bad: Callable[[InputError], object], is_record: Callable[[object], bool]) -> Iterator[JsonValue]:
+        """As `json_values`, of lists with bad records too; a line that is no JSON is named for the byte, if that is
+        why."""
 
         def refuse(fault: InputError) -> None:
             bad(self.faults.get(fault.place.line, fault) if fault.place else fault)
 
         try:
-            yield from json_values(self.text, self.path, refuse)
+            yield from json_values(self.text, self.path, refuse, partial(mended, is_record=is_record))
         except InputError as fault:
             raise (next(iter(self.faults.values()), fault)) from None
 

@@ -11,6 +11,7 @@ import math
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from json import JSONDecoder
@@ -19,13 +20,24 @@ from os import PathLike, fspath
 from topics.errors import InputError, Place
 from topics.text_file import place_in, read_text
 
-__all__ = ["JsonValue", "NotJsonError", "json_lines", "json_values", "read_json", "read_json_text", "read_json_value"]
+__all__ = [
+    "JsonValue",
+    "NotJsonError",
+    "json_lines",
+    "json_values",
+    "read_json",
+    "read_json_text",
+    "read_json_value",
+    "value_at",
+]
 
 _LARGEST = 256 * 2**20
 """Bytes. A file takes some ten times as much memory while it is read."""
 
 _Loc = tuple[str | int, ...]
 _SPACE = " \t\r\n"
+_BOM_FIRST = re.compile("^\ufeff", re.MULTILINE)  # no text of JSON holds a line end, so it is in none
+_BOM_BETWEEN = re.compile("(?<=[}\\]])\ufeff(?=[ \t\r]*[{\\[])")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
@@ -156,14 +168,24 @@ def read_json_text(text: str, path: str) -> Iterator[JsonValue]:
         raise InputError("the file holds no line", place=Place(path))
 
 
+Mend = Callable[[str, str, int], "tuple[str, list[InputError]] | None"]
+"""Makes valid JSON of a text that holds records and others that are not JSON, and gives the faults of these; see
+`topics.mended_json`. Takes the text, the name of its file and its first line there."""
+
+
 def json_lines(
-    text: str, path: str, bad: Callable[[InputError], object] | None = None, *, torn: list[Place] | None = None
+    text: str,
+    path: str,
+    bad: Callable[[InputError], object] | None = None,
+    *,
+    torn: list[Place] | None = None,
+    mend: Mend | None = None,
 ) -> Iterator[JsonValue]:
     """The values in a text of one value a line; empty lines are passed over. Raises InputError.
 
     bad: gets the fault of each line that is not JSON, and the lines after it are read; without it, the first is raised.
     torn: takes the places of lines that are only the beginning of an object, as a writer leaves one that is stopped;
-    None: such a line is an error like any other.
+    None: such a line is an error like any other. mend: where a line may hold many records.
     """
     start, number, first = 0, 0, True
     while start < len(text):
@@ -185,37 +207,75 @@ def json_lines(
                 ) from None
             if bad is None:
                 raise
-            bad(fault)
+            ended = line.rstrip().endswith(("]", "}"))
+            yield from _salvaged(_Source(path, line, number), fault, bad, mend if ended else None)
         else:
             yield value
         first = False
 
 
-def json_values(text: str, path: str, bad: Callable[[InputError], object]) -> Iterator[JsonValue]:
+def _salvaged(
+    source: _Source, fault: InputError, bad: Callable[[InputError], object], mend: Mend | None
+) -> Iterator[JsonValue]:
+    """What a text that is not JSON holds all the same: records beside bad ones, or values with a byte order mark
+    between them, where files were put together."""
+    if found := _mended(source, bad, mend):
+        yield found
+        return
+    pieces = _BOM_BETWEEN.split(source.text)
+    if len(pieces) == 1:
+        bad(fault)
+        return
+    before = 0
+    for piece in pieces:  # blanks before it keep its columns
+        try:
+            yield _parsed(_Source(source.path, " " * before + piece, source.line))
+        except InputError as one:
+            bad(one)
+        before += len(piece) + 1
+
+
+def _mended(source: _Source, bad: Callable[[InputError], object], mend: Mend | None) -> JsonValue | None:
+    found = mend(source.text, source.path, source.line) if mend is not None else None
+    if found is None:
+        return None
+    for one in found[1]:
+        bad(one)
+    return _parsed(_Source(source.path, found[0], source.line))
+
+
+def json_values(
+    text: str, path: str, bad: Callable[[InputError], object], mend: Mend | None = None
+) -> Iterator[JsonValue]:
     """The values in a text that is one JSON value, over as many lines as it likes, or has a value on each line.
 
-    bad: as in `json_lines`. Raises InputError where nothing in the text is JSON.
+    bad, mend: as in `json_lines`. Raises InputError where nothing in the text is JSON.
     """
+    text = _BOM_FIRST.sub(" ", text)  # of a file that was put after another one
     opening, _, rest = text.lstrip().partition("\n")
     if not opening:
         return
-    if not rest.strip() or not _is_json(opening):
-        try:
-            whole = _parsed(
-                _Source(path, text, 1), "put each value on a line of its own (jq -c . FILE), or all in a list"
-            )
-        except InputError as fault:
-            faults: list[InputError] = []
-            lines = list(json_lines(text, path, faults.append))
-            if not lines:
-                raise fault from None
-            for one in faults:
-                bad(one)
-            yield from lines
-        else:
-            yield whole
+    if rest.strip() and _is_json(opening):
+        yield from json_lines(text, path, bad, mend=mend)
         return
-    yield from json_lines(text, path, bad)
+    source = _Source(path, text, 1)
+    try:
+        whole = _parsed(source, "put each value on a line of its own (jq -c . FILE), or all in a list")
+    except InputError as fault:
+        if found := _mended(source, bad, mend):
+            yield found
+            return
+        if _is_json(text):
+            raise
+        faults: list[InputError] = []
+        lines = list(json_lines(text, path, faults.append, mend=mend))
+        if not lines:
+            raise fault from None
+        for one in faults:
+            bad(one)
+        yield from lines
+    else:
+        yield whole
 
 
 def _is_json(text: str) -> bool:
@@ -231,6 +291,32 @@ def _breaks_off(line: str) -> bool:
     rest = _STRING.sub("", line)
     opened, closed = (sum(map(rest.count, marks)) for marks in ("{[", "}]"))
     return line.startswith("{") and ('"' in rest or opened > closed)
+
+
+def value_at(text: str, at: int, path: str, line: int = 1) -> tuple[object, int, InputError | None]:
+    """The value that begins at a position, where it ends, and what is wrong with it; its end is -1 if it is not known.
+    line: the line of the file on which the text begins."""
+    end = -1
+    try:
+        value, end = _STRICT.raw_decode(text, at)
+    except json.JSONDecodeError as fault:
+        place = Place(path, line + fault.lineno - 1, fault.colno)
+        cut = _END.match(text, fault.pos) or fault.msg.startswith("Unterminated string")
+        return None, -1, NotJsonError(f"not valid JSON: {fault.msg}", place=place, advice=_CUT if cut else _CORRECT)
+    except (_RepeatedKeyError, _ConstantError):
+        with suppress(ValueError, RecursionError):
+            _, end = JSONDecoder().raw_decode(text, at)
+    except (ValueError, RecursionError):
+        pass
+    else:
+        return value, end, None
+    begins = text.rfind("\n", 0, at) + 1
+    first = line + text.count("\n", 0, begins)
+    try:
+        _parsed(_Source(path, " " * (at - begins) + text[at : end if end >= 0 else None], first))
+    except InputError as fault:
+        return None, end, fault
+    return None, -1, InputError("not valid JSON", place=Place(path, first, at - begins + 1))
 
 
 def _parsed(source: _Source, of_more: str | None = None) -> JsonValue:
@@ -263,9 +349,14 @@ class NotJsonError(InputError):
 def _advice(text: str, fault: json.JSONDecodeError) -> str:
     if fault.pos == len(text) - len(text.lstrip()):
         return "this does not begin as JSON does ({ or [): check which file is meant"
-    if not text[fault.pos :].strip() or fault.msg.startswith("Unterminated string"):
-        return "the text breaks off before it is complete: write the file again, or take it from a copy"
-    return "correct it there, or write the file again with the program that made it"
+    if _END.match(text, fault.pos) or fault.msg.startswith("Unterminated string"):
+        return _CUT
+    return _CORRECT
+
+
+_CUT = "the text breaks off before it is complete: write the file again, or take it from a copy"
+_CORRECT = "correct it there, or write the file again with the program that made it"
+_END = re.compile(r"\s*\Z")
 
 
 class _RepeatedKeyError(Exception):
@@ -287,6 +378,9 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(found) != len(pairs):
         raise _RepeatedKeyError
     return found
+
+
+_STRICT = JSONDecoder(object_pairs_hook=_object, parse_constant=_no_constant)
 
 
 def _constant(source: _Source, name: str) -> InputError:

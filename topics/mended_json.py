@@ -1,0 +1,169 @@
+"""A list of records, some of which are not JSON: an unescaped quotation mark, a NaN, a key given twice, an end cut off.
+
+One bad record is no reason to lose the others. `mended` finds where each record of the list ends, and where the next
+one begins after one that is not JSON. What is bad is blanked, so that the rest keeps its lines and columns. Only lists
+of whole records are mended, also in objects around them: a conversation without one of its messages is another one.
+"""
+
+import re
+from collections.abc import Callable
+
+from topics.errors import InputError, Place
+from topics.json_file import value_at
+from topics.text_file import place_in
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_FIRST_KEY = re.compile(r'\{[ \t\r\n]*"((?:[^"\\]|\\.)*)"[ \t\r\n]*:')
+_NEXT_INLINE = re.compile(r"[}\]][ \t\r\n]*,[ \t\r\n]*(?=[{\[])")
+_CUT = "the text breaks off before it is complete: write the file again, or take it from a copy"
+
+
+def mended(text: str, path: str, line: int, is_record: Callable[[object], bool]) -> tuple[str, list[InputError]] | None:
+    """The text as valid JSON without the records that are not, and the fault of each, in their order; None where the
+    text is no list of records, and no object that holds one.
+
+    line: the line of the file on which the text begins. is_record: whether a value is a whole record.
+    """
+    mending = _Mending(text, path, line, is_record)
+    try:
+        end = mending.value(0)
+    except _LostError:
+        return None
+    if text[end:].strip() or not mending.faults:
+        return None
+    return mending.result(), mending.faults
+
+
+class _LostError(Exception):
+    """What is wrong is not in a record of a list."""
+
+
+class _Mending:
+    """Goes through a text once. edits: (start, end, what is to be there). ends: brackets that the text lacks."""
+
+    def __init__(self, text: str, path: str, line: int, is_record: Callable[[object], bool]) -> None:
+        self.text, self.path, self.line, self.is_record = text, path, line, is_record
+        self.edits: list[tuple[int, int, str]] = []
+        self.faults: list[InputError] = []
+        self.ends = ""
+
+    def result(self) -> str:
+        pieces, at = [], 0
+        for start, end, instead in self.edits:
+            kept = re.sub(r"[^\r\n]", " ", self.text[start:end])
+            pieces += [self.text[at:start], instead + kept[len(instead) :]]
+            at = end
+        return "".join((*pieces, self.text[at:], self.ends))
+
+    def skip(self, at: int) -> int:
+        found = _SPACE.match(self.text, at)
+        return found.end() if found else at
+
+    def value(self, at: int) -> int:
+        """Where the value ends that begins here; a list or an object with a fault is gone into."""
+        at = self.skip(at)
+        _, end, fault = value_at(self.text, at, self.path, self.line)
+        if fault is None:
+            return end
+        if self.text.startswith("[", at):
+            return self.records(at + 1)
+        if self.text.startswith("{", at):
+            return self.members(at + 1)
+        raise _LostError
+
+    def members(self, at: int) -> int:
+        """The rest of an object."""
+        keys: set[object] = set()
+        while True:
+            at = self.skip(at)
+            key, end, fault = value_at(self.text, at, self.path, self.line)
+            colon = self.skip(end)
+            if fault is not None or not isinstance(key, str) or key in keys or not self.text.startswith(":", colon):
+                raise _LostError
+            keys.add(key)
+            at = self.skip(self.value(colon + 1))
+            if at == len(self.text) and self.faults:  # the list before was cut, and has its fault
+                self.ends += "}"
+                return at
+            if self.text.startswith("}", at):
+                return at + 1
+            if not self.text.startswith(",", at):
+                raise _LostError
+            at += 1
+
+    def records(self, at: int) -> int:
+        """The rest of a list. Raises _LostError if no record is in it."""
+        found, comma, cut_in_record = False, -1, False
+        while True:
+            at = self.skip(at)
+            if at == len(self.text) or self.text.startswith("]", at):
+                break
+            value, end, fault = value_at(self.text, at, self.path, self.line)
+            after = self.skip(end) if end >= 0 else -1
+            if fault is None and not self.ends_well(after, end):
+                fault, end = self.fault("not valid JSON: Expecting ',' delimiter", after), -1
+            if fault is not None:
+                following = after if end >= 0 and self.ends_well(after, end) else self.following(at)
+                if following < 0:
+                    following, cut_in_record = len(self.text), True
+                    told = "what follows it in the list cannot be told apart from it, and is left out with it"
+                    fault = InputError(f"{fault.what} ({told})", place=fault.place, advice=fault.advice)
+                self.faults.append(fault)
+                self.edits.append((at, following, ""))
+                at = following
+                if self.text.startswith(",", at):
+                    self.edits.append((at, at + 1, ""))
+                    at += 1
+                continue
+            found = found or self.is_record(value)
+            comma = -1
+            at = after
+            if self.text.startswith(",", at):
+                comma, at = at, at + 1
+            elif at < len(self.text) and self.text[at] in "{[":  # on the next line, and only the comma is missing
+                self.edits.append((end, end + 1, ","))
+                comma = end
+        if not found:
+            raise _LostError
+        if comma >= 0:  # after it, nothing is left
+            self.edits = sorted([*(one for one in self.edits if one[0] != comma), (comma, comma + 1, "")])
+        if at == len(self.text):
+            if not cut_in_record:
+                self.faults.append(self.fault("not valid JSON: the list is not closed", at, _CUT))
+            self.ends += "]"
+            return at
+        return at + 1
+
+    def ends_well(self, at: int, end: int) -> bool:
+        """Whether a list goes on or ends here, after a value that ended at `end`. A comma may be missing at the end of
+        a line."""
+        if at == len(self.text) or self.text[at] in ",]":
+            return True
+        return self.text[at] in "{[" and "\n" in self.text[end:at]
+
+    def following(self, start: int) -> int:
+        """Where the record after the bad one at `start` begins; -1 where none is found."""
+        text, opening = self.text, self.text[start]
+        indent = text[text.rfind("\n", 0, start) + 1 : start]
+        if indent.strip() in ("", "[", ",") and opening in "{[":  # each record begins a line, as deep as this one
+            key = self.first_key(start)
+            begins = re.compile(rf"\n[ \t,]{{{len(indent)}}}(?={re.escape(opening)})")
+            for found in begins.finditer(text, start):
+                if self.first_key(found.end()) == key or self.holds_record(found.end()):
+                    return found.end()
+        for found in _NEXT_INLINE.finditer(text, start):
+            if self.holds_record(found.end()):
+                return found.end()
+        return -1
+
+    def first_key(self, at: int) -> str | None:
+        found = _FIRST_KEY.match(self.text, at)
+        return found[1] if found else None
+
+    def holds_record(self, at: int) -> bool:
+        value, end, fault = value_at(self.text, at, self.path, self.line)
+        return fault is None and self.is_record(value) and self.ends_well(self.skip(end), end)
+
+    def fault(self, what: str, at: int, advice: str = "correct it there") -> InputError:
+        place = place_in(self.text, self.path, at)
+        return InputError(what, place=Place(self.path, place.line + self.line - 1, place.column), advice=advice)
