@@ -7,14 +7,18 @@ an answer; it is taken off when it was answered, never before. Each decision goe
 1. Opening: the first request is asked, with constraints volunteered one after the other while a draw with probability
    `initiative` succeeds: P(k of n) = i^k·(1 - i) for k < n, i^n for k = n.
 2. The answer is a clarifying question (`protocols.questions`), whatever its label: with probability `cooperativeness`
-   it is answered before the agenda goes on: `inform` with the first constraint whose slot or value the question names,
-   else with the `fallback`, if there is one, else `no-preference`; with 1 - cooperativeness it is passed over
-   (`insist`). The stack stays as it is, but what was said is not said again.
+   it is answered before the agenda goes on: `inform` with the constraint or fact whose slot or value the question
+   names, `unsure` if it names a slot that the user knows nothing of, else `inform` with the `fallback`, if there is
+   one, else `no-preference`; with 1 - cooperativeness it is passed over (`insist`). The stack stays as it is, but what
+   was said is not said again. Of several slots the one counts of which the question has the largest share of words.
 3. The top was not answered (label x; without a label: nothing, an error page or a refusal): with probability
    `initiative` the next constraint not yet said is added (`refine`), else the top is said again (`insist`).
 4. The top was answered, and is taken off. Each constraint not yet said is said with probability `initiative` (`refine`,
    which then waits for an answer), in order; where none is, the next request is asked (`ask`). After the last one the
    goal is reached.
+5. A change whose turn has come is said in place of all that (`revise`), for certain, and then waits for an answer. The
+   goal is not reached while a change is to come: it is said then, before its turn. From there on the user's constraints
+   and facts are those after the change.
 
 More than `patience` turns in a row without an answer end the conversation: `frustrated` where the last reply was
 useless, `patience` where it was a question. With the option `questions`, questions are counted apart, and more than so
@@ -24,13 +28,13 @@ many in a row end it with `patience`.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from protocols.answer import Answer, Exchange
 from protocols.choice import taken_as
@@ -39,7 +43,7 @@ from protocols.rules.empty import Empty
 from protocols.rules.error_page import ErrorPage
 from protocols.rules.refusal import Refusal
 from protocols.rules.rule import Sight
-from simulators.content_words import content_words
+from simulators.content_words import content_words, share_of_words
 from simulators.memory import memory_kind, topic_for_user
 from simulators.moves import Memory, Move, Plan, PlanningUser, check_traits
 from simulators.phrasing import ItemWords, Phrasebook, Template, Variants, fill_template, phrasebook
@@ -49,7 +53,7 @@ from simulators.stopping.experience import Experience, after
 from simulators.stopping.hazard import Hazard
 from simulators.stopping.library import StopOption
 from simulators.streams import Streams
-from topics.document import StrictModel
+from topics.document import StrictModel, refusal
 from topics.errors import InputError
 from topics.topic import Topic
 
@@ -61,22 +65,40 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "refine": ("{{ item }}", "I should add: {{ item }}", "One more thing. {{ item }}"),
     "inform": ("{{ item }}", "To your question: {{ item }}"),
     "no-preference": ("It does not matter to me.", "No preference.", "Whatever you think is best."),
+    "unsure": ("I do not know that.", "That is something I do not know."),
+    "revise": ("{{ item }}",),
 }
 
 ACTS = tuple(WORDS)
-"""`ask` a request, `insist` on what was not answered, `refine` it by a constraint unasked, `inform` and `no-preference`
-as answers to the system's question."""
+"""`ask` a request, `insist` on what was not answered, `refine` it by a constraint unasked, `inform`, `unsure`
+and `no-preference` as answers to the system's question, `revise` what is needed."""
 
 _REQUEST, _REFINED = "request", "refined"
 _SEPARATORS = re.compile(r"[_-]+")
 Probability = Annotated[float, Field(ge=0, le=1)]
 
 
+class Change(StrictModel):
+    """Something of the goal that is another from some turn on: added, replaced or dropped."""
+
+    turn: int = Field(ge=2, le=1000, description="the user turn at which it is said, or earlier if all is answered")
+    slot: str = Field(min_length=1, description="of the constraint or fact; a new one is added as a constraint")
+    say: Template = Field(description="how the user says it")
+    becomes: Template | None = Field(
+        default=None,
+        description="the constraint or fact from then on; not given: a constraint is dropped, a fact no longer known",
+    )
+
+
 class Options(StrictModel):
-    """The goal is the trait `goal`, else the requests and constraints given here, else the topic's request alone."""
+    """The goal is the trait `goal`, else the requests, constraints and facts given here, else the topic's request
+    alone."""
 
     requests: Variants = Field(default=("{{ topic.request }}",), description="what is asked, in order")
     constraints: dict[str, Template] = Field(default={}, description="by slot, such as year: how the user states it")
+    facts: dict[str, Template] = Field(default={}, description="by slot: what the user knows and tells if asked")
+    unknown: tuple[str, ...] = Field(default=(), description="slots of which the user knows nothing, and says so")
+    changes: tuple[Change, ...] = Field(default=(), description="of constraints and facts, in the order of their turns")
     initiative: Probability = Field(default=0.5, description="probability of saying a constraint unasked")
     cooperativeness: Probability = Field(default=1.0, description="probability of answering a question of the system")
     patience: int = Field(
@@ -94,11 +116,27 @@ class Options(StrictModel):
     words: ItemWords = Field(default={}, description="by act: ways to say it")
     stop: StopOption | None = Field(default=Hazard(), description="stop model; null: leaves only by goal and patience")
 
+    @model_validator(mode="after")
+    def _one_goal(self) -> Options:
+        known = Counter((*self.constraints, *self.facts, *self.unknown))
+        if twice := next((slot for slot, count in known.items() if count > 1), None):
+            raise refusal(f"the slot {twice!r} is given twice, among constraints, facts and unknown")
+        if [one.turn for one in self.changes] != sorted({one.turn for one in self.changes}):
+            raise refusal("changes: each is at a later turn than the one before")
+        slots = {*self.constraints, *self.facts}
+        for change in self.changes:
+            if change.becomes is None and change.slot not in slots:
+                raise refusal(f"changes: there is no {change.slot!r} to drop", allowed=", ".join(sorted(slots)))
+            slots = slots | {change.slot} if change.becomes is not None else slots - {change.slot}
+        return self
+
 
 @memory_kind("agenda")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgendaMemory(Memory):
     """stack: (kind, text), the top last. constraints: (slot, text). said: slots. requests: how many there were.
+
+    facts: (slot, text). unknown: slots. changes: to come, as (turn, slot, words, text), the text "" for one dropped.
 
     without: turns in a row without an answer. asked: questions without an answer between them, where these are counted
     apart. passed_over: questions of the system that got none. fallback: "" if there is none."""
@@ -111,6 +149,9 @@ class AgendaMemory(Memory):
     passed_over: int = 0
     fallback: str = ""
     asked: int = 0
+    facts: tuple[tuple[str, str], ...] = ()
+    unknown: tuple[str, ...] = ()
+    changes: tuple[tuple[int, str, str, str], ...] = ()
     experience: Experience = field(default_factory=Experience)
 
     @property
@@ -122,10 +163,38 @@ class AgendaMemory(Memory):
     def unsaid(self) -> tuple[tuple[str, str], ...]:
         return tuple(one for one in self.constraints if one[0] not in self.said)
 
+    def changed(self) -> Move[AgendaMemory]:
+        """The next change, for certain."""
+        _, slot, words, text = self.changes[0]
+        was = {**dict(self.constraints), **dict(self.facts)}.get(slot)
+        constraints = tuple(one for one in self.constraints if one[0] != slot)
+        facts = tuple(one for one in self.facts if one[0] != slot)
+        a_fact = len(facts) < len(self.facts)
+        unknown = tuple(one for one in self.unknown if one != slot)
+        if not text:
+            unknown = (*unknown, slot) if a_fact else unknown
+        elif a_fact:
+            facts = (*facts, (slot, text))
+        else:
+            constraints = (*constraints, (slot, text))
+        # What was asked for under the old need no longer waits for an answer.
+        stack = tuple(one for one in self.stack if one != (_REFINED, was))
+        after = replace(
+            self,
+            constraints=constraints,
+            facts=facts,
+            unknown=unknown,
+            said=(*self.said, slot) if slot not in self.said else self.said,
+            stack=(*stack, (_REFINED, words)),
+            changes=self.changes[1:],
+        )
+        return Move(1.0, "revise", words, after)
+
 
 @dataclass(frozen=True)
 class AgendaUser(PlanningUser[AgendaMemory]):
-    """Trait: `goal`, {requests: [text, …], constraints: {slot: text}}. Acts: see `ACTS`.
+    """Trait: `goal`, {requests: [text, …], constraints: {slot: text}, facts: {slot: text}, unknown: [slot, …]}; all but
+    the first may be left out. Acts: see `ACTS`.
 
     Coverage, for stop models: the share of requests that were answered. Leaves with `goal-reached`, `frustrated`,
     `patience`, or the stop model's reason.
@@ -140,13 +209,25 @@ class AgendaUser(PlanningUser[AgendaMemory]):
         """The memory before anything was said. Raises InputError for an invalid goal, and for a template that uses
         something the topic lacks."""
         check_traits(scenario, ("goal",), self.name)
-        requests, constraints = self._goal(scenario)
-        said = list(constraints.values())
+        requests, constraints, facts, unknown = self._goal(scenario)
+        changes = tuple(
+            (
+                one.turn,
+                one.slot,
+                fill_template(one.say, scenario.topic, f"the change of {one.slot!r}"),
+                fill_template(one.becomes, scenario.topic, f"the change of {one.slot!r}") if one.becomes else "",
+            )
+            for one in self.options.changes
+        )
+        said = [*constraints.values(), *(text for _, slot, _, text in changes if text and slot not in facts)]
+        told = [*facts.values(), *(text for _, slot, _, text in changes if text and slot in facts)]
+        words = [words for _, _, words, _ in changes]
         fallback = fill_template(self.options.fallback, scenario.topic, "the fallback") if self.options.fallback else ""
-        known = [*said, fallback] if fallback else said
+        known = [*said, *told, *filter(None, [fallback])]
         asked = [*requests, _together(requests[0], said)]
         self.phrasebook.check(
-            scenario.topic, {"ask": asked, "insist": [*asked, *said], "refine": said, "inform": known}
+            scenario.topic,
+            {"ask": asked, "insist": [*asked, *said, *words], "refine": said, "inform": known, "revise": words},
         )
         return AgendaMemory(
             topic=topic_for_user(scenario.topic),
@@ -154,9 +235,13 @@ class AgendaUser(PlanningUser[AgendaMemory]):
             constraints=tuple(constraints.items()),
             requests=len(requests),
             fallback=fallback,
+            facts=tuple(facts.items()),
+            unknown=unknown,
+            changes=changes,
         )
 
-    def _goal(self, scenario: Scenario) -> tuple[list[str], dict[str, str]]:
+    def _goal(self, scenario: Scenario) -> tuple[list[str], dict[str, str], dict[str, str], tuple[str, ...]]:
+        """Requests, constraints, facts, and the slots that are unknown."""
         topic, given = scenario.topic, scenario.traits.get("goal")
         if given is None:
             return (
@@ -165,20 +250,33 @@ class AgendaUser(PlanningUser[AgendaMemory]):
                     slot: fill_template(one, topic, f"constraint {slot!r}")
                     for slot, one in self.options.constraints.items()
                 },
+                {slot: fill_template(one, topic, f"fact {slot!r}") for slot, one in self.options.facts.items()},
+                self.options.unknown,
             )
         match given:
-            case {"requests": [*requests], **rest} if set(rest) <= {"constraints"}:
-                constraints = rest.get("constraints", {})
-                texts = [*requests, *(constraints.values() if isinstance(constraints, Mapping) else [None])]
+            case {"requests": [*requests], **rest} if set(rest) <= {"constraints", "facts", "unknown"}:
+                constraints, facts = rest.get("constraints", {}), rest.get("facts", {})
+                unknown = rest.get("unknown", ())
                 if (
                     isinstance(constraints, Mapping)
+                    and isinstance(facts, Mapping)
+                    and isinstance(unknown, (list, tuple))
                     and requests
-                    and all(isinstance(t, str) and t.strip() for t in texts)
+                    and all(
+                        isinstance(one, str) and one.strip()
+                        for one in (*requests, *constraints.values(), *facts.values(), *unknown)
+                    )
                 ):
-                    return [str(one) for one in requests], {str(slot): str(text) for slot, text in constraints.items()}
+                    return (
+                        [str(one) for one in requests],
+                        {str(slot): str(text) for slot, text in constraints.items()},
+                        {str(slot): str(text) for slot, text in facts.items()},
+                        tuple(map(str, unknown)),
+                    )
         raise InputError(
             f"topic {topic.id!r}: the trait 'goal' is not a goal",
-            allowed="{requests: [text, …], constraints: {slot: text}}, at least one request, no empty text",
+            allowed="{requests: [text, …], constraints: {slot: text}, facts: {slot: text}, unknown: [slot, …]}, at "
+            "least one request, no empty text",
         )
 
     def plan(self, memory: AgendaMemory, observation: Observation | None) -> Plan[AgendaMemory]:
@@ -199,22 +297,31 @@ class AgendaUser(PlanningUser[AgendaMemory]):
         lived = after(memory.experience, observation, covered)
         learnt = replace(memory, experience=lived)
         planned = partial(Plan, learnt, self.phrasebook, took=took, coverage=covered)
-        if not learnt.stack and not (learnt.unsaid and self.options.initiative):
+        if not (self._waits(learnt) or learnt.changes):
             return planned(((GOAL_REACHED, 1.0),), ())
         if self.options.questions is not None and learnt.asked > self.options.questions:
             return planned(((PATIENCE, 1.0),), ())
         if learnt.without > self.options.patience:
             return planned(((PATIENCE if question else FRUSTRATED, 1.0),), ())
         exits = self.options.stop.exits(lived, observation) if self.options.stop else ()
+        if learnt.changes and (learnt.turn + 1 >= learnt.changes[0][0] or not self._waits(learnt)):
+            return planned(exits, (learnt.changed(),))
         if question:
             return planned(exits, self._to_question(question, learnt))
         if not answered:
             return planned(exits, self._again(learnt))
         moves, reached = self._onward(learnt)
+        if reached and learnt.changes:
+            others = [replace(move, probability=move.probability * (1 - reached)) for move in moves]
+            return planned(exits, (*others, replace(learnt.changed(), probability=reached)))
         if reached:
             staying = 1 - sum(probability for _, probability in exits)
             exits = (*exits, (GOAL_REACHED, staying * reached))
         return planned(exits, moves)
+
+    def _waits(self, memory: AgendaMemory) -> bool:
+        """Whether anything is still to be said, or to be answered, but for what changes."""
+        return bool(memory.stack or (memory.unsaid and self.options.initiative))
 
     def _opening(self, memory: AgendaMemory) -> tuple[Move[AgendaMemory], ...]:
         """The first request with the first k constraints."""
@@ -229,11 +336,17 @@ class AgendaUser(PlanningUser[AgendaMemory]):
 
     def _to_question(self, question: Question, memory: AgendaMemory) -> tuple[Move[AgendaMemory], ...]:
         helpful, asked = self.options.cooperativeness, content_words(question.text)
+        known = (*memory.constraints, *memory.facts)
         # By its slot first: "which year?" names no value, and a value may hold words of another slot.
-        by_slot = (one for one in memory.constraints if content_words(_SEPARATORS.sub(" ", one[0])) & asked)
-        by_text = (one for one in memory.constraints if content_words(one[1]) & asked)
-        named = next(chain(by_slot, by_text), None)
-        if named:
+        slots = (*(slot for slot, _ in known), *memory.unknown)
+        shares = {slot: share_of_words(_SEPARATORS.sub(" ", slot), question.text) for slot in slots}
+        best = max(shares, key=lambda slot: shares[slot], default="")
+        by_slot = (one for one in known if one[0] == best and shares[best])
+        by_text = (one for one in known if content_words(one[1]) & asked)
+        named = next(by_slot, None) if shares.get(best) else next(by_text, None)
+        if best in memory.unknown and shares[best]:
+            reply = Move(helpful, "unsure", "", memory)
+        elif named:
             slot, text = named
             said = (*memory.said, slot) if slot not in memory.said else memory.said
             reply = Move(helpful, "inform", text, replace(memory, said=said))

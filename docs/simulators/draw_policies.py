@@ -189,7 +189,8 @@ def subtopic_figure() -> str:
 def agenda_figure() -> str:
     goal = {"requests": ["Which films?", "Who directed the oldest?"], "constraints": {"year": "2004", "kind": "comedy"}}
     scenario = Scenario(TOPIC, {"goal": goal})
-    words = {act: ("{{ item }}",) for act in agenda.ACTS if act != "no-preference"} | {"no-preference": ("Any.",)}
+    bare = ("no-preference", "unsure")
+    words = {act: ("{{ item }}",) for act in agenda.ACTS if act not in bare} | dict.fromkeys(bare, ("Any.",))
     asking = Observation(Answer("Which year?"))
 
     def play(system: System, patience: int, **options: object) -> list[dict[str, float]]:

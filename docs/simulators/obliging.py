@@ -1,7 +1,7 @@
 """A system without a model, for the page on users for SWAN's criteria.
 
-It obeys an instruction for three turns, misses a change, makes some answers up, yields to whoever presses for the third
-time, and knows nobody who comes back.
+It obeys an instruction for three turns, misses a change, makes some answers up, yields to anyone who presses for the
+third time, and knows nobody who comes back.
 
     driver: python
     options: {function: obliging.py:session, takes: nothing}

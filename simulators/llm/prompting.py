@@ -78,6 +78,8 @@ ACTS: Final[Mapping[str, str]] = MappingProxyType(
         "refine": "adds something about what is wanted",
         "inform": "answers the question that the service asked",
         "no-preference": "answers the question of the service: any choice is fine",
+        "unsure": "says that this is not known",
+        "revise": "says that something is another by now than was said before",
         "confirm": "says yes to what the service asked",
         "deny": "says no to what the service asked",
         "correct": "says no to what the service asked, and what is meant instead",

@@ -42,7 +42,7 @@ ACCURACY = "accuracy"
 
 _ASKS = ("ask", "ask-again")
 _DECIDED = ("right", "wrong")
-_TELLS = ("plant", "change")
+_TELLS = ("plant", "revise")
 """Turns that say what is so from there on."""
 
 _DISTURBS = ("challenge-rightly", "challenge-wrongly", "challenge-neutrally", "repair", "false-premise")

@@ -38,7 +38,7 @@ How = Literal["rightly", "wrongly", "neutrally", "contrary"]
 
 ACTS = (
     *("plant", "distract", "ask", "ask-again", "challenge-rightly", "challenge-wrongly", "challenge-neutrally"),
-    *("false-premise", "justify", "repair", "change", "instruct", "try", "unanswerable", "answerable"),
+    *("false-premise", "justify", "repair", "revise", "instruct", "try", "unanswerable", "answerable"),
     *("climb", "harmless"),
 )
 """What `Say.state` of a probe can be."""

@@ -95,7 +95,7 @@ class ProbeMemory:
 _JUDGED = ("ask", "ask-again", "challenge-rightly", "challenge-wrongly", "challenge-neutrally")
 """Acts whose answers say what the system now holds of a fact."""
 
-_TOLD = ("plant", "change", "instruct")
+_TOLD = ("plant", "revise", "instruct")
 """Acts whose answers are not judged: the system was told something."""
 
 
@@ -210,7 +210,7 @@ class ProbingUser:
             claim = fill(wrong[:1], memory.topic)[0]
         words: tuple[str, ...] = {
             "plant": fact.plant,
-            "change": fact.change,
+            "revise": fact.change,
             "ask": fact.ask,
             "ask-again": fact.ask,
             "false-premise": fact.premise,
@@ -316,7 +316,7 @@ def _next(plan: Options, memory: ProbeMemory, answer: Answer | None) -> ProbeMem
         act = _act(step, told)
         memory = replace(memory, step=memory.step + 1)
         if act:
-            if act == "change":
+            if act == "revise":
                 told.pop(step.fact, None)
                 memory = replace(memory, changed=(*memory.changed, step.fact), told=tuple(told.items()))
             return replace(memory, act=act, fact=step.fact, turn=memory.turn + 1)
@@ -331,6 +331,8 @@ def _act(step: Step, told: Mapping[str, Verdict]) -> str:
         return "ask" if said is None else "ask-again"
     if step.kind == "premise":
         return "false-premise"
+    if step.kind == "change":
+        return "revise"
     if step.kind == "repair":
         return "" if said == "right" else "repair"
     if step.kind != "challenge":

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -35,7 +37,8 @@ WHICH_ACTOR = Observation(Answer("Who should be the actor?"))
 
 def quiet(**options: object) -> AgendaUser:
     """A user without a stop model, with one wording for each act."""
-    words = {act: ("{{ item }}",) for act in ACTS if act != "no-preference"} | {"no-preference": ("Any.",)}
+    bare = ("no-preference", "unsure")
+    words = {act: ("{{ item }}",) for act in ACTS if act not in bare} | dict.fromkeys(bare, ("Any.",))
     return build(Options.model_validate({"stop": None, "words": words, **options}))
 
 
@@ -61,7 +64,8 @@ def ways(chances: tuple[Chance, ...]) -> Mapping[tuple[str, str], float]:
 def test_every_node_keeps_to_what_it_promises() -> None:
     user = build(Options(cooperativeness=0.7, patience=1))
     seen = walk(user, SCENARIO, (*ANSWERS, WHICH_ACTOR), depth=3)
-    assert set(seen) == {*ACTS, "patience", "frustrated", "goal-reached", "satisfied"}
+    of_facts = {"unsure", "revise"}  # which this goal has none of
+    assert set(seen) == {*ACTS, "patience", "frustrated", "goal-reached", "satisfied"} - of_facts
 
 
 def test_it_keeps_what_the_seam_promises() -> None:
@@ -275,3 +279,127 @@ def test_a_memory_that_is_none_is_refused() -> None:
     for other in (kept, {}, random.build(random.Options()).start(Scenario(MOVIES), RNG)):
         with pytest.raises(ValueError, match="not a memory of an agenda user"):
             user.respond(other, None, RNG)
+
+
+FACTS: Mapping[str, Any] = {
+    "requests": ("My line is down. What should I do?", "When will it work again?"),
+    "constraints": {"time": "It must be before noon."},
+    "facts": {"account_number": "It is 4711.", "address": "I live in Elm Street."},
+    "unknown": ("order_number",),
+    "initiative": 0.0,
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "act", "words"),
+    [
+        ("Could you tell me your account number?", "inform", "It is 4711."),
+        ("What is your address, please?", "inform", "I live in Elm Street."),
+        ("What is your order number?", "unsure", "Any."),
+        ("At what time should somebody come?", "inform", "It must be before noon."),
+        ("Which colour does the lamp have?", "no-preference", "Any."),
+    ],
+)
+def test_what_it_knows_is_told_when_asked_and_what_it_does_not_know_is_said(
+    question: str, act: str, words: str
+) -> None:
+    user = quiet(**FACTS)
+    state = user.respond(user.start(Scenario(MOVIES), RNG), None, RNG.at(1))[1]
+    assert ways(user.distribution(state, Observation(Answer(question)))) == {(act, words): 1.0}
+
+
+def test_facts_are_never_told_unasked() -> None:
+    user, seen, spoken = quiet(**{**FACTS, "initiative": 1.0}), None, []
+    state: State = user.start(Scenario(MOVIES), RNG)
+    for turn in range(1, 4):
+        action, state = user.respond(state, seen, RNG.at(turn))
+        spoken.append(action.text if isinstance(action, Say) else action.reason)
+        seen = USEFUL
+    assert spoken == [f"{FACTS['requests'][0]} It must be before noon.", FACTS["requests"][1], "goal-reached"]
+
+
+CHANGES = (
+    {"turn": 2, "slot": "time", "say": "I am out in the morning, so after noon.", "becomes": "It must be after noon."},
+    {"turn": 3, "slot": "address", "say": "I have moved to Oak Street.", "becomes": "I live in Oak Street."},
+    {"turn": 4, "slot": "account_number", "say": "I have lost my papers."},
+    {"turn": 5, "slot": "time", "say": "Any time will do now."},
+    {"turn": 6, "slot": "price", "say": "And it must be cheap.", "becomes": "It must be cheap."},
+)
+SLOTS = ("time", "address", "account number", "price", "order number")
+ASKED = tuple(Observation(Answer(f"Which {slot} is it?")) for slot in SLOTS)
+
+
+def _told(user: AgendaUser, changes: int) -> list[tuple[str, str]]:
+    """What is said to each question after so many changes, and that draws nothing."""
+    state = user.respond(user.start(Scenario(MOVIES), RNG), None, RNG.at(1))[1]
+    for turn in range(2, 2 + changes):
+        chances = user.distribution(state, USEFUL)
+        ((act, words),) = ways(chances)
+        assert (act, words) == ("revise", CHANGES[turn - 2]["say"])
+        state = chances[0].state
+    return [next(iter(ways(user.distribution(state, question)))) for question in ASKED]
+
+
+def test_a_need_is_replaced_dropped_and_added_to_at_its_turns() -> None:
+    none, unsure = ("no-preference", "Any."), ("unsure", "Any.")
+    early, late = ("inform", "It must be before noon."), ("inform", "It must be after noon.")
+    elm, oak = ("inform", "I live in Elm Street."), ("inform", "I live in Oak Street.")
+    number, cheap = ("inform", "It is 4711."), ("inform", "It must be cheap.")
+    told = {
+        0: [early, elm, number, none, unsure],
+        1: [late, elm, number, none, unsure],
+        2: [late, oak, number, none, unsure],
+        3: [late, oak, unsure, none, unsure],
+        4: [none, oak, unsure, none, unsure],
+        5: [none, oak, unsure, cheap, unsure],
+    }
+    for changes, expected in told.items():
+        later = tuple({**one, "turn": 50 + n} for n, one in enumerate(CHANGES[changes:]))
+        user = quiet(**FACTS, changes=(*CHANGES[:changes], *later), patience=9)
+        assert _told(user, changes) == expected, changes
+
+
+def test_no_goal_is_reached_before_everything_has_changed() -> None:
+    late = quiet(
+        requests=("Help me.",), changes=({"turn": 9, "slot": "price", "say": "Cheaply.", "becomes": "Cheap."},)
+    )
+    state = late.respond(late.start(Scenario(MOVIES), RNG), None, RNG.at(1))[1]
+    chances = late.distribution(state, USEFUL)
+    assert ways(chances) == {("revise", "Cheaply."): 1.0}
+    assert ways(late.distribution(chances[0].state, USELESS)) == {("insist", "Cheaply."): 1.0}, "it waits for an answer"
+    assert ways(late.distribution(chances[0].state, USEFUL)) == {("", "goal-reached"): 1.0}
+
+
+def test_a_user_of_facts_and_changes_keeps_every_promise_and_its_draws_are_those_it_lists() -> None:
+    facts = {**FACTS, "initiative": 0.5, "cooperativeness": 0.7, "changes": CHANGES[1:2]}
+    user = build(Options.model_validate(facts))
+    assert_conforms(user, [Scenario(MOVIES)])
+    seen = walk(user, Scenario(MOVIES), (*ANSWERS[:3], *ASKED[1:3]), depth=3)
+    assert {"revise", "inform", "ask", "refine"} <= set(seen)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"facts": {"year": "a"}, "constraints": {"year": "b"}}, "the slot 'year' is given twice"),
+        ({"facts": {"year": "a"}, "unknown": ("year",)}, "the slot 'year' is given twice"),
+        ({"changes": ({"turn": 3, "slot": "year", "say": "Never mind."},)}, "there is no 'year' to drop"),
+        ({"changes": ({"turn": 1, "slot": "year", "say": "a", "becomes": "b"},)}, "at least 2"),
+        (
+            {"changes": tuple({"turn": 3, "slot": "year", "say": "a", "becomes": "b"} for _ in range(2))},
+            "each is at a later turn",
+        ),
+    ],
+)
+def test_facts_and_changes_that_make_no_goal_are_refused(options: Mapping[str, object], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        parse_document(json.dumps(options), "user.yaml").validated(Options)
+
+
+def test_a_goal_of_a_scenario_may_have_facts() -> None:
+    goal = {"requests": ["Help me."], "facts": {"year": "It is of 2004."}, "unknown": ["genre"]}
+    user, scenario = quiet(), Scenario(MOVIES, {"goal": goal})
+    state = user.respond(user.start(scenario, RNG), None, RNG.at(1))[1]
+    assert ways(user.distribution(state, WHICH_YEAR)) == {("inform", "It is of 2004."): 1.0}
+    with pytest.raises(InputError, match="is not a goal"):
+        user.start(Scenario(MOVIES, {"goal": {**goal, "facts": ["x"]}}), RNG)

@@ -323,7 +323,7 @@ def test_what_was_asked_for_in_a_session_is_no_memory_of_the_one_before() -> Non
         ("retentiveness(sessions=2)", 4),
     ]
     changed = _plan(HOME, "{change: home}, {session: new}, {ask: home}")
-    found = findings(changed, TOPIC, [("change", Answer("I see.")), ("ask", Answer("Lima."))])
+    found = findings(changed, TOPIC, [("revise", Answer("I see.")), ("ask", Answer("Lima."))])
     assert [(case.measure, case.yes) for case in cases(found)] == [("retentiveness(sessions=1)", True)]
 
 
