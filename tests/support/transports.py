@@ -186,6 +186,30 @@ def splices(turn: Turn) -> list[Received]:
     return _socket(turn, data)
 
 
+def document_model(turn: Turn) -> list[Received]:
+    """A document of things with numbers: each text comes with its thing when that is made, and what follows is written
+    over its end, in a map of pairs. Names are such texts, too."""
+
+    def thing(number: int, text: str) -> dict[str, object]:
+        inner = {"type": "object", "name": "HTML", "id": f"p{number}", "attributes": {"align": "start", "text": text}}
+        return {"type": "object", "name": "Row", "id": f"p{number + 1}", "attributes": {"children": [inner]}}
+
+    def made(*things: dict[str, object]) -> str:
+        return json.dumps({"events": [{"kind": "ModelChanged", "attr": "children", "new": list(things)}]})
+
+    first, *further = [f"{text}\n" for text in (turn.reply[:1], *turn.grown())]
+    number, before = 100 * turn.number, first
+    user = thing(number, f"{turn.said}\n")
+    data = [made(user), made(thing(number + 10, "Assistant"), thing(number + 20, first))]
+    for now in further:
+        same = next((place for place, pair in enumerate(zip(before, now)) if pair[0] != pair[1]), len(before))
+        entries = [["model", {"id": f"p{number + 20}"}], ["patch", now[same:]], ["start", same]]
+        event = {"kind": "MessageSent", "msg_data": {"type": "event", "values": {"type": "map", "entries": entries}}}
+        data.append(json.dumps({"events": [event]}))
+        before = now
+    return _socket(turn, data)
+
+
 def message_pack(turn: Turn) -> list[Received]:
     return _socket(turn, [msgspec.msgpack.encode({"type": "delta", "text": one}) for one in turn.pieces])
 
@@ -266,6 +290,7 @@ TRANSPORTS: dict[str, Transport] = {
         sock_js,
         html_anew,
         splices,
+        document_model,
         message_pack,
         protobuf,
         grpc_web,

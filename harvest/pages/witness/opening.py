@@ -8,8 +8,9 @@ leaves: one string each, with the path at which it was and the names of what was
 import codecs
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from harvest.pages.witness.binary import Either, encoded_in, values_in
 from harvest.pages.witness.received import Body, Message, Received, general
@@ -292,6 +293,8 @@ class _Walker:
             self._text(value, path, names, number, place, depth, again)
         elif isinstance(value, Mapping):
             self._mapping(value, path, names, number, depth, again)
+        elif _is_map(value):
+            self._mapping(dict(cast(Sequence[tuple[object, object]], value)), path, names, number, depth, again)
         elif isinstance(value, (list, tuple)):
             # ["name", value, …] is what sockets and diffs write instead of {"name": value}. A pair of two strings may
             # as well be two texts, so its first one is read, too.
@@ -322,6 +325,8 @@ class _Walker:
                 place = part if part >= 0 else None
             elif name in _NUMBERED and isinstance(part, (str, int)):
                 number = f"{number}/{part}"
+            elif isinstance(part, Mapping) and len(part) == 1 and _NUMBERED & part.keys():
+                number = f"{number}/{next(iter(part.values()))}"  # what this is about, by its number
             elif isinstance(part, str) and name in _ROUTE and part:
                 route = part
             elif isinstance(part, str) and _NAMING.fullmatch(name) and (not part or _WORD.fullmatch(part)):
@@ -360,6 +365,15 @@ class _Walker:
                     self.walk(value, f"{path}~", names, number, place, depth + 1, again + 1)
                 return
         self._into.append(Leaf(self._at, self._address, path, names, number, text, place, self._request))
+
+
+def _is_map(value: object) -> bool:
+    """Whether a list is a map written as pairs: names that differ, and not every value a text, as turns may be."""
+    if not isinstance(value, (list, tuple)) or len(value) < 2:
+        return False
+    names = {pair[0] for pair in value if isinstance(pair, (list, tuple)) and len(pair) == 2 and type(pair[0]) is str}
+    named = len(names) == len(value) and all(map(_WORD.fullmatch, names))
+    return named and any(not isinstance(pair[1], str) for pair in value)
 
 
 def _inner_values(data: bytes) -> Iterable[object]:

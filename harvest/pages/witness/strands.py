@@ -4,7 +4,7 @@ A key is an address, the path at which the pieces stood, what kind of thing they
 put together. Nobody says which of them is the reply: `judgement` learns that over the turns of a run.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from harvest.pages.witness.growth import Run, decoded, is_grown, runs, spliced
@@ -82,8 +82,13 @@ def strands(leaves: Sequence[Leaf], said: str, heard: Heard) -> list[Strand]:
             keys, _ = found.setdefault((text, old, tuple(beside)), ([], sum(run.stages for run in pieces)))
             keys.append(key)
 
+    begun = _begun(leaves)
     for (address, path, names), own in _kinds(leaves).items():
-        _told(Key(address, path, names, ""), own, own_words, heard, add)
+        # What was written on is a stage of what it became: a page that was cut would be equal to it.
+        _told(Key(address, path, names, ""), [leaf for leaf in own if leaf not in begun], own_words, heard, add)
+        on = {leaf: pieces for leaf, pieces in begun.items() if pieces[0] in own}
+        for way, texts in _written_on(on, leaves, own_words).items():
+            add(Key(address, path, names, way), [Run(text, 2) for text in texts])
     longest = sorted(found.items(), key=lambda one: -len(one[0][0]))[:_MOST_STRANDS]
     return [
         made
@@ -160,6 +165,41 @@ def _told(key: Key, own: Sequence[Leaf], said: str, heard: Heard, add: Callable[
         add(way("decoded"), [Run("".join(plain))])
     if any(leaf.place is not None for leaf in own):
         add(way("spliced"), [Run(spliced((leaf.text, leaf.place) for leaf in own))])
+
+
+def _begun(leaves: Sequence[Leaf]) -> dict[Leaf, list[Leaf]]:
+    """Texts that came whole, as the text of a thing when it was made, with the pieces that were spliced into them from
+    another path: they name the thing by its number."""
+    found: dict[Leaf, list[Leaf]] = {}
+    for number, pieces in _apart([leaf for leaf in leaves if leaf.place], lambda leaf: leaf.number).items():
+        thing, first = str(number).rpartition("/")[2], pieces[0]
+        before = [
+            leaf
+            for leaf in leaves
+            if thing
+            and (leaf.address, leaf.number.rpartition("/")[2]) == (first.address, thing)
+            and leaf.at <= first.at
+            and leaf.place is None
+            and len(leaf.text) >= (first.place or 0)
+        ]
+        if before:
+            found[before[-1]] = pieces
+    return found
+
+
+def _written_on(begun: Mapping[Leaf, Sequence[Leaf]], leaves: Sequence[Leaf], said: str) -> dict[str, list[str]]:
+    """What became of them: of those alone, and with all else that came at the same path."""
+    if not begun:
+        return {}
+    paths = {general(leaf.path) for leaf in begun}
+    others = [leaf for leaf in leaves if leaf not in begun and general(leaf.path) in paths]
+    fresh = {leaf for leaf in others if all(plain.letters != said for plain in readings(leaf.text))}
+    texts = {
+        leaf: spliced([(leaf.text, None), *((one.text, one.place) for one in begun.get(leaf, ()))])
+        for leaf in leaves
+        if leaf in begun or leaf in fresh
+    }
+    return {"written on": [texts[leaf] for leaf in begun], "written on, all": list(texts.values())}
 
 
 def _last_stages(pieces: list[Run]) -> list[Run]:
