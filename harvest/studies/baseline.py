@@ -23,6 +23,7 @@ from harvest.studies.scorecard import Material, gather_material, refuse_twice
 from harvest.studies.silent_systems import none_valid, silent_systems, what_went_wrong
 from harvest.studies.sources import sources
 from harvest.studies.trial_figures import Figure, figure_values, figures_of
+from harvest.studies.user_card import joined_tables
 from recordings.conversation import Conversation
 from recordings.endings import end_name, says_how
 from recordings.header import Header
@@ -89,7 +90,8 @@ class FigureBaseline(StrictModel):
 
 class SystemBaseline(StrictModel):
     """identity: content hash of the system as audits define it. planned, valid: trials. models: what it called the
-    models that answered. ways: by topic, each way through the protocol as its turns, and how many trials took it."""
+    models that answered. ways: by topic, each way through the protocol as its turns, and how many trials took it.
+    users: how often each fault of users that a model words first happened (`harvest.studies.user_card`)."""
 
     identity: str
     planned: Annotated[int, Field(ge=0, le=_MOST)]
@@ -97,6 +99,7 @@ class SystemBaseline(StrictModel):
     figures: dict[str, FigureBaseline]
     ways: dict[str, tuple[tuple[tuple[Turn, ...], _Count], ...]]
     models: tuple[str, ...] = ()
+    users: dict[str, dict[str, dict[str, tuple[Annotated[int, Field(ge=0)], _Count]]]] = Field(default_factory=dict)
 
     def counted(self) -> Ways:
         return {topic: dict(taken) for topic, taken in self.ways.items()}
@@ -233,6 +236,7 @@ def _system(
         figures=tables,
         ways={topic: tuple(taken.items()) for topic, taken in ways(finished).items()},
         models=models_of(finished),
+        users=joined_tables([material.fault_tables(system) for material in each]),
     )
 
 

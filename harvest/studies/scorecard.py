@@ -23,7 +23,7 @@ from harvest.studies.readings import reread_sentence
 from harvest.studies.recorded_audit import recorded_scoring, recorded_thresholds
 from harvest.studies.side_by_side import run_names
 from harvest.studies.silent_systems import none_valid, silent_systems, what_went_wrong
-from harvest.studies.user_card import UserCard, UserDifference, user_card
+from harvest.studies.user_card import UserCard, UserDifference, fault_tables, user_card
 from harvest.studies.witnessed import witness_notes
 from harvest.studies.worded_turns import Models, WordedTurn, models_of, worded_turns
 from recordings.conversation import Conversation, TrialKey
@@ -36,6 +36,7 @@ from recordings.shard import planned_trials, refuse_shard
 from scoring.asked import Judged
 from scoring.catalogue import understand
 from scoring.inference.design import Design
+from scoring.inference.turn_events import EventTable
 from scoring.measures.usefulness import labels
 from scoring.notation import Term
 from scoring.scores import SHIPPED, score
@@ -137,6 +138,11 @@ class Material:
         """How the users behaved whose turns a model words; without any system where none does."""
         names = [topic.id for topic in self.topics.topics]
         return user_card(self.worded, self.finished, names, clusters=self.topics.clusters)
+
+    def fault_tables(self, system: str) -> dict[str, EventTable]:
+        """How often each fault of the system's users first happened; {} where no model words them."""
+        own = [one for one in self.worded if one.key.system == system]
+        return fault_tables(own, [one for one in self.finished if one.key.system == system])
 
     def withholding(self, systems: Collection[str]) -> tuple[Concentration | UserDifference, ...]:
         """Why no study names a winner among these systems: what losses of one depend on, and what users said to one and

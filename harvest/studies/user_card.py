@@ -26,12 +26,24 @@ from scoring.inference.bootstrap import Resampler
 from scoring.inference.design import Design
 from scoring.inference.interval import Interval, no_interval
 from scoring.inference.matched import difference
-from scoring.inference.turn_events import Contrast, TurnCase, compare_events, effect_of_events
+from scoring.inference.turn_events import Contrast, EventTable, TurnCase, compare_events, effect_of_events, event_table
 from scoring.statistics.exchange import holm
 from simulators.llm.faults import FAULTS
 from topics.identity import generator
 
-__all__ = ["KEPT", "ORDERS", "REFUSED", "CardRate", "SystemCard", "UserCard", "UserDifference", "user_card"]
+__all__ = [
+    "KEPT",
+    "ORDERS",
+    "REFUSED",
+    "CardRate",
+    "SystemCard",
+    "UserCard",
+    "UserDifference",
+    "changed_users",
+    "fault_tables",
+    "joined_tables",
+    "user_card",
+]
 
 KEPT = "words kept"
 REFUSED = "samples refused"
@@ -142,6 +154,63 @@ def user_card(
     return UserCard(cards, differences, _suspect(differences, by_system))
 
 
+ALL_TURNS = "turns"
+"""The table of a baseline for faults that did not happen."""
+_EACH_LOOK = 0.01
+"""For each look at a system: how seldom its users may be said to have changed where they have not. There are many."""
+
+
+def fault_tables(turns: Sequence[WordedTurn], conversations: Sequence[Conversation]) -> dict[str, EventTable]:
+    """By fault that there is, how often it first happened in conversations of one system, by topic and by number and
+    act of the turn; under `ALL_TURNS` all turns. {} where no model words a user."""
+    different = _different(conversations)
+    told = [one for one in turns if one.key in different]
+    there = [ALL_TURNS, *(name for name in FAULTS if any(one.fault == name for one in told))]
+    return {name: _table(told, name) for name in there} if told else {}
+
+
+def joined_tables(
+    tables: Sequence[Mapping[str, EventTable]],
+) -> dict[str, dict[str, dict[str, tuple[int, int]]]]:
+    """The tables of several runs added up; {} if one of them has none."""
+    if not all(tables):
+        return {}
+    found: dict[str, dict[str, dict[str, tuple[int, int]]]] = {}
+    for name in dict.fromkeys(name for one in tables for name in one):
+        own = found.setdefault(name, {})
+        for one in tables:
+            for topic, strata in one.get(name, one[ALL_TURNS]).items():
+                for stratum, (events, turns) in strata.items():
+                    before = own.setdefault(topic, {}).get(stratum, (0, 0))
+                    own[topic][stratum] = before[0] + events, before[1] + turns
+    return found
+
+
+def changed_users(system: str, before: Mapping[str, EventTable], now: Mapping[str, EventTable]) -> str:
+    """A sentence on the fault by which the users of a system differ from what they were, by `fault_tables`; "" where
+    none is found to, and where one of them is not known."""
+    if not before or not now:
+        return ""
+    names = [name for name in FAULTS if name in before or name in now]
+    tests = [
+        compare_events(
+            now.get(name, now[ALL_TURNS]),
+            before.get(name, before.get(ALL_TURNS, {})),
+            generator(0, "user card", "baseline", system, name),
+        )
+        for name in names
+    ]
+    for name, one, p in zip(names, tests, holm([one.p for one in tests]), strict=True):
+        if p <= _EACH_LOOK:
+            more = "more" if one.difference > 0 else "less"
+            return (
+                f"its users say something else than those of the baseline: the fault {name!r} ({FAULTS[name]}) is "
+                f"{more} frequent by {abs(100 * one.difference):.0f} points of turns, within topic, turn and act (p = "
+                f"{p:.1g}, {one.n[0]} and {one.n[1]} turns), so a difference may be theirs"
+            )
+    return ""
+
+
 def _different(conversations: Sequence[Conversation]) -> frozenset[TrialKey]:
     """The trials without those that say word for word what another one of their topic and system says."""
     first: dict[tuple[object, ...], TrialKey] = {}
@@ -176,7 +245,7 @@ def _card(
         len(turns) - len(known),
         effect_of_events(
             (
-                TurnCase(one.key.topic, one.key, one.number, bool(one.fault), one.label == USEFUL)
+                TurnCase(one.key.topic, one.key, str(one.number), bool(one.fault), one.label == USEFUL)
                 for one in turns
                 if one.label is not None
             ),
@@ -214,13 +283,12 @@ def _differences(
     names = (*FAULTS, REFUSED, ORDERS)
     pair = one.system, two.system
 
-    def cases(system: str, name: str) -> Iterator[TurnCase]:
-        for turn in turns[system]:
-            yield TurnCase(turn.key.topic, turn.key, (turn.number, turn.act), _happened(turn, name))
-
     tests = [
         compare_events(
-            cases(one.system, name), cases(two.system, name), generator(0, "user card", *pair, name), clusters=clusters
+            _table(turns[one.system], name),
+            _table(turns[two.system], name),
+            generator(0, "user card", *pair, name),
+            clusters=clusters,
         ).p
         if one.rates[name].count or two.rates[name].count
         else math.nan
@@ -239,6 +307,12 @@ def _differences(
         yield UserDifference(
             worse.system, rest.system, name, (rates[0].value, rates[1].value), (rates[0].n, rates[1].n), p
         )
+
+
+def _table(turns: Sequence[WordedTurn], name: str) -> EventTable:
+    return event_table(
+        TurnCase(turn.key.topic, turn.key, f"{turn.number} {turn.act}", _happened(turn, name)) for turn in turns
+    )
 
 
 def _happened(turn: WordedTurn, name: str) -> bool | None:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from harvest.studies.baseline import BaselineFile, SystemBaseline, identities, models_of, refuse_other_audit, ways
 from harvest.studies.scorecard import Material, gather_material
 from harvest.studies.trial_figures import Figure, figure_values, figures_of
+from harvest.studies.user_card import changed_users
 from harvest.studies.watch_changes import ChangedTopic, ChangedTurn, changed_topics, changed_turns
 from harvest.studies.watch_history import (
     MATTERS,
@@ -332,7 +333,7 @@ class _Audit:
             return "another definition of the system than the baseline's (driver or options)"
         if found := next((one for one in self.material.concentrations if one.system == name), None):
             return found.sentence
-        return self.otherwise
+        return self.otherwise or changed_users(name, before.users, self.material.fault_tables(name))
 
     def _figure(
         self, system: str, figure: Figure, known: Baseline, cells: Sequence[Sequence[float]], *, gated: bool

@@ -21,7 +21,6 @@ nothing of other topics.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -30,7 +29,7 @@ import numpy as np
 from scoring.statistics.exchange import exchange_p
 from scoring.statistics.stratified import compare_within
 
-__all__ = ["Contrast", "TurnCase", "compare_events", "effect_of_events"]
+__all__ = ["Contrast", "EventTable", "TurnCase", "compare_events", "effect_of_events", "event_table"]
 
 
 _FEWEST = 6
@@ -44,7 +43,7 @@ class TurnCase:
 
     topic: str
     conversation: Hashable
-    stratum: Hashable
+    stratum: str
     happened: bool | None
     useful: bool | None = None
 
@@ -61,18 +60,51 @@ class Contrast:
     topics: int
 
 
-def compare_events(
-    first: Iterable[TurnCase],
-    second: Iterable[TurnCase],
-    rng: np.random.Generator,
-    *,
-    clusters: Mapping[str, str] | None = None,
-) -> Contrast:
-    """How much more often it first happens in turns of the first side. Turns are in the order of their conversations.
+EventTable = Mapping[str, Mapping[str, tuple[int, int]]]
+"""By topic and stratum: turns in which it happened, and turns."""
 
-    clusters: by topic, whose topics are exchanged together."""
-    sides = [(one, True) for one in _until_first(first)] + [(one, False) for one in _until_first(second)]
-    return _contrast([(one, exposed, bool(one.happened)) for one, exposed in sides], rng, clusters or {})
+
+def event_table(cases: Iterable[TurnCase]) -> EventTable:
+    """The counts of one side, each conversation up to the first time in it. Turns are in the order of their
+    conversations."""
+    over: set[Hashable] = set()
+    counts: dict[str, dict[str, tuple[int, int]]] = {}
+    for one in cases:
+        if one.happened is not None and one.conversation not in over:
+            _count(counts, one, happened=one.happened)
+            if one.happened:
+                over.add(one.conversation)
+    return counts
+
+
+def compare_events(
+    first: EventTable, second: EventTable, rng: np.random.Generator, *, clusters: Mapping[str, str] | None = None
+) -> Contrast:
+    """How much more often it first happens in turns of the first side. clusters: by topic, whose topics are exchanged
+    together."""
+    clusters = clusters or {}
+    strata: list[tuple[int, int, int, int]] = []
+    units: dict[str, float] = {}
+    telling = 0
+    for topic in dict.fromkeys((*first, *second)):
+        one, two = first.get(topic, {}), second.get(topic, {})
+        informs = False
+        for stratum in dict.fromkeys((*one, *two)):
+            (hits, ours), (others, theirs) = one.get(stratum, (0, 0)), two.get(stratum, (0, 0))
+            marked, turns = hits + others, ours + theirs
+            strata.append((hits, ours, marked, turns))
+            unit = f"cluster {clusters[topic]}" if topic in clusters else topic
+            units[unit] = units.get(unit, 0.0) + hits - ours * marked / turns
+            informs = informs or (ours > 0 and theirs > 0 and 0 < marked < turns)
+        telling += informs
+    sizes = _turns(first), _turns(second)
+    if not strata:
+        return Contrast(math.nan, math.nan, sizes, 0)
+    within = compare_within(*zip(*strata, strict=True))
+    if not telling:
+        return Contrast(within.difference, math.nan, sizes, 0)
+    between = exchange_p(list(units.values()), rng) if len(units) >= _FEWEST else 0.0
+    return Contrast(within.difference, float(max(within.p, between)), sizes, telling)
 
 
 def effect_of_events(
@@ -80,41 +112,19 @@ def effect_of_events(
 ) -> Contrast:
     """How much more often turns are useful if it happened in them than others of their stratum are. Of all turns, as a
     fault that goes on may help or hinder each time."""
-    known = [one for one in cases if one.happened is not None and one.useful is not None]
-    return _contrast([(one, bool(one.happened), bool(one.useful)) for one in known], rng, clusters or {})
-
-
-def _until_first(cases: Iterable[TurnCase]) -> list[TurnCase]:
-    over: set[Hashable] = set()
-    found = []
+    faulty: dict[str, dict[str, tuple[int, int]]] = {}
+    others: dict[str, dict[str, tuple[int, int]]] = {}
     for one in cases:
-        if one.happened is not None and one.conversation not in over:
-            found.append(one)
-            if one.happened:
-                over.add(one.conversation)
-    return found
+        if one.happened is not None and one.useful is not None:
+            _count(faulty if one.happened else others, one, happened=one.useful)
+    return compare_events(faulty, others, rng, clusters=clusters)
 
 
-def _contrast(
-    cases: list[tuple[TurnCase, bool, bool]], rng: np.random.Generator, clusters: Mapping[str, str]
-) -> Contrast:
-    """cases: each with whether it is exposed, and whether it has the outcome."""
-    strata: dict[tuple[str, Hashable], list[int]] = defaultdict(lambda: [0] * 4)
-    for one, exposed, outcome in cases:
-        for at, counted in enumerate((exposed and outcome, exposed, outcome, True)):
-            strata[one.topic, one.stratum][at] += counted
-    sizes = sum(exposed for _, exposed, _ in cases), sum(not exposed for _, exposed, _ in cases)
-    if not strata:
-        return Contrast(math.nan, math.nan, sizes, 0)
-    units: dict[str, float] = {}
-    telling: set[str] = set()
-    for (topic, _), (hits, ours, marked, turns) in strata.items():
-        unit = f"cluster {clusters[topic]}" if topic in clusters else topic
-        units[unit] = units.get(unit, 0.0) + hits - ours * marked / turns
-        if 0 < ours < turns and 0 < marked < turns:
-            telling.add(topic)
-    within = compare_within(*zip(*strata.values(), strict=True))
-    if not telling:
-        return Contrast(within.difference, math.nan, sizes, 0)
-    between = exchange_p(list(units.values()), rng) if len(units) >= _FEWEST else 0.0
-    return Contrast(within.difference, float(max(within.p, between)), sizes, len(telling))
+def _count(counts: dict[str, dict[str, tuple[int, int]]], one: TurnCase, *, happened: bool) -> None:
+    own = counts.setdefault(one.topic, {})
+    events, turns = own.get(one.stratum, (0, 0))
+    own[one.stratum] = events + happened, turns + 1
+
+
+def _turns(table: EventTable) -> int:
+    return sum(turns for own in table.values() for _, turns in own.values())

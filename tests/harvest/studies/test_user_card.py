@@ -14,14 +14,16 @@ import yaml
 from harvest.audits.audit import load_audit
 from harvest.cli import main
 from harvest.report.finding import compared
+from harvest.studies.baseline import BaselineFile, SystemBaseline, read_baseline
 from harvest.studies.comparison import compare_runs
 from harvest.studies.scorecard import gather_material
-from harvest.studies.user_card import KEPT, ORDERS, REFUSED, user_card
+from harvest.studies.user_card import ALL_TURNS, KEPT, ORDERS, REFUSED, changed_users, joined_tables, user_card
 from harvest.studies.worded_turns import NOT_RECORDED, WordedTurn, refused_in, worded_turns
 from protocols.answer import Answer
 from protocols.choice import Choice
 from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
 from recordings.evidence import keep_exhibit
+from scoring.inference.turn_events import EventTable
 from simulators.llm.faults import FAULTS, OWN_WORDS
 from tests.harvest.voices.test_endpoint import completion, played
 from tests.servers.local_http import Asked, serving
@@ -285,3 +287,39 @@ def test_alike_users_are_rarely_told_apart_in_many_studies(kind: str) -> None:
         options = {"simulator": "llm", "over": {"simulator": "agenda"}}
         wrong += bool(replace(study, models={name: {"visitor": options} for name in SYSTEMS}).user_card.differences)
     assert wrong <= 12
+
+
+def test_users_of_a_re_audit_are_compared_with_those_of_its_baseline(tmp_path: Path) -> None:
+    """By tables that a baseline holds: counts without any text."""
+
+    def tables(seed: int, kind: str = "") -> dict[str, EventTable]:
+        model = FAULTY_MODELS[kind] if kind else honest
+        return misbehaved(seed, saying(model, systems=SYSTEMS), systems=("SYSA",), trials=3).fault_tables("SYSA")
+
+    before = joined_tables([tables(1), tables(2)])
+    assert set(before) == {ALL_TURNS}
+    assert changed_users("SYSA", before, tables(3)) == ""
+    found = changed_users("SYSA", before, tables(3, "farewell"))
+    assert found.startswith("its users say something else than those of the baseline: the fault 'farewell'")
+    assert "more frequent" in found
+    faulty = joined_tables([tables(4, "leak")])
+    assert changed_users("SYSA", faulty, tables(5, "leak")) == ""
+    assert "the fault 'leak'" in changed_users("SYSA", faulty, tables(6))
+    assert changed_users("SYSA", {}, tables(3, "leak")) == "", "older baselines do not say"
+    assert joined_tables([{}, tables(1)]) == {}
+    kept = SystemBaseline(identity="", planned=1, valid=1, figures={}, ways={}, users=faulty)
+    blessed = BaselineFile(
+        format="harvest-baseline/1",
+        audit="a",
+        blessed_at="2026-11-28T00:00:00Z",
+        blessed_by="somebody",
+        gated=("ave%useful",),
+        runs=(),
+        protocol="",
+        topics={},
+        scoring={},
+        systems={"SYSA": kept},
+    )
+    (tmp_path / "baseline.json").write_text(blessed.text())
+    assert read_baseline(tmp_path / "baseline.json").systems["SYSA"].users == faulty
+    assert "users" not in kept.model_copy(update={"users": {}}).model_dump(exclude_defaults=True)

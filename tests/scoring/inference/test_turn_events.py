@@ -8,7 +8,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from scoring.inference.turn_events import TurnCase, compare_events, effect_of_events
+from scoring.inference.turn_events import Contrast, TurnCase, effect_of_events, event_table
+from scoring.inference.turn_events import compare_events as compare_tables
 
 Sides = tuple[list[TurnCase], list[TurnCase]]
 
@@ -16,7 +17,13 @@ Sides = tuple[list[TurnCase], list[TurnCase]]
 def case(
     topic: str, conversation: object, stratum: object, happened: bool | None, useful: bool | None = None
 ) -> TurnCase:
-    return TurnCase(topic, conversation, stratum, happened, useful)
+    return TurnCase(topic, str(conversation), str(stratum), happened, useful)
+
+
+def compare_events(
+    first: list[TurnCase], second: list[TurnCase], rng: np.random.Generator, *, clusters: dict[str, str] | None = None
+) -> Contrast:
+    return compare_tables(event_table(first), event_table(second), rng, clusters=clusters)
 
 
 def world(
