@@ -101,10 +101,10 @@ def _arm(
         marks |= {(*loc, *way[depth:]): mark for way, mark in document.marks.items() if way[:depth] == where}
         keys |= {(*loc, *way[depth:]): mark for way, mark in document.key_marks.items() if way[:depth] == where}
     for user, options in value.get("users", {}).items():
-        if user in protocol.users and options.get("simulator", protocol.users[user].simulator) == (
-            simulator := protocol.users[user].simulator
-        ):
-            value["users"][user] = _over({"simulator": simulator, **protocol.users[user].options}, options)
+        own = protocol.users.get(user)
+        if own is not None and options.get("simulator", own.simulator) == own.simulator:
+            assert isinstance(own.document.value, Mapping)
+            value["users"][user] = _over(own.document.value, options)
     whole = Document(document.path, {"arms": {name: value}}, marks, keys, document.source)
     return read_arm(whole, loc, name, ArmEntry.model_validate(value), protocol, topics, grouped=grouped)
 
