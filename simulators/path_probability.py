@@ -30,22 +30,24 @@ LEAVES = "user-stopped"
 _LEAST = 1e-12
 
 Key = tuple[str, str]
-"""What a system sees of a decision: `say` with the words, or the outcome by which the user's side ends."""
+"""What a system sees of a decision: `say`, or `come back` in a new session, with the words; or the outcome by which the
+user's side ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
     """What was recorded. seen: the answer before; None for the opening. said: the words; None where the user's side
-    ended. outcome: how, then. act: what it is called, for messages."""
+    ended. outcome: how, then. act: what it is called, for messages. back: the words opened a new session."""
 
     seen: Observation | None
     said: str | None
     outcome: str = ""
     act: str = ""
+    back: bool = False
 
     @property
     def key(self) -> Key:
-        return (self.outcome, "") if self.said is None else ("say", self.said)
+        return (self.outcome, "") if self.said is None else _words(self.said, back=self.back)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,11 @@ class PathFollower:
         for held in self._held:
             for chance in self._users[held.user].distribution(held.state, seen):
                 action, probability = chance.action, held.probability * chance.probability
-                key = ("say", action.text) if isinstance(action, Say) else (action.outcome, "")
+                key = (
+                    _words(action.text, back=action.new_session and seen is not None)
+                    if isinstance(action, Say)
+                    else (action.outcome, "")
+                )
                 chances[key] = chances.get(key, 0.0) + probability
                 after.setdefault(key, []).append(_Held(held.user, chance.state, probability))
                 names.setdefault(key, _named(action))
@@ -97,6 +103,10 @@ class PathFollower:
             elif probability > _LEAST:
                 merged.append(_Held(held.user, held.state, probability))
         self._held = merged
+
+
+def _words(text: str, *, back: bool) -> Key:
+    return ("come back" if back else "say", text)
 
 
 def _named(action: Say | Stop) -> str:

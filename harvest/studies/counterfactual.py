@@ -221,7 +221,7 @@ def _decisions(one: Conversation) -> Iterator[Decision]:
     """Every decision of the user's side that was recorded."""
     seen: Observation | None = None
     for turn in one.turns:
-        yield Decision(seen, turn.said, act=turn.act or turn.state)
+        yield Decision(seen, turn.said, act=turn.act or turn.state, back=bool(turn.session))
         if turn.reply is None:
             return
         seen = Observation(turn.reply.answer)

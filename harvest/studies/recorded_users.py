@@ -144,7 +144,7 @@ def recorded_users(run: Run) -> RecordedUsers:
                 met[system] = Drawn({str(member): _share(told) for member, told in members.items()})
             case {"arm": str(arm), **rest}:
                 changes[arm] = _part(rest, "changes")
-                met[system] = Drawn({arm: 1.0})
+                met[system] = Drawn({arm: 1.0}, str(rest.get("group") or ""))
             case {"group": str(group)}:
                 met[system] = Drawn({"": 1.0}, group)
             case _:
