@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -84,15 +85,19 @@ def study(
     return (useful & on).sum(axis=2) / on.sum(axis=2), weights[..., 0]
 
 
+@cache
+def truth_of(world: str, other: str) -> float:
+    return expected(rates(world, 100_000, generator(7, "truth", world)), USERS[other])
+
+
 def studies(world: str, pair: tuple[str, str], size: tuple[int, int], number: int) -> tuple[float, list[Foretold]]:
     played, other = (USERS[name] for name in pair)
     rng = generator(7, "foretold", world, *pair, *size)
-    truth = expected(rates(world, 100_000, generator(7, "truth", world)), other)
     topics, trials = size
     found = [
         foretold_mean(*study(rates(world, topics, rng), trials, played, other, rng), level=0.95) for _ in range(number)
     ]
-    return truth, found
+    return truth_of(world, pair[1]), found
 
 
 def holds(world: str, pair: tuple[str, str], size: tuple[int, int], number: int) -> tuple[int, int]:
