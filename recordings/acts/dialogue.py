@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from protocols.labels import USEFUL
 from recordings.conversation import Conversation, TrialKey
@@ -22,11 +22,13 @@ class ActTurn:
     """One user turn. act: what the user did with it.
 
     answer: what the system's turn after it was, as a user would see it (a label `o` or `x`, or a system's act); None
-    where no answer came, or where nothing is known of it.
+    where no answer came, or where nothing is known of it. said: the user's words, "" where they are not known; they
+    do not count when two turns are compared.
     """
 
     act: str
     answer: str | None = None
+    said: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ def dialogue_of(conversation: Conversation, seed: int | None = None) -> Dialogue
     outcome = conversation.outcome
     if not conversation.turns or (outcome is not None and not outcome.valid):
         return None
-    turns = tuple(ActTurn(turn.act or turn.state, turn.label) for turn in conversation.turns)
+    turns = tuple(ActTurn(turn.act or turn.state, turn.label, turn.said) for turn in conversation.turns)
     labels = [turn.answer for turn in turns if turn.answer is not None]
     key = conversation.key
     return Dialogue(

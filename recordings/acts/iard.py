@@ -19,6 +19,7 @@ score is 1 where a recommendation was accepted, else 0.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from os import PathLike
 from typing import Literal
 
@@ -67,11 +68,13 @@ def _dialogue(name: str, row: Json, place: Place, level: Level) -> Dialogue:
             if waiting:
                 raise InputError(f"{where}: the seeker speaks twice in a row", place=place)
             intents = _intents(said, _TOP if level == "top" else _SUB, where, place)
-            turns.append(ActTurn("+".join(sorted(set(intents))) if level == "top" else intents[0]))
+            words = said.get("utterance_text")
+            act = "+".join(sorted(set(intents))) if level == "top" else intents[0]
+            turns.append(ActTurn(act, said=words if isinstance(words, str) else ""))
             person, waiting = _person(said.get("worker_id"), where, place) or person, True
         elif waiting:
             answer = "+".join(sorted(set(_intents(said, _TOP, where, place))))
-            turns[-1], waiting = ActTurn(turns[-1].act, answer), False
+            turns[-1], waiting = replace(turns[-1], answer=answer), False
         elif turns:
             raise InputError(f"{where}: the recommender speaks twice in a row", place=place)
     if not turns:

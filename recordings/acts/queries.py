@@ -71,4 +71,4 @@ def _session(name: str, queries: Json, place: Place) -> Dialogue:
             raise InputError(f"session {name}: query {number} is not text", place=place, allowed='"query"')
         words.append(query)
     acts = [query_act(query, before) for query, before in zip(words, [None, *words])]
-    return Dialogue(id=name, turns=tuple(ActTurn(act) for act in acts), ended=False)
+    return Dialogue(id=name, turns=tuple(ActTurn(act, said=said) for act, said in zip(acts, words)), ended=False)

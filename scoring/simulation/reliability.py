@@ -4,6 +4,10 @@ A user that behaves unlike people may still rank systems correctly, and one that
 reported separately from how realistic the behaviour is. The agreement is Kendall's τ-b between the systems' mean
 scores.
 
+How well two groups of people agree on the order depends on how many they are. So τ between real and simulated users is
+compared with τ between halves of the real ones (`ranking_floor`): a simulated user need not agree with people more than
+people do.
+
 Sources: M. G. Kendall, Biometrika 33, 1945 (τ-b); S. Labhishetty, C. Zhai, "An Exploration of Tester-based Evaluation
 of User Simulators for Comparing Interactive Retrieval Systems", SIGIR 2021.
 """
@@ -11,15 +15,18 @@ of User Simulators for Comparing Interactive Retrieval Systems", SIGIR 2021.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from recordings.acts.dialogue import Dialogue
+from scoring.inference.relabelled import relabel
+from scoring.simulation.halves import Spread
+from scoring.simulation.relabelled_users import by_user, strata_of
 
-__all__ = ["RankingAgreement", "kendall_tau", "ranking_agreement"]
+__all__ = ["RankingAgreement", "RankingFloor", "kendall_tau", "ranking_agreement", "ranking_floor"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -165,3 +172,162 @@ def _over_dialogues(
             columns.append(scores[rng.integers(scores.size, size=(replications, scores.size))].mean(axis=1))
         found.append(np.stack(columns, axis=1))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class RankingFloor:
+    """floor: τ-b between random halves of the real users. matched: between one half and a random group of simulated
+    users with about as many dialogues. people: real users per system in a half, where there are fewest.
+
+    p: of whether systems differ from each other by as much for simulated users as for real ones, users dealt to the
+    sides within systems; a simulated user that is stricter with all systems alike does not count as different. NaN
+    where it cannot be tested.
+
+    needed: real users per system of whom halves would agree better than by chance (τ above 0 in 97.5% of halves), if
+    systems differ as much as they seem to; None if halves agree already, or no number can be given.
+    """
+
+    floor: Spread
+    matched: Spread
+    people: int
+    p: float
+    needed: int | None
+
+    @property
+    def verdict(self) -> str:
+        """`beyond` where the median of `matched` is below the lower end of the middle 95% of `floor`; `within` where it
+        is not, and halves of people agree; `undecided` where they do not agree themselves, or are too few: halves of a
+        handful of people tell more of these people than of systems."""
+        if not self.floor.n or not self.matched.n or self.people < _FEWEST:
+            return "undecided"
+        if self.matched.median < self.floor.low:
+            return "beyond"
+        return "within" if self.floor.low > 0 else "undecided"
+
+
+_FEWEST = 4  # real users per system in a half
+_NEEDED = tuple(10 * 2**k for k in range(11))  # people per system that are tried
+_DRAWS = 400
+
+
+def ranking_floor(
+    real: Sequence[Dialogue],
+    simulated: Sequence[Dialogue],
+    rng: np.random.Generator,
+    *,
+    splits: int = 200,
+    draws: int = 2000,
+) -> RankingFloor | None:
+    """The floor of the order of systems. None for fewer than two systems with scores on both sides."""
+    scored = [[one for one in side if not math.isnan(one.score)] for side in (real, simulated)]
+    systems = sorted({one.system for one in scored[0]} & {one.system for one in scored[1]})
+    if len(systems) < 2:
+        return None
+    sides = [by_user([one for one in side if one.system in systems]) for side in scored]
+    if strata_of(*sides) is None:
+        sides = [by_user([one for one in side if one.system in systems], apart=True) for side in scored]
+    strata = strata_of(*sides)
+    first, second = (_sums(side, systems) for side in sides)
+    groups = [""] * len(first) if strata is None else strata[0]
+    one_half, other_half = _halves(groups, rng, splits)
+    # As many dialogues as a half has, or all there are.
+    share = min(1.0, first[:, len(systems) :].sum() / 2 / second[:, len(systems) :].sum())
+    others = _some([""] * len(second) if strata is None else strata[1], share, rng, splits)
+    floor = _taus(one_half @ first, other_half @ first)
+    matched = _taus(one_half @ first, others @ second)
+    p = relabel(*_centred(first, second, len(systems)), _interaction, rng, strata=strata, draws=draws).p[0]
+    people = int((first[:, len(systems) :] > 0).sum(axis=0).min()) // 2
+    spread = Spread.of(floor.tolist())
+    agree = people >= _FEWEST and spread.n > 0 and spread.low > 0
+    needed = None if agree else _people_needed(first, len(systems), rng)
+    return RankingFloor(spread, Spread.of(matched.tolist()), people, p, needed)
+
+
+def _sums(side: Mapping[str, Sequence[Dialogue]], systems: Sequence[str]) -> Floats:
+    """(users, 2 · systems) sums of scores, then numbers of dialogues."""
+    found = np.zeros((len(side), 2 * len(systems)))
+    place = {name: column for column, name in enumerate(systems)}
+    for row, held in enumerate(side.values()):
+        for one in held:
+            found[row, place[one.system]] += one.score
+            found[row, len(systems) + place[one.system]] += 1
+    return found
+
+
+def _halves(groups: Sequence[str], rng: np.random.Generator, splits: int) -> tuple[Floats, Floats]:
+    """(splits, users) twice, 1 for users in the half. Users of one group are dealt in pairs, one to each half, so that
+    both have as many of each; with an odd number, one is in neither."""
+    first = np.zeros((splits, len(groups)))
+    second = np.zeros_like(first)
+    for split in range(splits):
+        order = _shuffled(groups, rng)
+        pairs = order[: len(order) // 2 * 2].reshape(-1, 2)
+        pairs = rng.permuted(pairs, axis=1)
+        first[split, pairs[:, 0]] = second[split, pairs[:, 1]] = 1
+    return first, second
+
+
+def _some(groups: Sequence[str], share: float, rng: np.random.Generator, splits: int) -> Floats:
+    """(splits, users) 1 for a random share of the users, at least one, of about the same share in each group."""
+    found = np.zeros((splits, len(groups)))
+    for split in range(splits):
+        order = _shuffled(groups, rng)
+        size = max(1, round(share * len(order)))
+        found[split, order[((np.arange(size) + rng.random()) * len(order) / size).astype(int)]] = 1
+    return found
+
+
+def _shuffled(groups: Sequence[str], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """The places of all users, group by group, in random order within each."""
+    order: npt.NDArray[np.int64] = np.lexsort((rng.random(len(groups)), np.unique(groups, return_inverse=True)[1]))
+    return order
+
+
+def _means(sums: Floats) -> Floats:
+    systems = sums.shape[1] // 2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found: Floats = sums[:, :systems] / sums[:, systems:]
+    return found
+
+
+def _taus(first: Floats, second: Floats) -> Floats:
+    """(B,) τ-b of the means of each row of sums; NaN where a system has no dialogue or there is no order."""
+    means = zip(_means(first), _means(second), strict=True)
+    return np.array([math.nan if np.isnan([a, b]).any() else kendall_tau(a, b) for a, b in means])
+
+
+def _centred(first: Floats, second: Floats, systems: int) -> tuple[Floats, Floats]:
+    """The sums with the mean over systems of each side taken off every score."""
+    found = []
+    for side in (first, second):
+        mean = float(_means(side.sum(axis=0)[None]).mean())
+        found.append(np.concatenate([side[:, :systems] - mean * side[:, systems:], side[:, systems:]], axis=1))
+    return found[0], found[1]
+
+
+def _interaction(first: Floats, second: Floats) -> Floats:
+    """(B, 1) squared differences between the sides of what each system is above the mean of all."""
+    apart = _means(first) - _means(second)
+    found: Floats = np.square(apart - apart.mean(axis=1, keepdims=True)).sum(axis=1)
+    return found[:, None]
+
+
+def _people_needed(sums: Floats, systems: int, rng: np.random.Generator) -> int | None:
+    counts = sums[:, systems:]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        each = np.where(counts > 0, sums[:, :systems] / counts, np.nan)
+    users = (counts > 0).sum(axis=0)
+    if users.min() < 2:
+        return None
+    means, noise = np.nanmean(each, axis=0), np.nanvar(each, axis=0, ddof=1)
+    seen = float(means.var(ddof=1))
+    between = seen - float((noise / users).mean())
+    if between <= 0:
+        return None
+    truth = means.mean() + (means - means.mean()) * math.sqrt(between / seen)
+    for people in _NEEDED:
+        groups = rng.normal(truth, np.sqrt(noise / people), size=(2, _DRAWS, systems))
+        taus = [kendall_tau(a, b) for a, b in zip(*groups)]
+        if float(np.quantile(taus, 0.025)) > 0:
+            return int(2 * people)
+    return None

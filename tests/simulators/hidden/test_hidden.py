@@ -19,6 +19,7 @@ from harvest.studies.played_users import (
     candidates,
     fit_hidden_user,
     learn_hidden,
+    people_of,
     played_bits,
 )
 from protocols.route import Say, Stop
@@ -30,12 +31,14 @@ from simulators.conformance import assert_conforms
 from simulators.enumeration import Response, expand
 from simulators.fitted import HiddenFile, read_user
 from simulators.hidden.fitting import Recipe, choose, fit_hidden, log_likelihoods
+from simulators.hidden.model import HiddenModel
 from simulators.hidden.user import HiddenUser, build, written
 from simulators.registry import build_user
 from simulators.scenario import Scenario
 from simulators.streams import Streams
+from simulators.user import EnumerableUser
 from tests.support.enumerable_users import ANSWERS, MOVIES, walk
-from tests.support.simulated_dialogues import SIM4IA, iard
+from tests.support.simulated_dialogues import SIM4IA, fitted_markov, iard
 from topics.document import parse_document
 from topics.errors import InputError
 
@@ -91,21 +94,13 @@ def test_two_planted_classes_are_found_and_foreseen_with_a_persons_dialogues_tog
     others = two_classes(200, rng)
     decisions = sum(one.length + 1 for one in others) - len(others)  # the opening is always the same act
     known = [_bits(model, others, together) / decisions for together in (True, False)]
-    default = _default_bits(people, others) / decisions
+    default = played_bits(fitted_markov(people, stop=DEFAULT), others) / decisions
     assert known[0] < 0.60
     assert known[0] < known[1] - 0.02 < default - 0.015
 
 
-def _bits(model, dialogues, together):  # type: ignore[no-untyped-def]
-    from harvest.studies.played_users import people_of
-
+def _bits(model: HiddenModel, dialogues: list[Dialogue], together: bool) -> float:
     return -float(log_likelihoods(model, people_of(dialogues), together=together).sum()) / math.log(2)
-
-
-def _default_bits(people: list[Dialogue], others: list[Dialogue]) -> float:
-    from tests.support.simulated_dialogues import fitted_markov
-
-    return played_bits(fitted_markov(people, stop=DEFAULT), others)
 
 
 def test_one_kind_of_people_gets_no_class_that_pays() -> None:
@@ -131,15 +126,9 @@ def test_a_state_that_an_answer_leads_to_is_learnt() -> None:
 
 def test_what_is_played_has_the_likelihood_of_what_was_fitted(hidden_user: HiddenUser) -> None:
     others = moody(40, np.random.default_rng(8))
-    exact = _labelled_bits(hidden_user, others)
+    people = people_of(others, "labels")
+    exact = -float(log_likelihoods(hidden_user.model, people, together=False).sum()) / math.log(2)
     assert played_bits(hidden_user, others, "labels") == pytest.approx(exact, rel=1e-9)
-
-
-def _labelled_bits(user: HiddenUser, dialogues: list[Dialogue]) -> float:
-    from harvest.studies.played_users import people_of
-
-    people = people_of(dialogues, "labels")
-    return -float(log_likelihoods(user.model, people, together=False).sum()) / math.log(2)
 
 
 def test_it_keeps_every_promise(hidden_user: HiddenUser) -> None:
@@ -165,6 +154,7 @@ VISITORS = {
 )
 def test_enumeration_equals_ten_thousand_draws(name: str, hidden_user: HiddenUser) -> None:
     user = hidden_user if name == "hidden" else build_user(parse_document(VISITORS[name], "visitor.yaml"))
+    assert isinstance(user, EnumerableUser)
     answers = [(0.55, ANSWERS[0]), (0.25, ANSWERS[3]), (0.2, ANSWERS[6])]
     turns = 3
     tree = expand(
@@ -174,15 +164,17 @@ def test_enumeration_equals_ten_thousand_draws(name: str, hidden_user: HiddenUse
         most_turns=turns,
         most_nodes=2_000_000,
     )
-    exact: Counter[tuple[str, ...]] = Counter()
+    exact: dict[tuple[str, ...], float] = {}
     for path in tree.paths:
-        exact[(*(turn.state for turn in path.turns), path.reason)] += path.probability
+        way = (*(turn.state for turn in path.turns), path.reason)
+        exact[way] = exact.get(way, 0.0) + path.probability
     assert math.fsum(exact.values()) == pytest.approx(1, abs=1e-12)
     drawn: Counter[tuple[str, ...]] = Counter()
     system = np.random.default_rng(5)
     for trial in range(10_000):
         rng = Streams(11, (name, SCENARIO.id, trial))
-        state, seen, done = user.start(SCENARIO, Streams(0).at(0)), None, []
+        state, seen = user.start(SCENARIO, Streams(0).at(0)), None
+        done: list[str] = []
         while True:
             action, state = user.respond(state, seen, rng.at(len(done) + 1))
             if not isinstance(action, Say) or len(done) == turns:

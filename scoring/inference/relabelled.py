@@ -1,0 +1,93 @@
+"""Do the users of two sides do the same? A permutation test of whole users, of several measures at once.
+
+Under the hypothesis that both sides are users of one kind, it does not matter which user is called real and which
+simulated. Users, with all their dialogues, are dealt to the two sides again and again; p is the share of deals (the
+real one counted) in which a measure is at least as large as it was seen. With strata, users are only dealt within
+theirs. If users are independent and both sides have as many dialogues each, the test is exact for any number of users;
+if simulated users have one dialogue each and people several, it tends to be conservative.
+
+A verdict over several measures uses the smallest of their p, compared with the smallest p of each deal: it keeps the
+level over all of them, and costs little if they move together.
+
+Source: R. A. Fisher, The Design of Experiments, 1935; P. H. Westfall, S. S. Young, Resampling-Based Multiple Testing,
+1993, §2.3 (min-p); B. Phipson, G. K. Smyth, Stat. Appl. Genet. Mol. Biol. 9, 2010 (the seen deal counted).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Relabelled", "Statistic", "relabel"]
+
+Floats = npt.NDArray[np.float64]
+
+Statistic = Callable[[Floats, Floats], Floats]
+"""From the sums over the users of each side, (B, K) twice, to (B, M) measures, larger the further apart the sides are;
+NaN where nothing can be compared."""
+
+_SAME = 1e-9  # sums in another order differ by rounding
+_CELLS = 2**22  # of one batch of deals
+
+
+@dataclass(frozen=True, slots=True)
+class Relabelled:
+    """p: (M,) of each measure alone; NaN for one that has no value. together: of all measures at once, NaN if none has.
+    All NaN if every stratum has users of one side only. users: on each side. draws: deals."""
+
+    p: tuple[float, ...]
+    together: float
+    users: tuple[int, int]
+    draws: int
+
+
+def relabel(
+    first: Floats,
+    second: Floats,
+    statistic: Statistic,
+    rng: np.random.Generator,
+    *,
+    strata: tuple[Sequence[str], Sequence[str]] | None = None,
+    draws: int = 999,
+) -> Relabelled:
+    """The test. first, second: (n, K) and (m, K) what is summed of each user. strata: of the users of each side."""
+    rows = np.concatenate([first, second])
+    users = (len(first), len(second))
+    names = [*strata[0], *strata[1]] if strata else [""] * len(rows)
+    own = np.zeros(len(rows))
+    own[: len(first)] = 1.0
+    groups = [np.flatnonzero([name == one for name in names]) for one in sorted(set(names))]
+    seen = statistic(own[None] @ rows, (1 - own)[None] @ rows)
+    nothing = Relabelled((math.nan,) * seen.shape[1], math.nan, users, draws)
+    if not any(0 < own[group].sum() < len(group) for group in groups):
+        return nothing
+    found = [seen]
+    batch = max(1, _CELLS // rows.size)
+    for start in range(0, draws, batch):
+        labels = np.tile(own, (min(batch, draws - start), 1))
+        for group in groups:
+            labels[:, group] = rng.permuted(labels[:, group], axis=1)
+        found.append(statistic(labels @ rows, (1 - labels) @ rows))
+    values = np.concatenate(found)
+    # A deal in which a measure has no value tells nothing; to count it as far apart is the safe side.
+    values = np.where(np.isnan(values), np.inf, values)
+    known = ~np.isnan(seen[0])
+    if not known.any():
+        return nothing
+    each = np.stack([_shares(column) for column in values[:, known].T])
+    p = np.full(seen.shape[1], np.nan)
+    p[known] = each[:, 0]
+    least = each.min(axis=0)
+    return Relabelled(tuple(p.tolist()), float((least <= least[0] + _SAME).mean()), users, draws)
+
+
+def _shares(values: Floats) -> Floats:
+    """(B,) for each deal the share of deals with at least as large a value."""
+    scale = np.abs(values[np.isfinite(values)]).max(initial=1.0)
+    order = np.sort(values)
+    found: Floats = (len(values) - np.searchsorted(order, values - _SAME * scale, side="left")) / len(values)
+    return found

@@ -1,0 +1,200 @@
+"""Do real and simulated users differ, with everybody counted? The distances of `realism`, tested by relabelling users.
+
+The split-half floor says how large a distance is beside that between people; it is taken with groups of half the size,
+and so it can miss what all dialogues together show. Here each distance is taken over all dialogues, and again with
+whole users dealt to the two sides at random (`scoring.inference.relabelled`). Systems differ, so users are dealt among
+those who talked to the same systems, and scores are compared within each system.
+
+Every distance is a function of sums over users, so that a deal costs one product of matrices. They are those of
+`scoring.simulation.acts`, `lengths` and `score_gap`, computed independently (a test checks that both agree).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from recordings.acts.dialogue import Dialogue
+from scoring.inference.relabelled import Relabelled, relabel
+from scoring.simulation.act_model import contexts
+from scoring.simulation.decisions import decisions_of
+from scoring.simulation.lengths import to_horizon
+
+__all__ = ["behaviour_test", "by_user", "divergence", "scores_test", "strata_of"]
+
+Floats = npt.NDArray[np.float64]
+
+Name = TypeVar("Name", bound=Hashable)
+
+_SCORES = 64  # different scores that are told apart within a system; more are put together by rank
+
+
+def behaviour_test(
+    real: Sequence[Dialogue], simulated: Sequence[Dialogue], rng: np.random.Generator, *, order: int, draws: int
+) -> Relabelled:
+    """Test acts, transitions, KS and W1 of lengths, in this order."""
+    # Lengths are compared over the turns that both sides cover, and this range must not change from deal to deal.
+    cut = to_horizon([real, simulated])
+    sides = [by_user(side) for side in (real, simulated)]
+    short = [by_user(side) for side in cut]
+    acts = _places(turn.act for side in (real, simulated) for one in side for turn in one.turns)
+    followed = _places(
+        (contexts(decision, order, False)[0], decision.act)
+        for side in (real, simulated)
+        for one in side
+        for decision in decisions_of(one)
+    )
+    rows = _places(context for context, _ in followed)
+    outcomes = _places(act for _, act in followed)
+    longest = max(one.length for side in cut for one in side)
+    widths = (len(acts), len(rows) * len(outcomes), longest + 1, longest + 1)
+    ends = np.cumsum(widths)
+
+    def sums(dialogues: Sequence[Dialogue], short: Sequence[Dialogue]) -> Floats:
+        found = np.zeros(ends[-1])
+        for one in dialogues:
+            for turn in one.turns:
+                found[acts[turn.act]] += 1
+            for decision in decisions_of(one):
+                row = rows[contexts(decision, order, False)[0]]
+                found[ends[0] + row * len(outcomes) + outcomes[decision.act]] += 1
+        for one in short:
+            found[ends[1 if one.ended else 2] + one.length] += 1
+        return found
+
+    def statistic(first: Floats, second: Floats) -> Floats:
+        of = [np.split(side, ends[:-1], axis=1) for side in (first, second)]
+        shape = (-1, len(rows), len(outcomes))
+        survivals = [_survival(left, cut_off) for _, _, left, cut_off in of]
+        apart = np.abs(survivals[0] - survivals[1])
+        # Before the first decision that was seen both are 1, so that some turn is always known.
+        return np.stack(
+            [
+                divergence(of[0][0], of[1][0]),
+                _transitions(of[0][1].reshape(shape), of[1][1].reshape(shape)),
+                np.nanmax(apart, axis=1),
+                np.nansum(apart, axis=1),
+            ],
+            axis=1,
+        )
+
+    first, second = (np.array([sums(side[unit], kept[unit]) for unit in side]) for side, kept in zip(sides, short))
+    return relabel(first, second, statistic, rng, strata=strata_of(*sides), draws=draws)
+
+
+def scores_test(
+    real: Sequence[Dialogue], simulated: Sequence[Dialogue], rng: np.random.Generator, *, draws: int
+) -> Relabelled:
+    """Test whether scores differ within systems, by the sum over systems of Cramér and von Mises' statistic. Only
+    dialogues with a score count, of systems that both sides have."""
+    common = {one.system for one in real} & {one.system for one in simulated}
+    kept = [[one for one in side if one.system in common and not math.isnan(one.score)] for side in (real, simulated)]
+    if not all(kept):
+        return Relabelled((math.nan,), math.nan, (0, 0), draws)
+    systems = sorted(common)
+    steps = {name: _steps([one.score for side in kept for one in side if one.system == name]) for name in systems}
+    starts = dict(zip(systems, np.cumsum([0, *(len(steps[name]) for name in systems)])))
+    width = sum(len(one) for one in steps.values())
+    sides = [by_user(side) for side in kept]
+    if strata_of(*sides) is None:
+        # Nobody on one side talked to the same systems as somebody on the other: each user counts once per system.
+        sides = [by_user(side, apart=True) for side in kept]
+
+    def sums(dialogues: Sequence[Dialogue]) -> Floats:
+        found = np.zeros(width)
+        for one in dialogues:
+            found[starts[one.system] + int(np.searchsorted(steps[one.system], one.score, side="left"))] += 1
+        return found
+
+    def statistic(first: Floats, second: Floats) -> Floats:
+        total = np.zeros(len(first))
+        for name in systems:
+            here = slice(starts[name], starts[name] + len(steps[name]))
+            one, other = first[:, here], second[:, here]
+            n, m = one.sum(axis=1), other.sum(axis=1)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                gap = np.cumsum(one, axis=1) / n[:, None] - np.cumsum(other, axis=1) / m[:, None]
+                total += n * m / (n + m) ** 2 * ((one + other) * gap**2).sum(axis=1)
+        return total[:, None]
+
+    first, second = (np.array([sums(held) for held in side.values()]) for side in sides)
+    return relabel(first, second, statistic, rng, strata=strata_of(*sides), draws=draws)
+
+
+def by_user(dialogues: Sequence[Dialogue], *, apart: bool = False) -> dict[str, list[Dialogue]]:
+    """The dialogues of each user, users in the order of their names. apart: a user counts once for each system."""
+    found: dict[str, list[Dialogue]] = {}
+    for one in sorted(dialogues, key=lambda one: (one.unit, one.system)):
+        found.setdefault(f"{one.unit} {one.system}" if apart else one.unit, []).append(one)
+    return found
+
+
+def strata_of(
+    first: dict[str, list[Dialogue]], second: dict[str, list[Dialogue]]
+) -> tuple[list[str], list[str]] | None:
+    """Among whom each user is dealt: those who talked to the same systems, if there are any on both sides, else all
+    others without such a match. None where nobody has one, as with people of one system each and simulated users of
+    all."""
+    one, other = ([repr(sorted({one.system for one in held})) for held in side.values()] for side in (first, second))
+    common = set(one) & set(other)
+    if not common:
+        return None
+    found = [[name if name in common else "" for name in side] for side in (one, other)]
+    return found[0], found[1]
+
+
+def _steps(scores: Sequence[float]) -> Floats:
+    """The upper ends of groups of scores, rising; the last is the largest."""
+    different = np.unique(scores)
+    if len(different) > _SCORES:
+        different = np.unique(np.quantile(scores, np.linspace(0, 1, _SCORES + 1)[1:], method="inverted_cdf"))
+    found: Floats = different
+    return found
+
+
+def _places(names: Iterable[Name]) -> dict[Name, int]:
+    """The place of each name, in the order in which they were met."""
+    return {name: place for place, name in enumerate(dict.fromkeys(names))}
+
+
+def _entropy(shares: Floats) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found: Floats = -np.where(shares > 0, shares * np.log2(shares), 0.0).sum(axis=-1)
+    return found
+
+
+def divergence(first: Floats, second: Floats) -> Floats:
+    """Jensen-Shannon divergence of counts along the last axis, in bits; NaN where a side has none."""
+    with np.errstate(invalid="ignore"):
+        p, q = (side / side.sum(axis=-1, keepdims=True) for side in (first, second))
+    found: Floats = np.maximum(0.0, _entropy((p + q) / 2) - (_entropy(p) + _entropy(q)) / 2)
+    return np.where(np.isnan(p).any(axis=-1) | np.isnan(q).any(axis=-1), np.nan, found)
+
+
+def _transitions(first: Floats, second: Floats) -> Floats:
+    """(B,) weighted divergence of (B, R, V) counts. A row that only one side has counts as 1 bit."""
+    totals = [side.sum(axis=(1, 2)) for side in (first, second)]
+    shares = [side.sum(axis=2) / total[:, None] for side, total in zip((first, second), totals)]
+    apart = divergence(first, second)
+    apart = np.where(np.isnan(apart), 1.0, apart)
+    found: Floats = (np.mean(shares, axis=0) * apart).sum(axis=1)
+    return np.minimum(found, 1.0)
+
+
+def _survival(left: Floats, cut: Floats) -> Floats:
+    """(B, T + 1) shares still there after 0 … T turns, NaN from where nobody was seen to decide any more. left, cut:
+    users who left, and who were cut off, after that many turns."""
+    gone = np.cumsum(left + cut, axis=1)
+    everybody = gone[:, -1:]
+    at_risk = everybody - np.concatenate([np.zeros_like(everybody), gone[:, :-1]], axis=1) - cut
+    with np.errstate(invalid="ignore", divide="ignore"):
+        stays = 1 - left / at_risk
+    stays[:, 0] = 1.0
+    found = np.cumprod(stays, axis=1)
+    # Where all have left the share stays 0; 0/0 there is no ignorance.
+    over = np.cumsum(stays == 0, axis=1) > 0
+    return np.where(over, 0.0, found)
