@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from difflib import SequenceMatcher
 from typing import Any
 
@@ -15,7 +13,7 @@ from recordings.conversation import INVALID, LARGEST_NUMBER, Outcome
 from recordings.endings import NO_REPLY
 from recordings.event_lines import choice_from
 from recordings.imported_names import INTERRUPTED, MOST_TURNS_ALLOWED, check_outcome, check_time
-from recordings.times import moment, stamp
+from recordings.other_times import other_instant
 from recordings.transcript_turns import IMPORT_RULE, marked_breakdown
 from topics.counting import pluralize
 from topics.errors import InputError, Place
@@ -38,15 +36,14 @@ _KINDS: Mapping[str, type] = {
 _NUMBERED = ("system", "topic", "id")
 """Keys of texts in whose place other programs have numbers."""
 
-# Not those of sessions and threads, which may hold several conversations.
+# Not those of sessions and threads, which may hold several conversations. Those of conversations come first: a row of a
+# table has an id of its own, and the same conversation may be in two rows.
 _IDENTITY = (
-    *("id", "_id", "uuid", "conversation_id", "conversationId", "conversation_hash", "dialogue_id", "dialog_id"),
+    *("conversationid", "conversationuuid", "conversationhash", "convid", "chatid", "dialogueid", "dialogid"),
+    *("uuid", "guid", "id"),
 )
-_BEGAN = ("started_at", "created_at", "create_time", "timestamp", "tstamp")
-"""Keys by which a conversation is known again: what other programs call it, and when it began."""
-
-_LATEST = 2**33
-"""Seconds since 1970, in the year 2242: more are in other units."""
+_BEGAN = ("startedat", "createdat", "createtime", "createdtime", "starttime", "timestamp", "tstamp", "created")
+"""Keys by which a conversation is known again, as `_plain` has them: what other programs call it, and when it began."""
 
 _ALIKE = 0.8
 """From which likeness on a key that nobody knows, of the right kind, is a slip of the pen (`lables`)."""
@@ -82,8 +79,9 @@ class Metadata:
                     advice="rename it; keys that are unlike these may stay, and nothing reads them",
                 )
         given = {**{key: line[key] for key in further}, **values}
-        names = [key for key in _IDENTITY if _name(given.get(key))]
-        times = [key for key in _BEGAN if _instant(given.get(key))]
+        plain = [(_plain(key), key) for key in given]
+        names = [key for known in _IDENTITY for one, key in plain if one == known and _name(given[key])]
+        times = [key for known in _BEGAN for one, key in plain if one == known and other_instant(given[key])]
         # A number says which trial it is, and nothing else is then looked at.
         known = (*names[:1], *times[:1]) if values.get("trial") is None else (*names, *times)
         ignored = (
@@ -91,7 +89,7 @@ class Metadata:
             *(key for key in further if key not in known),
         )
         name = _name(given[names[0]]) if names else ""
-        return cls(values, name, _instant(given[times[0]]) if times else "", ignored)
+        return cls(values, name, other_instant(given[times[0]]) if times else "", ignored)
 
     def checked(self, check: Callable[[str], None], text: str) -> str:
         """The text, which `check` refuses by an InputError."""
@@ -102,14 +100,15 @@ class Metadata:
         value = self.values.get(key, default)
         if value is None:
             return default
-        if key in _NUMBERED and isinstance(value, int) and not isinstance(value, bool):
-            return str(value)
+        if key in _NUMBERED and (name := _name(value)):
+            return name
         if not isinstance(value, str):
             raise InputError(f"metadata.{key} is not text")
         return value
 
     def time(self, key: str) -> str:
-        return self.checked(check_time, self.text(key))
+        value = self.values.get(key)
+        return other_instant(value) or self.checked(check_time, self.text(key))
 
     def count(self, key: str, default: int, *, least: int = 1, most: int = LARGEST_NUMBER) -> int:
         value = self.values.get(key)
@@ -217,20 +216,21 @@ class Metadata:
 
 def is_name(key: str) -> bool:
     """Whether other programs keep under this key what they call a conversation."""
-    return key in _IDENTITY
+    return _plain(key) in _IDENTITY
+
+
+def _plain(key: str) -> str:
+    """A key without what programs write differently: `_id`, `conversationId` and `conversation-id` are the same."""
+    return key.replace("_", "").replace("-", "").casefold()
 
 
 def _name(value: object) -> str:
+    """A text or a whole number, also in the wrapping of a database (`{"$oid": …}`); "" for what is none."""
+    if isinstance(value, dict) and len(value) == 1:
+        (value,) = value.values()
+    if isinstance(value, float) and value.is_integer():  # a data frame in which the id of one row is missing
+        value = int(value)
     return str(value) if isinstance(value, (str, int)) and not isinstance(value, bool) else ""
-
-
-def _instant(value: object) -> str:
-    """ISO 8601 of a time as other programs write it, in ISO 8601 or in seconds since 1970; "" for what is none."""
-    if isinstance(value, str):
-        return value if value and moment(value) != -math.inf else ""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < _LATEST:
-        return ""
-    return stamp(datetime.fromtimestamp(value, UTC))
 
 
 _EACH_TURN = "one for each turn of the user (messages of one side in a row are one turn, a greeting one of its own)"
