@@ -18,7 +18,7 @@ __all__ = ["Cell", "Table", "csv_line", "csv_rows", "decode_table", "is_utf16", 
 
 _PLAIN = {separator: re.compile(rf"[^{separator}\r\n]*") for separator in ",;\t"}
 _BLANK = {",": r"[ \t]*", ";": r"[ \t]*", "\t": " *"}  # white space that may stand around a quoted cell
-_QUOTED = {separator: re.compile(rf'{blank}"([^"]*(?:""[^"]*)*)"{blank}') for separator, blank in _BLANK.items()}
+_QUOTED = {separator: re.compile(rf'{blank}"([^"]*+(?:""[^"]*+)*+)"{blank}') for separator, blank in _BLANK.items()}
 _OPENING = {separator: re.compile(rf'{blank}"') for separator, blank in _BLANK.items()}
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _NEEDS_QUOTES = {separator: re.compile(rf'[{separator}"\r\n]|^\s|\s$') for separator in ",;\t"}

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 
@@ -188,7 +189,17 @@ def _csv(text: str, name: str, columns: Sequence[str], needed: Sequence[str]) ->
                 allowed=", ".join(columns),
                 advice="keep the first row as it was written; separate cells with commas, semicolons or tabs",
             )
-    for row in table.rows:
+    unended = not text.endswith(("\n", "\r"))
+    for row, following in pairwise((*table.rows, ())):
+        # Every row of ours ends with an id, and spreadsheets keep the cells after the last one that is filled in.
+        whole = len(row) >= len(head) and (row[-1].text or head[-1].text.casefold() != "id")
+        if not whole and ((unended and not following) or any(at[one] >= len(row) for one in needed)):
+            last = row[-1]
+            raise InputError(
+                f"the row breaks off: it has {len(row)} of {len(head)} cells",
+                place=Place(name, last.line, last.column),
+                advice="hand the sheet in again as it was saved; a part of it is missing",
+            )
         if len(row) > len(head) and any(cell.text for cell in row[len(head) :]):
             extra = row[len(head)]
             raise InputError(

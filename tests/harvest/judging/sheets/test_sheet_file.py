@@ -369,3 +369,24 @@ def test_a_sheet_says_of_no_row_whose_it_is_and_keeps_no_system_together() -> No
 
 def test_half_a_surrogate_pair_and_a_control_character_are_written_out() -> None:
     assert writable("a\ud83d\0\x1b\n\tb") == "a\\ud83d\\x00\\x1b\n\tb"
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("filled", [("1", "0"), ("1", ""), ("", "")])
+def test_a_sheet_that_is_cut_within_a_row_is_refused(tmp_path: Path, separator: str, filled: tuple[str, str]) -> None:
+    """Also between cells, and where a doubled quotation mark is halved, so that it looks like a closing one."""
+    rows = exported(tmp_path / "x.csv", of=[assessed('He said "no" and ""', 'A "word", and\nanother')])
+    for row, value in zip(rows[1:], filled, strict=True):
+        row[COLUMNS.index("value")] = value
+    text, ends = io.StringIO(newline=""), [0]
+    for row in rows:
+        csv.writer(text, delimiter=separator, quoting=csv.QUOTE_ALL).writerow(row)
+        ends.append(len(text.getvalue()))
+    for end in range(ends[1] + 1, ends[-1] + 1):
+        (tmp_path / "x.csv").write_text(text.getvalue()[:end], newline="")
+        read = [i for i, at in enumerate(ends[1:]) if at - 2 <= end <= at]  # to the end of a row, or into its line end
+        if read:
+            assert len(list(read_rows(tmp_path / "x.csv", COLUMNS, ("criterion", "value")))) == read[0]
+        else:
+            with pytest.raises(InputError, match=r"breaks off|never closed"):
+                list(read_rows(tmp_path / "x.csv", COLUMNS, ("criterion", "value")))
