@@ -133,16 +133,15 @@ def gold_table(text: str, topics: TopicSet, path: str) -> Table:
 
 
 def parse_gold(text: str, topics: TopicSet, path: str) -> GoldTable:
-    """The gold table in a CSV text; `path` names it in messages. Raises InputError."""
+    """The gold table in a CSV text; `path` names it in messages. A header alone is a table in which nothing is judged,
+    as `harvest pool --gold` writes it where nothing waits. Raises InputError."""
     found = gold_table(text, topics, path)
     header = found.head
     if not header:
         raise InputError("the file is empty", place=Place(path, 1, 1), allowed=f"a header: {','.join(_COLUMNS)},…")
     reader = _Reader(path, topics, _columns(header, topics, path))
     table = GoldTable()
-    read = 0
     for row in found.rows:
-        read += 1
         entry = reader.entry(row)
         if entry is None:
             continue
@@ -151,8 +150,6 @@ def parse_gold(text: str, topics: TopicSet, path: str) -> GoldTable:
         except ValueError as fault:
             raise reader.error(row[0], str(fault), advice="keep the row that is right") from None
     table.skipped, table.waiting = reader.skipped, frozenset(reader.waiting)
-    if not read:
-        raise InputError("the table holds no entries", place=Place(path, header[0].line, header[0].column))
     return table
 
 

@@ -108,11 +108,15 @@ def test_the_same_entity_may_have_different_grades_for_different_topics() -> Non
     assert [entry.grade for entry in gold] == [2, 0]
 
 
+def test_a_header_alone_is_a_table_in_which_nothing_is_judged() -> None:
+    for text in (HEADER, HEADER.strip(), f"{HEADER}\n,,,,,\n"):
+        assert len(parse_gold(text, TOPICS, "g.csv")) == 0
+
+
 @pytest.mark.parametrize(
     ("text", "place", "says"),
     [
         ("", "g.csv:1:1", "the file is empty"),
-        (HEADER, "g.csv:1:1", "holds no entries"),
         ("topic,entity,grade,RATING\n", "g.csv:1:20", "unknown column 'RATING': did you mean 'RATINGS'?"),
         ("topic,entity,grade,topic\n", "g.csv:1:20", "column 'topic' occurs twice"),
         ("topic,entity,title\n", "g.csv:1:1", "the header has no column 'grade'"),

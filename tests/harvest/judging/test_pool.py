@@ -218,6 +218,14 @@ def test_entities_are_judged_once_in_a_gold_table(tmp_path: Path) -> None:
     assert (told["to_judge"][0]["distinct"], told["to_judge"][0]["judged"]) == (len(named), len(half))
 
 
+def test_a_table_that_the_pool_made_is_read_by_every_command_also_if_nothing_waits(tmp_path: Path) -> None:
+    run, gold = small_run(tmp_path), tmp_path / "gold.csv"  # whose gold judges every entity
+    for words in (("pool",), ("pool",), ("score", "--no-keep")):
+        done = harvest(*words, run, "--gold", gold)
+        assert done.returncode == 0, done.stderr
+        assert len(gold.read_text(encoding="utf-8").splitlines()) == 1
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
