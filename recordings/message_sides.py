@@ -24,6 +24,8 @@ _TOOLS = (
 """Roles, and types of messages and of parts, by which one side speaks to a program or to itself."""
 _NO_TEXT = ("tool_calls", "function_call", "audio", "reasoning", "reasoning_content", "thinking")
 """Keys by which a message without text says what it holds instead."""
+_AFTER_WORDS = frozenset(".,;:!?)]}»”’%…。、，！？：；）」』】")
+"""With which a part may begin that goes on with the words of the one before."""
 _READ = frozenset(
     ("role", "from", "content", "value", "refusal", "type", "id", "name", "tool_call_id", "status", *_NO_TEXT)
 )
@@ -130,7 +132,17 @@ def _content(message: Mapping[str, Any], where: str, passed: Counter[str]) -> st
                 passed[f"parts {kind}"] += 1
             case _:
                 raise InputError(f"{where} has a part of no type", allowed='{"type": "text", "text": …}')
-    return "".join(texts) if texts or not content else None
+    return _joined(texts) if texts or not content else None
+
+
+def _joined(texts: Sequence[str]) -> str:
+    """Parts are texts of their own, like messages of one side in a row; but an answer that names its sources comes in
+    pieces of a sentence, whose white space or punctuation is at their edges."""
+    found = ""
+    for text in texts:
+        goes_on = not found or not text or found[-1].isspace() or text[0].isspace() or text[0] in _AFTER_WORDS
+        found = f"{found}{text}" if goes_on else f"{found}\n{text}"
+    return found
 
 
 def _only_tools(message: Mapping[str, Any]) -> bool:

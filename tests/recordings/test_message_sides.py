@@ -66,3 +66,22 @@ def test_a_last_answer_without_text_is_not_an_end_by_the_user() -> None:
 def test_keys_of_messages_that_nothing_reads_are_named() -> None:
     found = sides_of([ASK, {**TELL, "weight": 0, "logprobs": None, "sources": ["a"]}])
     assert set(found.unread) == {"messages[].weight", "messages[].sources"}
+
+
+@pytest.mark.parametrize(
+    ("parts", "text"),
+    [
+        (["see picture", "and more"], "see picture\nand more"),
+        (["a", "b"], "a\nb"),
+        ([{"type": "text", "text": "a"}, {"type": "image_url"}, {"type": "text", "text": "b"}], "a\nb"),
+        (["The grass is ", "green", " and the sky", " blue", "."], "The grass is green and the sky blue."),
+        (["One\n", "two", "\nthree"], "One\ntwo\nthree"),
+        (["今日は", "、晴れ"], "今日は、晴れ"),
+        (["", "a", "", "b"], "a\nb"),
+        ([], ""),
+    ],
+)
+def test_parts_are_texts_of_their_own_unless_they_go_on_with_a_sentence(parts: list[Any], text: str) -> None:
+    for role in ("user", "assistant"):
+        (turn,) = sides_of([{"role": role, "content": parts}]).turns
+        assert text in turn

@@ -92,18 +92,18 @@ def test_contents_in_parts_system_prompts_and_refusals(tmp_path: Path) -> None:
     rows = [
         message("system", "Be short."),
         message("developer", [{"type": "text", "text": "And kind."}]),
-        message("user", [{"type": "text", "text": "Hel"}, {"type": "input_text", "text": "lo"}]),
+        message("user", [{"type": "text", "text": "Hello "}, {"type": "input_text", "text": "there"}]),
         {"role": "assistant", "content": None, "refusal": "I cannot."},
         message("user", "Please"),
         message("user", "and thank you"),
         message("assistant", "One"),
-        message("assistant", ["T", "wo"]),
+        message("assistant", ["Two", "three"]),
     ]
     (tmp_path / "x.jsonl").write_text(json.dumps({"messages": rows}))
     found = read_messages(tmp_path / "x.jsonl", system="B", topic="M001")
     (conversation,) = found.conversations
     said = [(turn.said, turn.reply.answer.text if turn.reply else None) for turn in conversation.turns]
-    assert said == [("Hello", "I cannot."), ("Please\nand thank you", "One\nTwo")]
+    assert said == [("Hello there", "I cannot."), ("Please\nand thank you", "One\nTwo\nthree")]
     assert found.prompts == {TrialKey("B", "M001", 1): ("Be short.", "And kind.")}
 
 
