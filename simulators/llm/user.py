@@ -152,6 +152,8 @@ class WordedUser:
         heard = replace(heard, inner=after)
         if isinstance(action, Stop):
             return action, replace(heard, over=True)
+        if action.new_session:  # else the model words what the system is to know by itself: "As I live in Kyoto, …"
+            heard = replace(heard, exchanges=())
         return self._worded(heard, rng, action)
 
     def _worded(self, heard: WordedMemory, rng: Streams, action: Say) -> tuple[Say | Stop, WordedMemory]:

@@ -28,6 +28,7 @@ from simulators.outside import (
     WordsWanted,
     respond_with_words,
 )
+from simulators.probing import probe
 from simulators.registry import build_user
 from simulators.scenario import Observation, Scenario, State
 from simulators.scripted import ScriptedUser
@@ -89,6 +90,26 @@ def test_the_policy_draws_what_it_draws_without_a_model(seed: int, answers: list
     without, _ = talk(inner, scenario, answers, rng)
     acts = [(one.state, one.turn) if isinstance(one, Say) else one for one in with_model]
     assert acts == [(one.state, one.turn) if isinstance(one, Say) else one for one in without]
+
+
+def test_in_a_new_session_the_model_is_told_nothing_of_the_one_before() -> None:
+    plan = """
+        facts: {home: {plant: [I live in Kyoto.], ask: [Where do I live?], right: [Kyoto]}}
+        steps: [{plant: home}, {ask: home}, {session: new}, {ask: home}]
+    """
+    told: list[Prompt] = []
+
+    def words(prompt: Prompt) -> Sample:
+        told.append(prompt)
+        return Sample("so where is it that i live?" if "live?" in _intended(prompt) else "i live in kyoto, you know")
+
+    inner = probe.build(parse_document(plan, "plan.yaml").validated(probe.Options))
+    actions, _ = talk(SuppliedUser(build(PLAIN, inner), words), Scenario(MOVIES), [USEFUL] * 3, RNG)
+    said = [one for one in actions if isinstance(one, Say)]
+    assert [one.new_session for one in said] == [False, False, True]
+    assert said[2].text == "so where is it that i live?", "said in another session, it is no repetition"
+    assert not any("kyoto" in message.text.casefold() for message in told[-1].messages)
+    assert any("kyoto" in message.text.casefold() for message in told[1].messages)
 
 
 def _intended(prompt: Prompt) -> str:
