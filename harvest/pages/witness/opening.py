@@ -6,7 +6,6 @@ leaves: one string each, with the path at which it was and the names of what was
 """
 
 import codecs
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,14 +13,11 @@ from typing import cast
 
 from harvest.pages.witness.binary import Either, encoded_in, values_in
 from harvest.pages.witness.received import Body, Message, Received, general
+from harvest.pages.witness.text_values import NOTHING, events_in, json_in, lines_in, text_values, unguarded
 
 MOST_LEAVES = 60_000
 """Leaves that are opened of one turn; what comes after them is not read."""
 
-_DECODER = json.JSONDecoder()
-_GUARD = re.compile(r"\s*(?:\)\]\}'?,?|for\s*\(;;\);|while\s*\(1\);|throw 1;\s*<[^>]*>)\s*")
-_SIGN = re.compile(r"[\w:;,.$/#@ -]{0,40}?(?=[\[{\"])")
-"""What a transport puts before JSON: a number, a name, a colon."""
 _NAMING = re.compile(
     r"(?:.*[_.-])?(?:type|role|event|kind|op|action|method|channel|topic|author|sender|from|who|side|speaker|status|object)"
     r"|o|t|(?:is|from)[_A-Z]?(?:user|bot|me|human|ai|assistant|partial|final|typing)\w*",
@@ -145,13 +141,13 @@ def _parts_of(body: Body, request: int) -> Iterator[_Part]:
         yield part(len(data), values_in(encoded) if encoded else (), size=len(data))
         return
     if media == "text/event-stream" or re.match(r"(?:(?:event|id|retry|:)[^\n]*\n)*data:", text):
-        yield from (part(end, values, name) for end, name, values in _events(text))
+        yield from (part(end, values, name) for end, name, values in events_in(text))
         return
-    whole = _json(_GUARD.sub("", text, count=1))
-    if whole is not _NO:
+    whole = json_in(unguarded(text))
+    if whole is not NOTHING:
         yield part(len(data), (whole,))
         return
-    lines = list(_lines(text))
+    lines = list(lines_in(text))
     covered = sum(size for _, _, _, size in lines)
     if lines and covered >= _PLAIN_SHARE * len(text.strip()):
         yield from (part(end, values, name) for end, name, values, _ in lines)
@@ -194,78 +190,10 @@ class _Times:
         return self._ends[low][1]
 
 
-_NO = object()
-
-
-def _json(text: str) -> object:
-    """The value of a text that is JSON; _NO where it is not."""
-    if not text or text.lstrip()[:1] not in '{["':
-        return _NO
-    try:
-        return json.loads(text, strict=False)
-    except (ValueError, RecursionError):
-        return _NO
-
-
-def _events(text: str) -> Iterator[tuple[int, str, tuple[object, ...]]]:
-    """(place of its end, name, values) of each event of a stream."""
-    end, name, data = 0, "", list[str]()
-    for line in re.split(r"(?<=\n)|(?<=\r)(?!\n)", text):
-        end += len(line)
-        bare = line.rstrip("\r\n")
-        if not bare and line:
-            if data:
-                yield end, name, _text_values("\n".join(data))
-            name, data = "", []
-        field, _, value = bare.partition(":")
-        value = value.removeprefix(" ")
-        if field == "data":
-            data.append(value)
-        elif field == "event":
-            name = value
-    if data:
-        yield end, name, _text_values("\n".join(data))
-
-
-def _lines(text: str) -> Iterator[tuple[int, str, tuple[object, ...], int]]:
-    """(place of its end, what came before it, values, characters) of each value of JSON in a text of several."""
-    place = 0
-    while place < len(text):
-        sign = _SIGN.match(text, place)
-        if sign is not None:
-            try:
-                value, end = _DECODER.raw_decode(text, sign.end())
-            except (ValueError, RecursionError):
-                pass
-            else:
-                name = re.sub(r"\d{2,}|[\s:;,]+", "", sign[0])
-                yield end, name, (value,), end - place
-                place = end
-                while place < len(text) and text[place] in "\r\n \x1e;,":
-                    place += 1
-                continue
-        newline = re.compile(r"[\n\x1e]").search(text, place)
-        if newline is None:
-            return
-        place = newline.end()
-
-
 def _values_of(message: Message) -> list[object]:
     if isinstance(message.data, bytes):
         return values_in(message.data)
-    return list(_text_values(message.data))
-
-
-def _text_values(text: str) -> tuple[object, ...]:
-    """The values in a message that is text: JSON behind whatever sign, several of them, or the text itself."""
-    bare = _GUARD.sub("", text, count=1)
-    whole = _json(bare)
-    if whole is not _NO:
-        return (whole,)
-    lines = list(_lines(bare)) if any(sign in bare for sign in "[{") else []
-    if lines and sum(size for _, _, _, size in lines) >= 0.9 * len(bare.strip()):
-        return tuple([name, *values] if name else values[0] for _, name, values, _ in lines)
-    return (text,)
+    return list(text_values(message.data))
 
 
 class _Walker:
@@ -354,8 +282,8 @@ class _Walker:
         if not text:
             return
         if again < _AGAIN:
-            inner = _json(text) if text[:1] in "{[" and text.rstrip()[-1:] in "}]" else _NO
-            if inner is not _NO and isinstance(inner, (dict, list)) and inner:
+            inner = json_in(text) if text[:1] in "{[" and text.rstrip()[-1:] in "}]" else NOTHING
+            if inner is not NOTHING and isinstance(inner, (dict, list)) and inner:
                 self.walk(inner, f"{path}~", names, number, place, depth + 1, again + 1)
                 return
             encoded = encoded_in(text) if len(text) >= 16 else None
@@ -381,7 +309,7 @@ def _inner_values(data: bytes) -> Iterable[object]:
         text = data.decode()
     except UnicodeDecodeError:
         return values_in(data)
-    return values_in(data) if "\x00" in text else _text_values(text)
+    return values_in(data) if "\x00" in text else text_values(text)
 
 
 def _form(value: object, depth: int = 0) -> str:

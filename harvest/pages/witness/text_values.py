@@ -1,0 +1,82 @@
+"""The values in a text that came over the wire: JSON behind whatever sign, lines of it, events of a stream."""
+
+import json
+import re
+from collections.abc import Iterator
+
+_DECODER = json.JSONDecoder()
+_GUARD = re.compile(r"\s*(?:\)\]\}'?,?|for\s*\(;;\);|while\s*\(1\);|throw 1;\s*<[^>]*>)\s*")
+_SIGN = re.compile(r"[\w:;,.$/#@ -]{0,40}?(?=[\[{\"])")
+"""What a transport puts before JSON: a number, a name, a colon."""
+
+NOTHING = object()
+
+
+def json_in(text: str) -> object:
+    """The value of a text that is JSON; NOTHING where it is not."""
+    if not text or text.lstrip()[:1] not in '{["':
+        return NOTHING
+    try:
+        return json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return NOTHING
+
+
+def events_in(text: str) -> Iterator[tuple[int, str, tuple[object, ...]]]:
+    """(place of its end, name, values) of each event of a stream."""
+    end, name, data = 0, "", list[str]()
+    for line in re.split(r"(?<=\n)|(?<=\r)(?!\n)", text):
+        end += len(line)
+        bare = line.rstrip("\r\n")
+        if not bare and line:
+            if data:
+                yield end, name, text_values("\n".join(data))
+            name, data = "", []
+        field, _, value = bare.partition(":")
+        value = value.removeprefix(" ")
+        if field == "data":
+            data.append(value)
+        elif field == "event":
+            name = value
+    if data:
+        yield end, name, text_values("\n".join(data))
+
+
+def lines_in(text: str) -> Iterator[tuple[int, str, tuple[object, ...], int]]:
+    """(place of its end, what came before it, values, characters) of each value of JSON in a text of several."""
+    place = 0
+    while place < len(text):
+        sign = _SIGN.match(text, place)
+        if sign is not None:
+            try:
+                value, end = _DECODER.raw_decode(text, sign.end())
+            except (ValueError, RecursionError):
+                pass
+            else:
+                name = re.sub(r"\d{2,}|[\s:;,]+", "", sign[0])
+                yield end, name, (value,), end - place
+                place = end
+                while place < len(text) and text[place] in "\r\n \x1e;,":
+                    place += 1
+                continue
+        newline = re.compile(r"[\n\x1e]").search(text, place)
+        if newline is None:
+            return
+        place = newline.end()
+
+
+def unguarded(text: str) -> str:
+    """Without what keeps a page of another site from running it."""
+    return _GUARD.sub("", text, count=1)
+
+
+def text_values(text: str) -> tuple[object, ...]:
+    """The values in a message that is text: JSON behind whatever sign, several of them, or the text itself."""
+    bare = unguarded(text)
+    whole = json_in(bare)
+    if whole is not NOTHING:
+        return (whole,)
+    lines = list(lines_in(bare)) if any(sign in bare for sign in "[{") else []
+    if lines and sum(size for _, _, _, size in lines) >= 0.9 * len(bare.strip()):
+        return tuple([name, *values] if name else values[0] for _, name, values, _ in lines)
+    return (text,)
