@@ -136,6 +136,8 @@ class Material:
     @cached_property
     def user_card(self) -> UserCard:
         """How the users behaved whose turns a model words; without any system where none does."""
+        if not self.worded:
+            return UserCard()
         names = [topic.id for topic in self.topics.topics]
         return user_card(self.worded, self.finished, names, clusters=self.topics.clusters)
 
