@@ -25,7 +25,7 @@ from harvest.tables.figures import figures, ordered_rows, printed_rows
 from harvest.tables.grid import last_turn_asked
 from harvest.tables.history_chart import history_chart
 from harvest.tables.selection_figures import selection_figures
-from harvest.tables.user_card_figures import card_lines
+from harvest.tables.user_card_figures import card_lines, card_warnings
 from harvest.tables.variance_chart import variance_chart
 from harvest.tables.variance_figures import variance_legend, variance_tables
 from harvest.tables.watch_figures import history_tables, watch_tables
@@ -84,7 +84,7 @@ def figure_blocks(
         yield details("Each trial by itself", [_by_trial(rows, trials)])
     yield from (text(note, "dim") for note in scores.notes if note not in scores.coverage)
     yield from (text(line, "dim") for line in card_lines(material.user_card))
-    yield from (text(one.sentence, "warn") for one in material.user_card.withholding)
+    yield from (text(line, "warn") for line in card_warnings(material.user_card))
     yield from (text(note, "dim") for note in odd_languages(material.finished))
     yield from (text(f"Damage: {sentence}", "warn") for sentence in material.damage)
 

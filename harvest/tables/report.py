@@ -18,7 +18,7 @@ from harvest.studies.user_card import UserCard
 from harvest.tables.figures import figures, printed_rows
 from harvest.tables.grid import grids, last_turn_asked, legend
 from harvest.tables.selection_figures import selection_figures
-from harvest.tables.user_card_figures import card_lines, card_tables
+from harvest.tables.user_card_figures import card_lines, card_tables, card_warnings
 from harvest.terminal import printable
 from recordings.conversation import INVALID
 from scoring.table import ScoreTable
@@ -89,8 +89,8 @@ def _print_users(console: Console, card: UserCard, *, every: bool) -> None:
         return
     for line in card_lines(card):
         console.print(f"note: {escape(printable(line, line=True))}")
-    for one in card.withholding:
-        console.print(f"[bold red]warning:[/] {escape(printable(one.sentence, line=True))}")
+    for line in card_warnings(card):
+        console.print(f"[bold red]warning:[/] {escape(printable(line, line=True))}")
 
 
 def _print_contrasts(console: Console, contrasts: Sequence[Contrast]) -> None:

@@ -10,14 +10,14 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harvest.studies.user_card import KEPT, ORDERS, REFUSED, CardRate, SystemCard, UserCard
+from harvest.studies.user_card import KEPT, ORDERS, REFUSED, CardRate, SystemCard, UserCard, UserDifference
 from harvest.terminal import printable
 from recordings.json_text import Json
 from scoring.inference.turn_events import Contrast
 from simulators.llm.faults import FAULTS
 from topics.counting import pluralize
 
-__all__ = ["card_document", "card_lines", "card_tables"]
+__all__ = ["card_document", "card_lines", "card_tables", "card_warnings"]
 
 _CHANCE = 0.05
 
@@ -63,20 +63,30 @@ def _effect(effect: Contrast) -> str:
     )
 
 
+def card_warnings(card: UserCard) -> Iterator[str]:
+    """A sentence for each system and rate by which users differ so that no winner is named; of many systems beside
+    which that is so, the first."""
+    others: dict[tuple[str, str], list[UserDifference]] = {}
+    for one in card.withholding:
+        others.setdefault((one.system, one.rate), []).append(one)
+    for first, *rest in others.values():
+        more = f" (and so beside {pluralize(len(rest), 'other system')})" if rest else ""
+        yield f"{first.sentence}{more}"
+
+
 def card_tables(card: UserCard) -> Iterator[RenderableType]:
     """Every rate of every system with its n and interval; nothing where no model words a user."""
     if not card.systems:
         return
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("users worded by a model", overflow="fold")
     for one in card.systems:
-        table.add_column(Text(printable(one.system, line=True)), justify="right", overflow="fold")
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+        name = printable(one.system, line=True)
+        table.add_column(Text(f"users worded by a model: {name}"), overflow="fold", min_width=19)
+        table.add_column(Text("[low, high]"), justify="right", no_wrap=True)
         table.add_column("n", justify="right", no_wrap=True)
-    for name in (*FAULTS, KEPT, REFUSED, ORDERS):
-        cells = [cell for one in card.systems for cell in (_shown(one.rates[name]), str(one.rates[name].n))]
-        table.add_row(name, *cells)
-    yield table
-    for one in card.systems:
+        for rate in (*FAULTS, KEPT, REFUSED, ORDERS):
+            table.add_row(rate, _shown(one.rates[rate]), str(one.rates[rate].n))
+        yield table
         if one.faults:
             yield Text(printable(f"{one.system}: {_effect(one.effect)}.", line=True))
         if one.unknown:
