@@ -18,8 +18,9 @@ from harvest.cli.number import NumberRange, WholeNumberRange
 from harvest.cli.path import GivenPath
 from harvest.cli.population import command as population_command
 from harvest.cli.setting_options import setting_option
-from harvest.studies.fitted_users import LEAVING, Answers, fit_notes, fit_user, foresight
+from harvest.studies.fitted_users import Answers, fit_notes, fit_user, foresight
 from harvest.studies.kept_scores import with_kept_scores
+from harvest.studies.played_users import CANDIDATES, HIDDEN, candidates, fit_hidden_user
 from harvest.tables.simulation_figures import (
     FORMAT,
     behaviour_verdict,
@@ -83,10 +84,11 @@ command.add_command(population_command)
 )
 @click.option(
     "--stop",
-    type=click.Choice(LEAVING),
-    default="turn-and-act",
+    type=click.Choice(["best", *CANDIDATES]),
+    default="best",
     show_default=True,
-    help="What makes the user leave: rows by turn and last act, rows over all turns, or a stop model.",
+    help="What is played: rows by turn and last act, rows over all turns, these with a stop model, hidden states, or "
+    "what foresees people best that it was not fitted on.",
 )
 @click.option("--folds", type=WholeNumberRange(2, 1000), default=10, show_default=True, help="Of cross-validation.")
 @setting_option("level")
@@ -108,26 +110,43 @@ def fit_command(
     intents: Level,
     as_json: bool,
 ) -> None:
-    """Fit a Markov user to what users did.
+    """Fit a simulated user to what users did.
 
     RUN is the folder of a run: an act is what a simulated user did with a turn, else the protocol's state. FILE is a
     harvest-acts/1 file (.jsonl), the IARD file as its authors publish it, or search sessions as in Sim4IA. The fitted
-    user is written as a harvest-user/2 file; its words are for you to add.
+    user is written as a harvest-user/2 file, or harvest-user/3 with hidden states; its words are for you to add.
     """
     check_name(name)
     if out is not None and out.exists():
         raise _taken(out)  # before the work, not after it
     people = people_console(stderr=as_json)
     dialogues = _read(data, intents, people)
-    found = fit_user(
+    played = candidates(
         dialogues,
-        name=name,
-        files=[path.name for path in data],
         order=order,
         answers=answers,
         smoothing=Smoothing(smoothing, weight),
-        stop=stop,
+        folds=folds,
         level=level,
+        seed=seed,
+    )
+    if stop != "best":
+        played = replace(played, chosen=stop)
+    files = [path.name for path in data]
+    counted = fit_user(
+        dialogues,
+        name=name,
+        files=files,
+        order=order,
+        answers=answers,
+        smoothing=Smoothing(smoothing, weight),
+        stop="turn-and-act" if played.chosen == HIDDEN else played.chosen,
+        level=level,
+    )
+    found = (
+        fit_hidden_user(dialogues, name=name, files=files, answers=answers, seed=seed)
+        if played.chosen == HIDDEN
+        else counted
     )
     worth = foresight(
         dialogues,
@@ -146,12 +165,17 @@ def fit_command(
             "format": FORMAT,
             "user": found.model_dump(mode="json"),
             "foresight": foresight_json(worth),
+            "candidates": {
+                "chosen": played.chosen,
+                "held_out": foresight_json(played.held_out),
+                "left_out": dict(played.left_out),
+            },
             "notes": list(notes),
             "seed": seed,
         }
         click.echo(json.dumps(document, ensure_ascii=False))
     else:
-        for table in fit_tables(found, worth):
+        for table in fit_tables(counted, worth, played):
             people.print(table)
     source = found.source
     for note in notes:
@@ -200,7 +224,8 @@ def check_command(
 ) -> None:
     """Hold simulated users against real ones.
 
-    REAL and SIMULATED are what `fit` takes. Every distance is set beside that of random halves of the real dialogues.
+    REAL and SIMULATED are what `fit` takes. Every distance is tested with whole users, and set beside that of random
+    halves of the real dialogues; so is the order of systems, which comes first.
     """
     people = people_console(stderr=as_json)
     sides = [_read([path], intents, people) for path in (real, simulated)]
@@ -221,8 +246,8 @@ def check_command(
         people.print(f"note: {note}", markup=False)
     people.print(
         "[dim]all: every dialogue; matched: half of the real ones (fewer, if fewer were simulated) against as many "
-        "simulated ones, median; floor: against as many real ones. Within: the matched median is at most the upper end "
-        "of 95% of floors.[/]"
+        "simulated ones, median; floor: against as many real ones; p: everybody counted, whole users dealt to the "
+        "sides at random, each measure alone. Beyond: p is at most 0.05.[/]"
     )
 
 

@@ -10,12 +10,14 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from harvest.studies.played_users import DEFAULT, Candidates
 from harvest.terminal import printable
 from scoring.simulation.decisions import acts_in
 from scoring.simulation.halves import FEWEST, Floor, Spread
 from scoring.simulation.lengths import Survival
 from scoring.simulation.likelihood import HeldOut
 from scoring.simulation.realism import BEHAVIOUR, FORESIGHT, SCORES, Realism
+from scoring.simulation.wordings import WORDINGS, Wordings
 from simulators.act_table import ANY
 from simulators.fitted import UserFile
 from topics.counting import pluralize
@@ -29,6 +31,7 @@ __all__ = [
     "check_tables",
     "fit_tables",
     "foresight_json",
+    "ranking_verdict",
     "scores_verdict",
 ]
 
@@ -40,8 +43,9 @@ _ALPHA = 0.05  # a p at most this large is called a difference
 _LONGEST_ACT = 14  # characters that have room beside the figures on 80 columns
 
 
-def fit_tables(file: UserFile, foresight: Mapping[str, HeldOut]) -> Iterator[Table]:
-    """The act matrix with its intervals, the stop models, and what the fit is worth on users it has not seen."""
+def fit_tables(file: UserFile, foresight: Mapping[str, HeldOut], played: Candidates) -> Iterator[Table]:
+    """The act matrix with its intervals, the stop models, what a table of acts is worth on users it has not seen, and
+    what each user is worth that could be played."""
     answers = ["answer"] if any(row.answer != ANY for row in file.rows) else []
     table = _table("after", *answers, "n", "then", "seen", f"{file.level:.0%} interval", "smoothed")
     for row in file.rows:
@@ -65,14 +69,25 @@ def fit_tables(file: UserFile, foresight: Mapping[str, HeldOut]) -> Iterator[Tab
         yield table
     if foresight:
         yield _foresight(foresight, "model")
+    if played.held_out:
+        yield _candidates(played)
 
 
 def check_tables(found: Realism) -> Iterator[Table | Text]:
     """Behaviour with its floor, survival, foresight; then, apart, what the simulated user is worth as a tester."""
-    table = _table("behaviour", "all", "matched", "floor", "95% of floors", "verdict")
+    ranking = found.ranking
+    yield Text(f"ranking: {ranking_verdict(found)}")
+    if ranking.systems:
+        table = _table("system", "mean score, real", "simulated")
+        for name, real, simulated in zip(ranking.systems, ranking.real, ranking.simulated):
+            table.add_row(_text(name), f"{real:.4f}", f"{simulated:.4f}")
+        yield table
+    table = _table("behaviour", "all", "matched", "floor", "95% of floors", "p", "verdict")
     for name, measured in found.behaviour.items():
-        _add(table, name, measured.value, measured.floor, measured.verdict)
+        _add(table, name, measured.value, measured.floor, measured.verdict, measured.p)
     yield table
+    if found.wordings is not None:
+        yield _wordings(found.wordings)
     yield _survival(found.survivals)
     yield _foresight(found.foresight, "real users, predicted by")
     if found.scores and found.score_floor:
@@ -80,30 +95,46 @@ def check_tables(found: Realism) -> Iterator[Table | Text]:
         _add(table, SCORES, found.scores.distance, found.score_floor, found.score_floor.verdict)
         yield table
         scores = found.scores
-        p = "< 0.001" if scores.p < 0.001 else f"{scores.p:.3f}"
-        yield Text(f"T {scores.statistic:.3f}, permutation p {p}, n {scores.n} and {scores.m}", style="dim")
+        within = " within systems" if len(ranking.systems) > 1 else ""
+        shown = f"T {scores.statistic:.3f}, permutation p{within} {_p(scores.p)}, n {scores.n} and {scores.m}"
+        yield Text(shown, style="dim")
         yield Text(f"scores: {scores_verdict(scores.p, found.score_floor)}")
-    ranking = found.ranking
-    if ranking.systems:
-        table = _table("system", "mean score, real", "simulated")
-        for name, real, simulated in zip(ranking.systems, ranking.real, ranking.simulated):
-            table.add_row(_text(name), f"{real:.4f}", f"{simulated:.4f}")
-        yield table
+
+
+def ranking_verdict(found: Realism) -> str:
+    """Whether simulated users put the systems in the order that people do, compared with halves of the people."""
+    ranking, floor = found.ranking, found.ranking_floor
     known = not math.isnan(ranking.low)
     tau = _plain(ranking.tau, 3) + (f" [{ranking.low:.3f}, {ranking.high:.3f}]" if known else "")
     drawn = f"; {ranking.resampled} resampled" if known else ""
-    yield Text(f"order of systems, Kendall's tau-b: {tau}{drawn}" + (f" ({ranking.note})" if ranking.note else ""))
+    agreement = f"Kendall's tau-b {tau}{drawn}" + (f" ({ranking.note})" if ranking.note else "")
+    if floor is None or math.isnan(ranking.tau):
+        return agreement
+    half = floor.floor
+    said = (
+        f"{floor.verdict}: {agreement}; between halves of the real users {_plain(half.median, 3)} "
+        f"[{_plain(half.low, 3)}, {_plain(half.high, 3)}], between a half and simulated users "
+        f"{_plain(floor.matched.median, 3)}; systems differ by other amounts: p {_p(floor.p)}"
+    )
+    if floor.verdict == "undecided":
+        said += f"; halves of {pluralize(floor.people, 'real user')} per system are too few to agree on an order"
+        said += f": about {floor.needed} real users per system would do" if floor.needed else ""
+    return said
 
 
 def behaviour_verdict(found: Realism) -> str:
     """The verdict on behaviour, as a sentence without its subject."""
-    floor = "the split-half floor of the real dialogues"
     measured = [name for name, one in found.behaviour.items() if one.verdict != "n/a"]
     only = f" (in {', '.join(measured)})" if len(measured) < len(found.behaviour) else ""
+    larger = [name for name in measured if found.behaviour[name].floor.verdict == "beyond"]
+    how = f"by {'more' if larger else 'less'} than halves of the real users do"
+    p = f"p {_p(found.together)} over all measures"
     return {
-        "undecided": f"too few to distinguish it from {floor}{only}",
+        "undecided": f"too few users for a verdict{only}",
         "no act in common": "real and simulated users have no act in common",
-    }.get(found.verdict, f"{found.verdict} {floor}{only}")
+        "beyond": f"beyond: they differ {how} ({p}){only}",
+        "within": f"within: no difference was found ({p}){only}",
+    }[found.verdict]
 
 
 def scores_verdict(p: float, floor: Floor) -> str:
@@ -150,6 +181,8 @@ def check_notes(found: Realism) -> Iterator[str]:
             f"lengths are compared up to {pluralize(lengths.horizon, 'turn')}, where {real} of the real users and "
             f"{simulated} of the simulated ones are still there: KS and W1 do not cover later turns"
         )
+    if found.wordings is None:
+        yield "words are not compared: at least one side holds acts only"
     users = min(measured.floor.users for measured in found.behaviour.values())
     if users < FEWEST:
         yield f"groups have {pluralize(users, 'user')}; a verdict needs {FEWEST} on either side"
@@ -162,11 +195,31 @@ def check_json(found: Realism) -> dict[str, Any]:
         "real": _size(found, real=True),
         "simulated": _size(found, real=False),
         "behaviour": {
-            name: {"what": BEHAVIOUR[name], "value": _json(one.value), **_floor(one.floor), "verdict": one.verdict}
+            name: {
+                "what": BEHAVIOUR[name],
+                "value": _json(one.value),
+                **_floor(one.floor),
+                "p": _json(one.p),
+                "verdict": one.verdict,
+            }
             for name, one in found.behaviour.items()
         },
+        "p": _json(found.together),
         "verdict": found.verdict,
         "notes": list(check_notes(found)),
+        "words": None
+        if found.wordings is None
+        else {
+            "measures": {
+                name: {
+                    "what": WORDINGS[name],
+                    **{key: _json(getattr(one, key)) for key in ("real", "simulated", "value", "low", "high", "p")},
+                }
+                for name, one in found.wordings.measures.items()
+            },
+            "p": _json(found.wordings.together),
+            "verdict": found.wordings.verdict,
+        },
         "lengths": {"horizon": found.lengths.horizon, "beyond": _json(found.lengths.beyond)},
         "survival": {
             side: {
@@ -202,8 +255,23 @@ def check_json(found: Realism) -> dict[str, Any]:
                 "simulated": [_json(value) for value in ranking.simulated],
                 "resampled": ranking.resampled,
                 "note": ranking.note,
+                **_ranking_floor(found),
             },
         },
+    }
+
+
+def _ranking_floor(found: Realism) -> dict[str, Any]:
+    floor = found.ranking_floor
+    if floor is None:
+        return {"verdict": "n/a"}
+    return {
+        "floor": _spread(floor.floor),
+        "matched": _spread(floor.matched),
+        "people": floor.people,
+        "p": _json(floor.p),
+        "needed": floor.needed,
+        "verdict": floor.verdict,
     }
 
 
@@ -233,21 +301,26 @@ def _size(found: Realism, *, real: bool) -> dict[str, int]:
     }
 
 
-def _floor(floor: Floor) -> dict[str, Any]:
-    def spread(one: Spread) -> dict[str, Any]:
-        values = {"median": one.median, "low": one.low, "high": one.high, "least": one.least, "most": one.most}
-        return {**{name: _json(value) for name, value in values.items()}, "splits": one.n}
+def _spread(one: Spread) -> dict[str, Any]:
+    values = {"median": one.median, "low": one.low, "high": one.high, "least": one.least, "most": one.most}
+    return {**{name: _json(value) for name, value in values.items()}, "splits": one.n}
 
+
+def _floor(floor: Floor) -> dict[str, Any]:
     return {
-        "floor": spread(floor.floor),
-        "matched": spread(floor.matched),
+        "floor": _spread(floor.floor),
+        "matched": _spread(floor.matched),
         "size": floor.size,
         "users": floor.users,
         "verdict": floor.verdict,
     }
 
 
-def _add(table: Table, name: str, value: float, floor: Floor, verdict: str) -> None:
+def _p(p: float) -> str:
+    return "n/a" if math.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _add(table: Table, name: str, value: float, floor: Floor, verdict: str, p: float | None = None) -> None:
     known = floor.floor
     interval = f"[{_plain(known.low)}, {_plain(known.high)}]" if known.n else "n/a"
     table.add_row(
@@ -256,8 +329,20 @@ def _add(table: Table, name: str, value: float, floor: Floor, verdict: str) -> N
         _plain(floor.matched.median),
         _plain(known.median),
         interval,
+        *([] if p is None else [_p(p)]),
         verdict,
     )
+
+
+def _wordings(found: Wordings) -> Table:
+    table = _table("words", "real", "simulated", "distance", "95% of floors", "p")
+    for name, one in found.measures.items():
+        floor = f"[{_plain(one.low)}, {_plain(one.high)}]"
+        table.add_row(name, _plain(one.real, 3), _plain(one.simulated, 3), _plain(one.value), floor, _p(one.p))
+    meanings = "; ".join(f"{name}: {meaning}" for name, meaning in WORDINGS.items())
+    table.caption = f"words: {found.verdict} (p {_p(found.together)} over all of them). {meanings}"
+    table.caption_style, table.caption_justify = "dim", "left"
+    return table
 
 
 def _survival(curves: Sequence[Survival]) -> Table:
@@ -283,6 +368,23 @@ def _foresight(models: Mapping[str, HeldOut], heading: str) -> Table:
     if heading != "model":
         table.caption = "; ".join(f"{name}: {meaning}" for name, meaning in FORESIGHT.items())
         table.caption_style, table.caption_justify = "dim", "left"
+    return table
+
+
+def _candidates(played: Candidates) -> Table:
+    """Every user that could be played, the chosen one marked."""
+    table = _table("user that could be played", "bits", "gain", "interval", "users", "decisions", "chosen")
+    for name, one in played.held_out.items():
+        interval = "reference" if name == DEFAULT else f"[{one.low:.3f}, {one.high:.3f}]"
+        chosen = "yes" if name == played.chosen else ""
+        gain = "" if name == DEFAULT else f"{one.gain:.3f}"
+        table.add_row(name, f"{one.bits:.3f}", gain, interval, str(one.units), str(one.n), chosen)
+    for name in played.left_out:
+        table.add_row(name, "n/a", "", "", "", "", "yes" if name == played.chosen else "")
+    table.caption = "bits a decision, and gain over turn-and-act, on users it was not fitted on; interval over users"
+    for name, why in played.left_out.items():
+        table.caption += f"; {name}: {why}"
+    table.caption_style, table.caption_justify = "dim", "left"
     return table
 
 

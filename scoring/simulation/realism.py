@@ -1,9 +1,12 @@
 """A simulated user compared with real ones: how realistic its behaviour is and, separately, how good a tester it is.
 
-behaviour   distances of acts, of transitions and of lengths, each beside the split-half floor of the real dialogues
+ranking     agreement on the order of systems, beside that of halves of the real users: what a simulated user is for
+behaviour   distances of acts, of transitions and of lengths, each tested with everybody counted, beside the split-half
+            floor of the real dialogues
 foresight   bits a decision of real users costs a model that was fitted on simulated ones, beside models that were
             fitted on other real users, and beside the random floor
-testing     distance of the scores, and agreement on the order of systems
+words       how simulated users speak beside people
+scores      distance of the scores, tested within systems
 """
 
 from __future__ import annotations
@@ -18,15 +21,17 @@ from recordings.acts.dialogue import Dialogue
 from scoring.simulation.act_model import Smoothing, UniformModel, fit_acts
 from scoring.simulation.acts import act_divergence, transition_divergence
 from scoring.simulation.decisions import acts_in
-from scoring.simulation.halves import Distance, Floor, View, noise_floor, nothing_measured
+from scoring.simulation.halves import FEWEST, Distance, Floor, View, noise_floor, nothing_measured
 from scoring.simulation.lengths import LengthGap, Survival, length_gap, survival, to_horizon
 from scoring.simulation.likelihood import Fit, HeldOut, held_out
-from scoring.simulation.reliability import RankingAgreement, ranking_agreement
+from scoring.simulation.relabelled_users import behaviour_test, scores_test
+from scoring.simulation.reliability import RankingAgreement, RankingFloor, ranking_agreement, ranking_floor
 from scoring.simulation.score_gap import ScoreGap, cramer_von_mises, score_gap
+from scoring.simulation.wordings import Wordings, compare_wordings
 from topics.errors import InputError
 from topics.identity import derived_seed
 
-__all__ = ["BEHAVIOUR", "FORESIGHT", "Realism", "distances", "realism"]
+__all__ = ["ALPHA", "BEHAVIOUR", "FORESIGHT", "Realism", "distances", "realism"]
 
 BEHAVIOUR: Mapping[str, str] = {
     "JSD(acts)": "Jensen-Shannon divergence of the acts, in bits",
@@ -46,6 +51,9 @@ FORESIGHT: Mapping[str, str] = {
 
 SCORES = "CvM(scores)"
 
+ALPHA = 0.05
+"""A p at most this large is called a difference."""
+
 _DISJOINT = "no act in common"
 _OF_ACTS = ("JSD(acts)", "JSD(transitions)")
 _OF_LENGTHS = ("KS(length)", "W1(length)")
@@ -55,24 +63,35 @@ _VIEWS: Mapping[str, View] = {"KS(length)": to_horizon, "W1(length)": to_horizon
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One distance. value: between all real and all simulated dialogues, NaN where nothing can be compared. floor: with
-    its verdict. said: what goes before that verdict, because it does not hang on how many users there are."""
+    """One distance. value: between all real and all simulated dialogues, NaN where nothing can be compared. floor: how
+    large it is between people, with its own verdict. p: of the test with everybody counted, of this distance alone.
+    said: what goes before the verdict, because it does not hang on how many users there are."""
 
     value: float
     floor: Floor
+    p: float = math.nan
     said: str = ""
 
     @property
     def verdict(self) -> str:
-        """`n/a` where there is no value, what is `said` of it where no floor decides, else the floor's verdict."""
-        return "n/a" if math.isnan(self.value) else self.said or self.floor.verdict
+        """`n/a` where there is no value, what is `said` of it, `undecided` with too few users, else by the test:
+        `beyond` where p is at most ALPHA, `within` where it is larger."""
+        if math.isnan(self.value):
+            return "n/a"
+        if self.said:
+            return self.said
+        if self.floor.users < FEWEST or math.isnan(self.p):
+            return "undecided"
+        return "beyond" if self.p <= ALPHA else "within"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Realism:
     """All figures. real, simulated: the dialogues they are of. behaviour: by the names of BEHAVIOUR. lengths: the
     gap between the lengths of all dialogues, with its horizon. foresight: by the names of
-    FORESIGHT. scores, score_floor: None where fewer than two real users or no simulated one have a score."""
+    FORESIGHT. scores, score_floor: None where fewer than two real users or no simulated one have a score; p of the
+    scores is within systems. together: p of all distances of behaviour at once. ranking_floor: None for fewer than two
+    systems with scores on both sides. wordings: None if a side holds acts only."""
 
     real: Sequence[Dialogue]
     simulated: Sequence[Dialogue]
@@ -83,13 +102,21 @@ class Realism:
     scores: ScoreGap | None
     score_floor: Floor | None
     ranking: RankingAgreement
+    together: float = math.nan
+    ranking_floor: RankingFloor | None = None
+    wordings: Wordings | None = None
 
     @property
     def verdict(self) -> str:
-        """On behaviour alone: `no act in common`; else `within` the split-half floor in every measure that has a value,
-        `beyond` it in at least one, else `undecided`."""
-        verdicts = {measured.verdict for measured in self.behaviour.values()}
-        return next((one for one in (_DISJOINT, "beyond", "undecided") if one in verdicts), "within")
+        """On behaviour alone: `no act in common`; `undecided` if a measure that has a value is; else `beyond` where
+        `together` is at most ALPHA, and `within` where it is larger. So a p below ALPHA of one measure among several
+        may be chance, and alone makes no verdict."""
+        verdicts = {measured.verdict for measured in self.behaviour.values()} - {"n/a"}
+        if _DISJOINT in verdicts:
+            return _DISJOINT
+        if "undecided" in verdicts or math.isnan(self.together):
+            return "undecided"
+        return "beyond" if self.together <= ALPHA else "within"
 
 
 def distances(order: int = 1) -> dict[str, Distance]:
@@ -135,11 +162,19 @@ def realism(
             _rng(seed, "scores"),
             units=([one.unit for one in scored[0]], [one.unit for one in scored[1]]),
         )
+        within = scores_test(scored[0], scored[1], _rng(seed, "scores within systems"), draws=replications).p[0]
+        if not math.isnan(within):
+            # Pooled over systems, scores that are upside down can have the same distribution.
+            scores = replace(scores, p=within)
         apart: dict[str, Distance] = {SCORES: _scores_apart}
         floor = noise_floor(scored[0], scored[1], apart, _rng(seed, "score halves"), splits=splits)[SCORES]
     floors = noise_floor(real, simulated, measures, _rng(seed, "halves"), splits=splits, views=_VIEWS)
     gap = length_gap(real, simulated)
-    behaviour = {name: Measured(distance(real, simulated), floors[name]) for name, distance in measures.items()}
+    tested = behaviour_test(real, simulated, _rng(seed, "relabelled users"), order=order, draws=replications)
+    behaviour = {
+        name: Measured(distance(real, simulated), floors[name], p)
+        for (name, distance), p in zip(measures.items(), tested.p, strict=True)
+    }
     if not set(acts_in(real)) & set(acts_in(simulated)):
         behaviour |= {name: replace(behaviour[name], said=_DISJOINT) for name in _OF_ACTS}
     if (
@@ -163,6 +198,9 @@ def realism(
         scores,
         floor,
         ranking_agreement(real, simulated, _rng(seed, "ranking"), level=level, replications=replications),
+        tested.together,
+        ranking_floor(real, simulated, _rng(seed, "ranking halves"), splits=splits, draws=replications),
+        compare_wordings(real, simulated, _rng(seed, "wordings"), splits=splits, draws=replications),
     )
 
 

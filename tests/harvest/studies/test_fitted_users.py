@@ -16,6 +16,7 @@ from rich.table import Table
 
 from harvest.cli.main import main
 from harvest.studies.fitted_users import fit_notes, fit_user, fitted_options, foresight, stays_of, stop_fits
+from harvest.studies.played_users import CANDIDATES, DEFAULT, Candidates
 from harvest.tables.simulation_figures import check_tables, fit_tables, scores_verdict
 from protocols.answer import Answer
 from protocols.route import Say, Stop
@@ -186,9 +187,13 @@ def test_a_stop_model_in_the_options_takes_the_place_of_the_files(tmp_path: Path
     (tmp_path / "user.yaml").write_text(file.text(), encoding="utf-8")
     words = {act: (act,) for act in file.options.acts}
     path = str(tmp_path / "user.yaml")
-    assert isinstance(fitted.build(fitted.Options.model_validate({"file": path, "words": words})).stop, Hazard)
+    own = fitted.build(fitted.Options.model_validate({"file": path, "words": words}))
+    assert isinstance(own, markov.MarkovUser)
+    assert isinstance(own.stop, Hazard)
     changed = {"file": path, "words": words, "stop": {"model": "geometric", "p": 0.5}}
-    assert fitted.build(fitted.Options.model_validate(changed)).stop == Geometric.model_validate({"p": 0.5})
+    other = fitted.build(fitted.Options.model_validate(changed))
+    assert isinstance(other, markov.MarkovUser)
+    assert other.stop == Geometric.model_validate({"p": 0.5})
 
 
 def test_a_user_without_words_is_refused_with_the_file_and_the_act(tmp_path: Path) -> None:
@@ -244,7 +249,9 @@ def test_a_file_whose_counts_and_rows_say_different_things_is_refused_where_they
 
 def test_rows_may_be_left_out_of_a_file_and_counts_may_not(tmp_path: Path) -> None:
     file = fit_user([dialogue("acb", name=str(n)) for n in range(3)], name="seekers")
-    assert read_user(_written(tmp_path, file.model_copy(update={"rows": ()}).text())).rows == ()
+    held = read_user(_written(tmp_path, file.model_copy(update={"rows": ()}).text()))
+    assert isinstance(held, fitted.UserFile)
+    assert held.rows == ()
     with pytest.raises(InputError, match="none is of the counts after"):
         read_user(_written(tmp_path, file.model_copy(update={"rows": file.rows[:-1]}).text()))
     bare = file.model_copy(update={"rows": (), "options": markov.Options.model_validate({})})
@@ -292,6 +299,33 @@ def test_the_command_fits_and_writes_and_never_over_a_file(tmp_path: Path, capsy
     assert (code, "cannot be written" in people) == (2, True)
 
 
+def test_the_command_prints_what_every_user_is_worth_and_marks_the_one_it_writes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    formats = {}
+    for given in ("best", "table", "hidden-states"):
+        out = tmp_path / f"{given}.yaml"
+        code, printed, _ = harvest(capsys, "simulate", "fit", SIM4IA, "--folds", 2, "--stop", given, "--out", out)
+        assert code == 0
+        rows = [line.split() for line in printed[printed.index("could be") :].splitlines()]
+        worth = {row[0]: row for row in rows if row and row[0] in CANDIDATES and row[1] != "n/a"}
+        assert list(worth) == ["turn-and-act", "table", "hidden-states"], "no end was seen, so no stop model"
+        (marked,) = [name for name, row in worth.items() if row[-1] == "yes"]
+        assert marked == given or given == "best"
+        assert worth["turn-and-act"][2] == "reference"
+        assert {row[-2] if row[-1] == "yes" else row[-1] for row in worth.values()} == {"203"}
+        formats[given] = (marked, type(read_user(out)).__name__)
+    assert formats["table"][1] == "UserFile"
+    assert formats["hidden-states"][1] == "HiddenFile"
+    assert formats["best"][1] == ("HiddenFile" if formats["best"][0] == "hidden-states" else "UserFile")
+    _, printed, _ = harvest(capsys, "simulate", "fit", SIM4IA, "--folds", 2, "--stop", "table", "--json")
+    held = json.loads(printed)["candidates"]
+    assert held["chosen"] == "table"
+    assert held["held_out"]["table"]["bits"] == pytest.approx(float(worth["table"][1]), abs=6e-4)
+    assert set(held["left_out"]) == {"geometric", "two-alpha", "hazard"}
+
+
 def test_the_command_prints_rows_with_intervals_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     code, printed, _ = harvest(capsys, "simulate", "fit", SIM4IA, "--folds", 2)
     assert code == 0
@@ -307,7 +341,8 @@ def test_the_tables_of_a_fit_say_what_a_column_counts_and_why_a_cell_has_no_inte
     tables = {}
     for answers in ("nothing", "labels"):
         file = fit_user(labelled, name="x", files=["a"], answers=answers)
-        matrix, *_, worth = fit_tables(file, foresight(labelled, answers=answers, folds=3, seed=1))
+        held_out = foresight(labelled, answers=answers, folds=3, seed=1)
+        matrix, *_, worth = fit_tables(file, held_out, Candidates({}, DEFAULT))
         tables[answers] = [str(column.header) for column in matrix.columns]
         assert "seen: share of the n; smoothed: the same after smoothing; both over all turns" in str(matrix.caption)
         intervals = list(worth.columns[4].cells)
@@ -333,7 +368,11 @@ def test_the_command_checks_and_says_what_is_within_and_what_is_beyond(
     assert found["testing"]["scores"] is None  # simulated dialogues without scores
     assert found["testing"]["ranking"]["tau"] is None
     code, printed, _ = harvest(capsys, "simulate", "check", IARD, tmp_path / "simulated.jsonl", *quick)
-    assert "behaviour: beyond the split-half floor" in printed
+    words = " ".join(printed.split())
+    assert "behaviour: beyond: they differ by more than halves of the real users do (p 0.0" in words
+    assert "words are not compared: at least one side holds acts only" in words
+    assert found["p"] <= 0.05
+    assert found["behaviour"]["KS(length)"]["p"] == pytest.approx(1 / 101)
     assert "…" not in printed, "nothing is cut on 80 columns"
 
 
@@ -458,7 +497,10 @@ def test_a_check_says_how_much_of_the_lengths_was_cut_off_and_how_many_users_are
         "n/a",
     }
     assert value["verdict"] == "within"
-    assert "behaviour: within the split-half floor of the real dialogues (in JSD(acts), JSD(transitions))" in words
+    assert (
+        "behaviour: within: no difference was found (p 1.000 over all measures) (in JSD(acts), JSD(transitions))"
+        in words
+    )
     words, value = told("real", "three")
     assert "compared up to 2 turns, where 67% of the real users and 100% of the simulated ones are still there" in words
     assert value["lengths"] == {"horizon": 2, "beyond": 1}
@@ -534,9 +576,11 @@ def test_a_user_file_of_format_1_is_read_and_played_as_before(tmp_path: Path) ->
     new = fit_user(iard()[:60], name="seekers", stop="table")
     path = _written(tmp_path, new.text().replace("format: harvest-user/2", "format: harvest-user/1"))
     held = read_user(path)
+    assert isinstance(held, fitted.UserFile)
     assert (held.format, held.options) == ("harvest-user/1", new.options)
     words = {act: (act,) for act in held.options.acts}
     user = fitted.build(fitted.Options.model_validate({"file": str(path), "words": words}))
+    assert isinstance(user, markov.MarkovUser)
     assert user.turns is None
     table = held.options.table()
     state = user.start(Scenario(Topic("T1", TopicType("any"), "?")), Streams(1))

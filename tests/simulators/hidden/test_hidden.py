@@ -80,8 +80,8 @@ def hidden_user() -> HiddenUser:
 
 
 def test_two_planted_classes_are_found_and_foreseen_with_a_persons_dialogues_together() -> None:
-    """Known to somebody who has seen the classes: .57 bits. The share is of leaving or staying, so the figures are the
-    exact ones of this world to within its sampling (findings: .651 by one hazard, .623 by the table, .584 together)."""
+    """The share is of leaving or staying: .569 bits together, .594 each alone and .600 by turn and act when this was
+    written (in another such world .584, .618 and .623 were found by another program)."""
     rng = np.random.default_rng(1)
     people = two_classes(200, rng)
     model = learn_hidden(people)
