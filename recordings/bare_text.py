@@ -30,37 +30,80 @@ _SURE = 12
 """Characters of a secret with letters and digits that no text spells by chance, whatever stands between them."""
 
 _GRAM = 4
+
+
+@cache
+def _plain(character: str) -> str:
+    """The character of ASCII for which another stands, as é and 𝐞 do for e; itself where there is none."""
+    code = ord(character)
+    for first, last, begin in _SETS:
+        if first <= code <= last:
+            return chr(code - first + begin)
+    for kind in ("NFKC", "NFD") if code > 0x7F else ():
+        plain, *marks = list(unicodedata.normalize(kind, character))  # NFD parts a letter from its marks
+        if plain.isascii() and plain.isprintable() and plain != " " and not any(map(_is_letter, marks)):
+            return plain
+    return character
+
+
+def _is_letter(mark: str) -> bool:
+    return not unicodedata.category(mark).startswith("M")
+
+
+_SETS = ((0xE0020, 0xE007E, 0x20), (0x1F150, 0x1F169, 0x41), (0x1F170, 0x1F189, 0x41), (0x1F1E6, 0x1F1FF, 0x41))
+"""Tags, letters in black circles and squares, and those of flags: Unicode has them stand for nothing else."""
+
 _KEPT = (string.ascii_letters + string.digits).encode()
-_DROPPED = bytes(byte for byte in range(256) if byte not in _KEPT)
-_LOWER = bytes(byte + 32 if 65 <= byte <= 90 else byte for byte in range(256))
-_IS_KEPT = bytes(byte in _KEPT for byte in range(256))
+_LATIN = [_plain(chr(byte)) for byte in range(256)]
+_IS_KEPT = bytes(letter.isascii() and letter.isalnum() for letter in _LATIN)
+_DROPPED = bytes(byte for byte in range(256) if not _IS_KEPT[byte])
+_LOWER = bytes(ord(letter.lower()) if letter.isascii() else byte for byte, letter in enumerate(_LATIN))
 _NO_GROUP = re.compile(r"[\s\"'\\]")
 """What ends a code of base 85."""
 _BREAKS = re.compile(r"[\s\\]*[\r\n\u2028\u2029][\s\\]*")
 _FILLERS = "\0\u115f\u1160\u3164\uffa0"
-_OTHER_LETTERS = re.compile("[\u00aa-\u00ba\u02b0-\u02e3\u1d2c-\u1d6a\u2070-\u2184\u2460-\u24ff\u2c7c\uff01-\uff5e"
-                            "\U0001d400-\U0001d7ff\U0001f100-\U0001f189\U0001fbf0-\U0001fbf9]")  # fmt: skip
+_OTHER_LETTERS = (
+    *((0x100, 0x233), (0x2B0, 0x2E3), (0x1D2C, 0x1D6A), (0x1E00, 0x1EFF), (0x2070, 0x2184), (0x2460, 0x24FF)),
+    *((0x2C7C, 0x2C7C), (0xFF01, 0xFF5E), (0x1D400, 0x1D7FF), (0x1F100, 0x1F1FF), (0x1FBF0, 0x1FBF9)),
+    (0xE0020, 0xE007E),
+)
+"""Beyond Latin-1, those that stand for a character of ASCII, and some that do not: first and last of each range."""
 
-
-@cache
-def _folds() -> dict[int, str]:
-    """Characters that stand for one of ASCII."""
-    found = {}
-    for code in range(0x80, 0x1FC00):
-        if unicodedata.decomposition(chr(code)).startswith("<"):
-            plain = unicodedata.normalize("NFKC", chr(code))
-            if len(plain) == 1 and plain.isascii() and plain.isprintable() and plain != " ":
-                found[code] = plain
-    return found
+_ANY_OTHER = re.compile(f"[{''.join(f'{chr(first)}-{chr(last)}' for first, last in _OTHER_LETTERS)}]")
 
 
 def fold(text: str) -> str:
-    """`text`, as long as before, with characters of ASCII for those of full width and the like."""
-    return text if text.isascii() or not _OTHER_LETTERS.search(text) else text.translate(_folds())
+    """`text`, as long as before, with characters of ASCII for those that stand for one: of full width, with an accent
+    and the like."""
+    return text if text.isascii() else "".join(map(_plain, text))
 
 
 def _one_byte_each(text: str) -> bytes:
-    return fold(text).encode("latin-1", "replace")
+    """`text` in Latin-1, with `?` for what is not in it, once other letters are those of ASCII for which they stand."""
+    try:
+        return text.encode("latin-1")
+    except UnicodeEncodeError:
+        pass
+    if len(text) < _LONG:
+        for letter in set(_ANY_OTHER.findall(text)):
+            text = text.replace(letter, _plain(letter))
+        return text.encode("latin-1", "replace")
+    import numpy as np  # late: commands that read no long text do without it
+
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
+    return np.take(np.frombuffer(_bytes_by_code(), np.uint8), codes, mode="clip").tobytes()
+
+
+@cache
+def _bytes_by_code() -> bytes:
+    """At the code of each character, its byte; the last one is that of all characters beyond."""
+    found = bytearray(b"?" * (_OTHER_LETTERS[-1][1] + 2))
+    found[:256] = range(256)
+    for first, last in _OTHER_LETTERS:
+        found[first : last + 1] = b"".join(
+            _plain(chr(code)).encode("latin-1", "replace") for code in range(first, last + 1)
+        )
+    return bytes(found)
 
 
 def bare(text: str) -> bytes:
@@ -81,8 +124,22 @@ class _Form:
     def stands_in(self, place: str) -> bool:
         if not self.words:
             return True
-        said = "".join(letter for letter in _BREAKS.sub("", fold(place)) if not _has_no_width(letter))
-        return said == self.words or (self.any_case and said.lower() == self.words.lower())
+        parts = _BREAKS.split("".join("\n" if _has_no_width(letter) else letter for letter in fold(place)))
+        return _spelt(parts, self.words) or (
+            self.any_case and _spelt([part.lower() for part in parts], self.words.lower())
+        )
+
+
+def _spelt(parts: list[str], words: str) -> bool:
+    """Whether the parts of a text are `words`, with nothing or with what is no letter in it between two of them."""
+    at = 0
+    for part in parts:
+        if not words.startswith(part, at):
+            at = next((place for place in range(at, len(words)) if words[place].isalnum()), at)
+        if not words.startswith(part, at):
+            return False
+        at += len(part)
+    return at == len(words)
 
 
 def _has_no_width(letter: str) -> bool:
@@ -107,6 +164,11 @@ class BareForms:
         plain = bare(core)
         if len(plain) >= _SURE and any(map(str.isdigit, core)) and any(map(str.isalpha, core)):
             found[plain] = _Form()
+            if not core.isascii():  # with its letters beyond ASCII lost, or read as Latin-1
+                for lost in (core.encode("ascii", "ignore"), core.encode("utf-8", "surrogatepass")):
+                    other = bare(lost.decode("latin-1"))
+                    if len(other) >= _SURE:
+                        found[other] = _Form()
         elif len(plain) >= _SHORTEST and (len(core) >= 2 * _SHORTEST or len(secret) - len(core) <= 2):
             found[plain] = _Form(fold(core), any_case=len(secret) >= _SURE)
         out = bare(never)

@@ -1,9 +1,9 @@
-"""What a text says once escapes are undone: `\\u006b` in JSON and scripts, `&#107;` in HTML, `%6b` in URLs, the colour
-codes of terminals, and characters of no width.
+"""What a text says once escapes are undone: `\\u006b` in JSON and scripts, `&#107;` and `&nbsp;` in HTML, `%6b` and
+`%C3%BC` in URLs, the codes of terminals for colours and links, and characters of no width.
 
 A secret may come back with any of its characters escaped, and a line break before it may be a `\\n` that looks like a
 letter. So a text is looked at as it stands and as it is meant, and what is found there is led back to where it stands.
-Of URLs only ASCII is undone. Each step takes time linear in the text.
+Of URLs what is UTF-8 is undone. Each step takes time linear in the text.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from html.entities import html5
 from itertools import accumulate
 
 from recordings.searched_text import SearchedText
@@ -30,15 +31,24 @@ _INVISIBLE = (
 )
 
 
-_ANY_INVISIBLE = re.compile(f"[{_INVISIBLE}]")
-
-
 def _hexadecimal(escape: str) -> str:
-    """Of `\\u00e9`, `\\xe9` and `%e9`, whatever backslashes and `25` stand before."""
+    """Of `\\u00e9` and `\\xe9`, whatever backslashes stand before."""
     if "u" not in escape:
         return chr(int(escape[-2:], 16))
     units = b"".join(int(unit[:4], 16).to_bytes(2, "big") for unit in escape.split("u")[1:])
     return units.decode("utf-16-be", "surrogatepass")
+
+
+def _url(escape: str) -> str:
+    return bytes(int(one[-2:], 16) for one in escape.split("%")[1:]).decode("utf-8", "replace")
+
+
+def _named_entity(escape: str) -> str:
+    return html5.get(escape[1:], escape)
+
+
+def _nothing(escape: str) -> str:
+    return ""
 
 
 def _entity(escape: str) -> str:
@@ -51,19 +61,42 @@ _UNIT = r"u(?:[Dd][89ABab][0-9A-Fa-f]{2}\\+u[Dd][C-Fc-f][0-9A-Fa-f]{2}|[0-9A-Fa-
 """Whatever it says: a blank, a mark over a letter or a letter of another alphabet may stand between those of a secret,
 and its digits would be taken for some of them."""
 
+_PERCENT = r"%(?:25)*"  # %256b is %6b, escaped once more
+_LATER = rf"{_PERCENT}[89ABab][0-9A-Fa-f]"
+_URL = (
+    rf"{_PERCENT}(?:[0-7][0-9A-Fa-f]|(?:[Cc][2CDcd]|[Dd]8){_LATER}|[Ee][1-3Ff](?:{_LATER}){{2}}|[Ff]3(?:{_LATER}){{3}})"
+)
+"""ASCII, and what may stand between the letters of a secret, or for one of them. Letters of other alphabets are a part
+of the secret, and stand in the forms that are looked for."""
+
+_NAME = r"&(?!(?:amp|lt|gt|quot);)[A-Za-z][A-Za-z0-9]{1,30};"
+"""Those four stand all over HTML, and in the forms that are looked for."""
+
+_LINK = re.compile(r"(\x1b\][^\x07\x1b\x9c]{0,4096}(?:\x07|\x1b\\|\x9c))")
+"""Its address, and whatever else a terminal is told and does not show."""
+
 # Each begins with a literal, for which the engine searches many times faster than for one of several characters.
 _CODES: tuple[tuple[str, re.Pattern[str], Callable[[str], str]], ...] = (
     # With all backslashes before it: JSON within JSON doubles them. Looked for from the first of them only.
     ("\\", re.compile(rf"(\\(?<!\\\\)\\*+(?:{_UNIT}|x[0-9A-Fa-f]{{2}}))"), _hexadecimal),
-    ("%", re.compile(r"(%(?:25)*[2-7][0-9A-Fa-f])"), _hexadecimal),  # %256b is %6b, escaped once more
+    ("%", re.compile(rf"({_URL})"), _url),
+    ("&", re.compile(rf"({_NAME})"), _named_entity),
     ("&#", re.compile(r"(&#(?:0{0,5}[0-9]{2,7}(?![0-9]);?|[xX]0{0,5}[0-9A-Fa-f]{2,6}(?![0-9A-Fa-f]);?))"), _entity),
-    ("\x1b[", re.compile(r"(\x1b\[[0-9;]{0,20}m)"), lambda escape: ""),
+    ("\x1b[", re.compile(r"(\x1b\[[0-9:;]{0,20}[A-Za-z])"), _nothing),
+    ("\x9b", re.compile(r"(\x9b[0-9:;]{0,20}[A-Za-z])"), _nothing),
+    ("\x1b]", _LINK, _nothing),
+    ("\x9d", re.compile(r"(\x9d[^\x07\x1b\x9c]{0,4096}(?:\x07|\x1b\\|\x9c))"), _nothing),
 )
 
 
-_BEGIN_CODES = (("\\", ("\\u", "\\x")), ("&", ("&#",)), ("\x1b", ("\x1b[",)), ("\0", ("\0",)))
+_BEGIN_CODES = (
+    ("\\", ("\\u", "\\x")),
+    ("\x1b", ("\x1b[", "\x1b]")),
+    ("\0", ("\0",)),
+)
 """By their first character: to learn that it stands nowhere takes a thirtieth of the time of a search."""
-_OF_A_BYTE = tuple(f"%{digit}" for digit in "234567")
+_OF_A_BYTE = re.compile(r"%[0-7CDEFcdef]")
+_IS_ENTITY = re.compile(rf"&#|{_NAME}")
 
 
 def has_codes(text: str) -> bool:
@@ -71,9 +104,9 @@ def has_codes(text: str) -> bool:
     for sign, codes in _BEGIN_CODES:
         if sign in text and any(map(text.__contains__, codes)):
             return True
-    if "%" in text and any(map(text.__contains__, _OF_A_BYTE)):
+    if ("%" in text and _OF_A_BYTE.search(text)) or ("&" in text and _IS_ENTITY.search(text)):
         return True
-    return not text.isascii() and _ANY_INVISIBLE.search(text) is not None
+    return not text.isascii() and any(map(text.__contains__, (*_INVISIBLE, "\x9b", "\x9d")))
 
 
 def undo_letters(text: str) -> str:
@@ -113,19 +146,33 @@ def _literally(escape: str) -> re.Pattern[str]:
 
 @dataclass(slots=True)
 class Unescaped:
-    """text: with escapes undone."""
+    """text: with escapes undone. marked: the same, while characters of no width still stand in it, which may stand
+    instead of others."""
 
     text: str
+    marked: str = ""
     _steps: list[_Step] = field(default_factory=list)
+    _unseen: int = 0
 
     def __bool__(self) -> bool:
         return bool(self._steps)
 
     def led_back(self, spans: Sequence[Span]) -> Sequence[Span]:
         """The spans of the text as it stood, for spans of `text`."""
-        for step in reversed(self._steps if spans else ()):
+        return self._led_back(spans, len(self._steps))
+
+    def led_back_from_marked(self, spans: Sequence[Span]) -> Sequence[Span]:
+        """The same for spans of `marked`."""
+        return self._led_back(spans, self._unseen)
+
+    def _led_back(self, spans: Sequence[Span], steps: int) -> Sequence[Span]:
+        for step in reversed(self._steps[:steps] if spans else ()):
             spans = step.led_back(spans)
         return spans
+
+    def mark(self) -> None:
+        """Keep the text as it is now as `marked`."""
+        self.marked, self._unseen = self.text, len(self._steps)
 
     def undo(self, escape: str, meaning: str) -> None:
         if escape in self.text:
@@ -146,13 +193,17 @@ def unescape(searched: SearchedText) -> Unescaped:
     """The text with its escapes undone; false where it holds none."""
     text = searched.text
     found = Unescaped(text)
+    if "\x1b" in text:  # its end may look like the beginning of a letter with a backslash
+        found.undo_codes(_LINK, _nothing)
     if "\\" in text:
         for escape, meaning in _LETTERS.items():
             found.undo(escape, meaning)
     for sign, escapes, meaning_of in _CODES:
-        if sign in found.text:  # what an escape said may be a code itself
+        # By its first character: see _BEGIN_CODES. What an escape said may be a code itself.
+        if sign[0] in found.text and sign in found.text:
             found.undo_codes(escapes, meaning_of)
-    if not found.text.isascii() or "\0" in found.text:  # also what an escape said
-        for character in sorted(set(_ANY_INVISIBLE.findall(found.text))):
-            found.undo(character, "")
+    found.mark()
+    # One search for each: in a text of Latin letters, nearly all of them end at once.
+    for character in _INVISIBLE if not found.text.isascii() else "\0":  # also what an escape said
+        found.undo(character, "")
     return found

@@ -195,10 +195,11 @@ class Redactor:
     def _seen(self, text: str) -> list[Span]:
         """Where secrets stand in `text`, as it stands and as it is meant, in no order."""
         searched = SearchedText(text)
-        found = list(self._standing(searched))
+        found = [*self._standing(searched), *self._bare.spans(text)]
         meant = unescape(searched)
         if meant:
             found += meant.led_back(list(self._standing(SearchedText(meant.text))))
+            found += meant.led_back_from_marked(list(self._bare.spans(meant.marked)))
         return found
 
     def _standing(self, searched: SearchedText) -> Iterator[Span]:
@@ -207,7 +208,6 @@ class Redactor:
         for form in filter(searched.may_hold, self._any_case):
             yield from _occurrences(searched.lower, form)
         yield from self._cut.spans(searched)
-        yield from self._bare.spans(searched.text)
         text, lower = searched.text, "" if searched.long else searched.lower
         for pattern, literal, lowered in _LITERALS:
             # Most texts hold nothing of most patterns; of a long text the patterns learn that more quickly themselves.

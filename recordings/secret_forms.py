@@ -10,8 +10,11 @@ import base64
 import html
 import json
 import re
+import unicodedata
 from collections.abc import Iterator
 from urllib.parse import quote, quote_plus, unquote, urlsplit
+
+from recordings.escapes import undo_letters
 
 __all__ = ["forms_of", "passwords_in"]
 
@@ -22,9 +25,12 @@ def forms_of(secret: str) -> Iterator[str]:
     plain = {secret}
     for _ in range(3):  # JSON within JSON within JSON, as where an error quotes a reply that quotes a request
         plain |= {json.dumps(form, ensure_ascii=ascii_only)[1:-1] for form in plain for ascii_only in (True, False)}
-    plain |= {html.escape(secret), html.escape(secret, quote=False)}
+    # Go and .NET write < > & as \\u003c: once such escapes are undone, backslashes are still doubled.
+    plain |= {undo_letters(form) for form in plain}
+    plain |= {unicodedata.normalize(kind, secret) for kind in ("NFC", "NFD")}
+    plain |= {html.escape(form, quote=quoted) for form in plain for quoted in (True, False)}
     plain |= {form.replace("/", "\\/") for form in plain}
-    plain |= {html.escape(secret).replace("&#x27;", "&#39;")}
+    plain |= {form.replace("&#x27;", "&#39;") for form in plain}
     # What stays unescaped differs: nothing, a path, JavaScript's encodeURIComponent and encodeURI, a form.
     for safe in ("", "/", "!'()*", ";,/?:@&=+$!'()*#"):
         plain.add(quote(data, safe=safe))

@@ -8,7 +8,10 @@ import html
 import itertools
 import json
 import random
+import re
 import string
+import unicodedata
+from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -475,3 +478,101 @@ def test_a_secret_with_escapes_of_any_character_is_found_in_raw_exhibits(how: st
             value = json.loads(value)
         found = value["content"]
     assert found == "The key: [redacted:secret] end"
+
+
+INVISIBLE_NAMES = ["shy", "zwnj", "zwj", "ZeroWidthSpace", "NoBreak", "nbsp", "ensp", "thinsp", "NewLine", "Tab", "lrm"]
+WITH_DIGITS, OF_WORDS, NOT_ASCII = "pass123word456xyz", "correct-horse-battery", "zürich-geheim-wort"
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        *(f"&{name};" for name in INVISIBLE_NAMES),
+        *("%0A", "%0D%0A", "%09", "%C2%A0", "%c2%ad", "%E2%80%8B", "%e2%80%8d", "%EF%BB%BF", "%E3%80%80", "%CC%81"),
+        *("%25E2%2580%258B", "\x9b31m", "\\u009b1;31m", "\x1b[0K", "\x1b[38:5:1m", "\x1b]8;;http://a.example/?q=1\x07"),
+        *("\x1b]8;id=1;http://a.example\x1b\\", "\x9d8;;http://a.example\x9c", "\\u001b]8;;http://a.example\\u0007"),
+    ],
+    ids=ascii,
+)
+@pytest.mark.parametrize("long", [False, True])
+def test_named_entities_bytes_of_urls_and_codes_of_terminals_hide_no_secret(between: str, long: bool) -> None:
+    around = "ordinary words and no more " * (400 if long else 1)
+    for shape in (f"pass123{between}word456xyz", between.join(WITH_DIGITS)):
+        kept = Redactor([WITH_DIGITS]).text(f"{around}x {shape} y")
+        assert kept == f"{around}x [redacted:secret] y"
+
+
+@pytest.mark.parametrize(
+    "text", ["z&uuml;rich-geheim-wort", "z&#252;rich-geheim&#45;wort", "z&uuml;r%69ch-geheim-wort"]
+)
+def test_letters_that_html_names_are_those_of_a_secret(text: str) -> None:
+    assert Redactor([NOT_ASCII]).text(f"a {text} b") == "a [redacted:secret] b"
+
+
+@given(
+    st.sampled_from([WITH_DIGITS, NOT_ASCII, "日本語のパスワード秘密鍵", "Ünïcödé-Schlüßel-77"]),
+    st.sampled_from(["NFC", "NFD"]),
+    st.data(),
+)
+def test_a_secret_is_found_however_its_accents_are_written(secret: str, form: str, data: st.DataObject) -> None:
+    """Composed or not, on its side or ours; and with any mark over its letters of ASCII."""
+    written = unicodedata.normalize(form, secret)
+    known = unicodedata.normalize(data.draw(st.sampled_from(["NFC", "NFD"])), secret)
+    assert Redactor([known]).text(f"a {written} b") == "a [redacted:secret] b"
+    mark = data.draw(st.sampled_from("\u0300\u0301\u0302\u0307\u0308\u030c\u0323\u0331"))
+    marked = "".join(f"{letter}{mark}" if letter.isascii() and letter.isalnum() else letter for letter in secret)
+    if secret.isascii():
+        assert "[redacted:secret]" in Redactor([secret]).text(f"a {unicodedata.normalize('NFC', marked)} b")
+
+
+@pytest.mark.parametrize("text", [f"{'ab ' * n}p\u00e4ss\u0175\u00f6rd-geheim-Z\u00fcrich-12" for n in (1, 2000)])
+def test_letters_with_accents_are_found_in_short_and_long_texts(text: str) -> None:
+    kept = Redactor(["p\u00e4ssw\u00f6rd-geheim-Z\u00fcrich-12"]).text(text)
+    assert kept.endswith("[redacted:secret]")
+    assert kept.startswith("ab ")
+
+
+def test_a_secret_with_letters_beyond_ascii_is_found_where_those_were_lost() -> None:
+    secret = "p\u00e4ssw\u00f6rd-geheim-Z\u00fcrich-12"
+    for said in (secret.encode().decode("latin-1"), secret.encode("ascii", "replace").decode(), repr(secret.encode())):
+        assert "geheim" not in Redactor([secret]).text(f"a {said} b")
+
+
+@pytest.mark.parametrize("secret", ["correct horse battery staple", OF_WORDS, "correct/horse_battery.staple"])
+@pytest.mark.parametrize("instead", ["\n", "\r\n", "\n    ", "\\n", "\u200b", "&shy;", "%0A", "\u00ad\n"])
+def test_a_line_break_may_stand_instead_of_what_parts_the_words_of_a_secret(secret: str, instead: str) -> None:
+    words = re.split(r"\W|_", secret)
+    for at in range(1, len(words)):
+        first, rest = secret[: secret.index(words[at]) - 1], secret[secret.index(words[at]) :]
+        assert Redactor([secret]).text(f"a {first}{instead}{rest} b") == "a [redacted:secret] b"
+    assert Redactor([secret]).text(f"a {instead.join(words)} b") == "a [redacted:secret] b"
+    text = " ".join(words) + " is another text, as is " + "--".join(words)
+    if secret != "correct horse battery staple":
+        assert Redactor([secret]).text(text) == text
+
+
+def _go(text: str) -> str:
+    """As encoding/json of Go writes it."""
+    return re.sub("[<>&]", lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))
+
+
+def _net(text: str) -> str:
+    """As System.Text.Json of .NET does."""
+    inner = re.sub(r"[<>&'+`\"]|[^\x00-\x7f]", lambda found: f"\\u{ord(found[0]):04X}", text.replace("\\", "\\\\"))
+    return f'"{inner}"'
+
+
+@given(
+    st.text(st.sampled_from("abcXYZ19\"\\<>&'+/ü"), min_size=8, max_size=30),
+    st.lists(st.sampled_from([_go, _net, json.dumps]), min_size=1, max_size=2),
+)
+def test_a_secret_is_found_in_json_of_any_language(secret: str, writers: list[Callable[[str], str]]) -> None:
+    if sum(map(str.isalpha, secret)) < 4 or re.search(r"\\(?![a-zA-Z0-9/])", secret):
+        return  # an escape is undone with all backslashes before it, those of a secret too
+    if len(writers) > 1 and set(secret) & set('"\\\\'):
+        return  # what the one doubles, the other escapes: among the limits
+    text = secret
+    for write in writers:
+        text = write(text)
+    kept = Redactor([secret]).text(f"x {text} y")
+    assert "[redacted:secret]" in kept, kept
