@@ -42,7 +42,7 @@ def messages_line(conversation: Conversation, most_turns: int = 0) -> bytes:
         "trial": conversation.key.trial,
         "attempt": conversation.attempt,
         "id": conversation.trial_id,
-        "labels": [turn.label or "-" for turn in conversation.turns],
+        "labels": [turn.label for turn in conversation.turns if turn.reply is not None],
         "states": [turn.state for turn in conversation.turns],
         "outcome": outcome.kind if outcome else "interrupted",
         "reason": outcome.reason if outcome else "",
