@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from difflib import SequenceMatcher
 from typing import Any
 
@@ -14,6 +15,7 @@ from recordings.endings import NO_REPLY
 from recordings.event_lines import choice_from
 from recordings.imported_names import INTERRUPTED, MOST_TURNS_ALLOWED, check_outcome, check_time
 from recordings.other_times import other_instant
+from recordings.times import moment
 from recordings.transcript_turns import IMPORT_RULE, marked_breakdown
 from topics.counting import pluralize
 from topics.errors import InputError, Place
@@ -45,6 +47,9 @@ _IDENTITY = (
 _BEGAN = ("startedat", "createdat", "createtime", "createdtime", "starttime", "timestamp", "tstamp", "created")
 """Keys by which a conversation is known again, as `_plain` has them: what other programs call it, and when it began."""
 
+_AHEAD = 86_400
+"""Seconds by which the clock that wrote a time may be ahead of ours."""
+
 _ALIKE = 0.8
 """From which likeness on a key that nobody knows, of the right kind, is a slip of the pen (`lables`)."""
 
@@ -70,6 +75,7 @@ class Metadata:
             if "metadata" not in line and isinstance(line[key], dict) and _alike(key, "metadata"):
                 raise InputError(f"unknown key {key!r}: did you mean 'metadata'?")
         own = [key for key in values if key not in _KINDS]
+        ends = [key for key in ("reason", "detail") if values.get(key) not in (None, "") and not values.get("outcome")]
         for key in own:
             meant = nearest(key, _KINDS)
             if meant and _alike(key, meant) and type(values[key]) is _KINDS[meant]:
@@ -86,6 +92,7 @@ class Metadata:
         known = (*names[:1], *times[:1]) if values.get("trial") is None else (*names, *times)
         ignored = (
             *(f"metadata.{key}" for key in own if key not in known),
+            *(f"metadata.{key} (without an outcome)" for key in ends),
             *(key for key in further if key not in known),
         )
         name = _name(given[names[0]]) if names else ""
@@ -153,6 +160,26 @@ class Metadata:
             what = f"metadata.labels has {len(labels)} for {pluralize(answers, 'answer')}"
             raise InputError(what, allowed="one for each answer; after these - for each turn that never came")
         return labels
+
+    def doubts(self, labels: Sequence[str], answers: int) -> Iterator[str]:
+        """What the line says of labels and ends that its messages contradict, as it is named to people."""
+        if MISSING in labels[:answers] and not self.text("outcome"):
+            yield f"labels with {MISSING} (no such turn) for answers that are there, which count as not labelled"
+        if self.text("outcome") == "completed" and not answers:
+            yield "the outcome completed, and no answer"
+
+    def doubtful_times(self, began: str, ended: str, now: datetime) -> Iterator[str]:
+        latest = now.timestamp() + _AHEAD
+        if began and ended and moment(ended) < moment(began):
+            yield "the end before the beginning"
+        if (began and moment(began) > latest) or (ended and moment(ended) > latest):
+            yield "a time in the future"
+
+    def doubtful_numbers(self) -> Iterator[str]:
+        if self.count("place", 1) > 1 and not self.text("session"):
+            yield "a place above 1 without the session that goes on"
+        if self.count("attempt", 1) > 1 and self.values.get("trial") is None:
+            yield "an attempt above 1 without the number of its trial"
 
     def links(self, turns: int, answers: int) -> list[tuple[Link, ...] | None]:
         """Of each answer; None where they are those of its text."""

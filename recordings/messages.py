@@ -15,6 +15,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from itertools import chain, islice
 from os import PathLike, fspath
 from pathlib import Path
@@ -28,10 +29,10 @@ from recordings.import_drafts import Draft, Identity, Known
 from recordings.import_numbers import number
 from recordings.imported_names import MOST_TURNS_ALLOWED, check_system_name
 from recordings.message_metadata import Metadata
-from recordings.message_shapes import Record, conversations_in, is_conversation, records_of
+from recordings.message_shapes import Record, conversations_in, is_conversation, place_of, records_of
 from recordings.message_sides import Sides, sides_of
 from recordings.salvaged_text import SalvagedText
-from recordings.times import instant
+from recordings.times import Now, instant, utc_now
 from recordings.transcript_turns import imported_route, state_name, topic_names
 from topics.counting import pluralize
 from topics.errors import InputError, Place
@@ -65,12 +66,14 @@ def read_messages(
     topics: TopicSet | None = None,
     recorded: Sequence[Conversation] = (),
     strict: bool = True,
+    clock: Now = utc_now,
 ) -> Messages:
     """The conversations in the files.
 
     system: of those whose metadata does not say; "" takes the name of the file. topic: likewise; "" where each does.
     topics: names of topics that are allowed. recorded: what the run holds already, see `recordings.import_numbers`.
-    Raises InputError, with file:line, for the first conversation that cannot be read; not strict: where none can be.
+    clock: by which times are in the future. Raises InputError, with file:line, for the first conversation that cannot
+    be read; not strict: where none can be.
     """
     left_out: list[InputError] = []
 
@@ -79,7 +82,7 @@ def read_messages(
             raise fault
         left_out.append(fault)
 
-    reading = _Reading(topic, topics, refuse)
+    reading = _Reading(topic, topics, refuse, clock())
     read = [reading.records(file, system or Path(file).stem) for file in files]
     reading.count_from_zero(read)
     drafts = [draft for one in read for draft in reading.drafts(one)]
@@ -120,7 +123,11 @@ class _File:
 class _Reading:
     """Reads files one after the other, and remembers what it passes over."""
 
-    def __init__(self, topic: str, topics: TopicSet | None, refuse: Callable[[InputError], None]) -> None:
+    def __init__(
+        self, topic: str, topics: TopicSet | None, refuse: Callable[[InputError], None], now: datetime
+    ) -> None:
+        self.now = now
+        self.doubts: dict[str, list[Record]] = {}
         self.topic, self.topics, self.refuse = topic, topics, refuse
         self.known = {} if topics is None else {one.id: one for one in topics.topics}
         self.identity = Identity()
@@ -141,6 +148,9 @@ class _Reading:
         if counted := [f"{what}: {count}" for what, count in sorted(self.passed.items()) if count]:
             yield f"passed over, because it is no text that anybody said: {', '.join(counted)}"
         yield from self.from_zero
+        for doubt, records in self.doubts.items():
+            first = f"the first at {place_of(records[0].at)}"
+            yield f"odd, and kept as the file has it: {doubt}: {pluralize(len(records), 'conversation')} ({first})"
 
     def records(self, file: str | PathLike[str], system: str) -> _File:
         """What a file holds, line by line. Those that cannot be read are refused."""
@@ -231,6 +241,13 @@ class _Reading:
             TrialKey(system, topic, trial), identity, told, sides, began, Place(record.at.path)
         )
         self.passed += sides.passed + record.passed
+        answers = sum(answer is not None for _, answer in sides.turns)
+        for doubt in (
+            *told.doubts(told.labels(len(sides.turns), answers), answers),
+            *told.doubtful_times(began, conversation.ended_at, self.now),
+            *told.doubtful_numbers(),
+        ):
+            self.doubts.setdefault(doubt, []).append(record)
         if sides.prompts:
             self.prompts[identity, conversation.attempt] = tuple(sides.prompts)
         if most := told.most_turns:

@@ -6,6 +6,7 @@ import json
 import re
 import tempfile
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -238,3 +239,53 @@ def test_bytes_that_are_no_text_are_named(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_bytes(b'\n{"messages": "\xff"}\n')
     with pytest.raises(InputError, match=r"x\.jsonl:2:15: byte 0xff is not UTF-8"):
         read_messages(tmp_path / "x.jsonl", system="B", topic="M001")
+
+
+def test_an_export_says_of_unlabelled_answers_that_they_have_no_label() -> None:
+    turns = (
+        Turn(1, "", "a", SystemTurn(Answer.of("b"))),
+        Turn(2, "", "c", SystemTurn(Answer.of("d"))),
+        Turn(3, "", "e"),
+    )
+    row = json.loads(messages_line(Conversation(TrialKey("B", "M001", 1), "id", 1, turns, None)))
+    assert row["metadata"]["labels"] == [None, None]
+
+
+NOW = datetime(2026, 2, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "told"),
+    [
+        ({"labels": ["o", "-"]}, "labels with - (no such turn) for answers that are there"),
+        ({"labels": ["-", "o"]}, "labels with - (no such turn) for answers that are there"),
+        ({"started_at": "2026-01-02", "ended_at": "2026-01-01"}, "the end before the beginning"),
+        ({"started_at": "2026-01-01T12:00:00+02:00", "ended_at": "2026-01-01T10:30:00Z"}, ""),
+        ({"started_at": "2999-01-01T00:00:00Z"}, "a time in the future"),
+        ({"started_at": "2026-01-31", "ended_at": "2026-03-01"}, "a time in the future"),
+        ({"started_at": "2026-02-01T10:00:00Z", "ended_at": "2026-02-01T11:00:00Z"}, ""),
+        ({"place": 3}, "a place above 1 without the session"),
+        ({"place": 3, "session": "s"}, ""),
+        ({"attempt": 3}, "an attempt above 1 without the number of its trial"),
+        ({"attempt": 3, "trial": 1}, ""),
+        ({"detail": 5}, "metadata.detail (without an outcome)"),
+        ({"reason": "stop", "detail": None}, "metadata.reason (without an outcome)"),
+        ({"outcome": "completed", "reason": "stop", "detail": "d"}, ""),
+        ({"labels": ["o", "-"], "outcome": "completed"}, ""),
+    ],
+)
+def test_what_is_odd_is_counted_named_and_kept(tmp_path: Path, metadata: dict[str, object], told: str) -> None:
+    (tmp_path / "x.jsonl").write_text(f"{of()}\n" + f"{of(**metadata)}\n" * 2)
+    found = read_messages(tmp_path / "x.jsonl", system="B", topic="M001", strict=False, clock=lambda: NOW)
+    assert not found.left_out
+    said = [one for one in found.warnings if "once each" not in one]
+    assert [told in one for one in said] == [True] * bool(told)
+    if told and "without an outcome" not in told:
+        assert "x.jsonl:2" in said[0]
+
+
+def test_completed_without_an_answer_is_said(tmp_path: Path) -> None:
+    rows = [{"messages": messages, "metadata": {"outcome": "completed"}} for messages in ([message("user", "a")], [])]
+    (tmp_path / "x.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (said,) = read_messages(tmp_path / "x.jsonl", system="B", topic="M001").warnings
+    assert "the outcome completed, and no answer: 2 conversations" in said
