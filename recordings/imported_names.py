@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 
 from recordings.conversation import INVALID
 from recordings.endings import KINDS
 from recordings.times import moment
 from topics.errors import InputError
 from topics.suggestions import did_you_mean
+from topics.unseen_characters import unseen_in
 
-__all__ = ["INTERRUPTED", "MOST_TURNS_ALLOWED", "OUTCOMES", "check_outcome", "check_system_name", "check_time"]
+__all__ = [
+    "INTERRUPTED",
+    "MOST_TURNS_ALLOWED",
+    "OUTCOMES",
+    "check_outcome",
+    "check_system_name",
+    "check_time",
+    "odd_names",
+]
 
 INTERRUPTED = "interrupted"
 """What files call the outcome of a conversation that breaks off; it is recorded without one."""
@@ -41,6 +53,25 @@ def check_system_name(name: str) -> None:
             allowed="any name without @ that is no path",
             advice="rename it in the file, or give --system where the file names none",
         )
+
+
+def odd_names(systems: Iterable[str]) -> Iterator[str]:
+    """A sentence on each name of a system that does not look as it is: with white space around it, with line ends, or
+    with characters that nobody sees; and on names that look the same. They are kept, and each is a system of its own.
+    """
+    alike: defaultdict[str, list[str]] = defaultdict(list)
+    for name in sorted(set(systems)):
+        shown = name.translate({ord(one): f"<U+{ord(one):04X}>" for one in {*unseen_in(name), *"\t\n\r"}})
+        if shown != name:
+            yield f"the name of a system has characters that nobody sees: {shown[:100]}"
+        elif name != name.strip():
+            yield f"the name of a system has white space around it: {name!r}"
+        seen = name.translate(dict.fromkeys(map(ord, unseen_in(name)), ""))
+        alike[" ".join(unicodedata.normalize("NFC", seen).split())].append(name)
+    for several in alike.values():
+        if len(several) > 1:
+            codes = ", ".join(ascii(name)[:100] for name in several)
+            yield f"names that look the same count as {len(several)} systems: {codes}"
 
 
 def check_outcome(kind: str) -> None:

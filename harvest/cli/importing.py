@@ -15,6 +15,7 @@ from recordings.conversation import LARGEST_NUMBER
 from recordings.dbdc import BREAKDOWNS, COUNTS, Breakdown, Counts
 from recordings.endings import shape_of_ends
 from recordings.gold_layers import keep_gold, read_gold_layers
+from recordings.imported_names import odd_names
 from recordings.importers import IMPORTERS, MADE, Request, formats, importer
 from recordings.imports import import_header, record
 from recordings.judgments import keep_layer
@@ -104,7 +105,8 @@ def command(
     )
     found = chosen.read(request)
     table = None if gold is None else _gold(gold, found.topics)  # now, so that a run is written whole or not at all
-    for warning in (*found.warnings, *_ungained(found.gold), *_ungained(table or ())):
+    names = odd_names(one.key.system for one in (*request.recorded, *found.conversations))
+    for warning in (*found.warnings, *names, *_ungained(found.gold), *_ungained(table or ())):
         tell(printable(f"warning: {warning}", line=True))
     most_turns = dict(found.most_turns)
     if is_run(out):

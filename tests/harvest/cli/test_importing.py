@@ -257,3 +257,28 @@ def test_the_help_has_the_sentence_of_every_format(capsys: pytest.CaptureFixture
     printed = " ".join(capsys.readouterr().out.split())
     for name, one in IMPORTERS.items():
         assert f"{name}: {one.sentence}." in printed
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (["a\nb"], "has characters that nobody sees: a<U+000A>b"),
+        (["safe\u202egnp"], "has characters that nobody sees: safe<U+202E>gnp"),
+        (["b\u200bot"], "has characters that nobody sees: b<U+200B>ot"),
+        ([" bot"], "has white space around it: ' bot'"),
+        (["caf\u00e9", "cafe\u0301"], "names that look the same count as 2 systems: 'cafe\\u0301', 'caf\\xe9'"),
+        (["bot", "bot "], "names that look the same count as 2 systems: 'bot', 'bot '"),
+        (["bot", "b\u00adot"], "names that look the same count as 2 systems: 'bot', 'b\\xadot'"),
+        (["bot", "Bot", "日本語", "می‌خواهم", "naïve bot"], ""),
+    ],
+)
+def test_names_of_systems_that_do_not_look_as_they_are_are_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], names: list[str], told: str
+) -> None:
+    for i, name in enumerate(names):  # the second time, the first is in the run already
+        (tmp_path / f"{i}.jsonl").write_text(line("Hi", system=name))
+        code, said = harvest(
+            capsys, "import", "--format", "messages", tmp_path / f"{i}.jsonl", "--out", tmp_path / "run"
+        )
+        assert code == 0, said
+    assert (told in said, "the name of a system" in said or "names that look" in said) == (True, bool(told))
