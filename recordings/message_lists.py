@@ -85,7 +85,7 @@ def whole_conversation(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
         if chosen.path[-1] not in LISTS and not is_part(*chosen.path):
             return None
         raise _refused(f"a record of which only a part is a list of messages: {chosen.name}")
-    if not chosen.answered and (name := _answer_beside(record, chosen)):
+    if not chosen.answered and (name := _answer_beside(record, chosen, every)):
         raise _refused(f"a record whose messages end with the user, and {name!r} beside them may be the answer")
     return _lifted(record, chosen, begun)
 
@@ -131,11 +131,12 @@ def _empty(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return None
 
 
-def _answer_beside(record: Mapping[str, Any], chosen: MessageList) -> str:
-    """A key beside the messages whose name says that the answer is there; "" if there is none, or if it is one of the
-    answers in the messages."""
+def _answer_beside(record: Mapping[str, Any], chosen: MessageList, every: Sequence[MessageList]) -> str:
+    """A key beside the messages whose name says that the answer is there; "" if there is none, or if what is there is
+    in the messages."""
+    known = {one.path[0] for one in every}
     answers = [text for side, text in chosen.said if side == "assistant"]
-    beside = {key: value for holder in (record, chosen.owner) for key, value in holder.items() if key != chosen.path[0]}
+    beside = {key: value for holder in (record, chosen.owner) for key, value in holder.items() if key not in known}
     for key, value in beside.items():
         if _words(key) & _ANSWERS and isinstance(value, (str, dict, list)) and value and value not in answers:
             return key

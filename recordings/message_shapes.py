@@ -20,6 +20,8 @@ from recordings.message_sides import words_by_side
 from topics.errors import InputError, Place
 from topics.json_file import JsonValue
 
+_STEPS = 500
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
@@ -58,7 +60,7 @@ def conversations_in(value: JsonValue, unread: list[str], *, alone: bool = True)
     for name, at in open_:  # grows while it is gone through
         for key in at.keys():  # noqa: SIM118
             path, one = f"{name}{key}", at[key]
-            if _holds_conversations(one.value) or is_conversation(one.value):
+            if _holds_conversations(one.value) or (isinstance(one.value, dict) and is_conversation(one.value)):
                 inside.append(one)
             elif isinstance(one.value, dict) and one.value:
                 open_.append((f"{path}.", one))
@@ -73,8 +75,11 @@ def conversations_in(value: JsonValue, unread: list[str], *, alone: bool = True)
         return [value]
     if len(inside) == len(named) and not (len(named) > 1 and alone and _are_apart(found, named)):
         return [value]
+    several = [each for one in inside for each in (one.elements() if isinstance(one.value, list) else [one])]
+    if (not alone or any(map(is_name, found))) and _go_on(several):  # the steps of one conversation
+        return [value]
     unread += others
-    return [each for one in inside for each in (one.elements() if isinstance(one.value, list) else [one])]
+    return several
 
 
 def _are_apart(found: Mapping[str, Any], named: Sequence[JsonValue]) -> bool:
@@ -86,11 +91,24 @@ def _are_apart(found: Mapping[str, Any], named: Sequence[JsonValue]) -> bool:
             holder = holder[key]
         if any(is_name(key) for key in holder):
             return False
-    values: list[Any] = [one.value for one in named]
-    every = [words_by_side(one[key]) for one in values for key in LISTS if are_messages(one.get(key))]
-    return all({side for side, _ in words} == {"user", "assistant"} for words in every) and not any(
-        len(one) < len(other) and other[: len(one)] == one for one in every for other in every
-    )
+    said = [_said(one.value) for one in named]
+    return all({side for side, _ in words} == {"user", "assistant"} for words in said if words) and not _go_on(named)
+
+
+def _go_on(several: Sequence[JsonValue]) -> bool:
+    """Whether one of several conversations is the beginning of another. More than a record has steps are not asked."""
+    if len(several) > _STEPS:
+        return False
+    said = [words for one in several if (words := _said(one.value))]
+    lengths = {len(words) for words in said}
+    begun = {tuple(words[:length]) for words in said for length in lengths if length < len(words)}
+    return any(tuple(words) in begun for words in said)
+
+
+def _said(value: Json) -> list[tuple[str, str]]:
+    if isinstance(value, dict):
+        value = next((value[key] for key in LISTS if are_messages(value.get(key))), None)
+    return words_by_side(value) if isinstance(value, list) and are_messages(value) else []
 
 
 def records_of(value: JsonValue) -> tuple[Sequence[Record], InputError | None]:

@@ -48,6 +48,7 @@ WHOLE: dict[str, Any] = {  # the conversation is q, a, q2, a2
     "the last answer again": {"messages": talk("q", "a", "q2", "a2"), "output": {"choices": [{"message": ANSWER}]}},
     "its text again": {"messages": talk("q", "a", "q2", "a2"), "response": "a2"},
     "the prompt again": {"messages": talk("q", "a", "q2"), "full": {"messages": talk("q", "a", "q2", "a2")}},
+    "its steps": {"steps": [{"messages": talk("q", "a")}, {"messages": talk("q", "a", "q2", "a2")}]},
     "in an envelope": {"trace": {"conversation": sharegpt("q", "a", "q2", "a2"), "model": "m"}},
     "empty beside full": {"messages": [], "conversations": sharegpt("q", "a", "q2", "a2")},
     "nothing beside full": {"messages": None, "conversation": talk("q", "a", "q2", "a2")},
@@ -87,6 +88,8 @@ TORN: dict[str, Any] = {
         "preferred_output": [ANSWER],
         "non_preferred_output": talk("q", "b")[1:],
     },
+    "a pair of lists": {"conversation_a": talk("q", "a"), "conversation_b": talk("q", "b"), "winner": "a"},
+    "a list of another name": {"messages": [], "turns": talk("q", "a")},
     "names of its own": {"mine": {"messages": talk("q", "a")}, "theirs": {"messages": talk("q", "b")}},
     "a prompt and several answers": {"prompt": talk("q"), "samples": [[ANSWER], talk("q", "b")[1:]]},
     "an input alone": {"request": {"messages": talk("q", "a", "q2")}},
@@ -120,6 +123,12 @@ def test_two_lists_that_hold_something_are_said(tmp_path: Path) -> None:
     found = read(tmp_path, [{"messages": talk("q", "a"), "conversations": sharegpt("other", "b")}])
     assert [said(one) for one in found.conversations] == [[("q", "a")]]
     assert [warning.endswith(": conversations") for warning in found.warnings] == [True]
+
+
+def test_an_answer_that_is_in_the_messages_already_is_none_beside_them(tmp_path: Path) -> None:
+    row = {"messages": talk("q", "a", "bye"), "output": {"choices": [{"message": talk("q", "a")[1]}], "text": "a"}}
+    (one,) = read(tmp_path, [row]).conversations
+    assert said(one) == [("q", "a"), ("bye", None)]
 
 
 CONTAINERS: dict[str, tuple[Any, int]] = {
