@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -514,7 +514,9 @@ def test_letters_that_html_names_are_those_of_a_secret(text: str) -> None:
     st.sampled_from(["NFC", "NFD"]),
     st.data(),
 )
-def test_a_secret_is_found_however_its_accents_are_written(secret: str, form: str, data: st.DataObject) -> None:
+def test_a_secret_is_found_however_its_accents_are_written(
+    secret: str, form: Literal["NFC", "NFD"], data: st.DataObject
+) -> None:
     """Composed or not, on its side or ours; and with any mark over its letters of ASCII."""
     written = unicodedata.normalize(form, secret)
     known = unicodedata.normalize(data.draw(st.sampled_from(["NFC", "NFD"])), secret)
