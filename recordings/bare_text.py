@@ -12,7 +12,7 @@ import re
 import string
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -172,14 +172,27 @@ class BareForms:
         elif len(plain) >= _SHORTEST and (len(core) >= 2 * _SHORTEST or len(secret) - len(core) <= 2):
             found[plain] = _Form(fold(core), any_case=len(secret) >= _SURE)
         out = bare(never)
-        for form, how in found.items():
-            if form not in out and form not in self._forms:
+        self._add({form: how for form, how in found.items() if form not in out})
+
+    def add_lines(self, lines: Iterable[str]) -> None:
+        """Look for lines of a key, too, each as it is: a key has dozens, and in no code would they stand alone."""
+        self._add({form: _Form() for form in map(bare, lines) if len(form) >= _SURE and re.search(rb"\d", form)})
+
+    def _add(self, forms: Mapping[bytes, _Form]) -> None:
+        for form, how in forms.items():
+            if form not in self._forms:
                 self._forms[form] = how
                 self._by_gram[form[:_GRAM]].append(form)
 
     def may_stand_in(self, text: str) -> bool:
         """False only where `spans` would find nothing."""
-        return bool(self._forms) and any(map(bare(text).__contains__, self._forms))
+        if not self._forms:
+            return False
+        told = bare(text)
+        if len(told) < len(self._forms):  # to look for each beginning is quicker than for each form
+            grams = [told[at : at + _GRAM] for at in range(len(told) - _GRAM + 1)]
+            return not self._by_gram.keys().isdisjoint(grams) and any(map(told.__contains__, self._forms))
+        return any(map(told.__contains__, self._forms))
 
     def spans(self, text: str) -> Iterator[Span]:
         """Where secrets stand in `text`."""
@@ -245,7 +258,8 @@ def _codes(data: bytes) -> Iterator[bytes]:
         [f"{byte:o}" for byte in data],
         [str(byte) for byte in data],
     )
-    for each, befores in zip(numbers, (("", "0x", "x"), ("", "0"), ("", "0", "0o"), ("",)), strict=True):
+    befores_of = (("", "0x", "x"), ("", "0"), ("", "0", "0o"), ("",))
+    for each, befores in zip(numbers, befores_of, strict=True):
         yield from (before.join(each).encode() for before in befores)
     texts = [*_certain(base64.b32encode, data, 5), *_certain(base64.b64encode, data, 6)]
     for inner in _certain(base64.b64encode, data, 6):

@@ -26,7 +26,7 @@ from recordings.bare_text import BareForms
 from recordings.cut_secrets import APART, CutSecrets
 from recordings.escapes import Span, has_codes, undo_letters, unescape
 from recordings.searched_text import SearchedText
-from recordings.secret_forms import forms_of, passwords_in
+from recordings.secret_forms import forms_of, lines_of, parts_of
 from recordings.secret_patterns import KINDS, PATTERNS, cookies, may_match
 from recordings.stream_pieces import over_pieces
 from topics.lower_case import to_lower
@@ -110,7 +110,8 @@ class Redactor:
             self._forms += forms
             self._cut.add(forms)
             self._bare.add(value, _EVERY_MARK)
-            self.add(*passwords_in(value))
+            self._bare.add_lines(lines_of(value))
+            self.add(*parts_of(value))
             lower = to_lower(value)
             if len(value) >= _ANY_CASE and lower not in _EVERY_MARK:
                 self._any_case.append(lower)

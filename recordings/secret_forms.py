@@ -11,12 +11,13 @@ import html
 import json
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from urllib.parse import quote, quote_plus, unquote, urlsplit
 
 from recordings.escapes import undo_letters
 
-__all__ = ["forms_of", "passwords_in"]
+__all__ = ["forms_of", "lines_of", "parts_of"]
 
 
 def forms_of(secret: str) -> Iterator[str]:
@@ -70,11 +71,75 @@ def _base64(data: bytes) -> Iterator[str]:
             yield coded[first:last]
 
 
-def passwords_in(secret: str) -> Iterator[str]:
-    """The password of a secret that is a URL (a proxy's, say), which is sent without the rest."""
-    try:
-        password = urlsplit(secret).password
-    except ValueError:
-        return
+_SCHEMES = "bearer|basic|token|bot|api-?key|key|sso-key|ssws|geniekey|negotiate|digest"
+_HEADER = re.compile(rf"(?i)(?:[a-z][a-z0-9-]{{0,63}}:\s*)?(?:{_SCHEMES})\s+(\S+)|[a-z][a-z0-9-]{{0,63}}:\s+(\S.*)")
+_PAIR = re.compile(r"\s*([A-Za-z_$][\w.$ -]{0,63})=(.+)", re.DOTALL)
+_TELLING = re.compile(r"(?i)pass|pwd|secret|token|key|sess|sid|auth|sig|cred|jwt")
+_LONG_ENOUGH, _SURE = 8, 16
+"""Characters of a part: with a name that says what it is, and for any name."""
+
+
+def parts_of(secret: str) -> Iterator[str]:
+    """What of a secret is one of its own, and comes back without the rest: the password of a URL (a proxy's, say), what
+    follows `Bearer` or the name of a header, values of cookies, of a connection string, of a query and of JSON, and
+    what base64 says."""
+    password: str | None = None
+    query = ""
+    with suppress(ValueError):
+        address = urlsplit(secret)
+        password, query = address.password, address.query if address.netloc else ""
     if password:
         yield from dict.fromkeys((password, unquote(password)))
+    if header := _HEADER.fullmatch(secret):
+        yield from (part for part in header.groups() if part and len(part) >= _LONG_ENOUGH)
+    yield from _values(query or secret)
+    if decoded := _said_by_base64(secret):
+        yield decoded
+        name, _, after = decoded.partition(":")  # the password of a user
+        if re.fullmatch(r"[^\s{\"]+", name) and len(after) >= _LONG_ENOUGH and not after.startswith("//"):
+            yield after
+
+
+def lines_of(secret: str) -> list[str]:
+    """The lines of a key in PEM that say something of it."""
+    if "-----BEGIN " not in secret:
+        return []
+    return [line for line in re.split(r"(?:\\[nr]|\s)+", secret) if re.fullmatch(r"[A-Za-z0-9+/=]{16,}", line)]
+
+
+def _values(secret: str) -> Iterator[str]:
+    pairs: Iterable[tuple[str, str]] = ()
+    any_name = True
+    if secret.startswith("{"):
+        any_name = False  # what is long there is often an address, or a name
+        with suppress(ValueError, RecursionError):
+            pairs = _named_texts(json.loads(secret))
+    else:
+        found = [_PAIR.fullmatch(part) for part in re.split(r"[;&\n]", secret) if part.strip()]
+        pairs = [(one[1], one[2].strip().strip("\"'")) for one in found if one] if all(found) else ()
+    for name, value in pairs:
+        sure = any_name and len(value) >= _SURE and re.search(r"\d", value) and re.search("[A-Za-z]", value)
+        if sure or ("://" not in value and len(value) >= _LONG_ENOUGH and _TELLING.search(name)):
+            yield from dict.fromkeys((value, unquote(value)))
+
+
+def _named_texts(value: object) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        for name, inside in value.items():
+            if isinstance(inside, str):
+                yield name, inside
+            else:
+                yield from _named_texts(inside)
+    elif isinstance(value, list):
+        for inside in value:
+            yield from _named_texts(inside)
+
+
+def _said_by_base64(secret: str) -> str:
+    """The text that a secret is base64 of; "" if it is that of none."""
+    code = secret.rstrip("=").replace("-", "+").replace("_", "/")
+    try:
+        text = base64.b64decode(code + "=" * (-len(code) % 4), validate=True).decode()
+    except ValueError:
+        return ""
+    return text if len(text) >= _LONG_ENOUGH and all(one.isprintable() or one in "\r\n\t" for one in text) else ""

@@ -28,6 +28,7 @@ from recordings.events import Answered, Asked, Failed, Routed, TrialEnded, Trial
 from recordings.header import Header
 from recordings.redaction import Redactor, marks_in
 from recordings.run_folder import read
+from recordings.secret_forms import parts_of
 from recordings.store import RunWriter
 from topics.links import Link
 
@@ -578,3 +579,65 @@ def test_a_secret_is_found_in_json_of_any_language(secret: str, writers: list[Ca
         text = write(text)
     kept = Redactor([secret]).text(f"x {text} y")
     assert "[redacted:secret]" in kept, kept
+
+
+PEM_LINES = [base64.b64encode(random.Random(number).randbytes(48)).decode() for number in range(5)]
+PEM = "\n".join(["-----BEGIN PRIVATE KEY-----", *PEM_LINES, "-----END PRIVATE KEY-----"])
+ACCOUNT = json.dumps({"type": "service_account", "project_id": "my-project-2024-films", "private_key": PEM,
+                      "token_uri": "https://oauth2.example/token"})  # fmt: skip
+PASSWORD = "le-mon-9174-tree"
+
+
+@pytest.mark.parametrize(
+    ("secret", "part"),
+    [
+        ("Bearer abcdEFGH1234ijklMNOP", "abcdEFGH1234ijklMNOP"),
+        ("token abcd1234", "abcd1234"),
+        ("Authorization: Bearer abcdEFGH1234ijklMNOP", "abcdEFGH1234ijklMNOP"),
+        ("X-Api-Key: abcdEFGH1234", "abcdEFGH1234"),
+        ("session=s3cr3tvalue99abc; theme=dark-mode-1", "s3cr3tvalue99abc"),
+        ("theme=dark; sid=abcdefgh", "abcdefgh"),
+        ("a=1; opaque=0123456789abcdef", "0123456789abcdef"),
+        ("Server=db.example;User Id=ada;Password=le mon tree;", "le mon tree"),
+        ("client_id=films&client_secret=abc%2Fdefgh", "abc/defgh"),
+        ("https://films.example/hook?channel=a&token=abcdefgh1", "abcdefgh1"),
+        ("postgresql://ada:le-mon-9174-tree@db.example/films", PASSWORD),
+        (base64.b64encode(b"ada:le-mon-9174-tree").decode(), PASSWORD),
+        (base64.b64encode(b"ada:le-mon-9174-tree").decode().rstrip("="), "ada:le-mon-9174-tree"),
+        ("Basic " + base64.b64encode(b"ada:le-mon-9174-tree").decode(), PASSWORD),
+        (base64.b64encode(f"https://ada:{PASSWORD}@proxy.example".encode()).decode(), PASSWORD),
+        ('{"host": "db.example", "auth": {"password": "le-mon-9174-tree"}}', PASSWORD),
+        *((PEM, line) for line in PEM_LINES),
+        (PEM.replace("\n", "\\n"), PEM_LINES[2]),
+        (PEM, "".join(PEM_LINES[1:3])),
+        (ACCOUNT, PEM_LINES[3]),
+        (base64.b64encode(ACCOUNT.encode()).decode(), PEM_LINES[0]),
+    ],
+)
+def test_a_part_that_comes_back_without_the_rest_of_a_secret_is_found(secret: str, part: str) -> None:
+    redactor = Redactor([secret])
+    kept = redactor.text(f"a {part}, b")
+    assert re.fullmatch(r"a /?(\[redacted:secret\]){1,2}, b", kept), kept
+    assert redactor.text(secret) != secret
+    assert part[1:] not in redactor.text(f"{'much more of it ' * 500}{part}")
+
+
+@pytest.mark.parametrize(
+    ("secret", "text"),
+    [
+        ("session=s3cr3tvalue99abc; theme=dark-mode; lang=en-US-words", "a dark-mode theme in en-US-words"),
+        (ACCOUNT, "my-project-2024-films is a service_account at https://oauth2.example/token"),
+        ("https://ada:le-mon-9174-tree@proxy.example:8080", "ada at proxy.example:8080"),
+        ("a passphrase of ordinary words", "ordinary words of a passphrase."),
+        ("AbcdEfgh1234Ijkl", "Abcd, Efgh and 1234"),
+        ("-----BEGIN PRIVATE KEY-----\nshort\n-----END PRIVATE KEY-----", "in short: BEGIN PRIVATE KEY"),
+    ],
+)
+def test_ordinary_parts_of_a_secret_are_left_alone(secret: str, text: str) -> None:
+    assert Redactor([secret]).text(text) == text
+
+
+@given(st.text(st.sampled_from("ABCxyz0189-_+/="), min_size=8, max_size=60))
+def test_a_secret_of_random_characters_has_no_parts_but_what_stands_behind_an_equals_sign(secret: str) -> None:
+    if "=" not in secret.strip("="):
+        assert list(parts_of(secret)) == []
