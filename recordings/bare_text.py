@@ -164,6 +164,7 @@ class BareForms:
         plain = bare(core)
         if len(plain) >= _SURE and any(map(str.isdigit, core)) and any(map(str.isalpha, core)):
             found[plain] = _Form()
+            found[bytes(byte for byte in plain for _ in range(2))] = _Form()  # as terminals print bold letters
             if not core.isascii():  # with its letters beyond ASCII lost, or read as Latin-1
                 for lost in (core.encode("ascii", "ignore"), core.encode("utf-8", "surrogatepass")):
                     other = bare(lost.decode("latin-1"))
@@ -258,12 +259,15 @@ def _codes(data: bytes) -> Iterator[bytes]:
         [f"{byte:o}" for byte in data],
         [str(byte) for byte in data],
     )
-    befores_of = (("", "0x", "x"), ("", "0"), ("", "0", "0o"), ("",))
+    befores_of = (("", "0x", "x", "u00", "u", "u000000", "chr0x"), ("", "0"), ("", "0", "0o"), ("", "chr", "char"))
     for each, befores in zip(numbers, befores_of, strict=True):
         yield from (before.join(each).encode() for before in befores)
     texts = [*_certain(base64.b32encode, data, 5), *_certain(base64.b64encode, data, 6)]
     for inner in _certain(base64.b64encode, data, 6):
         texts += _certain(base64.b64encode, inner, 6)
+    for order in ("utf-16-le", "utf-16-be"):
+        wide = data.decode("utf-8", "surrogatepass").encode(order, "surrogatepass")
+        texts += [wide.hex().encode(), *_certain(base64.b64encode, wide, 6)]
     yield from texts
 
 

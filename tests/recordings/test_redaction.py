@@ -641,3 +641,46 @@ def test_ordinary_parts_of_a_secret_are_left_alone(secret: str, text: str) -> No
 def test_a_secret_of_random_characters_has_no_parts_but_what_stands_behind_an_equals_sign(secret: str) -> None:
     if "=" not in secret.strip("="):
         assert list(parts_of(secret)) == []
+
+
+OTHER_CODES = {
+    "tags": "".join(chr(0xE0000 + ord(one)) for one in KEY),
+    "black circles": "".join(chr(0x1F150 + ord(one) - 65) if one.isupper() else one for one in KEY),
+    "black squares": "".join(chr(0x1F170 + ord(one.upper()) - 65) if one.isalpha() else one for one in KEY),
+    "flags": "".join(chr(0x1F1E6 + ord(one.upper()) - 65) if one.isalpha() else one for one in KEY),
+    "chr": "+".join(f"chr({ord(one)})" for one in KEY),
+    "CHAR": " & ".join(f"CHAR({ord(one)})" for one in KEY),
+    "chr of hex": " . ".join(f"chr(0x{ord(one):02x})" for one in KEY),
+    "code points": " ".join(f"U+{ord(one):04X}" for one in KEY),
+    "braces": "".join(f"\\u{{{ord(one):x}}}" for one in KEY),
+    "eight digits": "".join(f"\\U{ord(one):08x}" for one in KEY),
+    "percent u": "".join(f"%u{ord(one):04x}" for one in KEY),
+    "hex of UTF-16": KEY.encode("utf-16-le").hex(" "),
+    "hex of UTF-16, big end first": KEY.encode("utf-16-be").hex(),
+    "base64 of UTF-16": base64.b64encode(f"echo {KEY} end".encode("utf-16-le")).decode(),
+    "UTF-7": "+" + base64.b64encode(KEY.encode("utf-16-be")).decode().rstrip("=") + "-",
+    "overstruck": "".join(f"{one}\b{one}" for one in KEY),
+}
+
+
+@pytest.mark.parametrize("code", OTHER_CODES)
+@pytest.mark.parametrize("before", ["", "ordinary words " * 500])
+def test_a_secret_in_other_codes_is_found(code: str, before: str) -> None:
+    said = OTHER_CODES[code]
+    kept = Redactor([KEY]).text(f"{before}a {said} b")
+    assert kept.startswith(f"{before}a ")
+    assert "[redacted:secret]" in kept
+    assert len(kept) < len(f"{before}a {said} b") - len(said) + len("[redacted:secret]") + 25
+
+
+def _dump(data: bytes) -> str:
+    rows = range(0, len(data), 16)
+    return "\n".join(f"{at:08x}  {data[at : at + 16].hex(' ')}  |{data[at : at + 16].decode()}|" for at in rows)
+
+
+@pytest.mark.parametrize(
+    "said", [_dump(f"key={KEY}".encode()), KEY[:5] + "<wbr>" + KEY[5:], KEY[::-1], "%FC".join(KEY)]
+)
+def test_what_the_page_names_as_a_limit_is_one(said: str) -> None:
+    """Who finds one of these takes it off the page."""
+    assert Redactor([KEY]).text(said) == said
