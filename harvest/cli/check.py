@@ -105,7 +105,9 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
         "requests_at_most": plan.most_requests,
         "endpoint_requests_at_most": resolved.endpoints.requests_at_most(resolved.protocols, _turns(resolved, plan)),
         "unasked_hazards": {
-            name: hazard.model_dump(mode="json") for name, hazard in unasked_hazards(resolved.protocol).items()
+            name: hazard.model_dump(mode="json")
+            for protocol in resolved.protocols
+            for name, hazard in unasked_hazards(protocol).items()
         },
         "exposures": [
             {
@@ -170,11 +172,11 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
     if document["new_sessions"]:
         back = pluralize(document["new_sessions"], "time")
         _say(f"  in each conversation a user comes back in a new session {back} at most, as the same person")
-    for name, hazard in unasked_hazards(resolved.protocol).items():
+    for name, hazard in document["unasked_hazards"].items():
         _say(
             f"  note: the user {name!r} leaves by a hazard that its file does not ask for: after turn t, with a share "
-            f"c of its need met, logit {hazard.constant:g} + {hazard.turn:g}·t + {hazard.coverage:g}·c ({ORIGIN}). To "
-            "say how it leaves, give it stop: a model, or null"
+            f"c of its need met, logit {hazard['constant']:g} + {hazard['turn']:g}·t + {hazard['coverage']:g}·c "
+            f"({ORIGIN}). To say how it leaves, give it stop: a model, or null"
         )
     for told in _openings(resolved):
         _say(f"  {told}")

@@ -58,15 +58,23 @@ def test_a_hazard_that_nobody_asked_for_is_told(
         main(["check", str(path)])
     assert not left.value.code
     printed = " ".join(capsys.readouterr().out.split())
-    told = (
-        f"the user {where!r} leaves by a hazard that its file does not ask for: after turn t, with the share c of its"
-    )
+    told = f"the user {where!r} leaves by a hazard that its file does not ask for: after turn t, with a share c of its"
     assert (told in printed) is bool(where)
     assert ("logit -2.72 + 0.11·t + 1.78·c" in printed and ORIGIN in printed) is bool(where)
     with pytest.raises(SystemExit):
         main(["check", str(path), "--json"])
     held = json.loads(capsys.readouterr().out)["unasked_hazards"]
     assert held == ({where: Hazard().model_dump()} if where else {})
+
+
+def test_users_of_arms_are_told_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = audit(tmp_path, "{simulator: random}")
+    arms = f"arms: {{plain: {{}}, planned: {{users: {{visitor: {{{AGENDA}}}}}}}}}"
+    path.write_text(path.read_text(encoding="utf-8")[:-1] + f", {arms}}}", encoding="utf-8")
+    with pytest.raises(SystemExit) as left:
+        main(["check", str(path), "--json"])
+    assert not left.value.code
+    assert list(json.loads(capsys.readouterr().out)["unasked_hazards"]) == ["visitor"]
 
 
 def test_every_simulator_with_a_stop_model_by_default_is_among_them() -> None:
