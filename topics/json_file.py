@@ -38,6 +38,7 @@ _Loc = tuple[str | int, ...]
 _SPACE = " \t\r\n"
 _BOM_FIRST = re.compile("^\ufeff", re.MULTILINE)  # no text of JSON holds a line end, so it is in none
 _BOM_BETWEEN = re.compile("(?<=[}\\]])\ufeff(?=[ \t\r]*[{\\[])")
+_COMMA_LAST = re.compile(r"(?<=[}\]])[ \t]*,\s*\Z")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
@@ -222,8 +223,8 @@ def _salvaged(
     if found := _mended(source, bad, mend):
         yield found
         return
-    pieces = _BOM_BETWEEN.split(source.text)
-    if len(pieces) == 1:
+    pieces = _BOM_BETWEEN.split(_COMMA_LAST.sub("", source.text))  # a comma after each line, as in a list
+    if pieces == [source.text]:
         bad(fault)
         return
     before = 0

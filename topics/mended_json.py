@@ -15,6 +15,7 @@ from topics.text_file import place_in
 _SPACE = re.compile(r"[ \t\r\n]*")
 _FIRST_KEY = re.compile(r'\{[ \t\r\n]*"((?:[^"\\]|\\.)*)"[ \t\r\n]*:')
 _NEXT_INLINE = re.compile(r"[}\]][ \t\r\n]*,[ \t\r\n]*(?=[{\[])")
+_NEXT_ANYWHERE = re.compile(r"[,\n][ \t\r\n]*(?=[{\[])")
 _CUT = "the text breaks off before it is complete: write the file again, or take it from a copy"
 
 
@@ -29,7 +30,7 @@ def mended(text: str, path: str, line: int, is_record: Callable[[object], bool])
         end = mending.value(0)
     except _LostError:
         return None
-    if text[end:].strip() or not mending.faults:
+    if text[end:].strip() or not (mending.edits or mending.faults):
         return None
     return mending.result(), mending.faults
 
@@ -106,8 +107,9 @@ class _Mending:
                 following = after if end >= 0 and self.ends_well(after, end) else self.following(at)
                 if following < 0:
                     following, cut_in_record = len(self.text), True
-                    told = "what follows it in the list cannot be told apart from it, and is left out with it"
-                    fault = InputError(f"{fault.what} ({told})", place=fault.place, advice=fault.advice)
+                    if self.text[at:].partition("\n")[2].strip("]} \t\r\n"):
+                        told = "what follows it in the list cannot be told apart from it, and is left out with it"
+                        fault = InputError(f"{fault.what} ({told})", place=fault.place, advice=fault.advice)
                 self.faults.append(fault)
                 self.edits.append((at, following, ""))
                 at = following
@@ -120,8 +122,8 @@ class _Mending:
             at = after
             if self.text.startswith(",", at):
                 comma, at = at, at + 1
-            elif at < len(self.text) and self.text[at] in "{[":  # on the next line, and only the comma is missing
-                self.edits.append((end, end + 1, ","))
+            elif at < len(self.text) and self.text[at] in "{[":  # only the comma is missing
+                self.edits.append((end, min(end + 1, at), ","))
                 comma = end
         if not found:
             raise _LostError
@@ -135,11 +137,8 @@ class _Mending:
         return at + 1
 
     def ends_well(self, at: int, end: int) -> bool:
-        """Whether a list goes on or ends here, after a value that ended at `end`. A comma may be missing at the end of
-        a line."""
-        if at == len(self.text) or self.text[at] in ",]":
-            return True
-        return self.text[at] in "{[" and "\n" in self.text[end:at]
+        """Whether a list goes on or ends here, after a value that ended at `end`. A comma may be missing."""
+        return at == len(self.text) or self.text[at] in ",]" or (self.text[at] in "{[" and self.text[end - 1] in "}]")
 
     def following(self, start: int) -> int:
         """Where the record after the bad one at `start` begins; -1 where none is found."""
@@ -151,7 +150,8 @@ class _Mending:
             for found in begins.finditer(text, start):
                 if self.first_key(found.end()) == key or self.holds_record(found.end()):
                     return found.end()
-        for found in _NEXT_INLINE.finditer(text, start):
+        elsewhere = _NEXT_INLINE if opening in "{[" else _NEXT_ANYWHERE
+        for found in elsewhere.finditer(text, start):
             if self.holds_record(found.end()):
                 return found.end()
         return -1
