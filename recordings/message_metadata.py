@@ -14,8 +14,7 @@ from recordings.conversation import INVALID, LARGEST_NUMBER, Outcome
 from recordings.endings import NO_REPLY
 from recordings.event_lines import choice_from
 from recordings.imported_names import INTERRUPTED, MOST_TURNS_ALLOWED, check_outcome, check_time
-from recordings.other_times import other_instant
-from recordings.times import moment
+from recordings.times import moment, other_instant
 from recordings.transcript_turns import IMPORT_RULE, marked_breakdown
 from topics.counting import pluralize
 from topics.errors import InputError, Place

@@ -6,13 +6,28 @@ Nothing else here writes or reads either.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from datetime import UTC, datetime
+import re
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 
-__all__ = ["Now", "clock_time", "instant", "moment", "seconds", "stamp", "utc_now"]
+__all__ = ["Now", "clock_time", "instant", "moment", "other_instant", "seconds", "stamp", "utc_now"]
 
 Now = Callable[[], datetime]
 """Gives the time, with its time zone."""
+
+_UNITS = (1, 1e3, 1e6, 1e9)
+_EARLIEST, _LATEST = 10**8, 2**33
+"""Seconds since 1970, in 1973 and in 2242. A number is read in the unit in which it lies between them."""
+_DIGITS = re.compile(r"\d{9,19}(\.\d+)?", re.ASCII)
+_THOUSANDTHS = re.compile(r"\d{1,13}", re.ASCII)
+_ZONE = re.compile(r"\s*(Z|UTC|GMT|[+-]\d\d:?\d\d)$", re.ASCII)
+_OTHER_FORMS = (  # without their zone
+    *("%Y/%m/%d %H:%M:%S", "%Y/%m/%d %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d, %H:%M:%S", "%Y.%m.%d %H:%M:%S"),
+    *("%a %b %d %H:%M:%S %Y", "%b %d, %Y %H:%M:%S", "%B %d, %Y %H:%M:%S", "%b %d, %Y %I:%M:%S %p"),
+    *("%d %b %Y %H:%M:%S", "%d %B %Y %H:%M:%S", "%d/%b/%Y:%H:%M:%S", "%B %d, %Y %I:%M %p", "%b %d, %Y %I:%M %p"),
+)
+_ZONE_WITHIN = re.compile(r"(?<=\d) ([+-]\d{4})(?= \d{4}$)", re.ASCII)  # Sat Jan 31 12:00:00 +0000 2026
 
 
 def utc_now() -> datetime:
@@ -42,6 +57,79 @@ def instant(written: str) -> str:
         return stamp(found if found.tzinfo else found.replace(tzinfo=UTC))
     except (ValueError, OverflowError):
         return written
+
+
+def other_instant(value: object) -> str:
+    """An instant as other programs write it, in ISO 8601, unchanged if it is written so; "" for what is none, and where
+    several may be meant: a time of day, or a date that may begin with its day or with its month.
+
+    Texts in ISO 8601, as in letters and headers (RFC 2822) and as in logs; seconds since 1970, or thousandths and less,
+    as a number or as digits; and the wrappings of databases, such as {"$date": …} or {"seconds": …}. Without a zone an
+    instant is in UTC.
+    """
+    if isinstance(value, str) and value and moment(value) != -math.inf:
+        return value
+    try:
+        return next(map(stamp, _read(value)), "")
+    except (OverflowError, ValueError):  # beyond the years that there are
+        return ""
+
+
+def _read(value: object) -> Iterator[datetime]:
+    if isinstance(value, dict):
+        yield from _wrapped({str(key).lstrip("_$").casefold(): one for key, one in value.items()})
+    elif isinstance(value, str):
+        text = value.strip()
+        if _DIGITS.fullmatch(text):
+            yield from _since_1970(float(text))
+        else:
+            yield from _written(text)
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        yield from _since_1970(value)
+
+
+def _since_1970(number: float) -> Iterator[datetime]:
+    for unit in _UNITS:
+        if (_EARLIEST if unit > 1 else 0) < number / unit < _LATEST:
+            yield datetime.fromtimestamp(number / unit, UTC)
+            return
+
+
+def _wrapped(value: dict[str, object]) -> Iterator[datetime]:
+    seconds, parts = value.get("seconds", value.get("sec")), value.get("nanoseconds", value.get("nanos", 0))
+    if isinstance(seconds, (int, str)) and isinstance(parts, int) and abs(parts) < 10**9:
+        for found in _read(seconds):
+            yield found + timedelta(microseconds=parts // 1000)
+    elif len(value) == 1:
+        ((key, one),) = value.items()
+        if key == "date" and isinstance(one, dict) and len(one) == 1:  # {"$date": {"$numberLong": "…"}}
+            (one,) = one.values()
+        if key == "date" and isinstance(one, (int, str)) and _THOUSANDTHS.fullmatch(str(one)):
+            yield datetime.fromtimestamp(int(one) / 1000, UTC)
+        elif not isinstance(one, dict) and (text := other_instant(one)):
+            yield datetime.fromtimestamp(moment(text), UTC)
+
+
+def _written(text: str) -> Iterator[datetime]:
+    if moment(text) != -math.inf:
+        yield datetime.fromtimestamp(moment(text), UTC)
+    try:
+        found = parsedate_to_datetime(text)
+        yield found if found.tzinfo else found.replace(tzinfo=UTC)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        pass
+    if within := _ZONE_WITHIN.search(text):
+        text = f"{text[: within.start()]}{text[within.end() :]} {within[1]}"
+    zone = _ZONE.search(text)
+    if zone and zone[1][0] in "+-" and moment(text[: zone.start()] + zone[1]) != -math.inf:
+        yield datetime.fromisoformat(text[: zone.start()] + zone[1])
+    for form in _OTHER_FORMS:
+        try:
+            bare = datetime.strptime(text[: zone.start()] if zone else text, form)
+            offset = datetime.strptime(zone[1], "%z").tzinfo if zone and zone[1][0] in "+-" else UTC
+            yield bare.replace(tzinfo=offset)
+        except ValueError:
+            continue
 
 
 def clock_time(time: datetime) -> str:

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from recordings.messages import Messages, read_messages
-from recordings.other_times import other_instant
-from recordings.times import instant
+from recordings.times import instant, other_instant
 
 NOON = "2026-01-31T12:00:00.000000+00:00"
 SECONDS = 1769860800
@@ -37,6 +36,7 @@ def test_one_instant_in_every_notation(written: object) -> None:
     "written",
     [
         *("", "yesterday", "12:00", "10:32:11", "Monday", "May", "01/02/2026", "1.2.2026", "5", "2026", "1e9"),
+        *("Fri, 31 Dec 9999 23:00:00 -1400"),
         *(None, True, -5, 1e300, float("inf"), float("nan"), [1], {}, {"a": 1, "b": 2}, {"$date": -5}, {"$date": "x"}),
     ],
     ids=str,
