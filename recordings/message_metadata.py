@@ -252,8 +252,8 @@ def _plain(key: str) -> str:
 
 def _name(value: object) -> str:
     """A text or a whole number, also in the wrapping of a database (`{"$oid": …}`); "" for what is none."""
-    if isinstance(value, dict) and len(value) == 1:
-        (value,) = value.values()
+    while isinstance(value, dict) and (len(value) == 1 or any(key in value for key in ("$binary", "base64"))):
+        value = value.get("$binary", value.get("base64", next(iter(value.values()))))
     if isinstance(value, float) and value.is_integer():  # a data frame in which the id of one row is missing
         value = int(value)
     return str(value) if isinstance(value, (str, int)) and not isinstance(value, bool) else ""

@@ -59,6 +59,7 @@ OID = "65b9f0c2e4b0a1a2b3c4d5e6"
     [
         ({"_id": {"$oid": OID}}, {"_id": {"$oid": OID}}, 1),
         ({"_id": {"$oid": OID}}, {"_id": {"$oid": OID[::-1]}}, 2),
+        ({"_id": {"$binary": {"base64": "AA==", "subType": "04"}}}, {"_id": {"$binary": "AA==", "$type": "04"}}, 1),
         ({"id": {"S": "c1"}}, {"id": {"S": "c1"}}, 1),
         ({"id": 7.0}, {"id": 7}, 1),
         ({"conversationId": "c"}, {"conversation-id": "c"}, 1),
