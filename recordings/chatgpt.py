@@ -42,12 +42,10 @@ class Path:
     passed: Counter[str] = field(default_factory=Counter)
 
     def add(self, key: str, message: Json) -> None:
-        if message is None:
-            return
         found = _message(message)
         if not found:
-            self.passed["messages without a side"] += not _is_of_system(message)
-        elif _is_hidden(message) and not (self.messages and found["role"] == "user"):
+            return
+        if _is_hidden(message) and not (self.messages and found["role"] == "user"):
             self.passed["hidden messages"] += 1
         else:
             self.passed[HIDDEN_KEPT] += _is_hidden(message)
@@ -60,7 +58,7 @@ def paths_of(value: Mapping[str, Any]) -> tuple[Sequence[Path], InputError | Non
     has one path, without messages."""
     nodes = value["mapping"]
     parents = {node["parent"] for node in nodes.values()}
-    roots = sum(node["parent"] is None for node in nodes.values())
+    roots = sum(not node["parent"] for node in nodes.values())
     gone = _missing(value)
     paths: dict[tuple[str, ...], Path] = {}
     reached: set[str] = set()
@@ -81,9 +79,10 @@ def paths_of(value: Mapping[str, Any]) -> tuple[Sequence[Path], InputError | Non
     if not broken and not gone:
         return list(paths.values()) or [Path()], None
     paths.pop((), None)
+    total = len(paths) + max(1, broken)
     names = f" ({', '.join(sorted(gone)[:3])}{', …' if len(gone) > 3 else ''})" if gone else ""
     return list(paths.values()), InputError(
-        f"messages of a conversation are missing{names}: {len(paths)} of its {len(paths) + broken} paths "
+        f"messages of a conversation are missing{names}: {len(paths)} of its {total} paths "
         f"{'is' if len(paths) == 1 else 'are'} whole, and the others are left out",
         advice="export it again: on the other paths, answers would be read as answers to other questions",
     )
@@ -113,7 +112,7 @@ def _missing(value: Mapping[str, Any]) -> set[str]:
     """The nodes that others name, and that are not there."""
     nodes = value["mapping"]
     named = [one for node in nodes.values() for one in (node["parent"], *_named(node.get("children")))]
-    return {str(one) for one in (*named, value.get("current_node")) if one is not None and one not in nodes}
+    return {str(one) for one in (*named, value.get("current_node")) if one and one not in nodes}
 
 
 def _named(children: Json) -> list[str]:
@@ -124,11 +123,18 @@ def _way(nodes: Mapping[str, Any], leaf: str) -> tuple[dict[str, None], bool]:
     """From a leaf towards the root; and whether it gets there, past no node that has lost its message."""
     way: dict[str, None] = {}
     at: Any = leaf
-    while at is not None and at in nodes and at not in way:  # a damaged export may go in circles
+    while at and at in nodes and at not in way:  # a damaged export may go in circles
         way[at] = None
         at = nodes[at]["parent"]
-    lost = any(nodes[one].get("message") is None and nodes[one]["parent"] is not None for one in way)
-    return way, at is None and not lost
+    return way, not at and not any(_has_lost_its_message(nodes[one]) for one in way)
+
+
+def _has_lost_its_message(node: Mapping[str, Any]) -> bool:
+    """A root has none in most exports. A message that nobody wrote is none either."""
+    message = node.get("message")
+    if not message:
+        return bool(node["parent"])
+    return not isinstance(message, dict) or not isinstance(message.get("author"), dict)
 
 
 def _is_hidden(message: Any) -> bool:
@@ -147,7 +153,7 @@ def _message(message: Json) -> dict[str, Any]:
         return {}
     role, content = message["author"].get("role"), message.get("content")
     if not isinstance(content, dict):
-        return {}
+        return {"role": role, "content": [{"type": "without content"}]}
     kind = content.get("content_type")
     if role == "assistant" and message.get("recipient") not in (None, "all"):
         return {"role": "assistant", "content": [{"type": "tool_call"}]}

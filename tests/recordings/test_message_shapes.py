@@ -198,6 +198,10 @@ DAMAGE: dict[str, Callable[[dict[str, Any]], object]] = {
     "the root is gone": lambda nodes: nodes.pop("0"),
     "the last answer is gone": lambda nodes: nodes.pop("4"),
     "a node has lost its message": lambda nodes: nodes["3"].update(message=None),
+    "a message has lost its content and its author": lambda nodes: nodes["3"].update(message={}),
+    "a message has lost its author": lambda nodes: nodes["3"].update(
+        message={"content": {"content_type": "text", "parts": ["t2"]}}
+    ),
     "a node has lost its parent": lambda nodes: (nodes.pop("3"), nodes["4"].update(parent=None)),
     "a circle": lambda nodes: nodes["1"].update(parent="4"),
     "a circle with a branch": lambda nodes: nodes["1"].update(parent="2"),
@@ -234,6 +238,12 @@ def test_whole_paths_of_a_damaged_tree_are_read_and_the_others_counted(tmp_path:
     assert said(found) == [WHOLE, [("t0", "t1"), ("other", "yes")]]
     (fault,) = found.left_out
     assert "are missing (gone, x): 2 of its 3 paths are whole" in str(fault)
+    nodes["2"]["children"].remove("x")
+    del nodes["d"]
+    for root in (None, ""):
+        nodes["0"]["parent"] = root
+        (tmp_path / "x.json").write_text(json.dumps([chat(**nodes)]))
+        assert len(read_messages(tmp_path / "x.json").conversations) == 2
 
 
 def test_a_hidden_message_is_counted_and_what_an_answer_follows_is_read(tmp_path: Path) -> None:
