@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from protocols.labels import NOT_USEFUL, USEFUL
+
 __all__ = ["Choice", "taken_as"]
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
-_LABELS = {"o": "useful", "x": "not-useful"}
+_LABELS = {USEFUL: "useful", NOT_USEFUL: "not-useful"}
 
 
 def _none() -> Mapping[str, Any]:

@@ -152,7 +152,7 @@ def _refuse(measure: Measure) -> None:
     if declared is RECOVERY or (declared is USEFUL and measure.turn != 1):
         raise InputError(
             f"{measure} is a share of the conversations that came so far, which the user decides, too",
-            allowed="%useful S1, and measures that every conversation has, such as ave%useful",
+            allowed=f"{USEFUL.name} S1, and measures that every conversation has, such as {MEAN_USEFUL.name}",
         )
     if not all(map(math.isfinite, declared.range)):
         raise InputError(f"{measure} has no largest value, so what was not played may be anything")

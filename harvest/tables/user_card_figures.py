@@ -16,6 +16,7 @@ from recordings.json_text import Json
 from scoring.inference.turn_events import Contrast
 from simulators.llm.faults import FAULTS
 from topics.counting import pluralize
+from topics.decimals import decimal
 
 __all__ = ["card_document", "card_lines", "card_tables", "card_warnings"]
 
@@ -54,12 +55,11 @@ def _effect(effect: Contrast) -> str:
         return "whether faults helped it or hindered it cannot be said"
     verb = "helped" if effect.difference > 0 else "hindered"
     faulty, others = effect.n
+    points = decimal(100 * effect.difference, 0, signed=True)
     return (
-        f"faults {verb} it ({100 * effect.difference:+.0f} points of useful answers beside {others} other turns, "
-        f"p = {effect.p:.2g})"
+        f"faults {verb} it ({points} points of useful answers beside {others} other turns, p = {effect.p:.2g})"
         if effect.p <= _CHANCE
-        else f"whether faults helped or hindered it is not found ({100 * effect.difference:+.0f} points, {faulty} and "
-        f"{others} turns)"
+        else f"whether faults helped or hindered it is not found ({points} points, {faulty} and {others} turns)"
     )
 
 

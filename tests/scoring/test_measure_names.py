@@ -38,6 +38,11 @@ ANOTHER_THING = {
         ("recordings/transcript_turns.py", "breakdown"),
         ("harvest/parrot/truth.py", "breakdown"),
     },
+    "a probability, and the rate of a kind of fault": {
+        ("harvest/tables/conversation_rows.py", "P("),
+        ("harvest/tables/conversation_rows.py", "P(leaving) = "),
+        ("harvest/tables/user_card_figures.py", "rate"),
+    },
     "the sign of a registered trade mark, as a page raises it": {("harvest/pages/reading/raised.py", "R")},
     "the larger of two numbers, in a formula": {("scoring/measures/relevance.py", "max(0, 1 - (WC(n) - 1)/L)")},
     "the command of that name, the key of its files, their option, and the seed of its draws": {
