@@ -175,6 +175,16 @@ def html_anew(turn: Turn) -> list[Received]:
     )
 
 
+def bubbles_anew(turn: Turn) -> list[Received]:
+    """All of it with each piece, each time in a new element."""
+    stages = enumerate(turn.grown())
+    made = (
+        json.dumps(["update", {str(1000 * turn.number + at): {"props": {"innerHTML": f"<p>{html.escape(text)}</p>"}}}])
+        for at, text in stages
+    )
+    return _socket(turn, [f"42{one}" for one in made])
+
+
 def splices(turn: Turn) -> list[Received]:
     """HTML anew from the place on where it changed."""
     before, data = "", []
@@ -289,6 +299,7 @@ TRANSPORTS: dict[str, Transport] = {
         socket_io,
         sock_js,
         html_anew,
+        bubbles_anew,
         splices,
         document_model,
         message_pack,

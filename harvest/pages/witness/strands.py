@@ -16,6 +16,7 @@ _LONG = 20  # letters from which on a text that came in an earlier turn is no pi
 _MOST_KNOWN = 20_000
 _MOST_STRANDS = 400  # of one turn, the longest ones
 _SHORTEST_STAGE = 8  # characters from which on a text that another begins with is a stage of it
+_FEW = 3  # texts that many pieces at places of their own make if each but a few writes the one before it on
 _MOST_BESIDE = 12  # texts of one kind, each of which may be the reply; more are pieces of one
 
 
@@ -205,7 +206,9 @@ def _written_on(begun: Mapping[Leaf, Sequence[Leaf]], leaves: Sequence[Leaf], sa
 def _last_stages(pieces: list[Run]) -> list[Run]:
     """Without those that came whole, or further, at another path: a state that is sent again counts its parts anew."""
     if len(pieces) > _MOST_BESIDE:
-        return pieces
+        # A page that makes its bubble anew with each piece sends every stage to a place of its own.
+        found = runs(run.text for run in pieces)
+        return found if len(found) <= _FEW else pieces
     return [
         run
         for place, run in enumerate(pieces)
