@@ -10,9 +10,9 @@ from typing import Any
 
 from protocols.choice import Choice
 from protocols.labels import LABELS, MISSING, allowed_labels
+from recordings.answer_parts import choice_from
 from recordings.conversation import INVALID, LARGEST_NUMBER, Outcome
 from recordings.endings import NO_REPLY
-from recordings.event_lines import choice_from
 from recordings.imported_names import INTERRUPTED, MOST_TURNS_ALLOWED, check_outcome, check_time
 from recordings.times import moment, other_instant
 from recordings.transcript_turns import IMPORT_RULE, marked_breakdown

@@ -21,9 +21,9 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from protocols.answer import Answer
+from recordings.answer_parts import with_parts
 from recordings.chatgpt import HIDDEN_KEPT
 from recordings.conversation import Conversation, SystemTurn, TrialKey, Turn
-from recordings.event_lines import with_parts
 from recordings.header import trial_identity
 from recordings.import_drafts import Draft, Identity, Known
 from recordings.import_numbers import number

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from os import PathLike
 
+from recordings.answer_parts import choice_row, parts_row
 from recordings.conversation import Conversation
-from recordings.event_lines import choice_row, parts_row
 from recordings.exports import write_export
 from recordings.json_text import Json, line
 from recordings.transcript_heading import own_links

@@ -19,9 +19,9 @@ from urllib.parse import quote, unquote
 
 from protocols.answer import Answer
 from protocols.choice import Choice
+from recordings.answer_parts import choice_from, choice_row
 from recordings.conversation import LARGEST_NUMBER, Conversation, Turn
 from recordings.errors import RunError
-from recordings.event_lines import choice_from, choice_row
 from recordings.imported_names import MOST_TURNS_ALLOWED
 from topics.errors import Place
 from topics.gold import GoldEntry, written_vector

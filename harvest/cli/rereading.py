@@ -19,9 +19,9 @@ from harvest.studies.rerouting import Rerouted, refit_evidence, reroute
 from harvest.systems.driver import DriverError
 from harvest.terminal import printable, tell
 from protocols.answer import PARTS, Answer
+from recordings.answer_parts import parts_row
 from recordings.attempts import AttemptId
 from recordings.conversation import INVALID, Conversation, Outcome
-from recordings.event_lines import parts_row
 from recordings.evidence import read_exhibit
 from recordings.redacted_events import redacted_value
 from recordings.redaction import Redactor, marks_in
