@@ -128,7 +128,10 @@ class _Mending:
         if not found:
             raise _LostError
         if comma >= 0:  # after it, nothing is left
-            self.edits = sorted([*(one for one in self.edits if one[0] != comma), (comma, comma + 1, "")])
+            written = [one for one in self.edits if one[0] == comma and one[2]]
+            self.edits = [one for one in self.edits if one not in written]
+            if not written:
+                self.edits = sorted([*self.edits, (comma, comma + 1, "")])
         if at == len(self.text):
             if not cut_in_record:
                 self.faults.append(self.fault("not valid JSON: the list is not closed", at, _CUT))

@@ -163,7 +163,7 @@ def test_a_nan_in_one_value_over_several_lines_is_what_is_named(tmp_path: Path) 
         )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=1000, deadline=None)
 @given(st.sampled_from(sorted(STYLES)), st.sampled_from(["", '"', "\\", "]", "}", "[", "{", ",", "\n", "x"]), st.data())
 def test_no_damage_of_one_character_changes_another_record(style: str, put: str, data: st.DataObject) -> None:
     records = [record(one) for one in range(COUNT)]
@@ -174,8 +174,9 @@ def test_no_damage_of_one_character_changes_another_record(style: str, put: str,
         value: Any = json.loads(found[0])
         while isinstance(value, dict):
             value = value.get("data") or value.get("rows") or value.get("conversations")
-        assert len(value) <= COUNT
-        assert sum(one not in records for one in value) <= 1  # the one that was changed, if it is still JSON
+        kept = [one for one in value if is_conversation(one)]
+        assert len(kept) <= COUNT
+        assert sum(one not in records for one in kept) <= 1  # the one that was changed, if it is still JSON
 
 
 def test_many_bad_records_of_a_large_list_take_no_time(tmp_path: Path) -> None:
