@@ -179,11 +179,13 @@ def _protocols(named: Mapping[str, Run]) -> Iterator[Contrast]:
 
 
 def _users(named: Mapping[str, Run]) -> Iterator[Contrast]:
-    """Models behind simulated users, and files that they are made of."""
-    parts = {
+    """Models behind simulated users, files that they are made of, and the population that trials draw them from."""
+    parts: dict[str, dict[str, Json]] = {
         name: {key: recorded_audit(run)[key] for key in ("endpoints", "user_files") if key in recorded_audit(run)}
         for name, run in named.items()
     }
+    for name, run in named.items():
+        parts[name]["population"] = next((one.get("population") for one in _definitions(run).values()), None)
     changes = list(changes_between(parts))
     if changes:
         yield Contrast("users", f"simulated users: {in_words(changes)}", parts)
@@ -218,10 +220,18 @@ def _trials(named: Mapping[str, Run]) -> Iterator[Contrast]:
 
 def _systems(named: Mapping[str, Run]) -> Iterator[Contrast]:
     for system in dict.fromkeys(name for run in named.values() for name in run.header.systems):
-        values = {name: run.header.systems[system] for name, run in named.items() if system in run.header.systems}
+        values = {
+            name: {**_definitions(run)[system], "population": None}  # which is said of the users
+            for name, run in named.items()
+            if system in _definitions(run)
+        }
         changes = list(changes_between(values))
         if changes:
             yield Contrast("system", f"system {system}: {in_words(changes)}", values)
+
+
+def _definitions(run: Run) -> dict[str, dict[str, Json]]:
+    return {name: one for name, one in run.header.systems.items() if isinstance(one, dict)}
 
 
 def _models(named: Mapping[str, Run]) -> Iterator[Contrast]:

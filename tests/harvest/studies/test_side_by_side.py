@@ -46,6 +46,7 @@ def made(
     trials: int = 1,
     options: Mapping[str, Json] | None = None,
     model: str = "",
+    population: Json = None,
     **audit: Json,
 ) -> Path:
     """A run of the system `mine`: the labels of its conversation on each topic, in each trial the same."""
@@ -54,7 +55,9 @@ def made(
         audit={"name": "t", "trials": trials, **audit},
         protocol=protocol,
         topics=chosen,
-        systems={"mine": {"name": "mine", "driver": "openai", "options": dict(options or {})}},
+        systems={
+            "mine": {"name": "mine", "driver": "openai", "options": dict(options or {}), "population": population}
+        },
     )
     record(
         folder, [one for topic, text in labels.items() for one in _conversations(topic, text, trials, model)], header
@@ -217,6 +220,16 @@ def test_what_else_differs_is_said_by_run_and_in_no_figure(tmp_path: Path, capsy
     _, out, _ = score(capsys, *runs)
     for one in found.values():
         assert one["said"] in " ".join(out.split())
+
+
+def test_other_users_that_trials_meet_are_named_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runs = [
+        made(tmp_path / name, FOUR, population={"hasty": {"share": share}})
+        for name, share in (("jan", 0.3), ("feb", 0.5))
+    ]
+    found = contrasts(document(capsys, *runs))
+    assert list(found) == ["users"]
+    assert found["users"]["said"] == "simulated users: population.hasty.share is 0.3 in jan, 0.5 in feb"
 
 
 def test_topics_that_were_played_another_number_of_times_are_named(
