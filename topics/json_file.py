@@ -10,14 +10,14 @@ import json
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from json import JSONDecoder
 from os import PathLike, fspath
 
 from topics.errors import InputError, Place
+from topics.json_places import Loc, element_starts, start_of, walk
 from topics.text_file import place_in, read_text
 
 __all__ = [
@@ -34,8 +34,6 @@ __all__ = [
 _LARGEST = 256 * 2**20
 """Bytes. A file takes some ten times as much memory while it is read."""
 
-_Loc = tuple[str | int, ...]
-_SPACE = " \t\r\n"
 _BOM_FIRST = re.compile("^\ufeff", re.MULTILINE)  # no text of JSON holds a line end, so it is in none
 _BOM_BETWEEN = re.compile("(?<=[}\\]])\ufeff(?=[ \t\r]*[{\\[])")
 _COMMA_LAST = re.compile(r"(?<=[}\]])[ \t]*,\s*\Z")
@@ -56,7 +54,7 @@ class JsonValue:
     """A value in a file, and the path to it from the top. The methods check its kind, or raise InputError."""
 
     value: object
-    loc: _Loc
+    loc: Loc
     _source: _Source
 
     @property
@@ -73,19 +71,19 @@ class JsonValue:
         """Its place in the file. The text is read again for this, so ask only to report it."""
         source = self._source
         if self.loc and isinstance(self.loc[-1], int):
-            at = _element_starts(source, self.loc[:-1])[self.loc[-1]]
+            at = element_starts(source.text, self.loc[:-1])[self.loc[-1]]
         else:
-            at = _start(source, self.loc)
+            at = start_of(source.text, self.loc)
         place = place_in(source.text, source.path, at)
         return Place(source.path, place.line + source.line - 1, place.column)
 
-    def marks(self) -> tuple[dict[_Loc, tuple[int, int]], dict[_Loc, tuple[int, int]]]:
+    def marks(self) -> tuple[dict[Loc, tuple[int, int]], dict[Loc, tuple[int, int]]]:
         """(line, column) of each value of the text, and of each key, by the path to it. Reads the text again."""
         source = self._source
         begins = [0, *(found.end() for found in re.finditer("\n", source.text))]
-        values: dict[_Loc, tuple[int, int]] = {}
-        keys: dict[_Loc, tuple[int, int]] = {}
-        for loc, key, start in _walk(source.text):
+        values: dict[Loc, tuple[int, int]] = {}
+        keys: dict[Loc, tuple[int, int]] = {}
+        for loc, key, start in walk(source.text):
             row = bisect_right(begins, start) - 1
             (keys if key else values)[loc] = (source.line + row, start - begins[row] + 1)
         return values, keys
@@ -386,15 +384,15 @@ _STRICT = JSONDecoder(object_pairs_hook=_object, parse_constant=_no_constant)
 
 def _constant(source: _Source, name: str) -> InputError:
     """The text up to it is valid JSON, and the walk reads what Python does."""
-    starts = (start for _, key, start in _walk(source.text) if not key and source.text.startswith(name, start))
+    starts = (start for _, key, start in walk(source.text) if not key and source.text.startswith(name, start))
     place = place_in(source.text, source.path, next(starts, 0))
     at = Place(source.path, place.line + source.line - 1, place.column)
     return InputError(f"not valid JSON: {name} is not a number in JSON", place=at, advice="leave it out, or write null")
 
 
 def _repeated(source: _Source) -> InputError:
-    seen: set[_Loc] = set()
-    for loc, key, start in _walk(source.text):
+    seen: set[Loc] = set()
+    for loc, key, start in walk(source.text):
         if key and loc in seen:
             place = place_in(source.text, source.path, start)
             at = Place(source.path, place.line + source.line - 1, place.column)
@@ -402,67 +400,6 @@ def _repeated(source: _Source) -> InputError:
         if key:
             seen.add(loc)
     return InputError("a key appears twice in one object", place=Place(source.path, source.line))
-
-
-def _walk(text: str) -> Iterator[tuple[_Loc, bool, int]]:
-    """(way, whether it is the key or the value, position) of everything in a text that is valid JSON, in file order.
-
-    An own stack, so that what the parser could read is never too deep here.
-    """
-    decoder, at = JSONDecoder(), 0
-    open_: list[tuple[_Loc, int]] = []  # the containers around `at`: way, next index (-1: an object)
-    loc: _Loc = ()
-    while True:
-        at = _skip(text, at)
-        yield loc, False, at
-        if text[at] in "[{":
-            open_.append((loc, 0 if text[at] == "[" else -1))
-            at += 1
-        else:
-            _, at = decoder.raw_decode(text, at)
-        while True:
-            if not open_:
-                return
-            at = _skip(text, at)
-            if text[at] in "]}":
-                open_.pop()
-                at += 1
-                continue
-            if text[at] == ",":
-                at = _skip(text, at + 1)
-            break
-        way, index = open_[-1]
-        if index < 0:
-            key, after = decoder.raw_decode(text, at)
-            loc = (*way, key)
-            yield loc, True, at
-            at = _skip(text, after) + 1
-        else:
-            loc = (*way, index)
-            open_[-1] = (way, index + 1)
-
-
-def _start(source: _Source, loc: _Loc) -> int:
-    return next((start for way, key, start in _walk(source.text) if way == loc and not key), 0)
-
-
-@lru_cache(maxsize=1)  # a list of many faulty elements must not be walked once for each
-def _element_starts(source: _Source, loc: _Loc) -> Sequence[int]:
-    """Where the elements of the list at `loc` begin."""
-    text, decoder, starts = source.text, JSONDecoder(), []
-    at = _skip(text, _start(source, loc) + 1)
-    while text[at] != "]":
-        starts.append(at)
-        at = _skip(text, decoder.raw_decode(text, at)[1])
-        if text[at] == ",":
-            at = _skip(text, at + 1)
-    return starts
-
-
-def _skip(text: str, at: int) -> int:
-    while text[at] in _SPACE:
-        at += 1
-    return at
 
 
 def _listed(keys: dict[str, object]) -> str:

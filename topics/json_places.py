@@ -1,0 +1,74 @@
+"""Where something stands in a text of JSON. A text is read again for it, so this is for faults alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from json import JSONDecoder
+
+Loc = tuple[str | int, ...]
+"""The way to a value from the top: keys of objects, and places in lists, from 0."""
+
+_SPACE = " \t\r\n"
+
+
+def walk(text: str) -> Iterator[tuple[Loc, bool, int]]:
+    """(way, whether it is the key or the value, position) of everything in a text that is valid JSON, in file order.
+
+    An own stack, so that what the parser could read is never too deep here.
+    """
+    decoder, at = JSONDecoder(), 0
+    open_: list[tuple[Loc, int]] = []  # the containers around `at`: way, next index (-1: an object)
+    loc: Loc = ()
+    while True:
+        at = _skip(text, at)
+        yield loc, False, at
+        if text[at] in "[{":
+            open_.append((loc, 0 if text[at] == "[" else -1))
+            at += 1
+        else:
+            _, at = decoder.raw_decode(text, at)
+        while True:
+            if not open_:
+                return
+            at = _skip(text, at)
+            if text[at] in "]}":
+                open_.pop()
+                at += 1
+                continue
+            if text[at] == ",":
+                at = _skip(text, at + 1)
+            break
+        way, index = open_[-1]
+        if index < 0:
+            key, after = decoder.raw_decode(text, at)
+            loc = (*way, key)
+            yield loc, True, at
+            at = _skip(text, after) + 1
+        else:
+            loc = (*way, index)
+            open_[-1] = (way, index + 1)
+
+
+def start_of(text: str, loc: Loc) -> int:
+    """Where the value at `loc` begins; 0 if there is none."""
+    return next((start for way, key, start in walk(text) if way == loc and not key), 0)
+
+
+@lru_cache(maxsize=1)  # a list of many faulty elements must not be walked once for each
+def element_starts(text: str, loc: Loc) -> Sequence[int]:
+    """Where the elements of the list at `loc` begin."""
+    decoder, starts = JSONDecoder(), []
+    at = _skip(text, start_of(text, loc) + 1)
+    while text[at] != "]":
+        starts.append(at)
+        at = _skip(text, decoder.raw_decode(text, at)[1])
+        if text[at] == ",":
+            at = _skip(text, at + 1)
+    return starts
+
+
+def _skip(text: str, at: int) -> int:
+    while text[at] in _SPACE:
+        at += 1
+    return at
