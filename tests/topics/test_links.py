@@ -416,8 +416,9 @@ def test_a_long_reply_takes_time_in_proportion(piece: str) -> None:
         links_in(text)
         return time.process_time() - begun
 
-    first, second = seconds(short), seconds(long)
-    assert second < 10 * first + 2
+    # A busy machine makes one of several slower, and a time that grows with the square of the length makes all so.
+    first, second = (min(seconds(text) for _ in range(3)) for text in (short, long))
+    assert second < 10 * first + 0.5
     assert second < 10
 
 
