@@ -20,9 +20,10 @@ from harvest.audits.audit_file import AuditFile, Order, SystemEntry
 from harvest.audits.exposures import read_exposures, refuse_keys_in_clear
 from harvest.audits.factors import read_factors
 from harvest.audits.fingerprints import fingerprints
-from harvest.audits.groups import check_groups, grouped_name
+from harvest.audits.groups import check_groups
 from harvest.audits.population import Member, draw_member, read_population
 from harvest.audits.probes import check_harm, check_sessions
+from harvest.audits.system import System
 from harvest.audits.threshold import Threshold
 from harvest.drivers.registry import build_driver
 from harvest.systems.driver import Driver, Surroundings
@@ -41,59 +42,9 @@ from topics.gold import GoldTable
 from topics.library import load_gold, load_topics
 from topics.topic import Topic, TopicSet
 
-__all__ = ["Audit", "System", "load_audit", "place_errors", "read_audit", "shipped_audits"]
+__all__ = ["Audit", "load_audit", "place_errors", "read_audit", "shipped_audits"]
 
 FORMAT = "harvest-audit/1"
-
-
-@dataclass(frozen=True, slots=True)
-class System:
-    """A system under audit. session: `fresh` for each conversation, or `continued` through all topics of a trial.
-
-    options: as written in the audit, never with a secret in it. loc: its place in the audit file. group: of the users
-    that it meets here, "" where the audit names none; arm: in which it is played, likewise. of: the system that is
-    actually asked; all its groups and arms share it, with its limits and its driver. vantage: the region or network
-    from which it is asked, "" where the audit names none. population: of the users of whom each trial meets one.
-    """
-
-    name: str
-    driver: str
-    options: dict[str, Any]
-    session: Literal["fresh", "continued"]
-    limits: Limits
-    loc: Loc
-    group: str = ""
-    arm: Arm | None = None
-    of: str = ""
-    vantage: str = ""
-    population: tuple[Member, ...] = ()
-
-    @property
-    def asked(self) -> str:
-        """The name of the system that is actually asked: for a system of one group or arm `of`, else its own."""
-        return self.of or self.name
-
-    def met_by(self, group: str) -> System:
-        """The system as it meets users of `group`; the recording treats it as a system of its own."""
-        return replace(self, name=grouped_name(self.name, group), group=group, of=self.asked)
-
-    def played_in(self, arm: Arm) -> System:
-        """The system as it is played in an arm; the recording treats it as a system of its own."""
-        return replace(self, name=grouped_name(self.name, arm.name), arm=arm, of=self.asked)
-
-    def definition(self) -> dict[str, Any]:
-        """What identifies the system: if this changes, another thing is under audit. Limits are not part of it."""
-        own = {"name": self.name, "driver": self.driver, "options": self.options, "session": self.session}
-        if self.vantage:
-            own["vantage"] = self.vantage
-        if self.population:
-            own["population"] = {member.name: member.definition() for member in self.population}
-        if self.of:
-            own["system"] = self.of
-        if self.arm is not None:
-            own |= {"arm": self.arm.name, "changes": dict(self.arm.definition)}
-            own |= {"levels": dict(self.arm.levels)} if self.arm.levels else {}
-        return {**own, "group": self.group} if self.group else own
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from harvest.audits.audit import Audit, System
+from harvest.audits.audit import Audit
+from harvest.audits.system import System
 from harvest.parrot.placebo import DRIVERS
 from topics.topic import TopicSet
 

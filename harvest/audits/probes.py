@@ -15,7 +15,7 @@ from simulators.probing.recorded import probes
 from topics.document import Document
 
 if TYPE_CHECKING:
-    from harvest.audits.audit import System
+    from harvest.audits.system import System
     from harvest.systems.driver import Driver
 
 __all__ = ["Asked", "asked_for_harm", "check_harm", "check_sessions", "new_sessions"]

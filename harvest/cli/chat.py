@@ -9,7 +9,8 @@ from pathlib import Path
 
 import click
 
-from harvest.audits.audit import Audit, System, load_audit
+from harvest.audits.audit import Audit, load_audit
+from harvest.audits.system import System
 from harvest.cli.exposures import keys_in_clear_option
 from harvest.cli.interruption import Interrupted, run_until_stopped
 from harvest.cli.number import WholeNumberRange

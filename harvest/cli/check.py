@@ -13,9 +13,10 @@ from typing import Any
 
 import click
 
-from harvest.audits.audit import Audit, System, load_audit, place_errors
+from harvest.audits.audit import Audit, load_audit, place_errors
 from harvest.audits.groups import noise_pairs
 from harvest.audits.probes import asked_for_harm, new_sessions
+from harvest.audits.system import System
 from harvest.cli.exposures import host_note, keys_in_clear_option, show_exposures
 from harvest.cli.path import GivenPath
 from harvest.playing.plan import Plan, make_plan

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from harvest.audits.audit import System
+from harvest.audits.system import System
 from harvest.cluster.assignment import Assignment, Told, audit_hash
 from harvest.cluster.shared_pace import Board, Semaphore, SharedGates
 from harvest.playing.plan import Plan

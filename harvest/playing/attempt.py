@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from harvest.audits.audit import System
 from harvest.audits.groups import traits_of
+from harvest.audits.system import System
 from harvest.playing.plan import Work
 from harvest.systems.delivery import catch_unforeseen, deliver
 from harvest.systems.driver import Denied, Driver, DriverError, Exhibit, Opening, Reply, Session, Settling, Unanswered

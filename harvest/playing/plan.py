@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from harvest.audits.arms import Arm
-from harvest.audits.audit import Audit, System
+from harvest.audits.audit import Audit
+from harvest.audits.system import System
 from harvest.playing.topic_order import order_topics
 from protocols.answer import Exchange
 from recordings.conversation import Conversation, TrialKey, Turn

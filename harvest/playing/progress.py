@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from harvest.audits.audit import System
+from harvest.audits.system import System
 from harvest.playing.plan import Plan, Work
 from harvest.terminal import printable
 from protocols.labels import NOT_USEFUL, USEFUL

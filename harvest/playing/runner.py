@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol as Seam
 
-from harvest.audits.audit import System
+from harvest.audits.system import System
 from harvest.playing.attempt import Lease, Played, Player
 from harvest.playing.plan import Plan, Sitting, Work, queue_sittings
 from harvest.playing.steps import Steps

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from harvest.audits.audit import System
+from harvest.audits.system import System
 from harvest.drivers.parrot import Options, build
 from harvest.playing.attempt import Player
 from harvest.playing.plan import Plan, Sitting, Work

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import simulators.registry as registry
-from harvest.audits.audit import System
+from harvest.audits.system import System
 from harvest.cli import main
 from harvest.parrot.catalogue import load_catalogue
 from harvest.parrot.parrot import Parrot

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harvest.audits.audit import System
+from harvest.audits.system import System
 from harvest.playing.attempt import Player
 from harvest.playing.plan import Plan, Sitting, Work
 from harvest.playing.play import Silent
