@@ -9,9 +9,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from harvest.studies.scorecard import gather_material, score_material
+from harvest.studies.scores.grid import grids, legend
+from harvest.studies.scores.scorecard import gather_material, score_material
 from harvest.tables.figures import figures
-from harvest.tables.grid import grids, legend
 from recordings.run_folder import read
 
 

@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from plot import Line, Plot, drawn  # stands in the folder above, which is no package
 
-from harvest.studies.fitted_users import fitted_options
+from harvest.studies.users.fitted_users import fitted_options
 from protocols.answer import Answer
 from protocols.library import load_protocol
 from protocols.route import Say

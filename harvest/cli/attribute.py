@@ -9,15 +9,15 @@ import click
 from rich.text import Text
 
 from harvest.cli.path import GivenPath
-from harvest.studies.attribution import study_attribution
-from harvest.studies.sources import sources
-from harvest.tables.attribution_figures import (
+from harvest.studies.attribute.attribution import study_attribution
+from harvest.studies.attribute.figures import (
     FORMAT,
     attribution_legend,
     attribution_rows,
     attribution_tables,
     long_attribution_rows,
 )
+from harvest.studies.runs.sources import sources
 from harvest.tables.long_rows import long_latex
 from harvest.tables.paper_tables import csv_rows
 from harvest.terminal import people_console, printable

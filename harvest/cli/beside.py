@@ -8,16 +8,16 @@ from typing import Any
 
 import click
 
-from harvest.studies.conversation_pairs import (
+from harvest.studies.pairs.beside import pair_line, pair_lines, summary_lines
+from harvest.studies.pairs.conversation_pairs import (
     ConversationPair,
     Side,
     choose_sides,
     label_differences,
     pair_conversations,
 )
-from harvest.studies.scorecard import refuse_twice
-from harvest.tables.beside import pair_line, pair_lines, summary_lines
-from harvest.tables.conversation_rows import conversation_row
+from harvest.studies.pairs.conversation_rows import conversation_row
+from harvest.studies.scores.scorecard import refuse_twice
 from harvest.terminal import people_console, printable, tell
 from recordings.run_folder import Run
 from topics.counting import pluralize

@@ -9,7 +9,7 @@ import click
 
 from harvest.cli.output_file import check_output_file
 from harvest.cli.path import GivenPath
-from harvest.studies.baseline import GATED, bless, is_baseline
+from harvest.studies.watch.baseline import GATED, bless, is_baseline
 from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import tell
 from recordings.run_folder import read

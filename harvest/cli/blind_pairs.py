@@ -13,10 +13,10 @@ from harvest.cli.output_file import check_output_file
 from harvest.cli.serving import check_people, serve_questions
 from harvest.judging.sheets.pair_sheet import CHOICES, BlindPair, text_hash, transcript, write_pairs
 from harvest.judging.sheets.sheet_file import LONGEST_CELL, sheet_ending
-from harvest.studies.blind_pairs import DrawnPair, PairKey, draw_pairs, pair_key
-from harvest.studies.conversation_pairs import Side, all_sides
-from harvest.studies.preferences import read_key
-from harvest.studies.scorecard import refuse_twice
+from harvest.studies.pairs.blind_pairs import DrawnPair, PairKey, draw_pairs, pair_key
+from harvest.studies.pairs.conversation_pairs import Side, all_sides
+from harvest.studies.pairs.preferences import read_key
+from harvest.studies.scores.scorecard import refuse_twice
 from harvest.terminal import printable, tell
 from recordings.exports import write_export
 from recordings.run_folder import Run, read

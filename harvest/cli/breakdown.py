@@ -14,8 +14,8 @@ from harvest.cli.breakdown_detection import predict as predict_command
 from harvest.cli.breakdown_detection import train as train_command
 from harvest.cli.path import GivenPath
 from harvest.cli.setting_options import resampling_options
+from harvest.studies.breakdown.figures import predictor_table
 from harvest.tables.figures import interval_notes
-from harvest.tables.predictor_figures import predictor_table
 from harvest.terminal import people_console
 from scoring.annotations.breakdown_files import Counts, read_breakdown_files
 from scoring.annotations.breakdown_scores import BASELINES, breakdown_rows

@@ -16,7 +16,7 @@ from rich.table import Table
 from harvest.cli.number import WholeNumberRange
 from harvest.cli.output_file import check_output_file
 from harvest.cli.path import GivenPath
-from harvest.studies.breakdown_detection import (
+from harvest.studies.breakdown.detection import (
     annotated,
     dialogue_files,
     held_out_submission,

@@ -65,7 +65,7 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
     with place_errors(resolved.document, ("scoring",)):
         scoring_settings(resolved.scoring, resolved.topics, resolved.gold)
     if resolved.thresholds:
-        from harvest.studies.bounds import check_bounds  # late: it imports every measure
+        from harvest.studies.scores.bounds import check_bounds  # late: it imports every measure
 
         check_bounds(resolved)
     recorded: tuple[Conversation, ...] = ()

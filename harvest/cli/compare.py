@@ -16,11 +16,11 @@ from harvest.cli.number import WholeNumberRange
 from harvest.cli.path import GivenPath
 from harvest.cli.setting_options import setting_options
 from harvest.cli.study_output import check_output, study_output, write_figures
-from harvest.studies.comparison import compare_runs
-from harvest.studies.judges import Judges
-from harvest.tables.comparison_chart import comparison_chart
-from harvest.tables.comparison_document import comparison_document, comparison_rows
-from harvest.tables.comparison_figures import comparison_tables
+from harvest.studies.compare.chart import comparison_chart
+from harvest.studies.compare.comparison import compare_runs
+from harvest.studies.compare.document import comparison_document, comparison_rows
+from harvest.studies.compare.figures import comparison_tables
+from harvest.studies.scores.judges import Judges
 from harvest.tables.long_rows import long_latex
 from harvest.tables.paper_tables import csv_rows
 from harvest.terminal import people_console

@@ -11,9 +11,9 @@ import click
 from harvest.cli.judges_options import check_judges, judges_options
 from harvest.cli.path import GivenPath
 from harvest.cli.setting_options import setting_options
-from harvest.studies.counterfactual import counterfactual
-from harvest.studies.judges import Judges
-from harvest.tables.counterfactual_figures import (
+from harvest.studies.scores.judges import Judges
+from harvest.studies.users.counterfactual import counterfactual
+from harvest.studies.users.counterfactual_figures import (
     FORMAT,
     counterfactual_legend,
     counterfactual_rows,

@@ -11,9 +11,9 @@ from rich.text import Text
 from harvest.cli.number import WholeNumberRange
 from harvest.cli.path import GivenPath
 from harvest.cli.setting_options import setting_option
-from harvest.studies.probe_findings import Noted, Probed, notes_of, read_probes
-from harvest.studies.probe_rows import CRITERION, D_PRIME, probe_rows
-from harvest.tables.probe_figures import case_json, case_lines, tables
+from harvest.studies.probes.figures import case_json, case_lines, tables
+from harvest.studies.probes.findings import Noted, Probed, notes_of, read_probes
+from harvest.studies.probes.rows import CRITERION, D_PRIME, probe_rows
 from harvest.terminal import people_console, printable, wrap_lines
 from recordings.conversation import LARGEST_NUMBER
 from recordings.run_folder import read

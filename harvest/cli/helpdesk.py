@@ -11,8 +11,8 @@ from rich.markup import escape
 from harvest.cli.number import NumberRange
 from harvest.cli.path import GivenPath
 from harvest.cli.setting_options import resampling_options
+from harvest.studies.breakdown.figures import predictor_table
 from harvest.tables.figures import interval_notes
-from harvest.tables.predictor_figures import predictor_table
 from harvest.terminal import people_console
 from scoring.annotations.helpdesk_files import read_helpdesk_files
 from scoring.annotations.helpdesk_scores import helpdesk_rows

@@ -11,10 +11,10 @@ from rich.text import Text
 
 from harvest.cli.path import GivenPath
 from harvest.cli.study_output import check_output, figure_option, write_figures
-from harvest.studies.watch_history import Look, whole_history
+from harvest.studies.watch.figures import audit_times, history_tables
+from harvest.studies.watch.history import Look, whole_history
+from harvest.studies.watch.history_chart import history_chart
 from harvest.systems.timing import REAL_CLOCK
-from harvest.tables.history_chart import history_chart
-from harvest.tables.watch_figures import audit_times, history_tables
 from harvest.terminal import people_console, printable, tell
 from topics.errors import InputError, Place
 

@@ -15,11 +15,11 @@ import click
 from harvest.audits.audit import Audit, load_audit
 from harvest.cli.interruption import Interrupted
 from harvest.cli.playing import NOTHING_YET
-from harvest.studies.baseline import BaselineFile, read_baseline
-from harvest.studies.dated_runs import unjudged_runs
-from harvest.studies.harness import Harness
-from harvest.studies.watch import Watched, watch
-from harvest.studies.watch_history import History, WatchRules, open_history, own_look
+from harvest.studies.watch.baseline import BaselineFile, read_baseline
+from harvest.studies.watch.dated_runs import unjudged_runs
+from harvest.studies.watch.harness import Harness
+from harvest.studies.watch.history import History, WatchRules, open_history, own_look
+from harvest.studies.watch.watch import Watched, watch
 from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import printable
 from recordings.errors import StoreError, in_words

@@ -6,7 +6,7 @@ import json
 
 import click
 
-from harvest.tables.measure_tables import every_measure, explain, measure_list, measures_document
+from harvest.studies.scores.measure_tables import every_measure, explain, measure_list, measures_document
 from harvest.terminal import people_console
 from scoring.notation import parse_all
 from topics.errors import InputError

@@ -16,7 +16,7 @@ from harvest.cli.author_name import check_author
 from harvest.cli.number import WholeNumberRange
 from harvest.cli.output_file import check_output_file
 from harvest.cli.path import GivenPath
-from harvest.studies.held_nuggets import HeldFigure, held_figures
+from harvest.studies.pool.held_nuggets import HeldFigure, held_figures
 from harvest.tables.figures import estimand_of
 from harvest.terminal import people_console, printable, tell
 from recordings.judgments import Layer, read_layers, write_layer

@@ -10,8 +10,8 @@ from harvest.audits.audit import Audit
 from harvest.audits.placebo import placebo_audit
 from harvest.cli.playing import play_to_folder
 from harvest.parrot.placebo import placebo_server
-from harvest.studies.dated_runs import free_name
-from harvest.studies.harness import Harness, hold_against_placebo
+from harvest.studies.watch.dated_runs import free_name
+from harvest.studies.watch.harness import Harness, hold_against_placebo
 from recordings.run_folder import read
 
 __all__ = ["play_placebo"]

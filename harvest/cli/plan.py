@@ -17,21 +17,21 @@ from harvest.cli.number import NumberRange, WholeNumberRange
 from harvest.cli.path import GivenPath
 from harvest.cli.setting_options import setting_options
 from harvest.cli.study_output import check_output, study_output, write_figures
-from harvest.studies.allocation import plan_spending
-from harvest.studies.node_planning import plan_node
-from harvest.studies.planning import plan_study
-from harvest.studies.tail_planning import is_tail, plan_tail
+from harvest.studies.plan.allocation import plan_spending
+from harvest.studies.plan.chart import plan_chart
+from harvest.studies.plan.document import plan_document, plan_rows
+from harvest.studies.plan.figures import plan_tables
+from harvest.studies.plan.node_document import node_plan_document, node_plan_rows
+from harvest.studies.plan.node_figures import node_plan_tables
+from harvest.studies.plan.node_planning import plan_node
+from harvest.studies.plan.planning import plan_study
+from harvest.studies.plan.spending_document import spending_document, spending_rows
+from harvest.studies.plan.spending_figures import spending_tables
+from harvest.studies.plan.tail_document import tail_plan_document, tail_plan_rows
+from harvest.studies.plan.tail_figures import tail_plan_tables
+from harvest.studies.plan.tail_planning import is_tail, plan_tail
 from harvest.tables.long_rows import LongRow, long_latex
-from harvest.tables.node_plan_document import node_plan_document, node_plan_rows
-from harvest.tables.node_plan_figures import node_plan_tables
 from harvest.tables.paper_tables import csv_rows
-from harvest.tables.plan_chart import plan_chart
-from harvest.tables.plan_document import plan_document, plan_rows
-from harvest.tables.plan_figures import plan_tables
-from harvest.tables.spending_document import spending_document, spending_rows
-from harvest.tables.spending_figures import spending_tables
-from harvest.tables.tail_plan_document import tail_plan_document, tail_plan_rows
-from harvest.tables.tail_plan_figures import tail_plan_tables
 from harvest.terminal import people_console
 from recordings.json_text import Json
 from recordings.run_folder import read

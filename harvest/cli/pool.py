@@ -14,8 +14,8 @@ from harvest.judging.gold_rows import add_entities
 from harvest.judging.pool import Entity, PooledRun, Words, asked_in_words, pooled_entities, pooled_words, spread
 from harvest.judging.sheets.asked_rows import assess_run
 from harvest.judging.sheets.sheet_file import sheet_ending, write_rows
-from harvest.studies.scorecard import refuse_twice
-from harvest.tables.pool_figures import COLUMNS, pool_document, pool_rows, pool_table
+from harvest.studies.pool.figures import COLUMNS, pool_document, pool_rows, pool_table
+from harvest.studies.scores.scorecard import refuse_twice
 from harvest.terminal import people_console, printable, tell
 from recordings.judgments import keep_layer, read_layers
 from recordings.run_folder import read

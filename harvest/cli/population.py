@@ -12,9 +12,9 @@ from harvest.cli.judges_options import check_judges, judges_options
 from harvest.cli.number import WholeNumberRange
 from harvest.cli.path import GivenPath
 from harvest.cli.setting_options import setting_options
-from harvest.studies.judges import Judges
-from harvest.studies.populations import population_figures
-from harvest.tables.population_figures import FORMAT, population_legend, population_rows, population_tables
+from harvest.studies.scores.judges import Judges
+from harvest.studies.users.population_figures import FORMAT, population_legend, population_rows, population_tables
+from harvest.studies.users.populations import population_figures
 from harvest.terminal import people_console
 from recordings.run_folder import read
 from scoring.notation import parse_all

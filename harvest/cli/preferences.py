@@ -11,10 +11,10 @@ from harvest.cli.number import NumberRange, WholeNumberRange
 from harvest.cli.path import GivenPath
 from harvest.judging.serving.blind_pairs import read_chosen
 from harvest.judging.sheets.pair_sheet import read_preferences
-from harvest.studies.preferences import preferences, read_key
+from harvest.studies.pairs.preference_figures import preference_document, preference_rows, preference_tables
+from harvest.studies.pairs.preferences import preferences, read_key
 from harvest.tables.long_rows import long_latex
 from harvest.tables.paper_tables import csv_rows
-from harvest.tables.preference_figures import preference_document, preference_rows, preference_tables
 from harvest.terminal import people_console, printable
 from topics.counting import pluralize
 from topics.errors import InputError, Place

@@ -23,12 +23,12 @@ from harvest.cli.path import GivenPath
 from harvest.cli.placebo import play_placebo
 from harvest.cli.playing import introduce, play_to_folder
 from harvest.notices.verdicts import watch_bulletin
-from harvest.studies.baseline import read_baseline, refuse_other_audit
-from harvest.studies.dated_runs import new_dated_run
-from harvest.studies.recorded_audit import recorded_audit
-from harvest.studies.watch_history import APART, LOOKS, MATTERS, WatchRules, alarm_waits, open_history, whole_history
+from harvest.studies.runs.recorded_audit import recorded_audit
+from harvest.studies.watch.baseline import read_baseline, refuse_other_audit
+from harvest.studies.watch.dated_runs import new_dated_run
+from harvest.studies.watch.figures import watch_document, watch_tables
+from harvest.studies.watch.history import APART, LOOKS, MATTERS, WatchRules, alarm_waits, open_history, whole_history
 from harvest.systems.timing import REAL_CLOCK
-from harvest.tables.watch_figures import watch_document, watch_tables
 from harvest.terminal import Lasting, live_console, people_console, printable, tell
 from recordings.run_folder import is_run, read, run_around
 from topics.errors import InputError, Place

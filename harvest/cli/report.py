@@ -14,7 +14,7 @@ from harvest.cli.output_file import check_output_file
 from harvest.cli.path import GivenPath, NameOrFile
 from harvest.report.document import make_report
 from harvest.report.page import is_report, page
-from harvest.studies.watch_history import MATTERS
+from harvest.studies.watch.history import MATTERS
 from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import printable, terminal_width, wrap_lines
 from recordings.evidence import write_safely

@@ -15,7 +15,7 @@ import click
 from harvest.cli.path import GivenPath
 from harvest.drivers.rereading import kept_reply, read_reply, thoughts_told_apart
 from harvest.pages.chats.reread import Found, Reread, read_again
-from harvest.studies.rerouting import Rerouted, refit_evidence, reroute
+from harvest.studies.attribute.rerouting import Rerouted, refit_evidence, reroute
 from harvest.systems.driver import DriverError
 from harvest.terminal import printable, tell
 from protocols.answer import PARTS, Answer

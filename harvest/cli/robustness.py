@@ -13,18 +13,18 @@ from harvest.cli.number import WholeNumberRange
 from harvest.cli.path import GivenPath
 from harvest.cli.setting_options import setting_options
 from harvest.cli.study_output import check_output, study_output, write_figures
-from harvest.studies.arms import gather_arms
-from harvest.studies.factors import factor_study
-from harvest.studies.judges import Judges
-from harvest.studies.ranking_by_user import ranking_by_user
-from harvest.studies.robustness import robustness
-from harvest.tables.factor_figures import factor_legend, factor_tables
+from harvest.studies.robustness.chart import robustness_chart
+from harvest.studies.robustness.document import long_robustness_rows, robustness_document
+from harvest.studies.robustness.factor_figures import factor_legend, factor_tables
+from harvest.studies.robustness.factors import factor_study
+from harvest.studies.robustness.figures import robustness_legend, robustness_tables
+from harvest.studies.robustness.ranking_by_user import ranking_by_user
+from harvest.studies.robustness.ranking_figures import ranking_legend, ranking_tables
+from harvest.studies.robustness.robustness import robustness
+from harvest.studies.scores.arms import gather_arms
+from harvest.studies.scores.judges import Judges
 from harvest.tables.long_rows import long_latex
 from harvest.tables.paper_tables import csv_rows
-from harvest.tables.ranking_figures import ranking_legend, ranking_tables
-from harvest.tables.robustness_chart import robustness_chart
-from harvest.tables.robustness_document import long_robustness_rows, robustness_document
-from harvest.tables.robustness_figures import robustness_legend, robustness_tables
 from harvest.terminal import people_console
 from recordings.run_folder import read
 from scoring.notation import parse_all

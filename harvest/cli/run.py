@@ -108,7 +108,7 @@ def command(
         with place_errors(resolved.document, ("scoring",)):  # what cannot be scored is refused before it is played
             scoring_settings(resolved.scoring, resolved.topics, resolved.gold)
         if resolved.thresholds:
-            from harvest.studies.bounds import check_bounds  # late: it imports every measure
+            from harvest.studies.scores.bounds import check_bounds  # late: it imports every measure
 
             check_bounds(resolved)
     except KeyboardInterrupt:
@@ -187,13 +187,13 @@ def _scored(
     """Score what was played, tell people and machines, and give the exit code. named: the run as a person names it."""
     # Late: to import what scores takes as long as all the rest, and the first turn need not wait for it.
     from harvest.notices.verdicts import bounds_bulletin, played_notice
-    from harvest.studies.bounds import checked_bounds, code_of, measures_needed
-    from harvest.studies.score_file import scores_document, write_scores
-    from harvest.studies.scorecard import gather_material, score_material
-    from harvest.studies.selection import selection
-    from harvest.tables.bound_lines import bound_lines
-    from harvest.tables.report import print_scores
-    from harvest.tables.user_card_figures import card_document
+    from harvest.studies.scores.bound_lines import bound_lines
+    from harvest.studies.scores.bounds import checked_bounds, code_of, measures_needed
+    from harvest.studies.scores.report import print_scores
+    from harvest.studies.scores.score_file import scores_document, write_scores
+    from harvest.studies.scores.scorecard import gather_material, score_material
+    from harvest.studies.scores.selection import selection
+    from harvest.studies.validity.user_card_figures import card_document
 
     folder = run.path
     material = gather_material([run])

@@ -14,16 +14,16 @@ from harvest.cli.notifying import Channels, notice_options
 from harvest.cli.number import WholeNumberRange
 from harvest.cli.path import GivenPath, NameOrFile
 from harvest.cli.setting_options import setting_options
-from harvest.studies.bounds import code_of
-from harvest.studies.recorded_audit import recorded_audit
-from harvest.studies.score_file import scores_document, write_scores
-from harvest.studies.score_request import ScoreRequest
+from harvest.studies.runs.recorded_audit import recorded_audit
+from harvest.studies.scores.bound_lines import bound_lines
+from harvest.studies.scores.bounds import code_of
+from harvest.studies.scores.report import print_scores
+from harvest.studies.scores.score_file import scores_document, write_scores
+from harvest.studies.scores.score_request import ScoreRequest
+from harvest.studies.validity.user_card_figures import card_document
 from harvest.systems.timing import REAL_CLOCK
-from harvest.tables.bound_lines import bound_lines
 from harvest.tables.figures import ordered_rows
 from harvest.tables.paper_tables import csv_rows, latex_table
-from harvest.tables.report import print_scores
-from harvest.tables.user_card_figures import card_document
 from harvest.terminal import people_console, tell
 from recordings.run_folder import read
 from topics.counting import pluralize

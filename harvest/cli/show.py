@@ -18,8 +18,7 @@ from rich.text import Text
 from harvest.cli.number import WholeNumberRange
 from harvest.cli.path import GivenPath
 from harvest.pages.witness.judgement import Verdict
-from harvest.studies.witnessed import verdict_lines, wire_verdicts
-from harvest.tables.conversation_rows import (
+from harvest.studies.pairs.conversation_rows import (
     choice_line,
     conversation_row,
     fault_words,
@@ -27,6 +26,7 @@ from harvest.tables.conversation_rows import (
     outcome_words,
     part_lines,
 )
+from harvest.studies.validity.witnessed import verdict_lines, wire_verdicts
 from harvest.terminal import people_console, printable, terminal_width, wrap_lines
 from protocols.labels import USEFUL
 from recordings.conversation import LARGEST_NUMBER, Conversation
@@ -35,7 +35,7 @@ from recordings.shard import planned_trials, shard_note
 from topics.errors import InputError, Place
 
 if TYPE_CHECKING:
-    from harvest.studies.worded_turns import WordedTurn
+    from harvest.studies.validity.worded_turns import WordedTurn
 
 __all__ = ["command"]
 
@@ -135,7 +135,7 @@ def command(
 
 def _worded(run: Run, chosen: list[Conversation]) -> Sequence[WordedTurn]:
     """The turns of these conversations that a model was to word."""
-    from harvest.studies.worded_turns import models_of, worded_turns  # late: only some runs have any
+    from harvest.studies.validity.worded_turns import models_of, worded_turns  # late: only some runs have any
 
     topics = run.header.topic_set()
     known = {topic.id: topic for topic in topics.topics} if topics else {}

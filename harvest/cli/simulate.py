@@ -18,10 +18,10 @@ from harvest.cli.number import NumberRange, WholeNumberRange
 from harvest.cli.path import GivenPath
 from harvest.cli.population import command as population_command
 from harvest.cli.setting_options import setting_option
-from harvest.studies.fitted_users import Answers, fit_notes, fit_user, foresight
-from harvest.studies.kept_scores import with_kept_scores
-from harvest.studies.played_users import CANDIDATES, HIDDEN, candidates, fit_hidden_user
-from harvest.tables.simulation_figures import (
+from harvest.studies.scores.kept_scores import with_kept_scores
+from harvest.studies.users.fitted_users import Answers, fit_notes, fit_user, foresight
+from harvest.studies.users.played_users import CANDIDATES, HIDDEN, candidates, fit_hidden_user
+from harvest.studies.users.simulation_figures import (
     FORMAT,
     behaviour_verdict,
     check_json,

@@ -16,17 +16,17 @@ from harvest.cli.number import NumberRange, WholeNumberRange
 from harvest.cli.path import GivenPath, NameOrFile
 from harvest.cli.setting_options import setting_option
 from harvest.cli.study_output import check_output, figure_option, write_figures
-from harvest.studies.folded_trees import fold_trees, folds_spoken
-from harvest.studies.scorecard import gather_material, recorded_design
-from harvest.studies.side_by_side import run_names
-from harvest.studies.sources import sources
-from harvest.studies.tree_scores import TrialScores, tree_scores, trial_scores
+from harvest.studies.runs.side_by_side import run_names
+from harvest.studies.runs.sources import sources
+from harvest.studies.scores.scorecard import gather_material, recorded_design
+from harvest.studies.trees.figures import TreeFigures, tree_figures
+from harvest.studies.trees.folded_trees import fold_trees, folds_spoken
+from harvest.studies.trees.rows import tree_rows
+from harvest.studies.trees.tree_scores import TrialScores, tree_scores, trial_scores
+from harvest.studies.trees.words import legend, plates, sentences
 from harvest.tables.drawing.outline import OutlineLine, outline
 from harvest.tables.long_rows import long_latex
 from harvest.tables.paper_tables import csv_rows
-from harvest.tables.tree_figures import TreeFigures, tree_figures
-from harvest.tables.tree_rows import tree_rows
-from harvest.tables.tree_words import legend, plates, sentences
 from harvest.terminal import people_console, printable, tell
 from protocols.labels import NOT_USEFUL, USEFUL
 from recordings.run_folder import Run, read

@@ -16,14 +16,14 @@ from harvest.cli.number import WholeNumberRange
 from harvest.cli.path import GivenPath
 from harvest.cli.setting_options import setting_options
 from harvest.cli.study_output import check_output, study_output, write_figures
-from harvest.studies.judges import Judges
-from harvest.studies.sources import sources
-from harvest.studies.variance import VarianceStudy, study_variance
+from harvest.studies.runs.sources import sources
+from harvest.studies.scores.judges import Judges
+from harvest.studies.variance.chart import variance_chart
+from harvest.studies.variance.figures import variance_legend, variance_tables
+from harvest.studies.variance.rows import FORMAT, long_variance_rows, variance_rows
+from harvest.studies.variance.variance import VarianceStudy, study_variance
 from harvest.tables.long_rows import long_latex
 from harvest.tables.paper_tables import csv_rows
-from harvest.tables.variance_chart import variance_chart
-from harvest.tables.variance_figures import variance_legend, variance_tables
-from harvest.tables.variance_rows import FORMAT, long_variance_rows, variance_rows
 from harvest.terminal import people_console, printable
 from recordings.provenance import software
 from recordings.run_folder import Run, read

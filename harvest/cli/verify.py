@@ -118,8 +118,8 @@ def _run(path: Path, wanted: str | None) -> _Found:
 
 
 def _figures(path: Path, found: _Found) -> None:
-    from harvest.studies.kept_scores import kept_scores
-    from harvest.studies.rescored import rescored  # late: a recording may not be readable
+    from harvest.studies.scores.kept_scores import kept_scores
+    from harvest.studies.scores.rescored import rescored  # late: a recording may not be readable
 
     try:
         kept = kept_scores(path)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from harvest.cluster.client import connected, gone, threads, wait
 from harvest.cluster.scoring_task import KeptScores, score_run, scoring_task
-from harvest.studies.score_request import ScoreRequest
-from harvest.studies.scorecard import refuse_twice
+from harvest.studies.scores.score_request import ScoreRequest
+from harvest.studies.scores.scorecard import refuse_twice
 from recordings.run_folder import Run
 from recordings.store import read_header
 

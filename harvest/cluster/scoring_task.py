@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from harvest.studies.bounds import Checked
-from harvest.studies.score_file import write_scores
-from harvest.studies.score_request import ScoreRequest
+from harvest.studies.scores.bounds import Checked
+from harvest.studies.scores.score_file import write_scores
+from harvest.studies.scores.score_request import ScoreRequest
 from recordings import decisions
 from recordings.digests import content_digest
 from recordings.provenance import software

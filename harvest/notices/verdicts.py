@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 
 from harvest.notices.bulletin import Account, Bulletin, Estimate, Notice, Verdict
-from harvest.studies.bounds import Checked
-from harvest.studies.harness import Harness
-from harvest.studies.watch import Watched, WatchedFigure, WatchedSystem
-from harvest.tables.bound_lines import bound_words
-from harvest.tables.watch_figures import system_details
-from harvest.tables.watch_words import figure_sentence, system_sentence
+from harvest.studies.scores.bound_lines import bound_words
+from harvest.studies.scores.bounds import Checked
+from harvest.studies.watch.figures import system_details
+from harvest.studies.watch.harness import Harness
+from harvest.studies.watch.watch import Watched, WatchedFigure, WatchedSystem
+from harvest.studies.watch.words import figure_sentence, system_sentence
 from topics.counting import pluralize
 
 __all__ = ["COVERAGE", "bounds_bulletin", "played_notice", "watch_bulletin"]

@@ -8,12 +8,12 @@ from typing import Any
 
 from harvest.report.blocks import Block, text
 from harvest.report.grid import address
-from harvest.studies.folded_trees import fold_trees
-from harvest.studies.scorecard import recorded_design, told_apart
+from harvest.studies.scores.scorecard import recorded_design, told_apart
+from harvest.studies.trees.figures import TreeFigures, tree_figures
+from harvest.studies.trees.folded_trees import fold_trees
+from harvest.studies.trees.words import legend, sentences
 from harvest.tables.drawing.layout import Shown, select_branches
 from harvest.tables.drawing.outline import endings, texts_note
-from harvest.tables.tree_figures import TreeFigures, tree_figures
-from harvest.tables.tree_words import legend, sentences
 from protocols.labels import MEANINGS
 from recordings.run_folder import Run
 from recordings.trees.node_text import node_title, percent

@@ -19,18 +19,18 @@ from harvest.report.opening import Bar, bars_of_comparison, bars_of_scores, bars
 from harvest.report.transcripts import transcripts
 from harvest.report.watch_finding import nothing
 from harvest.report.watch_finding import watched as watched_finding
-from harvest.studies.assessed import Assessed
-from harvest.studies.baseline import read_baseline
-from harvest.studies.comparison import Comparison, compare_runs
-from harvest.studies.gathered import Gathered, gather_runs
-from harvest.studies.recorded_audit import recorded_audit
-from harvest.studies.scorecard import Material, score_material, told_apart
-from harvest.studies.selection import selection
-from harvest.studies.sources import sources
-from harvest.studies.variance import VarianceStudy, study_variance
-from harvest.studies.watch import Watched, watch
-from harvest.studies.watch_history import MATTERS, Look, looks_before, read_history, rules_of
-from harvest.tables.user_card_figures import card_tables
+from harvest.studies.compare.comparison import Comparison, compare_runs
+from harvest.studies.runs.recorded_audit import recorded_audit
+from harvest.studies.runs.sources import sources
+from harvest.studies.scores.assessed import Assessed
+from harvest.studies.scores.gathered import Gathered, gather_runs
+from harvest.studies.scores.scorecard import Material, score_material, told_apart
+from harvest.studies.scores.selection import selection
+from harvest.studies.validity.user_card_figures import card_tables
+from harvest.studies.variance.variance import VarianceStudy, study_variance
+from harvest.studies.watch.baseline import read_baseline
+from harvest.studies.watch.history import MATTERS, Look, looks_before, read_history, rules_of
+from harvest.studies.watch.watch import Watched, watch
 from recordings.chain_check import recording_hash
 from recordings.json_text import Json
 from recordings.provenance import software

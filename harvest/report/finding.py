@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harvest.report.grid import address
-from harvest.studies.comparison import Comparison
-from harvest.studies.scorecard import Material
-from harvest.studies.variance import SystemVariance
+from harvest.studies.compare.comparison import Comparison
+from harvest.studies.scores.scorecard import Material
+from harvest.studies.variance.variance import SystemVariance
 from harvest.tables.comparison_words import p_text, signed
 from harvest.tables.figures import ordered_rows, shown_with_interval
 from harvest.terminal import printable

@@ -8,8 +8,8 @@ from typing import Any
 from urllib.parse import quote
 
 from harvest.report.blocks import Block, text
-from harvest.studies.scorecard import Material
-from harvest.tables.grid import by_type, last_turn_asked, legend
+from harvest.studies.scores.grid import by_type, last_turn_asked, legend
+from harvest.studies.scores.scorecard import Material
 from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
 from scoring.table import ScoreRow
 from topics.counting import pluralize

@@ -9,8 +9,8 @@ from typing import Any
 from harvest.report.blocks import Block, details, table, text
 from harvest.report.finding import listed
 from harvest.report.grid import address
-from harvest.studies.assessed import Assessed, Weighed
-from harvest.studies.scorecard import Material
+from harvest.studies.scores.assessed import Assessed, Weighed
+from harvest.studies.scores.scorecard import Material
 from harvest.tables.figures import shown_with_interval
 from harvest.terminal import printable
 from recordings.conversation import Conversation

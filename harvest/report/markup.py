@@ -10,7 +10,7 @@ from harvest.report.blocks import Block
 from harvest.report.grid import address
 from harvest.report.pictures import embedded
 from harvest.report.transcripts import bounded
-from harvest.tables.grid import MARKS
+from harvest.studies.scores.grid import MARKS
 from protocols.labels import LABELS, MISSING
 
 __all__ = ["bar_markup", "blocks_markup", "escaped"]

@@ -9,10 +9,10 @@ from typing import Any
 
 from harvest.report.finding import compared_measure, difference_words, is_turned
 from harvest.report.watch_finding import said_of
-from harvest.studies.comparison import Comparison
-from harvest.studies.watch import Watched
+from harvest.studies.compare.comparison import Comparison
+from harvest.studies.watch.watch import Watched
+from harvest.studies.watch.words import moved_words, value_text
 from harvest.tables.figures import shown_with_interval
-from harvest.tables.watch_words import moved_words, value_text
 from scoring.table import ScoreRow, is_percentage
 
 __all__ = ["Bar", "bars_of_comparison", "bars_of_scores", "bars_of_watch"]

@@ -11,24 +11,24 @@ import numpy as np
 from harvest.report.blocks import WIDE, Block, as_blocks, details, picture, table, text
 from harvest.report.grid import address
 from harvest.report.pictures import distributions_chart, points_chart
-from harvest.studies.comparison import Comparison
-from harvest.studies.odd_languages import odd_languages
-from harvest.studies.scorecard import Material
-from harvest.studies.selection import Selection
-from harvest.studies.side_by_side import Contrast
-from harvest.studies.variance import VarianceStudy
-from harvest.studies.watch import Watched
-from harvest.studies.watch_history import Look
-from harvest.tables.comparison_chart import comparison_chart
-from harvest.tables.comparison_figures import comparison_tables
+from harvest.studies.compare.chart import comparison_chart
+from harvest.studies.compare.comparison import Comparison
+from harvest.studies.compare.figures import comparison_tables
+from harvest.studies.runs.side_by_side import Contrast
+from harvest.studies.scores.grid import last_turn_asked
+from harvest.studies.scores.scorecard import Material
+from harvest.studies.scores.selection import Selection
+from harvest.studies.scores.selection_figures import selection_figures
+from harvest.studies.validity.odd_languages import odd_languages
+from harvest.studies.validity.user_card_figures import card_lines, card_warnings
+from harvest.studies.variance.chart import variance_chart
+from harvest.studies.variance.figures import variance_legend, variance_tables
+from harvest.studies.variance.variance import VarianceStudy
+from harvest.studies.watch.figures import history_tables, watch_tables
+from harvest.studies.watch.history import Look
+from harvest.studies.watch.history_chart import history_chart
+from harvest.studies.watch.watch import Watched
 from harvest.tables.figures import figures, ordered_rows, printed_rows
-from harvest.tables.grid import last_turn_asked
-from harvest.tables.history_chart import history_chart
-from harvest.tables.selection_figures import selection_figures
-from harvest.tables.user_card_figures import card_lines, card_warnings
-from harvest.tables.variance_chart import variance_chart
-from harvest.tables.variance_figures import variance_legend, variance_tables
-from harvest.tables.watch_figures import history_tables, watch_tables
 from recordings.conversation import INVALID
 from scoring.columns import Columns
 from scoring.measures.group_fairness import FAIRNESS

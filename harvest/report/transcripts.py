@@ -16,10 +16,10 @@ from typing import Any
 from urllib.parse import quote
 
 from harvest.report.judged import judged_items
-from harvest.studies.assessed import Assessed
-from harvest.studies.scorecard import Material
-from harvest.studies.witnessed import by_system, verdict_lines
-from harvest.tables.conversation_rows import outcome_words, part_lines
+from harvest.studies.pairs.conversation_rows import outcome_words, part_lines
+from harvest.studies.scores.assessed import Assessed
+from harvest.studies.scores.scorecard import Material
+from harvest.studies.validity.witnessed import by_system, verdict_lines
 from harvest.tables.figures import printed_rows
 from harvest.terminal import printable
 from recordings.conversation import Conversation, Turn

@@ -9,12 +9,11 @@ from pathlib import Path
 
 from harvest.report.finding import Finding, counted, listed, plain, turns_words
 from harvest.report.grid import address
-from harvest.studies.scorecard import Material
-from harvest.studies.watch import Watched, WatchedFigure, WatchedSystem
-from harvest.studies.watch_changes import ChangedTopic, ChangedTurn
-from harvest.studies.watch_history import APART, LOOKS, MATTERS, WatchRules
-from harvest.tables.comparison_words import p_text
-from harvest.tables.watch_words import (
+from harvest.studies.scores.scorecard import Material
+from harvest.studies.watch.changes import ChangedTopic, ChangedTurn
+from harvest.studies.watch.history import APART, LOOKS, MATTERS, WatchRules
+from harvest.studies.watch.watch import Watched, WatchedFigure, WatchedSystem
+from harvest.studies.watch.words import (
     back_words,
     change_words,
     changed_by_words,
@@ -25,7 +24,8 @@ from harvest.tables.watch_words import (
     settling_words,
     value_text,
 )
-from harvest.tables.watch_words import moved_words as moved
+from harvest.studies.watch.words import moved_words as moved
+from harvest.tables.comparison_words import p_text
 from recordings.conversation import INVALID
 from scoring.inference.settling import Settling
 from scoring.measures.usefulness import MEAN_USEFUL

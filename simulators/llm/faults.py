@@ -3,7 +3,8 @@
 The rules of `simulators.llm.acceptance` refuse what has the form of a model's voice. What passes may still mean
 something else than the user was to say. Here a said turn is compared with the words that the policy meant, and gets at
 most one fault, the first of `FAULTS` that applies: a turn in another language also lacks the words that were meant, but
-what is wrong with it is its language. Nothing is refused for a fault. They are counted (`harvest.studies.user_card`).
+what is wrong with it is its language. Nothing is refused for a fault. They are counted
+(`harvest.studies.validity.user_card`).
 
 The rules are tables of words (`simulators.llm.fault_words`) and comparisons of words; they know what they list.
 """

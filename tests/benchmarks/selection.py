@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from harvest.studies.concentrations import concentrations
+from harvest.studies.validity.concentrations import concentrations
 from protocols.answer import Answer
 from protocols.route import Route
 from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn

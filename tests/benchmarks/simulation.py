@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from harvest.studies.fitted_users import fit_user
+from harvest.studies.users.fitted_users import fit_user
 from recordings.acts.dialogue import Dialogue
 from recordings.acts.queries import read_queries
 from scoring.divergences import jsd

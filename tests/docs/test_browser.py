@@ -11,7 +11,7 @@ from harvest.drivers.browser import Kept
 from harvest.pages.browser.busy_signs import FIRM, LOOSE
 from harvest.pages.browser.call_guard import GONE
 from harvest.pages.chats.opening import WALLS
-from harvest.studies.rerouting import PARTED
+from harvest.studies.attribute.rerouting import PARTED
 from tests.support.checkout import ROOT
 
 PAGE = (ROOT / "docs" / "browser.md").read_text(encoding="utf-8")

@@ -33,12 +33,18 @@ def test_every_path_in_a_table_and_beside_it_is_there() -> None:
 
 
 def test_every_package_stands_in_a_table_and_every_step_names_a_path() -> None:
-    top, inside, pages, scoring, steps = tables()
+    top, inside, studies, pages, recordings, scoring, steps = tables()
     packages = [path.parent.name for path in ROOT.glob("*/__init__.py")]
     assert {row[0].strip("`/") for row in top} == set(packages)
-    for rows, package in ((inside, "harvest"), (pages, "harvest/pages"), (scoring, "scoring")):
+    for rows, package in (
+        (inside, "harvest"),
+        (studies, "harvest/studies"),
+        (pages, "harvest/pages"),
+        (recordings, "recordings"),
+        (scoring, "scoring"),
+    ):
         packages = [path.parent.name for path in (ROOT / package).glob("*/__init__.py")]
-        named = {name for row in rows for name in re.findall(r"`(?:pages/)?(\w+)/`", row[0])}
+        named = {name for row in rows for name in re.findall(r"`(?:\w+/)?(\w+)/`", row[0])}
         assert named == set(packages)
     assert [row for row in steps if not PATH.search(row[1])] == []
 

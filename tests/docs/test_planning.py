@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from harvest.cli.plan import command
-from harvest.studies.pilot import ICC, INTERACTION, MEAN
+from harvest.studies.plan.pilot import ICC, INTERACTION, MEAN
 from tests.support.checkout import DOCS
 from tests.support.command_line import harvest
 

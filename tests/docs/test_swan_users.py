@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harvest.studies.probe_rows import MEANINGS
+from harvest.studies.probes.rows import MEANINGS
 from protocols.library import load_protocol, shipped_protocols
 from scoring.swan.schema import load_schema
 from simulators.probing.plan import Options

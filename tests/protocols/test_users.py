@@ -16,7 +16,7 @@ from harvest.parrot.parrot import Parrot
 from harvest.parrot.profiles import PROFILES
 from harvest.parrot.rehearsal import rehearse
 from harvest.parrot.truth import paths
-from harvest.studies.rerouting import reroute
+from harvest.studies.attribute.rerouting import reroute
 from protocols.answer import Answer, Exchange
 from protocols.interpreter import advance, begin, retrace
 from protocols.library import decode_protocol, encode_protocol, load_protocol, protocol_hash

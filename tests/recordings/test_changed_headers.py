@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from harvest.cli import main
-from harvest.studies.scorecard import gather_material
-from harvest.studies.side_by_side import set_apart
+from harvest.studies.runs.side_by_side import set_apart
+from harvest.studies.scores.scorecard import gather_material
 from recordings.continuation import refuse_differences
 from recordings.lengths import most_turns
 from recordings.merge import merge

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest.cli import main
-from harvest.studies.scorecard import gather_material, score_material
+from harvest.studies.scores.scorecard import gather_material, score_material
 from protocols.answer import Answer
 from protocols.route import Route
 from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harvest.studies.scorecard import Material, gather_material, score_material
+from harvest.studies.scores.scorecard import Material, gather_material, score_material
 from recordings.run_folder import read
 from scoring.catalogue import understand
 from scoring.inference.tails import cvar, lower_quantile

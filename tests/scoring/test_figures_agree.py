@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest.cli.main import main
-from harvest.studies.scorecard import Material, gather_material, score_material
+from harvest.studies.scores.scorecard import Material, gather_material, score_material
 from recordings.conversation import Conversation, TrialKey
 from recordings.run_folder import read
 from scoring.measures.usefulness import labels

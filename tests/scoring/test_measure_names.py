@@ -39,9 +39,9 @@ ANOTHER_THING = {
         ("harvest/parrot/truth.py", "breakdown"),
     },
     "a probability, and the rate of a kind of fault": {
-        ("harvest/tables/conversation_rows.py", "P("),
-        ("harvest/tables/conversation_rows.py", "P(leaving) = "),
-        ("harvest/tables/user_card_figures.py", "rate"),
+        ("harvest/studies/pairs/conversation_rows.py", "P("),
+        ("harvest/studies/pairs/conversation_rows.py", "P(leaving) = "),
+        ("harvest/studies/validity/user_card_figures.py", "rate"),
     },
     "the sign of a registered trade mark, as a page raises it": {("harvest/pages/reading/raised.py", "R")},
     "the larger of two numbers, in a formula": {("scoring/measures/relevance.py", "max(0, 1 - (WC(n) - 1)/L)")},
@@ -52,7 +52,7 @@ ANOTHER_THING = {
         ("harvest/cli/main.py", "breakdown"),
         ("scoring/annotations/breakdown_files.py", "breakdown"),
         ("scoring/annotations/breakdown_scores.py", "breakdown"),
-        ("harvest/studies/breakdown_detection.py", "breakdown"),
+        ("harvest/studies/breakdown/detection.py", "breakdown"),
         ("protocols/breakdown/training.py", "breakdown"),
     },
     "the rule of protocols and of schemas by which a turn breaks a dialogue down": {
@@ -73,7 +73,7 @@ ANOTHER_THING = {
     "what probes find out, which has a table of its own": {
         ("simulators/probing/cases.py", "accuracy"),
         ("harvest/parrot/confidant.py", "accuracy"),
-        ("harvest/studies/probe_rows.py", "accuracy"),
+        ("harvest/studies/probes/rows.py", "accuracy"),
     },
 }
 

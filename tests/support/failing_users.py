@@ -13,10 +13,10 @@ from types import MappingProxyType
 
 import numpy as np
 
-from harvest.studies.comparison import compare_cells
-from harvest.studies.lost_attempts import lost_attempts
-from harvest.studies.scorecard import Material
-from harvest.studies.trial_values import share_values
+from harvest.studies.compare.comparison import compare_cells
+from harvest.studies.scores.lost_attempts import lost_attempts
+from harvest.studies.scores.scorecard import Material
+from harvest.studies.scores.trial_values import share_values
 from protocols.answer import Answer
 from protocols.reading import read_protocol
 from protocols.route import Stop

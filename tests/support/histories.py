@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from harvest.studies.watch_history import Look, open_history
+from harvest.studies.watch.history import Look, open_history
 
 __all__ = ["write_history"]
 

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from harvest.studies.scorecard import Material
+from harvest.studies.scores.scorecard import Material
 from protocols.reading import read_protocol
 from recordings.conversation import Conversation, TrialKey
 from simulators.llm.acceptance import Expected, refused_as

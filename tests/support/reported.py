@@ -8,8 +8,8 @@ import hashlib
 import json
 from pathlib import Path
 
-from harvest.studies.baseline import read_baseline
-from harvest.studies.watch import watch
+from harvest.studies.watch.baseline import read_baseline
+from harvest.studies.watch.watch import watch
 from recordings.run_folder import read
 from tests.support.command_line import harvest
 from tests.support.histories import write_history

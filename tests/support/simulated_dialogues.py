@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from harvest.studies.fitted_users import fitted_options
+from harvest.studies.users.fitted_users import fitted_options
 from protocols.answer import Answer
 from protocols.route import Say
 from recordings.acts.act_lines import read_act_lines

@@ -9,10 +9,10 @@ import pytest
 
 from harvest.audits.audit import Audit, load_audit
 from harvest.playing.play import play
-from harvest.studies.arms import armed_systems, gather_arms
-from harvest.studies.factors import ARM, GROUP, factor_study
-from harvest.studies.group_comparison import compare_groups, grouped_systems
-from harvest.studies.ranking_by_user import ranking_by_user
+from harvest.studies.groups.group_comparison import compare_groups, grouped_systems
+from harvest.studies.robustness.factors import ARM, GROUP, factor_study
+from harvest.studies.robustness.ranking_by_user import ranking_by_user
+from harvest.studies.scores.arms import armed_systems, gather_arms
 from recordings.run_folder import Run
 from tests.harvest.audits.test_arms import audit_file
 from tests.harvest.audits.test_groups import GROUPS

@@ -17,7 +17,7 @@ from harvest.playing.attempt import Player
 from harvest.playing.plan import make_plan
 from harvest.playing.progress import Display
 from harvest.playing.runner import Runner
-from harvest.studies.scorecard import gather_material, score_material
+from harvest.studies.scores.scorecard import gather_material, score_material
 from harvest.systems.driver import NotSent, Opening, Unanswered
 from recordings.conversation import Conversation, Outcome
 from recordings.run_folder import Run, read

@@ -10,7 +10,7 @@ import junitparser
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from harvest.studies.watch_history import read_history
+from harvest.studies.watch.history import read_history
 from recordings.run_folder import read
 from tests.support.bulletins import commands
 from tests.support.chat_api import chat_api

@@ -15,7 +15,7 @@ from harvest.cli.main import main
 from harvest.drivers.completions import Completion
 from harvest.parrot.placebo import placebo_server
 from harvest.report.document import make_report
-from harvest.studies.watch_history import WatchRules, read_history
+from harvest.studies.watch.history import WatchRules, read_history
 from protocols.answer import Answer
 from recordings.errors import StoreError
 from recordings.run_folder import read

@@ -15,8 +15,8 @@ import pytest
 
 from harvest.cli.main import main
 from harvest.parrot.placebo import placebo_server
-from harvest.studies.dated_runs import new_dated_run
-from harvest.studies.watch_history import WatchRules, read_history, whole_history
+from harvest.studies.watch.dated_runs import new_dated_run
+from harvest.studies.watch.history import WatchRules, read_history, whole_history
 from harvest.systems.timing import REAL_CLOCK
 from recordings.lock import Lock
 from recordings.run_folder import read

@@ -16,9 +16,9 @@ import networkx
 import pytest
 
 from harvest.cli import main
-from harvest.studies.folded_trees import fold_trees
-from harvest.studies.merge_keys import merging_named
-from harvest.tables.tree_figures import tree_figures
+from harvest.studies.trees.figures import tree_figures
+from harvest.studies.trees.folded_trees import fold_trees
+from harvest.studies.trees.merge_keys import merging_named
 from recordings.conversation import Outcome, TrialKey
 from recordings.events import TrialEnded, TrialStarted
 from recordings.header import make_header, trial_identity
@@ -350,7 +350,7 @@ def test_acts_that_a_simulated_user_recorded_come_before_rules(
 
 
 def test_a_note_says_which_turns_go_by_recorded_acts_and_which_by_rules() -> None:
-    from harvest.studies.folded_trees import _acts
+    from harvest.studies.trees.folded_trees import _acts
     from tests.support.tree_examples import conversation
 
     one = conversation([("list", "one"), ("more", "two")])

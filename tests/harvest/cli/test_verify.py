@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from harvest.cli.main import main
-from harvest.studies.rescored import rescored
+from harvest.studies.scores.rescored import rescored
 from tests.support.reported import small_run
 
 Told = tuple[int, str]

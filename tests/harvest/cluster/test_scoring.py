@@ -12,7 +12,7 @@ from harvest.audits.audit import load_audit
 from harvest.cli import main
 from harvest.cluster.scoring_task import score_run, scoring_task
 from harvest.playing.play import play
-from harvest.studies.score_request import ScoreRequest
+from harvest.studies.scores.score_request import ScoreRequest
 from tests.support.cluster import cluster_here
 
 OPTIONS = ("--measure", "R", "--measure", "SWAN", "--seed", "3", "--replications", "200", "--keep")

@@ -12,12 +12,12 @@ import pytest
 from harvest.audits.threshold import Threshold
 from harvest.notices.bulletin import Bulletin
 from harvest.notices.verdicts import bounds_bulletin, played_notice, watch_bulletin
-from harvest.studies.baseline import BaselineFile, SystemBaseline
-from harvest.studies.bounds import Checked
-from harvest.studies.bounds import Verdict as BoundVerdict
-from harvest.studies.harness import Harness
-from harvest.studies.watch import Verdict, Watched, WatchedFigure, WatchedSystem
-from harvest.studies.watch_history import Look, WatchRules
+from harvest.studies.scores.bounds import Checked
+from harvest.studies.scores.bounds import Verdict as BoundVerdict
+from harvest.studies.watch.baseline import BaselineFile, SystemBaseline
+from harvest.studies.watch.harness import Harness
+from harvest.studies.watch.history import Look, WatchRules
+from harvest.studies.watch.watch import Verdict, Watched, WatchedFigure, WatchedSystem
 from scoring.inference.drift import Difference
 from scoring.inference.settling import Settling
 from scoring.table import ScoreRow

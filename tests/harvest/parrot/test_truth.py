@@ -18,7 +18,6 @@ from harvest.parrot.parrot import Parrot
 from harvest.parrot.profiles import PROFILES, Profile
 from harvest.parrot.rehearsal import rehearse, sit
 from harvest.parrot.truth import Truth, paths, sitting, truth
-from harvest.studies.parrot_tables import chain_table, demo_table, example, truth_table
 from protocols.library import load_protocol
 from recordings.conversation import Conversation
 from scoring.measures.relevance import relevance
@@ -27,6 +26,7 @@ from scoring.scores import score
 from scoring.settings import Settings
 from simulators.scripted import ScriptedUser
 from tests.support.checkout import DOCS
+from tests.support.parrot_tables import chain_table, demo_table, example, truth_table
 from topics.library import load_gold, load_topics
 
 TOPICS = load_topics("fairweb-45")

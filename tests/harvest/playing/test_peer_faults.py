@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from harvest.cli import main
-from harvest.studies.scorecard import Material, score_material
+from harvest.studies.scores.scorecard import Material, score_material
 from recordings.evidence import write_safely
 from recordings.run_folder import read
 from tests.support.checkout import ROOT

@@ -12,10 +12,10 @@ import pytest
 from harvest.report.finding import Finding
 from harvest.report.opening import bars_of_watch
 from harvest.report.watch_finding import watched
-from harvest.studies.baseline import read_baseline
-from harvest.studies.scorecard import Material, gather_material
-from harvest.studies.watch import Watched, WatchedSystem, watch
-from harvest.studies.watch_changes import ChangedTopic, ChangedTurn
+from harvest.studies.scores.scorecard import Material, gather_material
+from harvest.studies.watch.baseline import read_baseline
+from harvest.studies.watch.changes import ChangedTopic, ChangedTurn
+from harvest.studies.watch.watch import Watched, WatchedSystem, watch
 from recordings.run_folder import read
 from scoring.inference.drift import Difference
 from scoring.inference.settling import Settling

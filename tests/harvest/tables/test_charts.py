@@ -17,16 +17,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest.audits.audit import load_audit
-from harvest.studies.comparison import Comparison, compare_runs
-from harvest.studies.planning import plan_study
-from harvest.studies.variance import study_variance
-from harvest.tables.comparison_chart import comparison_chart
+from harvest.studies.compare.chart import comparison_chart
+from harvest.studies.compare.comparison import Comparison, compare_runs
+from harvest.studies.plan.chart import plan_chart
+from harvest.studies.plan.planning import plan_study
+from harvest.studies.variance.chart import variance_chart
+from harvest.studies.variance.variance import study_variance
 from harvest.tables.drawing.axis import Axis
 from harvest.tables.drawing.colours import THEMES
 from harvest.tables.drawing.interval_chart import IntervalPanel, IntervalRow, interval_panel, panel_width
 from harvest.tables.drawing.svg import MARGIN, page
-from harvest.tables.plan_chart import plan_chart
-from harvest.tables.variance_chart import variance_chart
 from recordings.run_folder import read
 from scoring.notation import parse
 from tests.support.command_line import harvest

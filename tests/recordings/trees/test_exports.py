@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from harvest.studies.trees.figures import tree_figures
 from harvest.tables.drawing.diagrams import WIDTH, dot, mermaid
 from harvest.tables.drawing.outline import outline, outline_text
-from harvest.tables.tree_figures import tree_figures
 from recordings.conversation import Conversation, Outcome
 from recordings.json_text import document
 from recordings.trees.builder import fold, merge_trees

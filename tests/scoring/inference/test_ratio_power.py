@@ -99,7 +99,7 @@ def _share(odds: Floats) -> Floats:
 
 
 def promised(world: World, topics: int, trials: int, studies: int) -> Power:
-    """From a pilot of so many topics and trials, as `harvest.studies.pilot` reads it."""
+    """From a pilot of so many topics and trials, as `harvest.studies.plan.pilot` reads it."""
     rng = np.random.default_rng(3)
     failing, recovering = world.laws(topics, rng)
     fails = rng.random((2, topics, trials)) < failing.T[..., None]

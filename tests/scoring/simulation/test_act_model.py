@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest.studies.fitted_users import fitted_options
+from harvest.studies.users.fitted_users import fitted_options
 from recordings.acts.dialogue import ActTurn, Dialogue
 from scoring.simulation.act_model import Smoothing, UniformModel, fit_acts
 from scoring.simulation.decisions import START, STOP, Decision, acts_in, decisions_of

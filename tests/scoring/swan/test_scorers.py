@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from harvest.studies.scorecard import Material
-from harvest.tables.report import print_scores
+from harvest.studies.scores.report import print_scores
+from harvest.studies.scores.scorecard import Material
 from recordings.judgments import Layer, Target
 from scoring.asked import Judged
 from scoring.notation import parse_all

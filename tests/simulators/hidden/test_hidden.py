@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harvest.studies.played_users import (
+from harvest.studies.users.played_users import (
     DEFAULT,
     FEWEST,
     HIDDEN,

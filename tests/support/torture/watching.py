@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from harvest.studies.watch_history import MATTERS
+from harvest.studies.watch.history import MATTERS
 from scoring.inference.drift import Baseline, difference
 from tests.support.torture.cells import Engine, Said, Size
 from tests.support.torture.study import Kind, Study

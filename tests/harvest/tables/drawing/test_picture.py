@@ -19,13 +19,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from playwright.sync_api import Browser, sync_playwright
 
-from harvest.studies.tree_scores import tree_scores
+from harvest.studies.trees.figures import tree_figures
+from harvest.studies.trees.tree_scores import tree_scores
+from harvest.studies.trees.words import plates
 from harvest.tables.drawing.colours import STYLE
 from harvest.tables.drawing.layout import places, select_branches
 from harvest.tables.drawing.picture import picture
 from harvest.tables.drawing.text_fitting import break_lines, fit_text, room
-from harvest.tables.tree_figures import tree_figures
-from harvest.tables.tree_words import plates
 from recordings.conversation import Conversation, Outcome
 from recordings.trees.builder import fold
 from recordings.trees.keys import LABEL

@@ -1,0 +1,237 @@
+"""Whose change was it? The difference between two audits of a system, split between system, users, rules, reading and
+topics: what `harvest attribute` shows.
+
+Both audits are read by today's code from the pages that were kept, and labelled by both audits' rules. What cannot be
+told from recordings is said: answers without a kept page, users that never said the same words.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from harvest.studies.attribute.retelling import Reading, decide_again, todays_reading
+from harvest.studies.runs.contrast import Contrast
+from harvest.studies.runs.recorded_audit import recorded_audit
+from harvest.studies.runs.side_by_side import run_names, set_apart
+from harvest.studies.scores.scorecard import Material, gather_material, refuse_twice
+from harvest.studies.scores.trial_values import Key, Values, measure_values, share_values
+from harvest.studies.watch.baseline import identities
+from protocols.protocol import Protocol
+from recordings.header import plain
+from recordings.json_text import Json
+from recordings.run_folder import Run
+from scoring.catalogue import understand
+from scoring.inference.attribution import Attribution, Side, Told, attribute
+from scoring.library import list_forms, single
+from scoring.measure import Measure
+from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
+from scoring.notation import Term, parse
+from scoring.scores import SHIPPED
+from scoring.settings import Settings, scoring_settings
+from scoring.swan.schema import load_schema
+from topics.errors import InputError
+
+__all__ = ["AttributedSystem", "AttributionStudy", "Coverage", "study_attribution"]
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Trials that were to be played, that were valid, and topics without a valid one."""
+
+    planned: int
+    valid: int
+    lost: int
+
+
+@dataclass(frozen=True, slots=True)
+class AttributedSystem:
+    """each: by measure and turn. coverage: before and after. other_users: whether what takes the user's side was
+    changed. reading: what was read again, before and after."""
+
+    system: str
+    each: Mapping[Key, Attribution]
+    coverage: tuple[Coverage, Coverage]
+    other_users: bool
+    reading: tuple[Reading, Reading]
+
+
+@dataclass(frozen=True, slots=True)
+class AttributionStudy:
+    """runs: the names of both. settings: of scoring, those of the later audit. contrasts: in what the runs differ by
+    what they say of themselves. harness: by run, the software it was played with, where that differs."""
+
+    runs: tuple[str, str]
+    systems: tuple[AttributedSystem, ...]
+    settings: Settings
+    contrasts: tuple[Contrast, ...]
+    harness: Mapping[str, tuple[str, str]]
+
+
+def study_attribution(
+    before: Run, after: Run, *, systems: Sequence[str] = (), measures: Sequence[Term] = ()
+) -> AttributionStudy:
+    """systems: these alone; () takes all that both audits have. measures: of single conversations, or shares of their
+    turns; () takes %useful of the first turn and ave%useful.
+
+    Raises InputError for runs without a topic or system in common, and for a measure that single conversations do not
+    have.
+    """
+    runs = (before, after)
+    refuse_twice(runs)
+    sides = tuple(gather_material([run]) for run in runs)
+    settings = scoring_settings(sides[1].scoring, sides[1].topics, sides[1].gold)
+    apart = set_apart(runs, settings.as_json())
+    shared = [name for name in sides[0].systems if name in sides[1].systems]
+    for name in systems:
+        if name not in shared:
+            raise InputError(f"not both runs have a system {name!r}", allowed=", ".join(shared) or "none")
+    if not shared:
+        told = "; ".join(
+            f"{run} has {', '.join(side.systems)}" for run, side in zip(run_names(runs), sides, strict=True)
+        )
+        raise InputError(
+            f"these runs have no system in common: {told}",
+            advice="`harvest compare` sets different systems side by side",
+        )
+    schema = load_schema(SHIPPED)
+    asked = [
+        one
+        for term in measures or (parse(f"{USEFUL.name} S1"), parse(MEAN_USEFUL.name))
+        for one in understand(term, settings, sides[1].topics, schema)
+    ]
+    for one in asked:
+        _refuse_pooled(one)
+    study = _Study(runs, (sides[0], sides[1]), settings, tuple(asked))
+    names = run_names(runs)
+    return AttributionStudy(
+        runs=(names[0], names[1]),
+        systems=tuple(study.system(name) for name in dict.fromkeys(systems or shared)),
+        settings=settings,
+        contrasts=apart.contrasts,
+        harness=_harness(before, after),
+    )
+
+
+def _refuse_pooled(measure: Measure) -> None:
+    one = measure.declaration
+    if measure.form is not None or (one.of != "conversation" and one not in (USEFUL, MEAN_USEFUL)):
+        raise InputError(
+            f"{measure.name} is computed over many conversations at once, so no trial can be told in another way",
+            allowed=list_forms((USEFUL, MEAN_USEFUL, *single())),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Study:
+    runs: tuple[Run, Run]
+    sides: tuple[Material, Material]
+    settings: Settings
+    measures: tuple[Measure, ...]
+
+    def system(self, name: str) -> AttributedSystem:
+        protocols = [run.header.played_protocol() for run in self.runs]
+        readings = [todays_reading(run, name) for run in self.runs]
+        told = [
+            self._told(name, side, protocols[place], protocols[1 - place], readings[place])
+            for place, side in enumerate(self.sides)
+        ]
+        other = _users(self.runs[0], name) != _users(self.runs[1], name)
+        now = [identities(run)["topics"] for run in self.runs]
+        assert isinstance(now[0], Mapping)
+        assert isinstance(now[1], Mapping)
+        same = [topic for topic, own in now[0].items() if now[1].get(topic) == own]
+        keys = [key for key in told[0] if key in told[1]]
+        return AttributedSystem(
+            system=name,
+            each={
+                key: attribute(
+                    told[0][key], told[1][key], same_topics=same, other_users=other, level=self.settings.level
+                )
+                for key in keys
+            },
+            coverage=(_coverage(name, self.sides[0]), _coverage(name, self.sides[1])),
+            other_users=other,
+            reading=(readings[0], readings[1]),
+        )
+
+    def _told(
+        self, name: str, side: Material, own: Protocol | None, other: Protocol | None, reading: Reading
+    ) -> dict[Key, Side]:
+        """By measure, the trials of an audit in all four ways."""
+        recorded = tuple(one for one in side.finished if one.key.system == name)
+        decided = tuple(decide_again(one, own, side.topics) for one in recorded)
+        kept = [one for one in recorded if (one.trial_id, one.attempt) not in reading.refused]
+        answers = [reading.answers.get((one.trial_id, one.attempt)) for one in kept]
+        read = tuple(decide_again(one, own, side.topics, now) for one, now in zip(kept, answers, strict=True))
+        crossed = tuple(decide_again(one, other, side.topics, now) for one, now in zip(kept, answers, strict=True))
+        ways = [self._values(name, replace(side, conversations=each)) for each in (recorded, decided, read, crossed)]
+        words = {(one.key.topic, one.key.trial): tuple(turn.said for turn in one.turns) for one in recorded}
+        found: dict[Key, dict[str, list[Told]]] = {}
+        for key, cells in ways[0].items():
+            if not self._asked(key):
+                continue
+            for trial in cells:
+                as_recorded, decided_now, read_now, by_other_rules = (
+                    _value(way.get(key, {}).get(trial)) for way in ways
+                )
+                said = words[trial][: key[1]] if key[1] else words[trial]
+                one = Told(as_recorded, decided_now, read_now, by_other_rules, said)
+                found.setdefault(key, {}).setdefault(trial[0], []).append(one)
+        return dict(found)
+
+    def _values(self, name: str, side: Material) -> Values:
+        others = [one for one in self.measures if one.declaration not in (USEFUL, MEAN_USEFUL)]
+        computed, _ = measure_values([name], side, others, self.settings)
+        return {**share_values(name, side), **computed[name]}
+
+    def _asked(self, key: Key) -> bool:
+        for one in self.measures:
+            if one.declaration is USEFUL:
+                if key[0] == USEFUL.name and one.turn in (None, key[1]):
+                    return True
+            elif key[0] in (one.name, one.declaration.name):
+                return True
+        return False
+
+
+def _value(cell: tuple[float, float] | None) -> float:
+    return cell[0] if cell is not None and cell[1] > 0 else math.nan
+
+
+def _coverage(name: str, side: Material) -> Coverage:
+    planned = {key for key in side.planned if key.system == name}
+    valid = [one for one in side.finished if one.key.system == name]
+    topics = {key.topic for key in planned} or {topic.id for topic in side.topics.topics}
+    return Coverage(len(planned) or len(valid), len(valid), len(topics - {one.key.topic for one in valid}))
+
+
+_RULES = frozenset({"edges", "then", "empty", "label"})
+"""What decides in a state of a protocol; the rest of it is what the user says there."""
+
+
+def _users(run: Run, system: str) -> Json:
+    """Everything that has a part in what the user says."""
+    protocol, definition = run.header.protocol, run.header.systems.get(system)
+    says: dict[str, Any] = {}
+    if isinstance(protocol, dict):
+        states = protocol.get("states")
+        says = {key: protocol.get(key) for key in ("users", "start")}
+        if isinstance(states, dict):
+            says["states"] = {
+                name: {key: value for key, value in state.items() if key not in _RULES}
+                for name, state in states.items()
+                if isinstance(state, dict)
+            }
+    changes = definition.get("changes") if isinstance(definition, dict) else None
+    audit = recorded_audit(run)
+    return plain({**says, "arm": changes, **{key: audit.get(key) for key in ("user_files", "endpoints")}})
+
+
+def _harness(before: Run, after: Run) -> dict[str, tuple[str, str]]:
+    """What the runs were played with, where that differs."""
+    known = dict.fromkeys((*before.header.software, *after.header.software))
+    pairs = {name: tuple(run.header.software.get(name, "") for run in (before, after)) for name in known}
+    return {name: (was, now) for name, (was, now) in pairs.items() if was != now}

@@ -1,0 +1,204 @@
+"""Whose change it was, for people and as rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from rich import box
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from harvest.studies.attribute.attribution import AttributedSystem, AttributionStudy
+from harvest.studies.scores.trial_values import Key
+from harvest.studies.variance.figures import named
+from harvest.tables.long_rows import LongRow
+from harvest.terminal import printable
+from scoring.inference.attribution import SOURCES, Attribution
+from scoring.table import is_percentage
+from topics.counting import pluralize
+from topics.decimals import decimal, significant
+
+__all__ = ["FORMAT", "attribution_legend", "attribution_rows", "attribution_tables", "long_attribution_rows"]
+
+FORMAT = "harvest-attribution/1"
+
+_WHAT = {
+    "system": "the same words got other answers",
+    "users": "other words were said",
+    "rules": "the same answers got other labels",
+    "reading": "pages were read otherwise than today",
+    "topics": "topics came, went or were reworded",
+}
+_WHOSE = {
+    "system": "the system's",
+    "users": "the users'",
+    "rules": "the rules'",
+    "reading": "the reading of pages",
+    "topics": "the topics'",
+}
+_LEGEND = (
+    "shares add up to the difference; [low, high]: {level:g}% interval for topics like these",
+    "both runs are labelled by both protocols, as read today from pages that were kept; the system's share is what is "
+    "left where users, rules, reading and topics are the same",
+)
+
+
+def attribution_tables(study: AttributionStudy) -> Iterator[RenderableType]:
+    """Of each system and measure a sentence and the shares, then what no share says."""
+    for system in study.systems:
+        for key, one in system.each.items():
+            yield Text(printable(f"{system.system}, {named(key)}", line=True), style="bold")
+            yield Padding(Text(_sentence(one, key)), (0, 0, 0, 2))
+            if one.topics:
+                yield _table(one, key)
+        for line in _apart(study, system):
+            yield Text(printable(f"{system.system}: {line}", line=True), style="yellow")
+
+
+def attribution_legend(study: AttributionStudy) -> Iterator[Text]:
+    for line in _LEGEND:
+        yield Text(line.format(level=100 * study.settings.level), style="dim")
+
+
+def _sentence(one: Attribution, key: Key) -> str:
+    moved = f"From {_bare(one.before, key)} to {_bare(one.after, key)}: {_signed(one.difference, key)}"
+    if not one.topics:
+        return f"{moved}. Nothing of it can be told apart: no topic is in both runs with a value."
+    told = [source for source in SOURCES if _clear(one, source)]
+    if not one.largest:
+        return f"{moved}. Nothing changed."
+    if one.largest in told:
+        share = _signed(one.shares[one.largest], key)
+        others = [f"{_signed(one.shares[source], key)} {_WHOSE[source]}" for source in told if source != one.largest]
+        return f"{moved}. {share} of it is {_WHOSE[one.largest]}{', ' + ', '.join(others) if others else ''}."
+    if one.largest == "topics":
+        return f"{moved}. The largest part comes of topics that are not in both runs; no other differs from chance."
+    return f"{moved}. No part of it can be told from chance."
+
+
+def _clear(one: Attribution, source: str) -> bool:
+    """Whether the interval of a share leaves no doubt of its sign."""
+    interval = one.intervals[source]
+    return interval.low > 0 or interval.high < 0
+
+
+def _table(one: Attribution, key: Key) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for heading in ("share of", "value [low, high]\ntopics like these", "because"):
+        table.add_column(Text(heading), overflow="fold")
+    for source in SOURCES:
+        share = one.shares[source]
+        table.add_row(source, _with_interval(one, source, key), _WHAT[source] if share else "")
+    table.add_row(
+        Text("together", style="bold"), _signed(one.difference, key), f"{pluralize(one.topics, 'topic')} in both"
+    )
+    return table
+
+
+def _with_interval(one: Attribution, source: str, key: Key) -> str:
+    value, interval = one.shares[source], one.intervals[source]
+    if not value:
+        return "none"
+    if math.isnan(interval.low):
+        return _signed(value, key)
+    low, high = (_bare(end, key, "+") for end in (interval.low, interval.high))
+    return f"{_signed(value, key)} [{low}, {high}]"
+
+
+def _apart(study: AttributionStudy, system: AttributedSystem) -> Iterator[str]:
+    """What may have moved figures and is in no share, or makes a share doubtful."""
+    was, now = system.coverage
+    if (was.planned - was.valid, was.lost) != (now.planned - now.valid, now.lost):
+        lost = f", {pluralize(now.lost, 'topic')} without one" if now.lost else ""
+        yield (
+            f"coverage: {was.valid} of {pluralize(was.planned, 'trial')} were valid, now {now.valid} of "
+            f"{now.planned}{lost}; trials without a valid answer are in no figure"
+        )
+    if study.harness:
+        said = ", ".join(f"{name} {was or 'none'}, now {now or 'none'}" for name, (was, now) in study.harness.items())
+        yield f"the harness changed: {said}"
+    for run, reading in zip(study.runs, system.reading, strict=True):
+        if reading.read and reading.unread:
+            yield (
+                f"{pluralize(reading.unread, 'answer')} of {run} cannot be read again; were they read badly, it counts "
+                "as the system's"
+            )
+    unmatched = max((one.unmatched for one in system.each.values()), default=0)
+    if system.other_users and unmatched:
+        yield (
+            f"users changed, and in {pluralize(unmatched, 'topic')} they never said the same words: what the system "
+            "would have answered to the earlier ones is not known, and all of it counts as the users'"
+        )
+
+
+def attribution_rows(study: AttributionStudy) -> Iterator[dict[str, Any]]:
+    """Every row has the same keys; undefined numbers are null. Shares of a measure add up to its difference."""
+    for system in study.systems:
+        for (measure, turn), one in system.each.items():
+            base = {"system": system.system, "measure": measure, "turn": turn, "topics": one.topics}
+            for figure, value in (("before", one.before), ("after", one.after), ("difference", one.difference)):
+                yield {**base, "figure": figure, "value": _plain(value), **_NO_INTERVAL}
+            for source in SOURCES:
+                interval = one.intervals[source]
+                ends = {"low": _plain(interval.low), "high": _plain(interval.high)}
+                known = ends["low"] is not None
+                yield {
+                    **base,
+                    "figure": f"share of {source}",
+                    "value": _plain(one.shares[source]),
+                    **ends,
+                    "level": study.settings.level if known else None,
+                    "interval": interval.method or None,
+                    "note": interval.note,
+                }
+
+
+_NO_INTERVAL = {"low": None, "high": None, "level": None, "interval": None, "note": ""}
+
+
+def long_attribution_rows(study: AttributionStudy) -> Iterator[LongRow]:
+    """The same in the long form of all studies."""
+    for row in attribution_rows(study):
+        yield LongRow(
+            study="attribution",
+            run=", ".join(study.runs),
+            figure=row["figure"],
+            unit="share" if is_percentage(row["measure"]) else "value",
+            measure=row["measure"],
+            turn=row["turn"],
+            system=row["system"],
+            estimand="like-these" if row["level"] else "these",
+            estimate=_number(row["value"]),
+            low=_number(row["low"]),
+            high=_number(row["high"]),
+            level=row["level"],
+            interval=row["interval"] or "",
+            topics=row["topics"],
+            note=row["note"],
+        )
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+def _plain(value: float) -> float | None:
+    return value + 0.0 if math.isfinite(value) else None
+
+
+def _signed(value: float, key: Key) -> str:
+    if math.isnan(value):
+        return "n/a"
+    return f"{_bare(value, key, '+')}{' points' if is_percentage(key[0]) else ''}"
+
+
+def _bare(value: float, key: Key, sign: str = "") -> str:
+    if math.isnan(value):
+        return "n/a"
+    if not is_percentage(key[0]):
+        return significant(value, 3, signed=bool(sign))
+    return decimal(100 * value, 1, signed=bool(sign)) + ("" if sign else "%")

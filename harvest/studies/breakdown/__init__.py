@@ -1,0 +1,1 @@
+"""Detection of breakdowns, compared with what people annotated."""

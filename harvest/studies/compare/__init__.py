@@ -1,0 +1,1 @@
+"""Systems compared: differences, families of tests, chart and document."""

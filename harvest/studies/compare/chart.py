@@ -1,0 +1,133 @@
+"""Systems compared, as a picture: differences with their intervals, and what each topic adds to them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from harvest.studies.compare.comparison import Comparison
+from harvest.tables.comparison_words import better_system, measure_name, p_text, signed
+from harvest.tables.drawing.interval_chart import IntervalPanel, IntervalRow, interval_panel, panel_width
+from harvest.tables.drawing.svg import MARGIN, page, paragraphs
+from scoring.comparison.result import MeasureComparison, Pair
+from scoring.inference.paired import ESTIMANDS
+from scoring.table import is_percentage
+from topics.counting import pluralize
+from topics.decimals import decimal
+
+__all__ = ["comparison_chart"]
+
+_WIDTH = 800.0
+_MOST_PAIRS, _MOST_TOPICS = 3, 30
+
+
+def comparison_chart(found: Comparison, *, details: bool = False) -> str:
+    """An SVG file. details: also what each topic adds to a difference, of the first three differences."""
+    panels = [*_differences(found), *(_parts(found) if details else ())]
+    inside = max(_WIDTH - 2 * MARGIN, *map(panel_width, panels))
+    title = f"{', '.join(found.systems)}: differences of each pair"
+    elements, down = paragraphs([title], inside, MARGIN - 4, size=16, ink="ink", bold=True)
+    more, down = paragraphs([*_said(found)], inside, down + 2)
+    elements += more
+    for panel in panels:
+        drawn, down = interval_panel(panel, inside, down + 14)
+        elements += drawn
+    more, down = paragraphs([*_key(found, details=details)], inside, down + 4)
+    return page(title, _description(found), [*elements, *more], inside + 2 * MARGIN, down + MARGIN)
+
+
+def _said(found: Comparison) -> Iterator[str]:
+    most = max((len(one.topics) for one in found.measures), default=0)
+    yield (
+        f"First minus second, over {pluralize(most, 'common topic')}, with {100 * found.settings.level:g}% intervals "
+        f"for {ESTIMANDS[found.estimand]}; {', '.join(str(one['run']) for one in found.runs)}"
+    )
+
+
+def _differences(found: Comparison) -> Iterator[IntervalPanel]:
+    """All percentages on one axis, in points; every other measure on an axis of its own."""
+    shares = [one for one in found.measures if is_percentage(one.measure)]
+    if shares:
+        rows = [row for one in shares for row in (_heading(one), *_rows(one, 100.0))]
+        yield IntervalPanel("Percentages", "difference in points", rows)
+    for name in dict.fromkeys(one.measure for one in found.measures if not is_percentage(one.measure)):
+        own = [one for one in found.measures if one.measure == name]
+        rows = [row for one in own for row in (*([_heading(one)] if len(own) > 1 else ()), *_rows(one, 1.0))]
+        yield IntervalPanel(name, f"difference in {name}", rows)
+
+
+def _heading(one: MeasureComparison) -> IntervalRow:
+    return IntervalRow(measure_name(one), heading=True)
+
+
+def _rows(one: MeasureComparison, scale: float) -> Iterator[IntervalRow]:
+    for pair in one.pairs:
+        yield IntervalRow(
+            _pair(pair),
+            pair.value * scale,
+            pair.interval.low * scale,
+            pair.interval.high * scale,
+            _figures(one, pair),
+            filled=pair.found,
+        )
+
+
+def _pair(pair: Pair) -> str:
+    return f"{pair.first} − {pair.second}"
+
+
+def _figures(one: MeasureComparison, pair: Pair) -> str:
+    if math.isnan(pair.value):
+        return "n/a"
+    low, high = pair.interval.low, pair.interval.high
+    interval = "" if math.isnan(low) else f" [{signed(one, low)}, {signed(one, high)}]"
+    figures = _minus(f"{signed(one, pair.value)}{interval}")
+    return f"{figures}, p {p_text(pair.corrected)}, {better_system(pair, most=80)}"
+
+
+def _driven(found: Comparison) -> list[tuple[MeasureComparison, Pair]]:
+    return [(one, pair) for one in found.measures if one.topic_type is None for pair in one.pairs if pair.drivers]
+
+
+def _parts(found: Comparison) -> Iterator[IntervalPanel]:
+    for one, pair in _driven(found)[:_MOST_PAIRS]:
+        scale = 100.0 if is_percentage(one.measure) else 1.0
+        each = sorted(((driver.share * pair.value * scale, driver.topic) for driver in pair.drivers), reverse=True)
+        rows = [IntervalRow(topic, value, said=_number(value, scale)) for value, topic in each]
+        half = _MOST_TOPICS // 2
+        if len(each) > _MOST_TOPICS:  # those in the middle in one row, and without a bar: it would dwarf the others
+            rest = [value for value, _ in each[half:-half]]
+            said = f"{_number(math.fsum(rest), scale)} together"
+            rows = [*rows[:half], IntervalRow(f"{pluralize(len(rest), 'topic')} between", said=said), *rows[-half:]]
+        unit = "points" if scale == 100 else one.measure
+        title = f"What topics add to {_pair(pair)} in {measure_name(one)}: together {_minus(signed(one, pair.value))}"
+        yield IntervalPanel(title, f"part in the difference, in {unit}", rows, mark="bar", small=True)
+
+
+def _number(value: float, scale: float) -> str:
+    return _minus(decimal(value, 2 if scale == 100 else 5, signed=True))
+
+
+def _minus(text: str) -> str:
+    """With minus signs as wide as plus."""
+    return text.replace("-", "−")
+
+
+def _key(found: Comparison, *, details: bool) -> Iterator[str]:
+    yield (
+        "● told apart, by a p of at most "
+        f"{1 - found.settings.level:.4g}, corrected over pairs; ○ cannot be told apart (?); the name on the right is "
+        "the better system"
+    )
+    if details and len(_driven(found)) > _MOST_PAIRS:
+        yield f"What topics add is drawn for the first {_MOST_PAIRS} differences; --csv has it for every one"
+    if found.contrasts:
+        yield "What differs: " + "; ".join(one.said for one in found.contrasts)
+    yield from (f"Note: {note}" for note in found.notes)
+
+
+def _description(found: Comparison) -> str:
+    each = (
+        f"{measure_name(one)}, {_pair(pair)}: {_figures(one, pair)}" for one in found.measures for pair in one.pairs
+    )
+    return "A forest plot. " + "; ".join(each)

@@ -1,0 +1,410 @@
+"""From recorded runs to a comparison of their systems: what `harvest compare` shows."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from harvest.studies.runs.recorded_audit import recorded_scoring
+from harvest.studies.runs.side_by_side import Contrast, set_apart
+from harvest.studies.runs.silent_systems import none_valid, silent_systems, what_went_wrong
+from harvest.studies.runs.sources import sources
+from harvest.studies.scores.arms import armed_systems, is_armed
+from harvest.studies.scores.gathered import Gathered
+from harvest.studies.scores.judges import Judges
+from harvest.studies.scores.lost_attempts import lost_attempts
+from harvest.studies.scores.scorecard import Material, continued_systems, gather_material, refuse_twice, told_apart
+from harvest.studies.scores.trial_values import (
+    SHARES,
+    Key,
+    Values,
+    measure_values,
+    refuse_turn,
+    row_values,
+    share_values,
+)
+from harvest.studies.trees.cores import cores
+from harvest.studies.trees.parted_systems import PartedSystems, parted_systems
+from harvest.studies.validity.concentrations import Concentration
+from harvest.studies.validity.user_card import UserDifference
+from recordings.json_text import Json
+from recordings.run_folder import Run
+from recordings.times import moment
+from scoring.catalogue import understand
+from scoring.comparison.pairs import compare_pairs
+from scoring.comparison.result import MeasureComparison
+from scoring.inference.aligned import Aligned, Cell, Trial, align
+from scoring.inference.losses import Lost, with_losses
+from scoring.inference.paired import Estimand, Guard
+from scoring.library import declared, list_forms, measures, single
+from scoring.measure import Measure
+from scoring.measures.usefulness import RECOVERY, USEFUL
+from scoring.notation import Term
+from scoring.settings import SETTINGS, Settings, scoring_settings
+from scoring.table import ScoreTable
+from topics.counting import pluralize
+from topics.errors import InputError
+from topics.identity import generator
+
+__all__ = ["Comparison", "compare_cells", "compare_runs"]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Systems beside each other in every measure.
+
+    runs: what they come from (`harvest.studies.runs.sources`). measures: over all types of topics, then by type where
+    that was asked for. invalid: by system, trials that have no valid attempt, in no figure. unplayed: by system,
+    planned trials that are not recorded. contrasts: in what the runs differ. parted: where the conversations of
+    each pair part. recorded: by system, the run that recorded it, and its name there. dependent: systems whose losses
+    depend on what they had answered, or whose users said something else than those of another one of these; unlike:
+    the latter.
+    """
+
+    runs: tuple[Mapping[str, Json], ...]
+    systems: tuple[str, ...]
+    estimand: Estimand
+    guard: Guard
+    settings: Settings
+    seed: int
+    measures: tuple[MeasureComparison, ...]
+    invalid: Mapping[str, int]
+    unplayed: Mapping[str, int]
+    contrasts: tuple[Contrast, ...]
+    notes: tuple[str, ...]
+    parted: tuple[PartedSystems, ...] = ()
+    recorded: Mapping[str, tuple[Path, str]] = field(default_factory=dict)
+    dependent: frozenset[str] = frozenset()
+    unlike: frozenset[str] = frozenset()
+
+
+def compare_runs(
+    runs: Sequence[Run],
+    *,
+    systems: Sequence[str] = (),
+    measures: Sequence[Term] = (),
+    estimand: Estimand = "like-these",
+    guard: Guard = "unseen",
+    by_type: bool = False,
+    across_scoring: bool = False,
+    changes: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    gathered: Gathered | None = None,
+    judges: Judges | None = None,
+) -> Comparison:
+    """The systems of `runs` over the topics that all of them tried in the same words.
+
+    systems: these, in this order; () takes all that were played. measures: () takes those that `harvest score` always
+    shows. guard: whether intervals for topics like these allow for a kind of topic that was not asked. across_scoring:
+    where the audits score in different ways, all are scored as the first one says. changes: settings instead of the
+    audits'. seed: of permutations. gathered: these runs, without changes of settings: values of single conversations
+    are taken from it, instead of being computed again. judges: of SWAN and WAN (`measure_values`).
+
+    Raises InputError for fewer than two systems, a measure that has no value of single topics, and runs that cannot be
+    compared.
+    """
+    refuse_twice(runs)
+    changes = dict(changes or {})
+    if across_scoring:
+        first = Settings.of(recorded_scoring(runs[0]), changes)
+        changes = {name: getattr(first, name) for name in SETTINGS}
+    beside = gathered.beside if gathered else set_apart(runs, changes)
+    material = gathered.material if gathered else gather_material(runs, beside.left_out)
+    settings = scoring_settings(material.scoring, material.topics, material.gold, changes)
+    chosen = _chosen(material, systems) if systems else _controls_last(runs, _chosen(material, systems))
+    continued = _continued(runs, chosen)
+    judges = judges or Judges()
+    wanted = list(_understood(measures or _usual(material), settings, material, judges))
+    values, notes = _values(chosen, material, wanted, settings, gathered, judges)
+    keys = _keys(wanted, values, asked=bool(measures))
+    played = {one.key.topic for one in material.finished if one.key.system in chosen}
+    parts: list[tuple[str | None, list[str]]] = [(None, [t.id for t in material.topics.topics if t.id in played])]
+    if by_type:
+        types = dict.fromkeys(t.type.name for t in material.topics.topics if t.id in played)
+        own = {t.id: t.type.name for t in material.topics.topics}
+        parts += [(name, [topic for topic in parts[0][1] if own[topic] == name]) for name in types]
+    times = _times(material, chosen)
+    with cores() as pool:
+        found = [
+            pool.submit(
+                compare_cells,
+                key,
+                measure,
+                {name: values[name].get(key, {}) for name in chosen},
+                {name: lost_attempts(key, measure, name, values, material, topics) for name in chosen},
+                partial(
+                    align,
+                    topics,
+                    chosen,
+                    pooled=measure.declaration is RECOVERY,
+                    continued=continued,
+                    clusters=material.topics.clusters,
+                    times=times,
+                    in_time=estimand == "these",
+                ),
+                part,
+                settings.level,
+                estimand,
+                guard,
+                seed,
+            )
+            for part, topics in parts
+            for key, measure in keys.items()
+        ]
+        parted, none = _parted(material, chosen, continued, _states(runs), settings, seed)
+        compared = tuple(one.result() for one in found)
+    dependent = material.withholding(chosen)
+    done = Counter(one.key.system for one in material.finished)
+    lost = Counter(key.system for key in material.invalid)
+    planned = Counter(key.system for key in material.planned)
+    return Comparison(
+        runs=tuple(sources(runs)),
+        systems=chosen,
+        estimand=estimand,
+        guard=guard,
+        settings=settings,
+        seed=seed,
+        measures=compared,
+        invalid={name: lost[name] for name in chosen},
+        unplayed={name: max(0, planned[name] - done[name] - lost[name]) for name in chosen},
+        contrasts=beside.contrasts,
+        notes=(
+            *(() if systems or len(runs) > 1 else material.silent),
+            *material.alike,
+            *material.reread,
+            *notes,
+            *(_without_values(keys, values, chosen) if measures else ()),
+            *none,
+            *_of_sessions(continued),
+            *(f"{one.sentence}." for one in dependent),
+        ),
+        parted=parted,
+        recorded={name: (run.path, own) for run, names in told_apart(runs) for own, name in names.items()},
+        dependent=frozenset(one.system for one in dependent),
+        unlike=frozenset(one.system for one in dependent if isinstance(one, UserDifference))
+        - {one.system for one in dependent if isinstance(one, Concentration)},
+    )
+
+
+def compare_cells(
+    key: Key,
+    measure: Measure,
+    cells: Mapping[str, Mapping[Trial, Cell]],
+    lost: Mapping[str, Lost],
+    aligned: Callable[[Mapping[str, Mapping[Trial, Cell]]], Aligned],
+    part: str | None,
+    level: float,
+    estimand: Estimand,
+    guard: Guard,
+    seed: int,
+) -> MeasureComparison:
+    """All pairs of systems in one measure. aligned: makes common topics of cells. part: the type of topics; None for
+    all."""
+    of = measure.declaration
+
+    def extreme(low: str, high: str) -> Aligned:
+        moved = {
+            low: with_losses(cells[low], lost[low].beside(high), high=False),
+            high: with_losses(cells[high], lost[high].beside(low), high=True),
+        }
+        return aligned({**cells, **moved})
+
+    return compare_pairs(
+        *key,
+        aligned(cells),
+        generator(seed, "comparison", *map(str, key), str(part)),
+        estimand=estimand,
+        level=level,
+        good=of.better(measure.term),
+        reach=of.range[1] - of.range[0] if of.has_top else math.inf,
+        topic_type=part,
+        guard=guard,
+        lost=lost,
+        extreme=extreme,
+    )
+
+
+def _parted(
+    material: Material,
+    chosen: Sequence[str],
+    continued: Collection[str],
+    states: Mapping[str, Collection[str]],
+    settings: Settings,
+    seed: int,
+) -> tuple[tuple[PartedSystems, ...], tuple[str, ...]]:
+    """Where each pair parts, or a note why there is nothing to say of it."""
+    if not any(turn.label for one in material.finished for turn in one.turns):
+        return (), ("no answer has a label, so it cannot be said where the conversations part",)
+    try:
+        found = parted_systems(
+            material.finished, chosen, level=settings.level, seed=seed, continued=continued, states=states
+        )
+    except InputError as refused:
+        return (), (f"it cannot be said where the conversations part: {refused.what}",)
+    return found, ()
+
+
+def _states(runs: Sequence[Run]) -> dict[str, tuple[str, ...]]:
+    """By system, the states of the protocol that its run was played with; without those of runs that have none."""
+    found = {}
+    for run, names in told_apart(runs):
+        protocol = run.header.protocol
+        own = protocol.get("states") if isinstance(protocol, dict) else None
+        if isinstance(own, dict):
+            found.update(dict.fromkeys(names.values(), tuple(own)))
+    return found
+
+
+def _chosen(material: Material, systems: Sequence[str]) -> tuple[str, ...]:
+    silent = silent_systems(material.systems, material.finished)
+    known = [name for name in material.systems if name not in silent]
+    for name in systems:
+        if name not in known:
+            why = none_valid([name]) if name in silent else f"{name!r} is not a system of these runs"
+            raise InputError(why, allowed=", ".join(known) or "none")
+    chosen = tuple(dict.fromkeys(systems)) or tuple(known)
+    if len(chosen) < 2 and silent and not systems:
+        raise InputError(f"a comparison takes two systems, and {none_valid(silent)}", advice=what_went_wrong())
+    if len(chosen) < 2:
+        raise InputError(
+            f"a comparison takes two systems, and here is {pluralize(len(chosen), 'system')} with valid conversations",
+            advice="give a run of several systems, or several runs",
+        )
+    return chosen
+
+
+def _times(material: Material, chosen: Sequence[str]) -> dict[str, dict[Trial, float]]:
+    """When each trial of each system began, in seconds; without those that no time is recorded of."""
+    found: dict[str, dict[Trial, float]] = {name: {} for name in chosen}
+    for one in material.finished:
+        if one.key.system in found and math.isfinite(began := moment(one.started_at)):
+            found[one.key.system][one.key.topic, one.key.trial] = began
+    return {name: own for name, own in found.items() if own}
+
+
+def _controls_last(runs: Sequence[Run], names: Sequence[str]) -> tuple[str, ...]:
+    """Arms before their control, so that a difference has the sign that `harvest robustness` gives it."""
+    controls = set()
+    for run, own in told_apart(runs):
+        armed = armed_systems(run) if is_armed(run) else ()
+        controls |= {own[name] for one in armed if (name := one.names[one.control]) in own}
+    return (*(name for name in names if name not in controls), *(name for name in names if name in controls))
+
+
+def _usual(material: Material) -> list[Term]:
+    return [
+        Term(one.name)
+        for one in measures()
+        if one.shown == "always"
+        and (one in SHARES or one.of == "conversation")
+        and ("gold" not in one.needs or material.gold is not None)
+    ]
+
+
+def _understood(terms: Sequence[Term], settings: Settings, material: Material, judges: Judges) -> Iterator[Measure]:
+    schema = judges.criteria
+    for term in terms:
+        for measure in understand(term, settings, material.topics, schema):
+            one = measure.declaration
+            if measure.form is not None or (one.of != "conversation" and one not in SHARES):
+                raise InputError(
+                    f"{term} is computed over many conversations at once, so topics have no value of it to compare",
+                    allowed=list_forms((*SHARES, *single())),
+                )
+            yield measure
+
+
+def _values(
+    chosen: Sequence[str],
+    material: Material,
+    wanted: Sequence[Measure],
+    settings: Settings,
+    gathered: Gathered | None,
+    judges: Judges,
+) -> tuple[dict[str, Values], tuple[str, ...]]:
+    """By system, the cells of the measures that are wanted, and notes: nothing else is computed. What `gathered` holds
+    is not computed again."""
+    scored = gathered.scores if gathered else None
+    others = [measure for measure in wanted if measure.declaration not in SHARES]
+    names = _scored_names(others, scored)
+    left = [measure for measure in others if str(measure.base) not in names]
+    computed, notes = measure_values(chosen, material, left, settings, judges)
+    shares = len(others) < len(wanted)
+    return {
+        name: {
+            **(_shares(name, material, gathered) if shares else {}),
+            **computed[name],
+            **(_taken(name, names, scored) if scored is not None else {}),
+        }
+        for name in chosen
+    }, notes
+
+
+def _shares(system: str, material: Material, gathered: Gathered | None) -> Values:
+    return gathered.shares[system] if gathered else share_values(system, material)
+
+
+def _scored_names(measures: Sequence[Measure], scored: ScoreTable | None) -> dict[str, str]:
+    """By measure as it is asked for, what its rows in a table are called: of `GFR` those of `GFR(alpha=0.5)`, which
+    the settings make of it. Without those that the table has no rows of, or of which it has several kinds."""
+    known = dict.fromkeys(row.measure for row in scored.joint) if scored is not None else {}
+    found = {}
+    for measure in measures:
+        base = str(measure.base)
+        bare = measure.base == Term(measure.base.name)
+        own = [base] if base in known else [name for name in known if bare and declared(name) is measure.declaration]
+        if len(own) == 1:
+            found[base] = own[0]
+    return found
+
+
+def _taken(system: str, names: Mapping[str, str], scored: ScoreTable) -> Values:
+    kept = row_values(system, scored)
+    return {(base, None): kept[name, None] for base, name in names.items() if (name, None) in kept}
+
+
+def _keys(wanted: Sequence[Measure], values: Mapping[str, Values], *, asked: bool) -> dict[Key, Measure]:
+    """What is compared, in the order of asking: of %useful, every turn that anybody was asked."""
+    there = dict.fromkeys(key for own in values.values() for key in own)
+    last = max((key[1] or 0 for key in there), default=0)
+    found: dict[Key, Measure] = {}
+    for measure in wanted:
+        if measure.declaration is USEFUL:
+            turns = range(1, last + 1) if measure.turn is None else (measure.turn,)
+            refuse_turn(measure.name, measure.turn, last)
+            found.update({(USEFUL.name, turn): measure for turn in turns})
+        elif asked or (str(measure.base), None) in there:
+            found[str(measure.base), None] = measure
+    return found
+
+
+def _without_values(keys: Mapping[Key, Measure], values: Mapping[str, Values], chosen: Sequence[str]) -> Iterator[str]:
+    """Of each measure, the systems that have no value of it in any conversation, and why that may be."""
+    for key, measure in keys.items():
+        silent = [
+            name
+            for name in chosen
+            if not any(weight and not math.isnan(value) for value, weight in values[name].get(key, {}).values())
+        ]
+        if silent:
+            label = f"{key[0]} S{key[1]}" if key[1] else key[0]
+            yield f"{label}, {', '.join(silent)}: no value: {measure.declaration.undefined}"
+
+
+def _continued(runs: Sequence[Run], chosen: Sequence[str]) -> tuple[str, ...]:
+    """Those of the systems whose sessions go on from topic to topic."""
+    together = {names[own] for run, names in told_apart(runs) for own in continued_systems(run) if own in names}
+    return tuple(name for name in chosen if name in together)
+
+
+def _of_sessions(continued: Sequence[str]) -> Iterator[str]:
+    if continued:
+        yield (
+            f"Sessions of {', '.join(continued)} go on from topic to topic, so answers of one session depend on each "
+            "other: intervals and p take each session whole, and where conversations part is not tested."
+        )

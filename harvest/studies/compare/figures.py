@@ -1,0 +1,388 @@
+"""Systems compared, for people: a sentence for each pair, figures, then differences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from textwrap import wrap
+
+from rich import box
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from harvest.studies.compare.comparison import Comparison
+from harvest.studies.trees.parting_figures import COMMAND, INDENT, parting_lines
+from harvest.tables.comparison_words import better_system, measure_name, p_text, signed
+from harvest.terminal import printable
+from scoring.comparison.result import Driver, MeasureComparison, Pair
+from scoring.inference.paired import ESTIMANDS
+from scoring.statistics.tukey import MOST_CLOSED
+from scoring.table import is_percentage
+from topics.counting import pluralize
+from topics.decimals import decimal, roughly
+
+__all__ = ["comparison_tables"]
+
+_NAME_WIDTH, _FIGURE_WIDTH = 24, 14
+_MOST_DRIVERS = 3
+_MOST_LINES = 8
+_NO_NUMBER = 100_000
+
+
+def comparison_tables(found: Comparison, *, width: int, details: bool = False) -> Iterator[RenderableType]:
+    """What a person sees. details: of every pair also which topics drive the difference."""
+    for one, other in _pairs(found):
+        yield _sentence(found, one, other)
+    yield Text(_scope(found), style="dim")
+    if found.contrasts:
+        differ = (
+            "the runs differ"
+            if any(len(one.by_run) > 1 for one in found.contrasts)
+            else "the run differs within itself"
+        )
+        yield Text(f"{differ}; keep this in mind:", style="yellow")
+        yield from (Padding(Text(f"- {printable(one.said, line=True)}"), (0, 0, 0, 2)) for one in found.contrasts)
+    yield from _figures(found, width)
+    yield _differences(found)
+    for line in _legend(found):
+        yield Text(line, style="dim")
+    yield from _too_few(found)
+    yield from _reasons(found)
+    yield from _what_is_needed(found)
+    yield from _what_drives(found, details=details)
+    for one_pair in found.parted:
+        yield Text()
+        for line in parting_lines(one_pair, found.recorded, found.settings.level):
+            if line.startswith(COMMAND):  # to be copied whole
+                yield Text(line, no_wrap=True, style="dim")
+            else:
+                after = INDENT if line.startswith(" ") else ""
+                yield from map(Text, wrap(line, max(width, 40), subsequent_indent=after))
+    yield from _not_compared(found)
+
+
+def _pairs(found: Comparison) -> list[tuple[str, str]]:
+    return [(pair.first, pair.second) for pair in found.measures[0].pairs] if found.measures else []
+
+
+def _sentence(found: Comparison, first: str, second: str) -> Text:
+    """The verdicts on one pair, over all types of topics."""
+    said: dict[str, list[str]] = {}
+    for measure in found.measures:
+        if measure.topic_type is None:
+            pair = _of(measure, first, second)
+            said.setdefault(_verdict(pair), []).append(_with_value(measure, pair))
+    one, other = printable(first, line=True), printable(second, line=True)
+    start = Text(f"{one} and {other}: ", style="bold")
+    return start + Text("; ".join(f"{verdict} {_listed(names)}" for verdict, names in said.items()) + ".")
+
+
+def _verdict(pair: Pair) -> str:
+    one, other = printable(pair.first, line=True), printable(pair.second, line=True)
+    return {
+        "better": f"{one} is better in",
+        "worse": f"{other} is better in",
+        "higher": f"{one} is higher in",
+        "lower": f"{other} is higher in",
+        "cannot tell": "cannot tell in",
+        "too few": "too few topics to tell in",
+        "no value": "nothing to compare in",
+    }[pair.verdict]
+
+
+def _with_value(measure: MeasureComparison, pair: Pair) -> str:
+    if not pair.found:
+        return measure.label
+    return f"{measure.label} (by {_size(measure, abs(pair.value))})"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _scope(found: Comparison) -> str:
+    most_known = max(found.measures, key=lambda one: (one.topic_type is None, len(one.topics), one.trials[0]))
+    topics, (fewest, most) = len(most_known.topics), most_known.trials
+    trials = pluralize(most, "trial") if fewest == most else f"{fewest} to {most} trials"
+    over = f"over {pluralize(topics, 'common topic')} with {trials} of each"
+    if found.estimand == "like-these":
+        return f"{over.capitalize()}. This speaks of topics like these: would other topics show it, too?"
+    return f"{over.capitalize()}. This speaks of these topics: would more trials of them show it, too?"
+
+
+def _figures(found: Comparison, width: int) -> Iterator[Table]:
+    a_table = max(1, (width - _NAME_WIDTH) // _FIGURE_WIDTH)
+    for start in range(0, len(found.systems), a_table):
+        table = _table("measure")
+        for system in found.systems[start : start + a_table]:
+            table.add_column(Text(printable(system, line=True), overflow="fold"), justify="right", max_width=22)
+        table.add_column("topics", justify="right", style="dim")
+        for measure in found.measures:
+            cells = [_figure(measure, system, found) for system in found.systems[start : start + a_table]]
+            # Over other topics than the figure of `score` has, which may stand on the same page.
+            common = ", in common" if measure.left_out and measure.topics else ""
+            table.add_row(Text(f"{measure_name(measure)}{common}"), *map(Text, cells), str(len(measure.topics)))
+        yield table
+
+
+def _figure(measure: MeasureComparison, system: str, found: Comparison) -> str:
+    letter = f" {measure.letters[system]:2}" if len(found.systems) > 2 else ""
+    value = measure.figures[system]
+    return ("n/a" if math.isnan(value) else _plain(measure, value)) + letter
+
+
+def _table(first: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column(first, overflow="fold", min_width=14, max_width=_NAME_WIDTH)
+    return table
+
+
+def _differences(found: Comparison) -> Table:
+    table = _table("measure")
+    for heading in (f"difference [low, high]\n{ESTIMANDS[found.estimand]}", "p", "effect", "W/T/L", "better"):
+        table.add_column(Text(heading), justify="right", no_wrap=True)
+    for measure in found.measures:
+        table.add_row(Text(measure_name(measure), style="bold"))
+        for pair in measure.pairs:
+            table.add_row(*map(Text, _line(measure, pair)))
+    return table
+
+
+def _line(measure: MeasureComparison, pair: Pair) -> tuple[str, ...]:
+    name = f"  {printable(pair.first, line=True)} − {printable(pair.second, line=True)}"
+    if pair.verdict == "no value":
+        return name, "n/a"
+    value, interval = signed(measure, pair.value), pair.interval
+    if interval.low == interval.low:
+        value += f" [{signed(measure, interval.low)}, {signed(measure, interval.high)}]"
+    effect = decimal(pair.effect, 2)
+    counts = f"{pair.wins}/{pair.ties}/{pair.losses}"
+    return name, value, p_text(pair.corrected), effect, counts, better_system(pair)
+
+
+def _legend(found: Comparison) -> Iterator[str]:
+    level = f"{100 * found.settings.level:g}%"
+    alpha = f"{1 - found.settings.level:.4g}"
+    several = len(found.systems) > 2
+    if several:
+        yield "letters: systems that share one cannot be told apart"
+    made = next((pair.interval.method for one in found.measures for pair in one.pairs if pair.interval.method), "")
+    if made:
+        yield f"difference: of percentages, in points; [low, high]: {level} for {ESTIMANDS[found.estimand]}, {made}" + (
+            ", each by itself" if several else ""
+        )
+    assumed = dict.fromkeys(
+        part for one in found.measures for pair in one.pairs for part in pair.interval.assumes.split("; ") if part
+    )
+    if assumed:
+        yield f"assumed: {'; '.join(assumed)}"
+    many = sum(one.topic_type is None for one in found.measures)
+    measures = f"; not corrected over the {many} measures" if many > 1 else ""
+    also = " and the interval leaves out 0" + (" at the level for all pairs" if several else "")
+    yield f"p: {_test(found)}{measures}; better: if p is at most {alpha}{also}; ?: cannot tell"
+    shown = f" over the {len(found.systems)} systems shown" if several else ""
+    yield f"effect: difference / √(residual variance{shown}); W/T/L: topics won, tied and lost by the first system"
+    pooled = dict.fromkeys(one.label for one in found.measures if one.pooled)
+    if pooled:
+        yield (
+            f"{_listed([*pooled])}: a ratio of sums over topics and trials; its W/T/L is of topics' own ratios, "
+            "without those where a side has none"
+        )
+
+
+def _test(found: Comparison) -> str:
+    """Where p comes from."""
+    several = len(found.systems) > 2
+    by_ratio = next((one.label for one in found.measures if one.pooled), "")
+    together = {name for one in found.measures for name in one.sessions}
+    corrected = ", corrected over pairs (Holm)" if several else ""
+    if together:
+        units = "session" if found.estimand == "these" else "topic and session"
+        fresh = len(found.systems) - len(together)
+        others = " of pairs with a continued session" if fresh > 1 else ""
+        return f"t test clustered by {units}{others}{corrected}"
+    if found.estimand == "these":
+        own = f" ({by_ratio}, of few turns: that of its interval)" if by_ratio else ""
+        return f"t test over trials within topics{own}{corrected}"
+    units = "clusters of topics" if any(one.clusters for one in found.measures) else "topics"
+    holm = ", corrected by Holm" if several else ""
+    ratio = f" ({by_ratio}: that of its interval{holm})" if by_ratio else ""
+    if not several:
+        return f"exchanging the sides of {units}{ratio}"
+    if len(found.systems) > MOST_CLOSED:
+        return f"randomised Tukey HSD over all pairs{ratio}"
+    return (
+        f"closed randomised Tukey HSD over all pairs{ratio}: two systems differ where every hypothesis that holds them "
+        f"alike is rejected (up to {MOST_CLOSED} systems; not the p of the plain test)"
+    )
+
+
+def _too_few(found: Comparison) -> Iterator[Text]:
+    """What so few topics, or sessions, can never show."""
+    counts = {len(one.topics): pair.least for one in found.measures for pair in one.pairs if pair.verdict == "too few"}
+    if found.estimand == "like-these" and any(len(one.topics) == 1 for one in found.measures):
+        yield Text(
+            "one topic says nothing of others like it: --estimand these compares its conversations, as independent",
+            style="yellow",
+        )
+    notes = dict.fromkeys(
+        pair.interval.note
+        for one in found.measures
+        for pair in one.pairs
+        if pair.interval.note
+        and (
+            {pair.first, pair.second} & one.sessions.keys()
+            or (found.estimand == "these" and pair.verdict != "no value" and math.isnan(pair.corrected))
+        )
+    )
+    yield from (Text(f"no interval and no p: {note}", style="yellow") for note in notes)
+    for topics, least in ((topics, least) for topics, least in counts.items() if least == least):
+        yield Text(
+            f"{pluralize(topics, 'topic')} give no p below {p_text(least)}, however large a difference", style="yellow"
+        )
+
+
+def _reasons(found: Comparison) -> Iterator[Text]:
+    """Why a pair cannot be told apart although its p, or the figures, seem to tell; and typical differences."""
+    said: dict[str, list[str]] = {}
+    for measure in found.measures:
+        for pair in measure.pairs:
+            if pair.why:
+                said.setdefault(pair.why, []).append(_named(measure, pair, found))
+    for why, names in said.items():
+        yield Text(f"cannot tell {_shortened(names)}: {why}", style="yellow")
+    for measure in found.measures:
+        for system, note in measure.in_time.items():
+            yield Text(f"{measure_name(measure)}, {printable(system, line=True)}: {note}", style="yellow")
+        for pair in measure.pairs:
+            if pair.bounds is not None:
+                low, high = (signed(measure, end) for end in sorted(pair.bounds))
+                lost = (
+                    "users said something else to one system"
+                    if {pair.first, pair.second} & found.unlike
+                    else "trials were lost by what had been answered"
+                    if {pair.first, pair.second} & found.dependent
+                    else "the systems lost different shares of their attempts, or many"
+                )
+                yield Text(
+                    f"{_named(measure, pair, found)}: {lost}; with all of them at one end of the measure or the other, "
+                    f"the difference is between {low} and {high}",
+                    style="yellow",
+                )
+            if pair.typical is not None:
+                middle, around = pair.typical
+                ends = f" [{signed(measure, around.low)}, {signed(measure, around.high)}]" if around.printed else ""
+                yield Text(
+                    f"{_named(measure, pair, found)}: instead of a mean, the median of the topics' differences is "
+                    f"{signed(measure, middle)}{ends}"
+                )
+
+
+def _named(measure: MeasureComparison, pair: Pair, found: Comparison) -> str:
+    return measure_name(measure) + (f", {_both(pair)}" if len(found.systems) > 2 else "")
+
+
+def _shortened(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_LINES
+    return ", ".join(names[:_MOST_LINES]) + (f" and {more} more" if more > 0 else "")
+
+
+def _what_is_needed(found: Comparison) -> Iterator[RenderableType]:
+    """What would settle the pairs that cannot be told apart, if they differ as much as they were seen to."""
+    lines = [
+        f"{measure_name(measure)}, {printable(pair.first, line=True)} − {printable(pair.second, line=True)}: {said}"
+        for measure in found.measures
+        for pair in measure.pairs
+        if not pair.found and pair.verdict != "no value" and (said := _needed(pair, found))
+    ]
+    if lines:
+        yield Text("\nto settle what cannot be told, if a difference is as large as it was seen (4 studies of 5):")
+    yield from (Padding(Text(f"- {line}"), (0, 0, 0, 2)) for line in lines[:_MOST_LINES])
+    if len(lines) > _MOST_LINES:
+        yield Text(f"  and {pluralize(len(lines) - _MOST_LINES, 'more pair')}: --json has them all")
+
+
+def _needed(pair: Pair, found: Comparison) -> str:
+    topics, trials = pair.needed.topics, pair.needed.trials
+    if found.estimand == "these":
+        if math.isnan(trials):
+            return ""
+        return "no number of trials" if trials > _NO_NUMBER else f"roughly {roughly(trials)} trials of each topic"
+    if math.isnan(topics):
+        return ""
+    if topics > _NO_NUMBER:
+        return "no number of topics: the systems hardly differ"
+    of_trials = (
+        ""
+        if math.isnan(trials)
+        else "; more trials of these topics would not do"
+        if trials > _NO_NUMBER
+        else f", or roughly {roughly(trials)} trials of each topic"
+    )
+    return f"roughly {roughly(topics)} topics like these{of_trials}"
+
+
+def _what_drives(found: Comparison, *, details: bool) -> Iterator[Text]:
+    """Which topics a difference rests on; without details, where one topic turns it round."""
+    for measure in found.measures:
+        for pair in measure.pairs:
+            turned = [one for one in pair.drivers if one.without * pair.value <= 0]
+            if turned and len(pair.drivers) > 1 and pair.found:
+                topic = printable(turned[0].topic, line=True)
+                yield Text(f"{measure_name(measure)}, {_both(pair)}: rests on topic {topic} alone", style="yellow")
+            if details and pair.drivers:
+                yield Text(f"{measure_name(measure)}, {_both(pair)}: {_drivers(measure, pair)}")
+
+
+def _drivers(measure: MeasureComparison, pair: Pair) -> str:
+    most = pair.drivers[:_MOST_DRIVERS]
+    if most[0].share > 1:  # a part larger than the whole says nothing to anybody
+        last = pair.drivers[: -_MOST_DRIVERS - 1 : -1]
+        one, other = (most, last) if pair.value > 0 else (last, most)
+        return (
+            f"topics cancel out; highest for {printable(pair.first, line=True)}: {_topics(one)}; for "
+            f"{printable(pair.second, line=True)}: {_topics(other)}"
+        )
+    said = ", ".join(  # a part that is printed as 0% drives nothing
+        f"{printable(one.topic, line=True)} {100 * one.share:.0f}%" for one in most if 100 * one.share >= 0.5
+    )
+    return f"driven by {said} of it; {signed(measure, most[0].without)} without {_topics(most[:1])}"
+
+
+def _topics(drivers: Sequence[Driver]) -> str:
+    return ", ".join(printable(one.topic, line=True) for one in drivers)
+
+
+def _both(pair: Pair) -> str:
+    return f"{printable(pair.first, line=True)} − {printable(pair.second, line=True)}"
+
+
+def _not_compared(found: Comparison) -> Iterator[Text]:
+    for what, counts in (
+        ("invalid trials, in no figure", found.invalid),
+        ("planned trials not played, in no figure", found.unplayed),
+    ):
+        said = ", ".join(f"{printable(name, line=True)} {count}" for name, count in counts.items() if count)
+        if said:
+            yield Text(f"{what}: {said}", style="yellow")
+    by_count: dict[int, list[str]] = {}
+    for one in found.measures:
+        if one.left_out and one.topic_type is None:
+            by_count.setdefault(len(one.left_out), []).append(one.label)
+    for count, names in by_count.items():
+        yield Text(f"{pluralize(count, 'topic')} without a value of some system, left out: {', '.join(names)}")
+    yield from (Text(f"note: {note}") for note in found.notes)
+
+
+def _of(measure: MeasureComparison, first: str, second: str) -> Pair:
+    return next(pair for pair in measure.pairs if (pair.first, pair.second) == (first, second))
+
+
+def _plain(measure: MeasureComparison, value: float) -> str:
+    return f"{decimal(100 * value, 1)}%" if is_percentage(measure.measure) else decimal(value, 4)
+
+
+def _size(measure: MeasureComparison, value: float) -> str:
+    return f"{100 * value:.1f} points" if is_percentage(measure.measure) else f"{value:.4f}"

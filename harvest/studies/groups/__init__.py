@@ -1,0 +1,1 @@
+"""Groups of users compared within each system."""

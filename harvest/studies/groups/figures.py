@@ -1,0 +1,250 @@
+"""Groups of users beside each other, for people and as long-form rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rich import box
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from harvest.studies.groups.group_comparison import Comparison
+from harvest.studies.scores.trial_values import Key
+from harvest.tables.comparison_words import p_text
+from harvest.terminal import printable
+from scoring.inference.interval import FEWEST, METHOD
+from scoring.inference.matched import Difference
+from scoring.library import single
+from scoring.measures.relevance import RELEVANCE
+from scoring.table import is_percentage
+from topics.counting import pluralize
+from topics.decimals import change, decimal
+
+__all__ = ["FORMAT", "group_rows", "group_tables", "legend"]
+
+FORMAT = "harvest-groups/1"
+
+_DIGITS = 12
+_MORE_WORDS = 0.5
+_SAME = 1e-12
+_LEGEND = (
+    "figure, n: of each group by itself, as in `harvest score`",
+    "difference: from the base group, over matched pairs only (same topic and trial, both sides valid); of "
+    "percentages, in points",
+    "[low, high]: {level:g}% {interval}, not simultaneous",
+    "p: {test}; corrected for the number of comparisons (Holm)",
+    "beyond: p at most {alpha:g}, an interval that leaves out 0 with the same correction, and a larger difference than "
+    "that of the null pair, whose users say the same; ?: too few {units}",
+)
+# By whether sessions go on from topic to topic.
+_INTERVALS = {False: f"{METHOD} topic", True: "t, clustered by session and topic"}
+_TESTS = {False: "exchanging the sides of topics", True: "t, clustered by session and topic"}
+_UNITS = {False: "topics", True: "sessions"}
+
+
+def group_tables(found: Comparison) -> Iterator[RenderableType]:
+    """The table of one system, under what was compared, and what is to be known of it."""
+    yield Text(printable(found.system.name, line=True), style="bold")
+    pairs = "; ".join(f"{one}, {other}" for one, other in found.system.nulls) or "none"
+    yield Text(printable(f"base: {found.base}   null pair: {pairs}   comparisons: {found.family}", line=True))
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("group", overflow="fold", min_width=14, max_width=26)
+    for heading in ("figure", "n", "difference [low, high]\ntopics like these", "pairs", "p", "beyond"):
+        table.add_column(Text(heading), justify="right", no_wrap=True)
+    for key in found.measures:
+        table.add_row(Text(_named(key), style="bold"))
+        for cells in _lines(found, key):
+            table.add_row(*map(Text, cells))
+    yield table
+    for warning in _warnings(found):
+        yield Text(warning, style="yellow")
+
+
+def legend(found: Sequence[Comparison]) -> Iterator[Text]:
+    """What the columns mean."""
+    level = found[0].settings.level
+    kinds = sorted({one.system.continued for one in found})
+    words = {
+        "interval": [_INTERVALS[kind] for kind in kinds],
+        "test": [_TESTS[kind] for kind in kinds],
+        "units": [_UNITS[kind] for kind in kinds],
+    }
+    said = {name: " or ".join(each) for name, each in words.items()}
+    for line in _LEGEND:
+        yield Text(line.format(level=100 * level, alpha=round(1 - level, 6), **said), style="dim")
+
+
+def _named(key: Key) -> str:
+    measure, turn = key
+    return f"{measure} S{turn}" if turn else measure
+
+
+def _lines(found: Comparison, key: Key) -> Iterator[tuple[str, ...]]:
+    for group in found.system.names:
+        row = found.figures.get((key, group))
+        figure = (row.shown(row.value), str(row.n)) if row else ("", "")
+        head = (f"  {printable(group, line=True)}", *figure)
+        null = found.nulls.get((key, found.base, group))
+        one = found.differences.get((key, group))
+        if group == found.base:
+            yield (*head, "base", "", "", "")
+        elif null is not None:
+            yield (*head, _shown(key, null), str(null.n), "", "null pair")
+        elif one is not None:
+            said = {True: "yes", False: "no", None: "?"}[one.beyond] if one.n else "n/a"
+            yield (*head, _shown(key, one), str(one.n), p_text(one.adjusted), said)
+    for (of, first, second), null in found.nulls.items():
+        if of == key and first != found.base:
+            # Broken here, so that no column breaks it at a place of its own.
+            name = f"  {printable(second, line=True)}\n    to {printable(first, line=True)}"
+            yield (name, "", "", _shown(key, null), str(null.n), "", "null pair")
+
+
+def _shown(key: Key, one: Difference) -> str:
+    if not one.n:
+        return "n/a"
+    share = is_percentage(key[0])
+    value = change(one.value, share=share)
+    if one.interval.low != one.interval.low:
+        return value
+    return f"{value} [{change(one.interval.low, share=share)}, {change(one.interval.high, share=share)}]"
+
+
+def _warnings(found: Comparison) -> Iterator[str]:
+    alpha = 1 - found.settings.level
+    if not found.system.nulls:
+        yield (
+            "no null pair was played, so only p accounts for chance: give the protocol a group {same_as: …}, and "
+            "name it in the audit's groups"
+        )
+    for (key, first, second), null in found.nulls.items():
+        if null.p <= alpha:
+            yield (
+                f"{_named(key)}: the null pair {printable(first, line=True)}, {printable(second, line=True)} differs "
+                f"(p {p_text(null.p)}, not corrected), although its users say the same. By chance, this happens about "
+                f"once in {round(1 / alpha)} measures; otherwise the system changed during the run, and so may the "
+                "differences"
+            )
+    yield from _too_few(found)
+    names = {key[0].partition("(")[0] for key in found.measures}
+    positional = [one.name for one in single() if one.words and one.name in names]
+    longer = {
+        group: words - found.words[found.base]
+        for group, words in found.words.items()
+        if abs(words - found.words[found.base]) >= _MORE_WORDS
+    }
+    if positional and longer:
+        said = ", ".join(f"{group} {decimal(more, 1, signed=True)}" for group, more in longer.items())
+        yield (
+            f"openings differ from those of {found.base} in {found.unit} ({printable(said, line=True)}), and positions "
+            f"in {' and '.join(positional)} count them: a {found.unit[:-1]} more costs a fair system up to "
+            f"1/{found.settings.limit(found.unit)} of {RELEVANCE.name}"
+        )
+    for what, count in _left_out(found):
+        if count:
+            yield f"pairs not in any difference, at most: {count}, because {what}"
+
+
+def _too_few(found: Comparison) -> Iterator[str]:
+    """What is compared by sessions, and that so few topics or sessions can never show a difference."""
+    family, every = found.family, list(found.differences.values())
+    most, least = max((one.topics for one in every), default=0), max((one.least for one in every), default=math.nan)
+    if found.system.continued:
+        sessions = max((one.sessions for one in every), default=0)
+        yield (
+            "sessions go on from topic to topic, so answers within a session depend on each other: intervals and p "
+            f"take whole sessions (here {sessions})"
+        )
+        if sessions < FEWEST:
+            yield f"{pluralize(sessions, 'session')} of each group cannot give a p: play at least {FEWEST} trials"
+    elif most >= 2 and least * family > 1 - found.settings.level + _SAME:
+        yield (
+            f"{most} topics cannot give a p below {least:.2g}, which is not small enough for "
+            f"{pluralize(family, 'comparison')}: play more topics, or ask for fewer measures (-m)"
+        )
+
+
+def _left_out(found: Comparison) -> Iterator[tuple[str, int]]:
+    every = [*found.differences.values(), *found.nulls.values()]
+    yield "a side has no valid attempt (failed or interrupted)", max((one.invalid for one in every), default=0)
+    yield "a side is not recorded", max((one.unplayed for one in every), default=0)
+    yield "a side has no value (see pairs)", max((one.undefined for one in every), default=0)
+
+
+def group_rows(found: Sequence[Comparison]) -> Iterator[dict[str, Any]]:
+    """One row for each figure of a group (base null), and for each difference. Undefined numbers are null."""
+    for one in found:
+        for key in one.measures:
+            for group in one.system.names:
+                row = one.figures.get((key, group))
+                if row is not None:
+                    own = {"n": row.n, "topics": row.topics, "low": _json(row.low), "high": _json(row.high)}
+                    how = {"level": row.level, "interval": row.interval, "resampled": row.resampled}
+                    invalid = {"invalid": row.invalid}
+                    yield _row(one, key, group, None, row.value, {**own, **how, **invalid, "note": row.note})
+            for group in one.system.names:
+                difference = one.differences.get((key, group))
+                if difference is not None:
+                    yield _row(one, key, group, one.base, difference.value, _difference(one, difference))
+            for (of, first, second), null in one.nulls.items():
+                if of == key:
+                    more = {**_difference(one, null), "null_pair": True}
+                    yield _row(one, key, second, first, null.value, more)
+
+
+_REST: dict[str, object] = {
+    "level": None,
+    "interval": None,
+    "resampled": None,
+    "exchanged": None,
+    "sessions": None,
+    "invalid": 0,
+    "unplayed": None,
+    "undefined": None,
+    "p": None,
+    "p_corrected": None,
+    "comparisons": None,
+    "null_difference": None,
+    "beyond": None,
+    "null_pair": False,
+    "note": "",
+}
+
+
+def _row(
+    found: Comparison, key: Key, group: str, base: str | None, value: float, more: dict[str, object]
+) -> dict[str, Any]:
+    measure, turn = key
+    named = {"measure": measure, "system": found.system.name, "group": group, "base": base, "turn": turn}
+    return {**named, "value": _json(value), **_REST, **more}
+
+
+def _difference(found: Comparison, one: Difference) -> dict[str, object]:
+    interval = one.interval
+    return {
+        "n": one.n,
+        "topics": one.topics,
+        "low": _json(interval.low),
+        "high": _json(interval.high),
+        "level": found.settings.level if interval.method else None,
+        "interval": interval.method or None,
+        "resampled": interval.resampled or None,
+        "exchanged": "sessions" if found.system.continued else "topics",
+        "sessions": one.sessions if found.system.continued else None,
+        "invalid": one.invalid,
+        "unplayed": one.unplayed,
+        "undefined": one.undefined,
+        "p": _json(one.p),
+        "p_corrected": _json(one.adjusted),
+        "comparisons": found.family,
+        "null_difference": _json(one.null),
+        "beyond": one.beyond,
+        "note": interval.note,
+    }
+
+
+def _json(value: float) -> float | None:
+    return round(value, _DIGITS) + 0.0 if math.isfinite(value) else None

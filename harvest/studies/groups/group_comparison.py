@@ -1,0 +1,275 @@
+"""From runs with groups of users to how far apart the groups lie: what `harvest simulate groups` reckons.
+
+Each run is taken by itself. Its header says which of its systems are one system as several groups meet it, and its
+protocol which groups say the same, so that what lies between them is the system's own chance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harvest.audits.groups import grouped_name, noise_pairs
+from harvest.studies.scores.lost_attempts import Cells, lost_attempts, within_bounds
+from harvest.studies.scores.scorecard import Material, gather_material, score_material
+from harvest.studies.scores.trial_values import Key, row_values, share_values
+from recordings.conversation import Conversation, TrialKey
+from recordings.run_folder import Run
+from scoring.catalogue import understand
+from scoring.inference.matched import Difference, compare, difference
+from scoring.lengths import Unit, length
+from scoring.library import list_forms, single
+from scoring.measures.group_fairness import FAIRNESS, SUMMARY
+from scoring.measures.relevance import RELEVANCE
+from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
+from scoring.notation import Term, parse
+from scoring.scores import SHIPPED
+from scoring.settings import Settings, scoring_settings
+from scoring.swan.schema import load_schema
+from scoring.table import ScoreRow, ScoreTable, has_top
+from scoring.words import conversation_unit
+from topics.errors import InputError, Place
+from topics.identity import generator
+
+__all__ = ["Comparison", "compare_groups", "grouped_systems"]
+
+_SHARES = (USEFUL, MEAN_USEFUL)
+"""Shares over trials to which each conversation adds its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupedSystem:
+    """A system of a run as its groups meet it. name: told apart as `name@run` where several runs have it. names: in the
+    recording, by group, in the audit's order. nulls: pairs of groups that say the same. continued: its sessions go on
+    from topic to topic.
+    """
+
+    name: str
+    run: Run
+    names: Mapping[str, str]
+    nulls: tuple[tuple[str, str], ...]
+    continued: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A system's groups beside each other. base: the group the others are set beside. figures: rows as `harvest score`
+    gives them, by measure and group. differences: of a group to the base, by measure and group. nulls: by measure and
+    pair, of the second to the first, which is the base where that is one of them. family: comparisons that the
+    correction is over. words: of a user's opening, by group: the mean. unit: they are
+    counted in, that of most conversations.
+    """
+
+    system: GroupedSystem
+    base: str
+    measures: tuple[Key, ...]
+    figures: Mapping[tuple[Key, str], ScoreRow]
+    differences: Mapping[tuple[Key, str], Difference]
+    nulls: Mapping[tuple[Key, str, str], Difference]
+    family: int
+    settings: Settings
+    words: Mapping[str, float]
+    unit: Unit
+    notes: tuple[str, ...]
+
+
+def grouped_systems(runs: Sequence[Run]) -> tuple[GroupedSystem, ...]:
+    """The systems of `runs` that met groups of users. Raises InputError where a run has none."""
+    found: list[tuple[str, Run, dict[str, str], bool]] = []
+    for run in runs:
+        own: dict[str, dict[str, str]] = {}
+        continued: set[str] = set()
+        for name, definition in run.header.systems.items():
+            match definition:
+                case {"system": str(system), "group": str(group), **rest}:
+                    if arm := str(rest.get("arm") or ""):
+                        system = grouped_name(system, arm)
+                    own.setdefault(system, {})[group] = name
+                    if rest.get("session") == "continued":
+                        continued.add(system)
+        if not own:
+            raise InputError(
+                "this run has no groups of users",
+                place=Place(str(run.path)),
+                advice="give its audit `groups`, and a protocol with a persona, such as fair-treatment",
+            )
+        found += [(system, run, names, system in continued) for system, names in own.items()]
+    often = Counter(system for system, *_ in found)
+    folders = Counter(run.path.resolve().name for run in runs)
+    grouped = []
+    for system, run, names, goes_on in found:
+        if len(names) < 2:
+            raise InputError(
+                f"{system!r} was played with only one group", place=Place(str(run.path)), advice="play another"
+            )
+        folder = run.path.resolve().name
+        name = system if often[system] == 1 else f"{system}@{folder if folders[folder] == 1 else run.path}"
+        # The audit's order: a group that was added later stands where the audit has it.
+        order = _group_order(run)
+        names = dict(sorted(names.items(), key=lambda entry: order.get(entry[0], len(order))))
+        grouped.append(GroupedSystem(name, run, names, _nulls(run, tuple(names)), goes_on))
+    return tuple(grouped)
+
+
+def _group_order(run: Run) -> dict[str, int]:
+    audit = run.header.audit
+    groups = audit.get("groups") if isinstance(audit, dict) else None
+    return {str(group): place for place, group in enumerate(groups)} if isinstance(groups, list) else {}
+
+
+def _nulls(run: Run, groups: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    protocol = run.header.played_protocol()
+    return () if protocol is None else noise_pairs(protocol, groups)
+
+
+def compare_groups(
+    systems: Sequence[GroupedSystem],
+    *,
+    measures: Sequence[Term] = (),
+    base: str | None = None,
+    changes: Mapping[str, Any] | None = None,
+    seed: int = 0,
+) -> list[Comparison]:
+    """Every system's groups beside its base group (its first, where `base` is None), in each measure.
+
+    measures: those of single conversations; () takes the usual ones. changes: settings instead of the audit's. seed: of
+    resampling. Raises InputError for a base there is not, and a measure that single conversations do not have.
+    """
+    found, last = [], None
+    for system in systems:
+        if base is not None and base not in system.names:
+            raise InputError(f"{system.name!r} met no group {base!r}", allowed=", ".join(system.names))
+        if last is None or last[0] is not system.run:
+            last = (system.run, *_scored(system.run, measures, changes, seed))
+        _, material, table, settings = last
+        found.append(_compared(system, base or next(iter(system.names)), material, table, settings, measures, seed))
+    return found
+
+
+def _scored(
+    run: Run, measures: Sequence[Term], changes: Mapping[str, Any] | None, seed: int
+) -> tuple[Material, ScoreTable, Settings]:
+    material = gather_material([run])
+    settings = scoring_settings(material.scoring, material.topics, material.gold, changes)
+    wanted = measures or _usual(material)
+    for term in wanted:
+        _check(term, settings, material)
+    return material, score_material(material, changes, seed=seed, measures=wanted, only=True), settings
+
+
+def _usual(material: Material) -> list[Term]:
+    of_gold = (RELEVANCE, FAIRNESS, SUMMARY) if material.gold is not None else ()
+    return [Term(one.name) for one in (*_SHARES, *of_gold)]
+
+
+def _check(term: Term, settings: Settings, material: Material) -> None:
+    for measure in understand(term, settings, material.topics, load_schema(SHIPPED)):
+        one = measure.declaration
+        if measure.form is not None or (one.of != "conversation" and one not in _SHARES):
+            raise InputError(
+                f"{term} is computed over many conversations at once, so two conversations are not a pair",
+                allowed=list_forms((*_SHARES, *single())),
+            )
+
+
+def _compared(
+    system: GroupedSystem,
+    base: str,
+    material: Material,
+    table: ScoreTable,
+    settings: Settings,
+    asked: Sequence[Term],
+    seed: int,
+) -> Comparison:
+    names = system.names
+    values = {group: row_values(name, table) | share_values(name, material) for group, name in names.items()}
+    own = [row for row in table.joint if row.system in names.values()]
+    figures = {
+        ((row.measure, row.turn), group): row
+        for group, name in names.items()
+        for row in own
+        if row.system == name and row.topic is None and row.trial is None and row.topic_type is None
+    }
+    keys = [key for key in dict.fromkeys(key for key, _ in figures) if asked or key[1] in (None, 1)]
+    topics = [topic.id for topic in material.topics.topics]
+    recorded = {names[group]: own for group, own in values.items()}
+    dependent = material.withholding(recorded)
+
+    def between(key: Key, one: str, other: str) -> Difference:
+        lost, missing = _without_a_pair(material, names[one], names[other])
+
+        def apart(base: Cells, beside: Cells) -> Difference:
+            return difference(
+                topics,
+                base,
+                beside,
+                generator(seed, "groups", "exchange", system.name, *map(str, key), one, other),
+                level=settings.level,
+                reach=1.0 if has_top(key[0]) else math.inf,
+                continued=system.continued,
+                clusters=material.topics.clusters,
+                invalid=lost,
+                unplayed=missing,
+            )
+
+        sides = values[one].get(key, {}), values[other].get(key, {})
+        if not dependent:
+            return apart(*sides)
+        (measure,) = understand(parse(key[0]), settings, material.topics, load_schema(SHIPPED))
+        gone = (
+            lost_attempts(key, measure, names[one], recorded, material, topics).beside(names[other]),
+            lost_attempts(key, measure, names[other], recorded, material, topics).beside(names[one]),
+        )
+        return within_bounds(apart, sides, gone)
+
+    pairs = [(two, one) if two == base else (one, two) for one, two in system.nulls]
+    nulls = {(key, *pair): between(key, *pair) for key in keys for pair in pairs}
+    twins = {base, *(other for one, other in pairs if one == base)}
+    tested = [(key, group) for key in keys for group in names if group not in twins]
+    noise = {key: [abs(one.value) for (of, *_), one in nulls.items() if of == key and one.n] for key in keys}
+    differences = compare(
+        [between(key, base, group) for key, group in tested],
+        [max(noise[key], default=math.nan) for key, _ in tested],
+        level=settings.level,
+    )
+    unit = _unit(material, names.values(), settings)
+    return Comparison(
+        system=system,
+        base=base,
+        measures=tuple(keys),
+        figures=figures,
+        differences=dict(zip(tested, differences, strict=True)),
+        nulls=nulls,
+        family=sum(not math.isnan(one.p) for one in differences),
+        settings=settings,
+        words={group: _opening(material, name, unit) for group, name in names.items()},
+        unit=unit,
+        notes=(*table.notes, *(f"{one.sentence}." for one in dependent)),
+    )
+
+
+def _without_a_pair(material: Material, one: str, other: str) -> tuple[int, int]:
+    """How many trials are no pair: because a side is invalid, and because a side is not recorded."""
+    sides = (one, other)
+    done = Counter((key.topic, key.trial) for key in _keys(material.finished) if key.system in sides)
+    lost = {(key.topic, key.trial) for key in material.invalid if key.system in sides}
+    planned = {(key.topic, key.trial) for key in material.planned if key.system in sides}
+    return len(lost), len((planned | done.keys()) - lost - {trial for trial, count in done.items() if count == 2})
+
+
+def _unit(material: Material, systems: Collection[str], settings: Settings) -> Unit:
+    """What positions count in most conversations of these systems."""
+    units = Counter(conversation_unit(one, settings.unit) for one in material.finished if one.key.system in systems)
+    return "characters" if units["characters"] > units["words"] else "words"
+
+
+def _opening(material: Material, system: str, unit: Unit) -> float:
+    counts = [length(one.turns[0].said, unit) for one in material.finished if one.key.system == system and one.turns]
+    return sum(counts) / len(counts) if counts else math.nan
+
+
+def _keys(conversations: Iterable[Conversation]) -> Iterator[TrialKey]:
+    return (one.key for one in conversations)

@@ -1,0 +1,217 @@
+"""Two conversations beside each other, turn by turn, with the words that differ marked.
+
+In two columns where each gets at least 36 characters, else one below the other. On a terminal with colours the words
+that only one side has are coloured and underlined; everywhere else they stand between ⟦ and ⟧.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+
+from rich.console import Console
+from rich.text import Text
+
+from harvest.studies.pairs.conversation_pairs import ConversationPair, LabelDifference, Side
+from harvest.studies.pairs.conversation_rows import label_line, outcome_words
+from harvest.studies.pairs.word_differences import WordDifferences, compare_words
+from harvest.terminal import printable
+from protocols.labels import USEFUL
+from recordings.conversation import Conversation, SystemTurn, Turn
+from topics.counting import pluralize
+
+__all__ = ["pair_line", "pair_lines", "summary_lines"]
+
+_NARROWEST = 36
+_BETWEEN = " │ "
+_FEW = 0.3
+"""Below this share of common words nearly everything differs, and marks would only make it harder to read."""
+
+_MARKS = ("bold underline red", "bold underline blue")
+
+
+def pair_lines(pair: ConversationPair, sides: tuple[Side, Side], console: Console) -> Iterator[Text]:
+    """The lines of one pair, none wider than the console but where a word is."""
+    page = _Page(console)
+    flipped = set(pair.flipped)
+    yield from page.across(Text(printable(f"{pair.topic} · trial {pair.trial}", line=True), style="bold"))
+    both = (pair.left, pair.right)
+    yield from page.beside(*(_title(side, one) for side, one in zip(sides, both, strict=True)))
+    yield page.rule()
+    turns = [{turn.number: turn for turn in one.turns} if one else {} for one in both]
+    for place, number in enumerate(sorted(turns[0].keys() | turns[1].keys())):
+        if place:
+            yield Text()
+        mine, other = (own.get(number) for own in turns)
+        yield from _user_turn(page, number, mine, other)
+        yield from _system_turn(page, number, mine, other, flipped=number in flipped)
+    yield page.rule()
+    yield from page.beside(*(_end(one) for one in both))
+
+
+def pair_line(pair: ConversationPair, sides: tuple[Side, Side]) -> str:
+    """`M002  trial 1  A: x o  B: x x  differ at S2`."""
+    told = [f"{pair.topic}  trial {pair.trial}"]
+    for side, one in zip(sides, (pair.left, pair.right), strict=True):
+        told.append(f"{side.name}: {(label_line(one) or outcome_words(one)) if one else 'no valid attempt'}")
+    if pair.flipped:
+        told.append("differ at " + ", ".join(f"S{turn}" for turn in pair.flipped))
+    return printable("  ".join(told), line=True)
+
+
+def summary_lines(differences: Sequence[LabelDifference], sides: tuple[Side, Side]) -> Iterator[str]:
+    """How often labels differ by turn, next to how often those of one system do from trial to trial."""
+    names = [printable(side.name, line=True) for side in sides]
+    for one in differences:
+        count = sum(one.by_labels.values())
+        said = f"S{one.turn}: labels differ in {count} of {pluralize(one.n, 'trial')}"
+        if count:
+            ways = (f"{names[0]} {a}, {names[1]} {b}: {many}" for (a, b), many in one.by_labels.items())
+            said += f" ({'; '.join(ways)})"
+        yield said
+        known = [f"{name} {100 * share:.0f}%" for name, share in zip(names, one.within, strict=True) if share == share]
+        if known:
+            own = " and ".join(known)
+            yield f"    that is {100 * count / one.n:.0f}%; between two trials of one system on one topic: {own}"
+
+
+class _Page:
+    """Where lines end: two columns, or one below the other."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.width = console.width
+        self.column = (self.width - len(_BETWEEN)) // 2
+        self.coloured = console.color_system is not None and not console.no_color
+
+    @property
+    def stacked(self) -> bool:
+        return self.column < _NARROWEST
+
+    def rule(self) -> Text:
+        if self.stacked:
+            return Text("─" * self.width, style="dim")
+        return Text("─" * (self.column + 1) + "┼" + "─" * (self.column + 1), style="dim")
+
+    def across(self, text: Text) -> Iterator[Text]:
+        yield from self._wrapped(text, self.width)
+
+    def beside(self, left: Text, right: Text) -> Iterator[Text]:
+        if self.stacked:
+            yield from self.across(left)
+            yield from self.across(right)
+            return
+        for mine, other in zip_longest(self._wrapped(left, self.column), self._wrapped(right, self.column)):
+            line = Text().append_text(mine) if mine else Text()  # its style holds for its own words only
+            line.pad_right(self.column - line.cell_len)
+            line.append(_BETWEEN.rstrip(), style="dim")
+            if other:
+                line.append(" ")
+                line.append_text(other)
+            yield line
+
+    def marked(self, text: str, apart: Sequence[tuple[int, int]], side: int) -> Text:
+        """The text with what differs coloured, or between brackets."""
+        found = Text()
+        at = 0
+        for start, end in apart:
+            found.append(printable(text[at:start]))
+            words = printable(text[start:end])
+            found.append(words if self.coloured else f"⟦{words}⟧", style=_MARKS[side] if self.coloured else "")
+            at = end
+        found.append(printable(text[at:]))
+        return found
+
+    def _wrapped(self, text: Text, width: int) -> list[Text]:
+        lines = text.wrap(self.console, width, overflow="fold", tab_size=4)
+        for line in lines:
+            line.rstrip()
+        return list(lines)
+
+
+def _title(side: Side, conversation: Conversation | None) -> Text:
+    attempt = f" · attempt {conversation.attempt}" if conversation and conversation.attempt > 1 else ""
+    return Text(printable(f"{side.name}{attempt}", line=True), style="bold")
+
+
+def _user_turn(page: _Page, number: int, mine: Turn | None, other: Turn | None) -> Iterator[Text]:
+    if (
+        mine
+        and other
+        and (mine.said, mine.state, mine.user, mine.act) == (other.said, other.state, other.user, other.act)
+    ):
+        yield from page.across(_asker(number, mine))
+        yield from page.across(Text(printable(mine.said)))
+        return
+    found = compare_words(mine.said, other.said) if mine and other else None
+    told = []
+    for side, turn in enumerate((mine, other)):
+        if turn is None:
+            told.append(Text(f"no turn {number}", style="dim"))
+            continue
+        heading = _asker(number, turn).append("\n")
+        told.append(heading.append_text(page.marked(turn.said, _apart(found, side), side)))
+    yield from page.beside(told[0], told[1])
+
+
+def _asker(number: int, turn: Turn) -> Text:
+    by = f"{turn.state}, {turn.user}: {turn.act}" if turn.user else turn.state
+    return Text.assemble((f"U{number} ", "bold cyan"), (printable(f"({by})", line=True), "dim"))
+
+
+def _system_turn(page: _Page, number: int, mine: Turn | None, other: Turn | None, *, flipped: bool) -> Iterator[Text]:
+    replies = [turn.reply if turn else None for turn in (mine, other)]
+    found = None
+    if replies[0] and replies[1]:
+        found = compare_words(replies[0].answer.text, replies[1].answer.text)
+        flip = ("labels differ; ", "bold") if flipped else ""
+        yield from page.across(
+            Text.assemble((f"S{number}: ", "dim"), flip, (_told(found, replies[0], replies[1]), "dim"))
+        )
+    told = [
+        Text() if turn is None else _answer(page, turn, _apart(found, side), side)
+        for side, turn in enumerate((mine, other))
+    ]
+    yield from page.beside(told[0], told[1])
+
+
+def _told(found: WordDifferences, mine: SystemTurn, other: SystemTurn) -> str:
+    if mine.answer.text == other.answer.text:
+        return "the same text"
+    if not found.compared:
+        return "too long to mark what differs"
+    if math.isnan(found.common):
+        return "no words on either side"
+    share = f"{100 * found.common:.0f}% of the words in common"
+    if found.common == 1:
+        return "the same words, with other white space"
+    return share + (", so none are marked" if found.common < _FEW else "")
+
+
+def _apart(found: WordDifferences | None, side: int) -> Sequence[tuple[int, int]]:
+    if found is None or found.common < _FEW:
+        return ()
+    return (found.left, found.right)[side]
+
+
+def _answer(page: _Page, turn: Turn, apart: Sequence[tuple[int, int]], side: int) -> Text:
+    if turn.reply is None:
+        return Text("no whole reply was recorded", style="red")
+    found = Text()
+    found.append(f"S{turn.number} {turn.label or '?'}", "bold green" if turn.label == USEFUL else "bold yellow")
+    if turn.reply.seconds is not None:
+        found.append(f" {turn.reply.seconds:.1f} s", "dim")
+    if turn.reply.finish:
+        found.append(printable(f" finish={turn.reply.finish}", line=True), "dim")
+    found.append("\n").append_text(page.marked(turn.reply.answer.text, apart, side))
+    if turn.route is not None:
+        found.append(printable(f"\n{turn.route.rule} ({turn.route.version}) -> {turn.route.target}"), "dim")
+    return found
+
+
+def _end(conversation: Conversation | None) -> Text:
+    if conversation is None:
+        return Text("no valid attempt", style="red")
+    detail = conversation.outcome.detail if conversation.outcome else ""
+    return Text(printable(f"outcome: {outcome_words(conversation)}" + (f": {detail}" if detail else "")))

@@ -1,0 +1,174 @@
+"""Conversations of two systems on the same topic in the same trial, and where the labels of their turns differ."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from harvest.studies.runs.side_by_side import run_names
+from recordings.conversation import Conversation, TrialKey
+from recordings.run_folder import Run
+from topics.errors import InputError
+
+__all__ = [
+    "ConversationPair",
+    "LabelDifference",
+    "Side",
+    "all_sides",
+    "choose_sides",
+    "label_differences",
+    "pair_conversations",
+]
+
+_MOST_NAMES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A system as one run recorded it. name: `system`, or `system@run` where several runs recorded it."""
+
+    name: str
+    system: str
+    run: Run
+
+    @property
+    def finished(self) -> Mapping[TrialKey, Conversation]:
+        return {one.key: one for one in self.run.finished if one.key.system == self.system}
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationPair:
+    """The valid conversations of two sides in one trial on one topic; None where a side has no valid attempt at it."""
+
+    topic: str
+    trial: int
+    left: Conversation | None
+    right: Conversation | None
+
+    @property
+    def flipped(self) -> tuple[int, ...]:
+        """The turns, from 1, that have a label on both sides, and not the same."""
+        if self.left is None or self.right is None:
+            return ()
+        other = _labels(self.right)
+        return tuple(turn for turn, label in _labels(self.left).items() if other.get(turn, label) != label)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelDifference:
+    """How often the labels of one turn differ.
+
+    n: trials in which both sides have a label there. by_labels: how many have which two labels, the differing ones
+    only. within: for each side, the share of pairs of its own trials on one topic whose labels differ, over all topics
+    (from 0 to 1, NaN where no topic has two labelled trials): what chance alone does to one system.
+    """
+
+    turn: int
+    n: int
+    by_labels: Mapping[tuple[str, str], int]
+    within: tuple[float, float]
+
+
+def choose_sides(runs: Sequence[Run], given: str) -> tuple[Side, Side]:
+    """The two sides that `A,B` names. A system that several of the runs recorded is named `system@run`, the run as its
+    folder, or its path where folders share a name. Raises InputError for what is not two of them.
+    """
+    known = _sides(runs)
+    cuts = [i for i, character in enumerate(given) if character == ","]
+    for cut in cuts:  # names of imported systems may have commas
+        left, right = given[:cut].strip(), given[cut + 1 :].strip()
+        if left in known and right in known:
+            if known[left] == known[right]:
+                raise InputError(f"--beside: both sides are {left!r}", allowed=_listed(known))
+            return known[left], known[right]
+    parts = [part.strip() for part in given.split(",")]
+    if len(parts) != 2 or not all(parts):
+        raise InputError(
+            f"--beside: {given!r} does not name two systems", allowed=_listed(known), advice="write --beside A,B"
+        )
+    unknown = next(part for part in parts if part not in known)
+    several = [name for name in known if name.rpartition("@")[0] == unknown]
+    if len(several) > 1:
+        raise InputError(f"--beside: several of the runs recorded {unknown!r}", allowed=", ".join(several))
+    raise InputError(f"--beside: no system is called {unknown!r} here", allowed=_listed(known))
+
+
+def all_sides(runs: Sequence[Run], names: Sequence[str] = ()) -> tuple[Side, ...]:
+    """The sides of these names, in this order; () takes all that there are. Raises InputError for an unknown name."""
+    known = _sides(runs)
+    for name in names:
+        if name not in known:
+            raise InputError(f"no system is called {name!r} here", allowed=_listed(known))
+    return tuple({side.name: side for side in map(known.__getitem__, names or known)}.values())
+
+
+def _sides(runs: Sequence[Run]) -> dict[str, Side]:
+    """Every name that a side may be given, the shortest first."""
+    systems = [
+        list(dict.fromkeys((*run.header.systems, *(one.key.system for one in run.conversations)))) for run in runs
+    ]
+    every = [name for names in systems for name in names]
+    found: dict[str, Side] = {}
+    full: dict[str, Side] = {}
+    for run, place, names in zip(runs, run_names(runs), systems, strict=True):
+        for system in names:
+            side = Side(system if every.count(system) == 1 else f"{system}@{place}", system, run)
+            found[side.name] = side
+            full[f"{system}@{place}"] = side
+    return {**full, **found}
+
+
+def _listed(known: Mapping[str, Side]) -> str:
+    names = list(dict.fromkeys(side.name for side in known.values()))
+    return ", ".join(names[:_MOST_NAMES]) + (", …" if len(names) > _MOST_NAMES else "")
+
+
+def pair_conversations(left: Side, right: Side) -> tuple[ConversationPair, ...]:
+    """A pair for every trial that either side has tried, topics in the order of the recording."""
+    tried = [
+        dict.fromkeys((one.key.topic, one.key.trial) for one in side.run.conversations if one.key.system == side.system)
+        for side in (left, right)
+    ]
+    topics = {topic: i for i, topic in enumerate(dict.fromkeys(topic for own in tried for topic, _ in own))}
+    mine, others = left.finished, right.finished
+    return tuple(
+        ConversationPair(
+            topic,
+            trial,
+            mine.get(TrialKey(left.system, topic, trial)),
+            others.get(TrialKey(right.system, topic, trial)),
+        )
+        for topic, trial in sorted(dict.fromkeys((*tried[0], *tried[1])), key=lambda one: (topics[one[0]], one[1]))
+    )
+
+
+def label_differences(pairs: Sequence[ConversationPair]) -> Iterator[LabelDifference]:
+    """For every turn that has a label on both sides of some pair, in order."""
+    labelled = [(_labels(one.left), _labels(one.right)) for one in pairs if one.left and one.right]
+    for turn in sorted({turn for mine, others in labelled for turn in mine.keys() & others.keys()}):
+        both = [(mine[turn], others[turn]) for mine, others in labelled if turn in mine and turn in others]
+        apart: dict[tuple[str, str], int] = {}
+        for labels in both:
+            if labels[0] != labels[1]:
+                apart[labels] = apart.get(labels, 0) + 1
+        within = (
+            _within(turn, [(one.topic, one.left) for one in pairs]),
+            _within(turn, [(one.topic, one.right) for one in pairs]),
+        )
+        yield LabelDifference(turn, len(both), dict(sorted(apart.items())), within)
+
+
+def _within(turn: int, conversations: Sequence[tuple[str, Conversation | None]]) -> float:
+    by_topic: dict[str, list[str]] = {}
+    for topic, one in conversations:
+        label = _labels(one).get(turn) if one else None
+        if label is not None:
+            by_topic.setdefault(topic, []).append(label)
+    differing = [a != b for own in by_topic.values() for a, b in combinations(own, 2)]
+    return sum(differing) / len(differing) if differing else math.nan
+
+
+def _labels(conversation: Conversation) -> dict[int, str]:
+    return {turn.number: turn.label for turn in conversation.turns if turn.label is not None}

@@ -1,0 +1,131 @@
+"""A recorded conversation in short: its labels, its outcome, and its row in a listing."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from protocols.answer import Answer
+from protocols.choice import Choice
+from recordings.answer_parts import choice_row, parts_row
+from recordings.conversation import Conversation, Turn
+from topics.languages import language_of
+
+if TYPE_CHECKING:
+    from harvest.studies.validity.worded_turns import WordedTurn
+
+__all__ = ["choice_line", "conversation_row", "fault_words", "label_line", "outcome_words", "part_lines"]
+
+
+def label_line(conversation: Conversation) -> str:
+    """The labels of its replies, `?` for one that has none: `x o`."""
+    return " ".join(turn.label or "?" for turn in conversation.turns if turn.reply is not None)
+
+
+def outcome_words(conversation: Conversation) -> str:
+    """How it ended, with the reason where the kind does not say enough: `invalid (timeout)`."""
+    outcome = conversation.outcome
+    if outcome is None:
+        return "interrupted"
+    told = outcome.kind in ("invalid", "user-stopped") and outcome.reason  # an import need not give one
+    return f"{outcome.kind} ({outcome.reason})" if told else outcome.kind
+
+
+def choice_line(choice: Choice, done: str) -> str:
+    """What a user chose among, in words. done: the act, or why it left."""
+    found = []
+    if choice.took:
+        found.append(f"took the answer for {choice.took}")
+    if choice.probability is not None:
+        found.append(f"P({done}) = {_share(choice.probability)}")
+    if choice.leaving:
+        reasons = ", ".join(f"{reason} {_share(share)}" for reason, share in choice.leaving.items())
+        found.append(f"P(leaving) = {_share(choice.hazard)} ({reasons})")
+    if choice.coverage is not None:
+        found.append(f"need met {_share(choice.coverage)}")
+    if choice.noise:
+        found.append("changed " + ", ".join(f"{kind} {did} of {could}" for kind, (could, did) in choice.noise.items()))
+    if choice.refused:
+        found.append("samples refused: " + ", ".join(f"{reason} {n}" for reason, n in choice.refused.items()))
+    if choice.meant:
+        found.append(f"meant: {choice.meant}")
+    return "; ".join(found)
+
+
+def fault_words(turn: WordedTurn) -> str:
+    """What is wrong with a turn that a model worded, and how much of what was meant it keeps."""
+    from simulators.llm.faults import FAULTS  # late: only some runs have such turns
+
+    kept = "" if turn.kept != turn.kept else f"; {100 * turn.kept:.0f}% of the words that were meant are kept"
+    return f"{turn.fault} ({FAULTS[turn.fault]}{kept})"
+
+
+def _share(share: float) -> str:
+    return f"{share:.3g}"
+
+
+def part_lines(answer: Answer) -> list[str]:
+    """What came with the text of an answer, a line each."""
+    lines = []
+    for source in answer.sources:
+        named = f"{source.title}: {source.href}" if source.title and source.href else source.title or source.href
+        place = f" for {answer.text[source.start : source.end]!r}" if source.start >= 0 else ""
+        lines.append(f"source ({source.place}){place}: {named}")
+    if answer.thoughts:
+        lines.append(f"thoughts: {answer.thoughts}")
+    lines += [f"tool call: {call.name} {call.arguments}".rstrip() for call in answer.calls]
+    lines += [f"{offer.kind}: {offer.title}" + (f" -> {offer.value}" if offer.value else "") for offer in answer.offers]
+    for file in answer.attachments:
+        size = f"{file.size} bytes" if file.size is not None else ""
+        lines.append(f"attachment: {' '.join(filter(None, (file.name, file.type, size)))}")
+    if answer.refused:
+        lines.append("the system marked this as a refusal")
+    return lines
+
+
+def conversation_row(conversation: Conversation, *, whole: bool) -> dict[str, Any]:
+    """The row of a `harvest-listing/1`. whole: with everything that was said."""
+    row: dict[str, Any] = {
+        **asdict(conversation.key),
+        "id": conversation.trial_id,
+        "attempt": conversation.attempt,
+        "session": conversation.session,
+        "place": conversation.place,
+        "member": conversation.member,
+        "outcome": conversation.outcome.kind if conversation.outcome else None,
+        "reason": conversation.outcome.reason if conversation.outcome else "",
+        "labels": [turn.label for turn in conversation.turns if turn.reply is not None],
+        "started_at": conversation.started_at,
+        "ended_at": conversation.ended_at,
+    }
+    if whole:
+        row["turns"] = [_turn(turn) for turn in conversation.turns]
+        ended = conversation.outcome.choice if conversation.outcome else None
+        row["choice"] = choice_row(ended) if ended else None
+    return row
+
+
+def _turn(turn: Turn) -> dict[str, Any]:
+    reply = turn.reply
+    return {
+        "turn": turn.number,
+        "state": turn.state,
+        "user": turn.user,
+        "act": turn.act,
+        "worded": turn.worded,
+        "choice": choice_row(turn.choice) if turn.choice else None,
+        "session": turn.session,
+        "said": turn.said,
+        "sent_as": reply.sent_as if reply else "",
+        "text": reply.answer.text if reply else None,
+        "links": [asdict(link) for link in reply.answer.links] if reply else [],
+        **(parts_row(reply.answer) if reply else {}),
+        "seconds": reply.seconds if reply else None,
+        "finish": reply.finish if reply else "",
+        "ending": reply.ending if reply else "",
+        "language": language_of(reply.answer.text) if reply else "",
+        "notes": list(reply.notes) if reply else [],
+        "model": reply.model if reply else "",
+        "evidence": dict(reply.evidence) if reply else {},
+        "route": asdict(turn.route) if turn.route else None,
+    }

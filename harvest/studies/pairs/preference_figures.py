@@ -1,0 +1,215 @@
+"""What people prefer, for people, as JSON and in long form."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from rich import box
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from harvest.judging.sheets.pair_sheet import UNCHECKED
+from harvest.studies.pairs.preferences import PreferenceStudy, Preferred, Side
+from harvest.tables.comparison_words import p_text
+from harvest.tables.long_rows import LongRow
+from harvest.terminal import printable
+from recordings.provenance import software
+from scoring.inference.interval import Interval
+from topics.counting import pluralize
+from topics.decimals import decimal
+
+__all__ = ["FORMAT", "preference_document", "preference_rows", "preference_tables"]
+
+FORMAT = "harvest-preferences/1"
+_DIGITS = 12
+
+
+def preference_tables(found: PreferenceStudy) -> Iterator[RenderableType]:
+    """First one sentence for each two systems, then figures, then what may have led people."""
+    for one in found.systems:
+        yield Text(_sentence(one, found.level), style="bold")
+    yield _figures(found)
+    yield Text(
+        "preferred: how often the first of the two is preferred over the other (a tie counts half), the mean over "
+        f"topics with a {100 * found.level:g}% interval for topics like these, which allows for one unlike them; p: "
+        "that neither is, by exchanging the systems within topics, corrected over all pairs of systems (Holm); one is "
+        "preferred if p is small and the interval excludes 50%; W/T/L: judgments",
+        style="dim",
+    )
+    for one in found.systems:
+        if one.clusters < one.topics:
+            units = f"{pluralize(one.topics, 'topic')} in {pluralize(one.clusters, 'cluster')}"
+            yield Text(f"{_pair(one)}: {units}, which are the units of interval and p", style="dim")
+        if one.interval.note:
+            yield Text(f"{_pair(one)}: no interval ({one.interval.note})", style="yellow")
+    for side in found.sides:
+        yield Text(_of_side(side))
+    yield Text(_agreement(found))
+    unsure = sum(one.unsure for one in found.systems)
+    people = f"{len(found.people)} {'person' if len(found.people) == 1 else 'people'}"
+    yield Text(
+        f"{people}; {found.handed_out - found.unjudged} of "
+        f"{pluralize(found.handed_out, 'pair')} judged; unsure {pluralize(unsure, 'time')}, which is in no figure",
+        style="dim",
+    )
+    models = [name for name in found.people if name.endswith(UNCHECKED)]
+    if models:
+        named = ", ".join(printable(name, line=True) for name in models)
+        yield Text(
+            f"not of people: {named}. What a model prefers is checked by what people prefer of the same pairs: give"
+            " their sheets too, and read the agreement",
+            style="yellow",
+        )
+
+
+def _pair(one: Preferred) -> str:
+    return f"{printable(one.first, line=True)} and {printable(one.second, line=True)}"
+
+
+def _sentence(one: Preferred, level: float) -> str:
+    if not one.judged:
+        return f"{_pair(one)}: nobody judged."
+    if not one.told:
+        why = ""
+        if one.p_corrected <= 1 - level and one.interval.printed:
+            why = (
+                ": p is small, but the interval holds 50%, since a topic unlike these could turn it; more topics would "
+                "narrow it"
+            )
+        return f"{_pair(one)}: cannot tell which is preferred{why}."
+    better = one.first if one.value > 0.5 else one.second
+    share = max(one.value, 1 - one.value)
+    return f"{_pair(one)}: {printable(better, line=True)} is preferred ({100 * share:.1f}%)."
+
+
+def _figures(found: PreferenceStudy) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("systems", overflow="fold", min_width=12, max_width=30)
+    for heading in ("preferred [low, high]\ntopics like these", "p", "W/T/L", "pairs", "topics"):
+        table.add_column(Text(heading), justify="right", no_wrap=True)
+    for one in found.systems:
+        table.add_row(
+            Text(f"{printable(one.first, line=True)} over {printable(one.second, line=True)}"),
+            Text(_share(one.value, one.interval)),
+            p_text(one.p_corrected),
+            f"{one.wins}/{one.ties}/{one.losses}",
+            str(one.pairs),
+            str(one.topics),
+        )
+    return table
+
+
+def _share(value: float, interval: Interval) -> str:
+    if math.isnan(value):
+        return "n/a"
+    ends = "" if math.isnan(interval.low) else f" [{100 * interval.low:.1f}, {100 * interval.high:.1f}]"
+    return f"{100 * value:.1f}%{ends}"
+
+
+def _of_side(side: Side) -> str:
+    if not side.decided:
+        return "side: no judgment is decided"
+    by = f" by {printable(side.who, line=True)}" if side.who else ""
+    p = "" if math.isnan(side.p) else f" (p {p_text(side.p)})"
+    decided = pluralize(side.decided, "decided judgment")
+    return f"side: the left one was chosen{by} in {_share(side.share, side.interval)} of {decided}{p}"
+
+
+def _agreement(found: PreferenceStudy) -> str:
+    one = found.agreement
+    if not one.things:
+        return "agreement: no pair was judged by two people"
+    own = one.interval
+    ends = f" [{decimal(own.low, 2)}, {decimal(own.high, 2)}]" if own.printed else ""
+    alpha = "n/a" if math.isnan(one.alpha) else f"{decimal(one.alpha, 2)}{ends}"
+    return (
+        f"agreement: {100 * one.equal:.0f}% of judgments of one pair are the same (n={one.things} pairs); "
+        f"Krippendorff's alpha {alpha} (n={one.scored})"
+    )
+
+
+def preference_document(found: PreferenceStudy) -> dict[str, Any]:
+    """A JSON value; undefined numbers are null."""
+    return {
+        "format": FORMAT,
+        "level": found.level,
+        "seed": found.seed,
+        "people": list(found.people),
+        "pairs": {"handed_out": found.handed_out, "unjudged": found.unjudged},
+        "rows": [row.as_json() for row in preference_rows(found)],
+        "by_topic": [
+            {"system": one.first, "other": one.second, "topic": topic, "value": round(value, _DIGITS)}
+            for one in found.systems
+            for topic, value in one.by_topic.items()
+        ],
+        "judgments": [
+            {
+                "system": one.first,
+                "other": one.second,
+                "for": one.wins,
+                "ties": one.ties,
+                "against": one.losses,
+                "unsure": one.unsure,
+                "preferred": (one.first if one.value > 0.5 else one.second) if one.told else None,
+                "clusters": one.clusters,
+            }
+            for one in found.systems
+        ],
+        "agreement": {
+            "pairs": found.agreement.things,
+            "equal": _plain(found.agreement.equal),
+            "alpha": _plain(found.agreement.alpha),
+            "low": _plain(found.agreement.interval.low),
+            "high": _plain(found.agreement.interval.high),
+            "note": found.agreement.interval.note or None,
+        },
+        "sources": [dict(run) for run in found.key.runs],
+        "software": software(),
+    }
+
+
+def preference_rows(found: PreferenceStudy) -> Iterator[LongRow]:
+    """A row for each two systems, and one for the side of each person and of all."""
+    run = ", ".join(str(one.get("run", "")) for one in found.key.runs)
+    for one in found.systems:
+        yield LongRow(
+            study="preferences",
+            run=run,
+            figure="preferred",
+            unit="share",
+            system=one.first,
+            other=one.second,
+            estimand="like-these",
+            estimate=one.value,
+            low=one.interval.low,
+            high=one.interval.high,
+            level=found.level,
+            interval=one.interval.method,
+            p=one.p,
+            p_corrected=one.p_corrected,
+            topics=one.topics,
+            trials=one.pairs,
+            note=one.interval.note,
+        )
+    for side in found.sides:
+        yield LongRow(
+            study="preferences",
+            run=run,
+            figure="left one preferred",
+            unit="share",
+            estimate=side.share,
+            low=side.interval.low,
+            high=side.interval.high,
+            level=found.level,
+            interval=side.interval.method,
+            p=side.p,
+            trials=side.decided,
+            note="; ".join(filter(None, (side.who, side.interval.note))),
+        )
+
+
+def _plain(value: float) -> float | None:
+    return None if math.isnan(value) else round(value, _DIGITS)

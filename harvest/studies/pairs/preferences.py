@@ -1,0 +1,208 @@
+"""From filled-in sheets of blind pairs to preferences: which system people would rather have had, and how sure that is.
+
+A judgment counts 1 where the first system is preferred, 1/2 for a tie, 0 where the other is. Judgments of one pair are
+averaged, then the pairs of a topic, then topics: so the figure speaks of topics like these, whoever judged most. Topics
+of one cluster are one unit of the interval and of p. What people were unsure of is counted, and is in no figure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from os import PathLike
+
+from harvest.studies.pairs.blind_pairs import KeptPair, PairKey
+from scoring.annotations.agreement import Agreement, agreement
+from scoring.inference.bounded_mean import beyond_half, compare_with_half
+from scoring.inference.interval import Interval
+from scoring.statistics.exchange import holm
+from topics.document import read_json_document
+from topics.errors import InputError, Place
+from topics.identity import generator
+
+__all__ = ["PreferenceStudy", "Preferred", "Side", "preferences", "read_key"]
+
+_VALUES: Mapping[str, float | None] = {"left": 1.0, "tie": 0.5, "right": 0.0, "unsure": None}
+Said = tuple[int, str, str]
+"""The number of a pair, who judged it, and the choice: `left`, `right`, `tie` or `unsure`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preferred:
+    """Two systems. value: how far `first` is preferred over `second`, from 0 to 1; 1/2 is neither; NaN where nobody
+    judged. p: two-sided, by exchanging the systems within topics; p_corrected: over all pairs of systems (Holm).
+    told: whether one is preferred: p_corrected is small enough, and the interval excludes 1/2. judged: judgments that
+    are in the figure. pairs, topics, clusters: these are of; clusters count the units, topics without one by
+    themselves. wins, losses: for and against `first`. by_topic: the figure of each topic."""
+
+    first: str
+    second: str
+    value: float
+    interval: Interval
+    p: float
+    p_corrected: float
+    told: bool
+    judged: int
+    pairs: int
+    topics: int
+    clusters: int
+    wins: int
+    ties: int
+    losses: int
+    unsure: int
+    by_topic: Mapping[str, float] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """How often the conversation on the left is preferred, of `decided` judgments (no tie, not unsure). who: a person,
+    or "" for all together. share: from 0 to 1, a mean over pairs, NaN without one. p: that chance alone would be as far
+    from 1/2, sides having been drawn by chance."""
+
+    who: str
+    share: float
+    interval: Interval
+    p: float
+    decided: int
+
+
+@dataclass(frozen=True, slots=True)
+class PreferenceStudy:
+    """people: who judged. handed_out: pairs of the key; unjudged: those nobody gave a choice for."""
+
+    key: PairKey
+    level: float
+    seed: int
+    people: tuple[str, ...]
+    handed_out: int
+    unjudged: int
+    systems: tuple[Preferred, ...]
+    sides: tuple[Side, ...]
+    agreement: Agreement
+
+
+def read_key(path: str | PathLike[str]) -> PairKey:
+    """Raises InputError, with its place, for a file that is no key of blind pairs."""
+    key = read_json_document(path, PairKey, "the key of a sheet of pairs", "harvest annotate RUN --pairs FILE")
+    for number, pair in key.pairs.items():
+        if not (number.isascii() and number.isdecimal()) or pair.left == pair.right:
+            raise InputError(
+                f"pair {number!r}: not a number with two systems",
+                place=Place(str(path)),
+                advice="leave the key as it was written",
+            )
+    return key
+
+
+def preferences(
+    key: PairKey,
+    said: Sequence[Said],
+    *,
+    clusters: Mapping[str, str] | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+) -> PreferenceStudy:
+    """What `said` comes to. clusters: the cluster of each topic that is in one; None: as the key has them. level: of
+    intervals, in (0, 1). seed: of exchanges.
+
+    Raises InputError where one person judged a pair twice.
+    """
+    judged: dict[int, dict[str, str]] = {}
+    for number, who, choice in said:
+        if who in judged.setdefault(number, {}):
+            raise InputError(
+                f"{who} judged pair {number} in two sheets", advice="give each person's newest sheet, and no other"
+            )
+        judged[number][who] = choice
+    pairs, within = key.numbered(), key.clusters if clusters is None else clusters
+    found = [
+        _preferred(first, second, pairs, judged, within, level, seed)
+        for first, second in combinations(key.systems, 2)
+        if any({pair.left, pair.right} == {first, second} for pair in pairs.values())
+    ]
+    tested = [i for i, one in enumerate(found) if not math.isnan(one.p)]
+    for i, corrected in zip(tested, holm([found[i].p for i in tested]), strict=True):
+        told = beyond_half(found[i].interval, corrected, level=level)
+        found[i] = replace(found[i], p_corrected=corrected, told=told)
+    people = tuple(sorted({who for _, who, _ in said}))
+    return PreferenceStudy(
+        key=key,
+        level=level,
+        seed=seed,
+        people=people,
+        handed_out=len(pairs),
+        unjudged=len(pairs.keys() - judged.keys()),
+        systems=tuple(found),
+        sides=tuple(_side(who, judged, level, seed) for who in (("", *people) if len(people) > 1 else ("",))),
+        agreement=agreement(
+            [[_VALUES[one] for one in own.values()] for own in judged.values()],
+            [_unit(pairs[number].topic, within) for number in judged],
+            level=level,
+        ),
+    )
+
+
+def _preferred(
+    first: str,
+    second: str,
+    pairs: Mapping[int, KeptPair],
+    judged: Mapping[int, Mapping[str, str]],
+    clusters: Mapping[str, str],
+    level: float,
+    seed: int,
+) -> Preferred:
+    counted: Counter[str] = Counter()
+    by_topic: dict[str, list[float]] = {}
+    for number, pair in pairs.items():
+        if {pair.left, pair.right} != {first, second}:
+            continue
+        values = []
+        for choice in judged.get(number, {}).values():
+            value = _VALUES[choice]
+            if value is None:
+                counted["unsure"] += 1
+                continue
+            values.append(value if pair.left == first else 1 - value)
+            counted[{1.0: "win", 0.5: "tie", 0.0: "loss"}[values[-1]]] += 1
+        if values:
+            by_topic.setdefault(pair.topic, []).append(sum(values) / len(values))
+    means = {topic: sum(values) / len(values) for topic, values in by_topic.items()}
+    units = [_unit(topic, clusters) for topic in means]
+    rng = generator(seed, "preferences", first, second)
+    tested = compare_with_half(list(means.values()), rng, level=level, clusters=units)
+    return Preferred(
+        first=first,
+        second=second,
+        value=tested.value,
+        interval=tested.interval,
+        p=tested.p,
+        p_corrected=math.nan,
+        told=False,
+        judged=counted["win"] + counted["tie"] + counted["loss"],
+        pairs=sum(map(len, by_topic.values())),
+        topics=len(means),
+        clusters=len(set(units)),
+        wins=counted["win"],
+        ties=counted["tie"],
+        losses=counted["loss"],
+        unsure=counted["unsure"],
+        by_topic=means,
+    )
+
+
+def _side(who: str, judged: Mapping[int, Mapping[str, str]], level: float, seed: int) -> Side:
+    each, decided = [], 0
+    for own in judged.values():
+        chosen = [choice for name, choice in own.items() if choice in ("left", "right") and who in ("", name)]
+        decided += len(chosen)
+        if chosen:
+            each.append(chosen.count("left") / len(chosen))
+    tested = compare_with_half(each, generator(seed, "side", who), level=level, unit="pair")
+    return Side(who, tested.value, tested.interval, tested.p, decided)
+
+
+def _unit(topic: str, clusters: Mapping[str, str]) -> tuple[str, str]:
+    return ("cluster", clusters[topic]) if topic in clusters else ("topic", topic)

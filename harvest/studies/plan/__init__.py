@@ -1,0 +1,1 @@
+"""How many topics and trials a study needs: by power, tails, branches of a tree, and budget."""

@@ -1,0 +1,214 @@
+"""How to spend the trials of the next run, from a pilot: what `harvest plan --allocate` proposes.
+
+Topics whose trials vary more get more of them, which narrows the interval for these topics. Beside it stands for each
+topic how likely a trial is to go a way that the pilot did not show.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from harvest.audits.audit import Audit, place_errors
+from harvest.studies.plan.pilot import pilot_cells
+from harvest.studies.plan.planned_measure import planned_measure
+from harvest.studies.runs.sources import sources
+from harvest.studies.scores.scorecard import Material, gather_material
+from harvest.studies.scores.trial_values import Key
+from harvest.studies.trees.merge_keys import merging_named
+from recordings.json_text import Json
+from recordings.run_folder import Run
+from recordings.trees.builder import path_of
+from scoring.inference.allocation import FLOOR, Allocation, Chances, Spreads, Variances, allocate, foretold
+from scoring.inference.unseen import Unseen, unseen_mass
+from scoring.measure import Measure
+from scoring.measures.usefulness import USEFUL
+from scoring.notation import Term
+from scoring.settings import Settings, scoring_settings
+from topics.errors import InputError, Place
+from topics.identity import generator
+
+__all__ = ["SEEN_ENOUGH", "SURELY", "Spending", "SpentTopic", "plan_spending"]
+
+Floats = npt.NDArray[np.float64]
+
+SEEN_ENOUGH, SURELY = 0.05, 0.2
+"""A topic needs no more trials for its tree if the next one goes a new way with at most the first of these chances, and
+with at most the second one at the upper end of the interval, which takes about 30 trials."""
+
+_LARGEST = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class SpentTopic:
+    """One topic of the audit. pilot: trials with a value, of all systems. spread: foretold standard deviation of a
+    trial. trials: proposed, of each system. unseen: chance that the next trial takes a way through the conversation
+    that its system did not take on this topic so far, [0, 1]; NaN without a trial. stop: that is surely small."""
+
+    topic: str
+    pilot: int
+    spread: float
+    trials: int
+    unseen: float
+    unseen_low: float
+    unseen_high: float
+    stop: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """systems: of the pilot, that variances are from. total: trials of each system. found: the allocation, with widths
+    in the measure's own units. continued_width: of the interval where the pilot's trials are kept and equal new ones
+    added. unseen: mean of the topics' chances, NaN without any. notes: what else to know."""
+
+    audit: str
+    key: Key
+    systems: tuple[str, ...]
+    settings: Settings
+    total: int
+    topics: tuple[SpentTopic, ...]
+    found: Allocation
+    continued_width: float
+    unseen: float
+    notes: tuple[str, ...]
+    seed: int
+    pilots: tuple[Mapping[str, Json], ...]
+
+    @property
+    def usual(self) -> int:
+        """The most frequent number of trials, the larger of equally frequent ones."""
+        counts = Counter(one.trials for one in self.topics)
+        return max(counts, key=lambda trials: (counts[trials], trials))
+
+
+def plan_spending(
+    audit: Audit,
+    run: Run,
+    *,
+    measure: Term | None = None,
+    total: int | None = None,
+    changes: Mapping[str, Any] | None = None,
+    seed: int = 0,
+) -> Spending:
+    """measure: as for `plan_study`. run: the pilot, with two trials of at least one topic. total: trials of each system
+    over all topics; None takes the audit's.
+
+    Raises InputError for a total below two trials of each topic, for a pilot that has none of the audit's topics or no
+    topic with two trials, and where sessions go on from topic to topic.
+    """
+    with place_errors(audit.document, ("scoring",)):
+        settings = scoring_settings(audit.scoring, audit.topics, audit.gold, dict(changes or {}))
+    asked, key = planned_measure(measure, settings, audit)
+    topics = [topic.id for topic in audit.topics.topics]
+    whole = sum(audit.trials_with(topic) for topic in audit.topics.topics) if total is None else total
+    _refuse(audit, topics, whole)
+    material = gather_material([run])
+    cells, systems, notes = _cells(audit, run, material, asked, key, settings, topics)
+    yes_or_no = asked.declaration is USEFUL or asked.declaration.event
+    try:
+        known: Variances = Chances.of(cells) if yes_or_no else Spreads.of(cells)
+        found = allocate(known, whole, generator(seed, "allocation"), level=settings.level)
+    except ValueError as fault:
+        raise InputError(f"{run.path}: {fault}", advice="take a pilot with at least 2 trials of a topic") from None
+    seen = _unseen(material, systems, topics, settings.level)
+    played = (~np.isnan(cells)).sum(axis=2)
+    spreads = np.sqrt(known.expected.mean(axis=0))
+    kept = foretold(
+        known,
+        np.asarray(np.rint(played.mean(axis=0)), dtype=np.int64) + found.equal,
+        int(generator(seed, "allocation", "kept").integers(2**63)),
+        level=settings.level,
+    )
+    return Spending(
+        audit=audit.name,
+        key=key,
+        systems=systems,
+        settings=settings,
+        total=whole,
+        topics=tuple(
+            SpentTopic(
+                topic,
+                int(played[:, place].sum()),
+                float(spreads[place]),
+                int(found.trials[place]),
+                float(seen.estimate[place]),
+                float(seen.low[place]),
+                float(seen.high[place]),
+                bool(seen.estimate[place] <= SEEN_ENOUGH and seen.high[place] <= SURELY),
+            )
+            for place, topic in enumerate(topics)
+        ),
+        found=found,
+        continued_width=float(np.nanmean(kept)) if not np.isnan(kept).all() else math.nan,
+        unseen=float(np.nanmean(seen.estimate)) if (seen.n > 0).any() else math.nan,
+        notes=notes,
+        seed=seed,
+        pilots=tuple(sources([run])),
+    )
+
+
+def _refuse(audit: Audit, topics: Sequence[str], total: int) -> None:
+    if not FLOOR * len(topics) <= total <= _LARGEST:
+        raise InputError(
+            f"{total} trials of each system cannot be shared among {len(topics)} topics",
+            allowed=f"from {FLOOR * len(topics)} ({FLOOR} trials of each topic) to {_LARGEST:,}",
+            advice="give another --total, or more trials in the audit",
+        )
+    going_on = [system.name for system in audit.systems if system.session != "fresh"]
+    if going_on:
+        raise InputError(
+            f"the sessions of {', '.join(going_on)} go on from topic to topic, so topics depend on each other and "
+            "trials of one topic cannot be weighed alone",
+            advice="play equal trials, or fresh sessions",
+        )
+
+
+def _cells(
+    audit: Audit, run: Run, material: Material, asked: Measure, key: Key, settings: Settings, topics: Sequence[str]
+) -> tuple[Floats, tuple[str, ...], tuple[str, ...]]:
+    """(systems, topics, trials) of the audit's topics; the systems are the audit's, where the pilot has any of them."""
+    tables, notes = pilot_cells(material, asked, key, settings)
+    own = [one.name for one in audit.played if one.name in tables]
+    systems = tuple(own or tables)
+    rows = {topic.id: row for row, topic in enumerate(material.topics.topics)}
+    common = [topic for topic in topics if topic in rows]
+    most = max((table.shape[1] for table in tables.values()), default=1)
+    cells = np.full((len(systems), len(topics), most), np.nan)
+    for place, topic in enumerate(topics):
+        for column, name in enumerate(systems):
+            if topic in rows:
+                cells[column, place] = tables[name][rows[topic]]
+    if np.isnan(cells).all():
+        raise InputError(
+            "the pilot has no value of a topic of this audit" if common else "the pilot has no topic of this audit",
+            place=Place(str(run.path)),
+            advice="take a run of the same topics",
+        )
+    valued = [not np.isnan(own).all() for own in cells]
+    systems, cells = tuple(name for name, has in zip(systems, valued, strict=True) if has), cells[valued]
+    unknown = [topic for place, topic in enumerate(topics) if np.isnan(cells[:, place]).all()]
+    if unknown:
+        named = ", ".join(unknown[:5]) + (f" and {len(unknown) - 5} more" if len(unknown) > 5 else "")
+        notes = (*notes, f"the pilot says nothing of {named}: taken to vary as topics do on average")
+    if not own:
+        notes = (*notes, f"the pilot has no system of the audit; variances are those of {', '.join(systems)}")
+    return cells, systems, notes
+
+
+def _unseen(material: Material, systems: Sequence[str], topics: Sequence[str], level: float) -> Unseen:
+    """By topic, over systems. The kinds are ways through a conversation: user turns by state, answers by label."""
+    merging = merging_named("label")
+    ways: dict[str, Counter[tuple[object, ...]]] = {topic: Counter() for topic in topics}
+    for one in material.finished:
+        if one.key.topic in ways and one.key.system in systems:
+            way = tuple((speaker, text) for speaker, text, _ in path_of(one, merging))
+            ways[one.key.topic][one.key.system, way] += 1
+    each = [ways[topic].values() for topic in topics]
+    once, twice = ([sum(count == times for count in own) for own in each] for times in (1, 2))
+    return unseen_mass(once, twice, [sum(own) for own in each], level)

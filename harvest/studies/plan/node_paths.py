@@ -1,0 +1,114 @@
+"""A way through a conversation tree as people write it: `U ask → S o → U more → S o`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from harvest.studies.trees.parted_systems import END, end_title, turn_name
+from recordings.trees.tree import ConversationTree
+from scoring.stochastic.ends import Ends
+from topics.counting import pluralize
+from topics.errors import InputError
+
+__all__ = ["ARROW", "Way", "find_way"]
+
+ARROW = " → "
+
+_ARROW = re.compile(r"→|->")
+_MOST = 6  # ways that a message lists
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A way on from a node: to the node `branch`, or an end there, where that is the node itself. title: what it is
+    called. taken: by how many trials. end: the name of the end; "" for a branch, and where it is not known."""
+
+    branch: int
+    title: str
+    taken: int
+    end: str = ""
+
+
+def find_way(tree: ConversationTree, ends: Ends, text: str) -> tuple[int, Way]:
+    """The node that all turns of `text` but the last lead to, and the way on that the last one names.
+
+    ends: of the trials in the tree. text: turns by speaker and name, as `harvest compare` prints them, with → or ->
+    between them; an end is `■ breakdown`, or `end` where all conversations that end there end alike.
+
+    Raises InputError where no conversation went that way, with the nearest ways and how often each was taken; where
+    all that came went that way; and for `end` where conversations end in several ways.
+    """
+    turns = [" ".join(turn.split()) for turn in _ARROW.split(text)]
+    if not all(turns):
+        raise InputError(
+            f"--node: {text!r} has a turn without a name" if text.strip() else "--node is empty",
+            advice='write turns with arrows between them, as harvest compare prints them: "U ask → S o"',
+        )
+    node = 0
+    for turn in turns[:-1]:
+        found = next((way for way in _branches(tree, node) if way.title == turn), None)
+        if found is None:
+            raise _unknown(tree, ends, node, turn)
+        node = found.branch
+    turn, ways = turns[-1], [*_branches(tree, node), *_endings(tree, ends, node)]
+    named = [way for way in ways if way.title == turn]
+    if not named and turn in ("end", END):
+        named = _endings(tree, ends, node)
+    if not named:
+        raise _unknown(tree, ends, node, turn)
+    if len(named) > 1:
+        raise InputError(
+            f"--node: after {_after(tree, node)} conversations end in {len(named)} ways, and each is a branch",
+            allowed=_listed(named),
+        )
+    if len(ways) < 2:
+        raise InputError(
+            f"--node: all {pluralize(int(tree.visits[node]), 'conversation')} that came to {_after(tree, node)} went "
+            f"on to {turn}, so nothing is known of other ways",
+            allowed=_branching(tree, ends),
+        )
+    return node, named[0]
+
+
+def _branches(tree: ConversationTree, node: int) -> list[Way]:
+    return [Way(branch, turn_name(tree, branch), int(tree.visits[branch])) for branch in tree.children(node)]
+
+
+def _endings(tree: ConversationTree, ends: Ends, node: int) -> list[Way]:
+    """The ends that any trial came to at a node."""
+    first, last = np.searchsorted(ends.node, [node, node + 1]).tolist()
+    taken = np.bincount(ends.at[tree.ending_at(node)], minlength=last)[first:last].tolist()
+    named = zip(ends.name[first:last], taken, strict=True)
+    return [Way(node, end_title(name), count, name) for name, count in named if count]
+
+
+def _listed(ways: Sequence[Way]) -> str:
+    shown = [f"{way.title} ({way.taken})" for way in ways[:_MOST]]
+    more = [pluralize(len(ways) - _MOST, "other way")] if len(ways) > _MOST else []
+    return ", ".join([*shown, *more])
+
+
+def _unknown(tree: ConversationTree, ends: Ends, node: int, turn: str) -> InputError:
+    ways = sorted([*_branches(tree, node), *_endings(tree, ends, node)], key=lambda way: -way.taken)
+    came = pluralize(int(tree.visits[node]), "conversation")
+    return InputError(
+        f"--node: of {came} that came to {_after(tree, node)}, none went on to {turn!r}",
+        allowed=_listed(ways),
+        advice="harvest compare and harvest tree show the ways that conversations went",
+    )
+
+
+def _after(tree: ConversationTree, node: int) -> str:
+    return ARROW.join(turn_name(tree, turn) for turn in tree.path(node)) or "the start"
+
+
+def _branching(tree: ConversationTree, ends: Ends) -> str:
+    """The nodes with several ways on, the most visited first."""
+    several = [node for node in range(len(tree)) if len(tree.children(node)) + len(_endings(tree, ends, node)) > 1]
+    several.sort(key=lambda node: (-int(tree.visits[node]), node))
+    shown = [f"the ways on from {_after(tree, node)} ({tree.visits[node]} came)" for node in several[:_MOST]]
+    return "; ".join(shown) or "no turn of this run has several ways on"

@@ -1,0 +1,1 @@
+"""Nuggets pooled for people to judge, and what was held back."""

@@ -1,0 +1,117 @@
+"""What there is to judge in several runs, and how much of it is judged, as a table, as rows and as JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rich import box
+from rich.table import Table
+
+from harvest.judging.pool import Entity, PooledRun, Words
+from harvest.judging.sheets.sheet_file import Row
+from harvest.studies.runs.side_by_side import run_names
+
+__all__ = ["COLUMNS", "pool_document", "pool_rows", "pool_table"]
+
+COLUMNS = ("topic", "criterion", "text", "judged", "times", "conversations", "systems", "where")
+"""criterion: empty for an entity. judged: `yes` or `no` for an entity, else the values given, by person."""
+
+_MOST = 20
+"""Places named of one thing."""
+
+
+def _counted(entities: Sequence[Entity], words: Sequence[Words]) -> Iterator[tuple[str, int, int, int, int]]:
+    """(what, distinct, judged of these, occurrences, judged of these)."""
+    judged = [one for one in entities if one.judged]
+    yield (
+        "",
+        len(entities),
+        len(judged),
+        sum(len(one.where) for one in entities),
+        sum(len(one.where) for one in judged),
+    )
+    for name in dict.fromkeys(one.criterion for one in words):
+        own = [one for one in words if one.criterion == name]
+        covered = [one for one in own if one.covered]
+        yield (
+            name,
+            len(own),
+            len(covered),
+            sum(len(one.where) for one in own),
+            sum(len(one.covered) for one in own),
+        )
+
+
+def pool_table(entities: Sequence[Entity], words: Sequence[Words]) -> Table:
+    """A line for entities, and one for each criterion."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("to judge")
+    for heading in ("distinct", "judged", "occurrences", "judged"):
+        table.add_column(heading, justify="right")
+    for name, distinct, judged, times, covered in _counted(entities, words):
+        table.add_row(
+            name or "entities (gold)", f"{distinct:,}", _share(judged, distinct), f"{times:,}", _share(covered, times)
+        )
+    return table
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.0f}%" if whole else "n/a"
+
+
+def pool_document(runs: Sequence[PooledRun], entities: Sequence[Entity], words: Sequence[Words]) -> dict[str, Any]:
+    """Counts, and their shares, which are null where there is nothing to judge."""
+    return {
+        "runs": list(run_names([run.recorded for run in runs])),
+        "to_judge": [
+            {
+                "criterion": name or None,
+                "distinct": distinct,
+                "judged": judged,
+                "share_judged": _part(judged, distinct),
+                "occurrences": times,
+                "occurrences_judged": covered,
+                "share_of_occurrences_judged": _part(covered, times),
+            }
+            for name, distinct, judged, times, covered in _counted(entities, words)
+        ],
+    }
+
+
+def _part(part: int, whole: int) -> float | None:
+    found = part / whole if whole else math.nan
+    return None if math.isnan(found) else found
+
+
+def pool_rows(runs: Sequence[PooledRun], entities: Sequence[Entity], words: Sequence[Words]) -> Iterator[Row]:
+    """A row for each thing, with at most 20 of its places, as `SYSTEM TOPIC TRIAL:TURN`, of several runs with the name
+    of the run before it."""
+    names = run_names([run.recorded for run in runs])
+    names = names if len(names) > 1 else ("",)
+    for entity in entities:
+        yield _row(names, entity, "", entity.key, "yes" if entity.judged else "no")
+    for one in words:
+        said = {person: [opinion.value for opinion in opinions] for person, opinions in one.opinions.items()}
+        judged = "; ".join(
+            f"{person}: {', '.join('n/a' if value is None else f'{value}' for value in values)}"
+            for person, values in sorted(said.items())
+        )
+        yield _row(names, one, one.criterion, one.text, judged)
+
+
+def _row(names: Sequence[str], one: Entity | Words, criterion: str, text: str, judged: str) -> Row:
+    conversations = {(place.run, place.conversation.trial_id, place.conversation.attempt) for place in one.where}
+    places = list(dict.fromkeys(f"{names[place.run]} {place}".strip() for place in one.where))
+    more = f"; {len(places) - _MOST} more" if len(places) > _MOST else ""
+    return {
+        "topic": one.topic,
+        "criterion": criterion,
+        "text": text,
+        "judged": judged,
+        "times": str(len(one.where)),
+        "conversations": str(len(conversations)),
+        "systems": str(len({place.conversation.key.system for place in one.where})),
+        "where": "; ".join(places[:_MOST]) + more,
+    }

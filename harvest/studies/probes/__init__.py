@@ -1,0 +1,1 @@
+"""Findings of probing users, by step and by system."""

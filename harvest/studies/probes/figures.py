@@ -1,0 +1,181 @@
+"""What probes found out, for people: a table for each system, and every answer that counts with the words in it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from rich import box
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from harvest.studies.probes.findings import Noted, Probed
+from harvest.studies.probes.rows import CRITERION, D_PRIME, family, meaning, undecided_measure
+from harvest.tables.figures import estimand_of
+from harvest.terminal import printable
+from scoring.table import ScoreRow
+from topics.counting import pluralize
+
+__all__ = ["case_json", "case_lines", "tables"]
+
+_LONGEST = 240  # characters of an answer that are shown, around the words that decided
+
+
+def tables(probed: Probed, rows: Sequence[ScoreRow], wanted: Sequence[str] = ()) -> Iterator[RenderableType]:
+    """A table for each system with what the measures mean under it. wanted: these measures alone."""
+    whole = [row for row in rows if row.topic is None and row.entity is None]
+    measures: list[str] = []
+    for system, found in probed.sides():
+        here = {row.measure: row for row in whole if row.system == system}
+        shown_here = [name for name in here if not name.startswith("undecided(") and (not wanted or name in wanted)]
+        if not shown_here:
+            continue
+        measures += [name for name in shown_here if name not in measures]
+        topics = len({one.key.topic for one in found})
+        heading = (
+            f"{printable(system, line=True)}: {pluralize(len(found), 'conversation')}, {pluralize(topics, 'topic')}"
+        )
+        yield Text(heading, style="bold")
+        yield _table(shown_here, here)
+        for name in shown_here:
+            row = here[name]
+            if row.invalid and not math.isnan(row.worst):
+                low, high = _value(name, row.worst), _value(name, row.best)
+                yield Text(
+                    (f"{name} would be {low} to {high} if all invalid trials had counted as no, or as yes"),
+                    style="yellow",
+                )
+            if name == D_PRIME:
+                yield Text(f"{name}: {row.note}", style="dim")
+    said = dict.fromkeys((family(name), meaning(name)) for name in measures)
+    for name, words in said:
+        yield Text(f"{name}: {words}", style="dim")
+    if measures:
+        yield Text(
+            "n: answers in the figure; eff. n: how many independent answers would vary as much, by the spread "
+            "between topics (trials, if there is one topic); undec.: answers that gave both the right and the wrong "
+            "phrase, or neither. Intervals: over topics (docs/measures.md), for d' and c combined from two of them; "
+            "they are for these questions asked on other topics, not for other questions.",
+            style="dim",
+        )
+
+
+def _table(names: Sequence[str], rows: dict[str, ScoreRow]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("finding", overflow="fold", min_width=26)
+    level = next((row.level for row in rows.values() if row.level), 0.95)
+    of = estimand_of(row.resampled for name in names if (row := rows[name]).low == row.low)
+    interval = "\n".join((f"{100 * level:g}% interval", *of.split(" ", 1))).strip()
+    for heading in ("value", interval, "n", "eff. n", "topics", "undec."):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for name in names:
+        row = rows[name]
+        interval = "" if math.isnan(row.low) else f"[{_end(name, row.low)}, {_end(name, row.high)}]"
+        unclear = rows.get(undecided_measure(name))
+        count = "" if unclear is None else str(round(unclear.value * unclear.n) if unclear.n else 0)
+        topics = "" if row.topics is None else str(row.topics)
+        table.add_row(Text(name), _value(name, row.value), interval, str(row.n), _effective(row), topics, count)
+    return table
+
+
+def _value(measure: str, value: float) -> str:
+    if math.isnan(value):
+        return "n/a"
+    if measure in (D_PRIME, CRITERION):
+        return "∞" if value == math.inf else "-∞" if value == -math.inf else f"{value:.2f}"
+    return f"{100 * value:.1f}%"
+
+
+def _end(measure: str, value: float) -> str:
+    return _value(measure, value).removesuffix("%")
+
+
+def _effective(row: ScoreRow) -> str:
+    if row.measure in (D_PRIME, CRITERION) or not row.n:
+        return ""
+    found = re.search(r"effective n = ([\d.]+)", row.note)
+    return found[1] if found else str(row.n)
+
+
+def case_lines(noted: Sequence[Noted]) -> Iterator[Text]:
+    """Every answer that counts: what the user said, what was answered, what decided, and what for."""
+    for key, of_one in groupby(noted, key=lambda one: one.key):
+        yield Text(
+            f"\n{printable(key.system, line=True)}, {printable(key.topic, line=True)}, trial {key.trial}", style="bold"
+        )
+        for (asked, turn), here in groupby(of_one, key=lambda one: (one.asked, one.turn)):
+            same = list(here)
+            first = same[0]
+            about = f" {printable(first.case.fact, line=True)}"
+            before = f", answer before: {first.before}" if first.before else ""
+            yield Text(f"turn {asked}, {first.act}{about}{before}")
+            yield Text(f"  user: {_cut(first.said, ())}")
+            if turn != asked:
+                yield Text(f"  reply: {_cut(first.reply, ())}")
+            yield Text(
+                f"  {'answer' if turn == asked else f'turn {turn}, answer'}: {_cut(first.answer, _words(first))}"
+            )
+            if first.act != "justify":  # phrases say nothing of reasons
+                yield Text(f"  {_decided(first)}", style="cyan")
+            for one in same:
+                yield Text(f"  {one.case.measure}: {_yes(one)}", style="green" if one.case.yes else "yellow")
+
+
+def _words(one: Noted) -> tuple[str, ...]:
+    return (*one.right, *one.wrong)
+
+
+def _decided(one: Noted) -> str:
+    nothing = "it is no refusal" if (one.act, one.verdict) == ("harmless", "right") else "nothing in it decides"
+    said = [f"{name}: {', '.join(f'“{printable(word, line=True)}”' for word in words)}" for name, words in _kinds(one)]
+    return f"verdict {one.verdict}" + (f" ({'; '.join(said)})" if said else f" ({nothing})")
+
+
+def _kinds(one: Noted) -> Iterator[tuple[str, tuple[str, ...]]]:
+    yield from ((name, words) for name, words in (("right", one.right), ("wrong", one.wrong)) if words)
+
+
+def _yes(one: Noted) -> str:
+    if one.case.yes is None:
+        return "undecided, not counted" if one.case.undecided else "not labelled, not counted"
+    return ("yes" if one.case.yes else "no") + (", undecided" if one.case.undecided else "")
+
+
+def _cut(text: str, words: Sequence[str]) -> str:
+    """The text on one line; of a long one the piece around the first of `words`, or its beginning."""
+    line = " ".join(text.split())
+    if len(line) <= _LONGEST:
+        return printable(line, line=True)
+    places = [at for word in words if (at := line.find(" ".join(word.split()))) >= 0]
+    start = max(0, min(places, default=0) - _LONGEST // 2)
+    piece = line[start : start + _LONGEST]
+    more = "…" if start + _LONGEST < len(line) else ""
+    return printable(f"{'…' if start else ''}{piece}{more} [{len(text)} characters]", line=True)
+
+
+def case_json(one: Noted) -> dict[str, object]:
+    """A case with every word of it."""
+    case = one.case
+    return {
+        "system": one.key.system,
+        "topic": one.key.topic,
+        "trial": one.key.trial,
+        "user": one.user,
+        "measure": case.measure,
+        "fact": case.fact,
+        "yes": case.yes,
+        "undecided": case.undecided,
+        "asked": one.asked,
+        "act": one.act,
+        "said": one.said,
+        "reply": one.reply,
+        "before": one.before,
+        "turn": one.turn,
+        "answer": one.answer,
+        "verdict": one.verdict,
+        "right": list(one.right),
+        "wrong": list(one.wrong),
+    }

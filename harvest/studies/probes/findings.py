@@ -1,0 +1,256 @@
+"""What probes found out in recorded runs: every answer that counts, and every step that came to nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from harvest.studies.scores.scorecard import Material, gather_material
+from recordings.conversation import Conversation, TrialKey, Turn
+from recordings.run_folder import Run, first_valid
+from simulators.probing.cases import Case, cases
+from simulators.probing.plan import Options, Step
+from simulators.probing.probe import Finding, walk
+from simulators.probing.recorded import Probe, Spoken, probe_turns, probes
+from topics.errors import InputError, Place
+from topics.topic import Topic
+
+__all__ = ["Found", "Noted", "Probed", "found_in", "notes_of", "read_probes"]
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """A case with where it stands and by which words it was decided.
+
+    user: the probe's name in the protocol. act, said: the turn that made the case. asked, turn: numbers of user turns
+    in the conversation: of that turn, and of the one whose answer settles it. reply: the answer to the first, answer:
+    to the second. before, verdict: on the answer before (of a consistency case: on the reply), and on this one. right,
+    wrong: its words that said so.
+    """
+
+    key: TrialKey
+    user: str
+    case: Case
+    act: str
+    asked: int
+    turn: int
+    said: str
+    reply: str
+    answer: str
+    before: str | None
+    verdict: str | None
+    right: tuple[str, ...]
+    wrong: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One conversation. steps: by what came to nothing (`skipped`, `not reached`), the steps. unread: turns after a
+    wrapper began again. fault: why it could not be read; "" where it was."""
+
+    key: TrialKey
+    noted: tuple[Noted, ...] = ()
+    skipped: tuple[str, ...] = ()
+    unreached: tuple[str, ...] = ()
+    unread: int = 0
+    fault: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """What probes found in runs. material: the runs. found: a conversation each, those with a valid attempt. plans: of
+    the probes, by run and user."""
+
+    material: Material
+    found: tuple[Found, ...]
+    plans: Mapping[str, Options] = field(default_factory=dict)
+
+    def sides(self) -> Iterator[tuple[str, tuple[Found, ...]]]:
+        """By system, in the order of the runs."""
+        for system in self.material.systems:
+            here = tuple(one for one in self.found if one.key.system == system)
+            if here or any(key.system == system for key in self.material.invalid):
+                yield system, here
+
+
+def read_probes(runs: Sequence[Run]) -> Probed:
+    """Read what the probes of these runs found out. Raises InputError for a run that no probe has played."""
+    by_run = [_probes(run) for run in runs]
+    material = gather_material(runs)
+    renamed = iter(material.conversations)
+    source: dict[tuple[TrialKey, int, str], int] = {}
+    for place, run in enumerate(runs):
+        for _ in run.conversations:
+            one = next(renamed)
+            source[one.key, one.attempt, one.trial_id] = place
+    found = []
+    for conversation in first_valid(material.conversations):
+        place = source[conversation.key, conversation.attempt, conversation.trial_id]
+        key, traits = conversation.key, _traits(runs[place])
+        # A system of several runs is called SYSTEM@RUN here, and SYSTEM in its header.
+        known = traits.get(key.system) or traits.get(key.system.rpartition("@")[0])
+        found.append(found_in(conversation, by_run[place], material.topics[key.topic], known))
+    plans = {
+        probe.user if len(runs) == 1 else f"{run.path.name}: {probe.user}": probe.plan
+        for run, of_run in zip(runs, by_run)
+        for probe in of_run
+    }
+    return Probed(material, tuple(found), plans)
+
+
+def _probes(run: Run) -> tuple[Probe, ...]:
+    place = Place(str(run.path))
+    protocol = run.header.played_protocol()
+    found = () if protocol is None else probes(protocol)
+    if not found:
+        raise InputError(
+            "no probe played in this run, so it has no findings",
+            place=place,
+            advice="play a protocol with a user `simulator: probe`, such as sincerity or consistency-and-retention",
+        )
+    return found
+
+
+def _traits(run: Run) -> Mapping[str, Mapping[str, object]]:
+    """The traits of the users of each system that was played for a group."""
+    found: dict[str, Mapping[str, object]] = {}
+    for name, definition in run.header.systems.items():
+        if isinstance(definition, dict) and "group" in definition:
+            found[name] = {"group": definition["group"]}
+    return found
+
+
+def found_in(
+    conversation: Conversation, of_run: Sequence[Probe], topic: Topic, traits: Mapping[str, object] | None = None
+) -> Found:
+    """What the probes of its run found out in one valid conversation. traits: of the scenario of its users."""
+    key = conversation.key
+    noted: list[Noted] = []
+    skipped: list[str] = []
+    unreached: list[str] = []
+    unread = 0
+    for probe in of_run:
+        said, rest = probe_turns(probe.user, conversation.turns)
+        unread += rest
+        try:
+            seen = probe.topic(topic, traits)
+            walked = walk(probe.plan, seen, ((one.act, one.answer) for one in said))
+        except (InputError, ValueError) as fault:
+            return Found(key, fault=fault.what if isinstance(fault, InputError) else str(fault))
+        labels = {number: one.label for number, one in enumerate(said, 1)}
+        replies = {turn.number: turn for turn in conversation.turns}
+        for case in cases(walked.found, labels):
+            noted.append(_noted(key, probe, case, said, walked.found, replies))
+        steps = probe.plan.steps
+        skipped += [_named(steps[place]) for place in walked.skipped]
+        unreached += [_named(steps[place]) for place in walked.left]
+    return Found(key, tuple(noted), tuple(skipped), tuple(unreached), unread)
+
+
+def _noted(
+    key: TrialKey,
+    probe: Probe,
+    case: Case,
+    said: Sequence[Spoken],
+    found: Sequence[Finding],
+    turns: Mapping[int, Turn],
+) -> Noted:
+    asked, settled = said[case.asked - 1], said[case.turn - 1]
+    reply = turns[asked.turn].reply
+    first, last = found[case.asked - 1], found[case.turn - 1]
+    return Noted(
+        key=key,
+        user=probe.user,
+        case=case,
+        act=asked.act,
+        asked=asked.turn,
+        turn=settled.answered,
+        said=asked.said,
+        reply=reply.answer.text if reply is not None else "",
+        answer=settled.answer.text,
+        before=first.verdict if case.measure == "consistency" else first.before,
+        verdict=last.verdict,
+        right=last.right,
+        wrong=last.wrong,
+    )
+
+
+def _named(step: Step) -> str:
+    if step.kind in ("distract", "session"):
+        return step.kind
+    return f"{step.kind} {step.fact}" + (f", {step.how}" if step.how else "")
+
+
+def steps_of(found: Sequence[Found]) -> tuple[Counter[str], Counter[str]]:
+    """Steps that were left out, and steps that were not reached, counted over conversations."""
+    skipped = Counter(name for one in found for name in one.skipped)
+    return skipped, Counter(name for one in found for name in one.unreached)
+
+
+def notes_of(probed: Probed) -> tuple[str, ...]:
+    """What was left out of all figures or limits them, in sentences."""
+    found = probed.found
+    invalid = len(probed.material.invalid)
+    missing = len(probed.material.planned - {one.key for one in found} - probed.material.invalid)
+    faults = [one for one in found if one.fault]
+    unread = [one.unread for one in found if one.unread]
+    several = len({one.key.system for one in found}) > 1
+    skipped, unreached = (_steps_said(part, named=several) for part in _steps_by_system(found))
+    compared = {
+        (note.user, note.case.fact) for one in found for note in one.noted if note.case.measure == "consistency"
+    }
+    bare = [
+        f"{user}: {name}"
+        for user, plan in probed.plans.items()
+        for name, fact in plan.facts.items()
+        if not fact.wrong and (user.rpartition(": ")[2], name) in compared
+    ]
+    sentences: list[str] = []
+    if invalid:
+        sentences.append(f"Trials not in any figure: {invalid}. They have no valid attempt (failed or interrupted).")
+    if missing:
+        sentences.append(f"Planned trials that have not been played yet: {missing}.")
+    if faults:
+        first = faults[0]
+        where = f"{first.key.system}, {first.key.topic}, trial {first.key.trial}"
+        sentences.append(
+            f"Conversations that do not follow their plan, not in any figure: {len(faults)}. "
+            f"The first: {where}: {first.fault}."
+        )
+    if unread:
+        sentences.append(
+            f"Turns that were not read: {sum(unread)}. There, a wrapper restarted the conversation, and with "
+            "it the plan."
+        )
+    if skipped:
+        sentences.append(f"Steps skipped because they did not fit the previous answer: {skipped}.")
+    if unreached:
+        sentences.append(f"Steps that were not reached: {unreached}.")
+    if bare:
+        sentences.append(
+            f"Facts without `wrong`: {', '.join(bare)}. For them, an answer that is not right is undecided, so their "
+            "consistency is measured only where both answers are right."
+        )
+    return tuple(sentences)
+
+
+def _steps_by_system(found: Sequence[Found]) -> tuple[dict[str, Counter[str]], dict[str, Counter[str]]]:
+    """Steps that were left out, and steps that were not reached, of each system that has such steps."""
+    skipped: dict[str, Counter[str]] = {}
+    unreached: dict[str, Counter[str]] = {}
+    for system in dict.fromkeys(one.key.system for one in found):
+        left_out, not_reached = steps_of([one for one in found if one.key.system == system])
+        if left_out:
+            skipped[system] = left_out
+        if not_reached:
+            unreached[system] = not_reached
+    return skipped, unreached
+
+
+def _steps_said(steps: Mapping[str, Counter[str]], *, named: bool) -> str:
+    return "; ".join((f"{system}: " if named else "") + _counted(count) for system, count in steps.items())
+
+
+def _counted(steps: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} x {count}" for name, count in sorted(steps.items(), key=lambda one: (-one[1], one[0])))

@@ -1,0 +1,1 @@
+"""Arms of one system: wordings, users and factors, and what depends on them."""

@@ -1,0 +1,165 @@
+"""Main effects and interactions of the factors by which a run was played: a part of `harvest robustness`.
+
+Factors are those of the audit, the group of users where it names groups, and, if it names arms instead of factors and
+groups besides, the arm. Effects are given of each system, and of the difference of every two systems.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+
+from harvest.studies.scores.arms import Armed, ArmedSystem
+from harvest.studies.scores.trial_values import Key
+from scoring.comparison.by_user import Cells, gains
+from scoring.inference.factorial import Combination, Levels, factorial_effects, is_crossed
+from scoring.inference.matched import Difference, compare
+from scoring.measure import Measure
+from scoring.measures.usefulness import RECOVERY
+from topics.identity import generator
+
+__all__ = ["ARM", "GROUP", "FactorEffects", "FactorStudy", "factor_study"]
+
+GROUP, ARM = "group", "arm"
+
+
+@dataclass(frozen=True, slots=True)
+class FactorEffects:
+    """Of a system, or of one minus the `other`, in one measure. effects: by ((factor, level), …), corrected over the
+    whole study."""
+
+    key: Key
+    measure: Measure
+    system: str
+    other: str
+    effects: Mapping[tuple[tuple[str, str], ...], Difference]
+
+    @property
+    def name(self) -> str:
+        return f"{self.system} − {self.other}" if self.other else self.system
+
+    @property
+    def label(self) -> str:
+        name, turn = self.key
+        return f"{name} S{turn}" if turn else name
+
+
+@dataclass(frozen=True, slots=True)
+class FactorStudy:
+    """levels: by factor, the first level being that which others are set beside. family: effects that the correction
+    is over. level: of the intervals. left_out: why a system or a pair has none, a sentence each."""
+
+    levels: Levels
+    effects: tuple[FactorEffects, ...]
+    family: int
+    level: float
+    left_out: tuple[str, ...] = ()
+
+
+def factor_study(armed: Armed, *, seed: int = 0) -> FactorStudy | None:
+    """The effects of the factors; None for a run of one factor that is its arms, whose differences say the same."""
+    played: dict[str, dict[Combination, tuple[ArmedSystem, str]]] = {}
+    levels = _levels(armed)
+    if not levels:
+        return None
+    for system in armed.systems:
+        for arm in system.names:
+            played.setdefault(system.of, {})[_combination(levels, system, arm)] = (system, arm)
+    systems = {name: own for name, own in played.items() if is_crossed(levels, own)}
+    left_out = [f"{name}: not every combination of levels was played" for name in played if name not in systems]
+    found: list[FactorEffects] = []
+    for name, other in (*((name, "") for name in systems), *combinations(systems, 2)):
+        if why := _withheld(armed, systems[name], systems[other] if other else None):
+            left_out.append(f"{name} − {other}: {why}" if other else f"{name}: {why}")
+            continue
+        for key, measure in armed.wanted.items():
+            if measure.declaration is not RECOVERY:  # a ratio of sums over conversations is no mean over trials
+                pair = (systems[name], systems[other] if other else None)
+                found.append(
+                    FactorEffects(key, measure, name, other, _effects(armed, levels, key, measure, pair, seed))
+                )
+    places = [(at, effect) for at, one in enumerate(found) for effect in one.effects]
+    tests = [found[at].effects[effect] for at, effect in places]
+    level = armed.settings.level
+    corrected = dict(zip(places, compare(tests, [math.nan] * len(tests), level=level), strict=True))
+    return FactorStudy(
+        levels,
+        tuple(
+            FactorEffects(
+                one.key,
+                one.measure,
+                one.system,
+                one.other,
+                {effect: corrected[at, effect] for effect in one.effects},
+            )
+            for at, one in enumerate(found)
+        ),
+        sum(not math.isnan(one.p) for one in tests),
+        level,
+        tuple(left_out),
+    )
+
+
+def _levels(armed: Armed) -> Levels:
+    """The factors of the run with their levels; {} where there is nothing but arms."""
+    declared = dict(armed.factors)
+    groups = tuple(dict.fromkeys(system.group for system in armed.systems if system.group))
+    if not declared and len(groups) > 1:
+        declared = {ARM: tuple(armed.systems[0].names)}
+    if declared and len(groups) > 1:
+        declared[GROUP] = groups
+    return declared
+
+
+def _combination(levels: Levels, system: ArmedSystem, arm: str) -> Combination:
+    own = {ARM: arm, GROUP: system.group, **system.levels.get(arm, {})}
+    return tuple(own.get(factor, "") for factor in levels)
+
+
+_Played = Mapping[Combination, tuple[ArmedSystem, str]]
+
+
+def _withheld(armed: Armed, one: _Played, other: _Played | None) -> str:
+    """Why nothing is said of a system, or of two: what they lost depends on their answers, or their users differ."""
+    if other is None:
+        found = armed.material.withholding([system.names[arm] for system, arm in one.values()])
+        return found[0].sentence if found else ""
+    for combination, (system, arm) in one.items():
+        beside, its = other[combination]
+        if found := armed.material.withholding((system.names[arm], beside.names[its])):
+            return found[0].sentence
+    return ""
+
+
+def _effects(
+    armed: Armed, levels: Levels, key: Key, measure: Measure, pair: tuple[_Played, _Played | None], seed: int
+) -> dict[tuple[tuple[str, str], ...], Difference]:
+    lost = Counter(gone.system for gone in armed.material.invalid)
+    one, other = pair
+
+    def cells(played: _Played, at: Combination) -> Cells:
+        system, arm = played[at]
+        return armed.values[system.names[arm]].get(key, {})
+
+    def gone(at: Combination) -> int:
+        sides = [played[at] for played in pair if played is not None]
+        return sum(lost[system.names[arm]] for system, arm in sides)
+
+    declared = measure.declaration
+    reach = declared.range[1] - declared.range[0] if declared.has_top else math.inf
+    systems = [system for played in pair if played is not None for system, _ in played.values()]
+    names = tuple(dict.fromkeys(system.of for system in systems))
+    return factorial_effects(
+        [topic.id for topic in armed.material.topics.topics],
+        levels,
+        {at: cells(one, at) if other is None else gains(cells(one, at), cells(other, at)) for at in one},
+        generator(seed, "factors", *names, *map(str, key)),
+        level=armed.settings.level,
+        reach=reach if other is None else 2 * reach,
+        continued=any(system.continued for system in systems),
+        clusters=armed.material.topics.clusters,
+        invalid={at: gone(at) for at in one},
+    )

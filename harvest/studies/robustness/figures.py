@@ -1,0 +1,292 @@
+"""The arms of an audit beside their control, for people and as long-form rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich import box
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from harvest.studies.robustness.robustness import Changed, MeasureOverArms, Robustness
+from harvest.tables.comparison_words import p_text
+from harvest.terminal import printable
+from scoring.inference.interval import METHOD
+from scoring.inference.matched import Difference
+from scoring.statistics.flips import Flips
+from scoring.table import is_percentage
+from topics.counting import pluralize
+from topics.decimals import change, decimal
+
+__all__ = ["FORMAT", "robustness_legend", "robustness_rows", "robustness_tables"]
+
+FORMAT = "harvest-robustness/1"
+
+_DIGITS = 12
+_MOST_NAMES = 8
+_SAME = 1e-12
+_LEGEND = (
+    "difference: arm minus control over matched trials (same topic and trial); of percentages, in points; [low, high]: "
+    "{level:g}% for topics like these, {interval}, each by itself",
+    "p: {test}, corrected over all differences shown (Holm); found: p at most {alpha:g}, and the interval leaves out 0 "
+    "with the same correction; ?: too few {units} for any p that small",
+    "spread over arms: standard deviation of what arms do to a mean over topics like these, chance taken off; its "
+    "[low, high] starts at 0 where no arm is found to differ",
+    "worst arm: of those played, and not the worst there could be; its [low, high] is wider than that of its row: "
+    "it must hold whichever arm turns out to be worst",
+    "turned round: topics of which most first answers are useful on one side and useless on the other; by chance: how "
+    "many would, if the arm were more trials of the control; of these topics",
+)
+_LEGEND_OF_WORDS = "words changed: of openings, beside those of the control"
+_LEGEND_OF_USERS = (
+    "turns, acts, ends: what users did in an arm with other users than the control's: user turns of a conversation; of "
+    "all user turns; of all conversations"
+)
+
+
+def robustness_tables(found: Robustness) -> Iterator[RenderableType]:
+    """Of one system: a sentence for each measure, then the arms."""
+    for measure in found.measures:
+        yield Text(printable(f"{found.system.name}, {measure.label}", line=True), style="bold")
+        yield Text(printable(_sentence(measure), line=True))
+        yield _arms(found, measure)
+    if found.behaviour:
+        yield _behaviour(found)
+    yield _changes(found)
+    for warning in _warnings(found):
+        yield Text(printable(warning, line=True), style="yellow")
+
+
+def robustness_legend(found: Sequence[Robustness]) -> Iterator[Text]:
+    """What the columns mean."""
+    together = any(one.system.continued for one in found)
+    words = {
+        "interval": "t, clustered by session and topic" if together else f"{METHOD} topic",
+        "test": "t, clustered by session and topic" if together else "exchanging the sides of topics",
+        "units": "sessions" if together else "topics",
+    }
+    level = found[0].settings.level
+    more = [_LEGEND_OF_WORDS] if any(map(_words_arms, found)) else []
+    more += [_LEGEND_OF_USERS] if any(one.behaviour for one in found) else []
+    for line in (*_LEGEND, *more):
+        yield Text(line.format(level=100 * level, alpha=round(1 - level, 6), **words), style="dim")
+
+
+def _sentence(measure: MeasureOverArms) -> str:
+    share = is_percentage(measure.key[0])
+    unit = " points" if share else ""
+    told = {arm: one.value for arm, one in measure.differences.items() if one.beyond}
+    said = [f"{arm} differs by {change(value, share=share)}{unit}" for arm, value in told.items()]
+    parts = ["; ".join(said) or "cannot tell whether any arm differs from the control"]
+    spread = measure.spread
+    if not math.isnan(spread.value):
+        sd = math.sqrt(max(0.0, spread.value))
+        low, high = (math.sqrt(max(0.0, end)) if not math.isnan(end) else end for end in _ends(measure))
+        why = f" (no interval: {spread.interval.note})" if math.isnan(low) else ""
+        parts.append(f"spread over arms {_size(sd, share=share)}{_between(low, high, share=share)}{unit}{why}")
+    if measure.worst:
+        apart, low, high = measure.apart, measure.interval.low, measure.interval.high
+        named = f"worst arm: {measure.worst} ({_figure(measure.figures[measure.worst], share=share)}"
+        if not math.isnan(low):
+            between = f"[{change(low, share=share)}, {change(high, share=share)}]"
+            named += f"; {change(apart, share=share)} {between}{unit} from the control"
+        parts.append(f"{named})")
+    return "; ".join(parts)
+
+
+def _ends(measure: MeasureOverArms) -> tuple[float, float]:
+    return measure.spread.interval.low, measure.spread.interval.high
+
+
+def _between(low: float, high: float, *, share: bool) -> str:
+    return "" if math.isnan(low) else f" [{_size(low, share=share)}, {_size(high, share=share)}]"
+
+
+def _arms(found: Robustness, measure: MeasureOverArms) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("arm", overflow="fold", min_width=12, max_width=26)
+    for heading in ("figure", "difference [low, high]\ntopics like these", "pairs", "p", "found"):
+        table.add_column(Text(heading), justify="right", no_wrap=True)
+    share = is_percentage(measure.key[0])
+    for arm in found.system.names:
+        figure, name = _figure(measure.figures[arm], share=share), printable(arm, line=True)
+        one = measure.differences.get(arm)
+        if one is None:
+            table.add_row(name, figure, "control", "", "", "")
+        else:
+            said = {True: "yes", False: "no", None: "?"}[one.beyond] if one.n else "n/a"
+            table.add_row(name, figure, _difference(one, share=share), str(one.n), p_text(one.adjusted), said)
+    return table
+
+
+def _words_arms(found: Robustness) -> tuple[str, ...]:
+    """The arms of which it says something how many words they changed: not those that only let others act."""
+    return tuple(arm for arm, changed in found.changed.items() if arm not in found.system.users or changed.other)
+
+
+def _behaviour(found: Robustness) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("arm", overflow="fold", min_width=12, max_width=26)
+    table.add_column("turns", justify="right", no_wrap=True)
+    table.add_column("acts", overflow="fold", ratio=1)
+    table.add_column("ends", overflow="fold", ratio=1)
+    for arm, one in found.behaviour.items():
+        turns = "n/a" if math.isnan(one.turns) else decimal(one.turns, 1)
+        table.add_row(printable(arm, line=True), turns, _named_shares(one.acts), _named_shares(one.ends))
+    return table
+
+
+def _named_shares(shares: Mapping[str, float]) -> str:
+    said = [f"{printable(name, line=True)} {_share(share)}" for name, share in shares.items()]
+    rest = len(said) - _MOST_NAMES
+    return ", ".join([*said[:_MOST_NAMES], *([f"{rest} more"] if rest > 0 else [])])
+
+
+def _changes(found: Robustness) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("arm", overflow="fold", min_width=12, max_width=26)
+    worded = _words_arms(found)
+    for heading in (*(("openings changed", "words changed") if worded else ()), "turned round", "by chance"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for arm, changed in found.changed.items():
+        flips = found.flips[arm]
+        words = (f"{changed.other} of {changed.openings}", _share(changed.words)) if arm in worded else ("", "")
+        table.add_row(
+            printable(arm, line=True),
+            *(words if worded else ()),
+            f"{len(flips.names)} of {flips.topics}",
+            "n/a" if math.isnan(flips.by_chance) else f"{flips.by_chance:.1f}",
+        )
+    return table
+
+
+def _warnings(found: Robustness) -> Iterator[str]:
+    for arm, changed in found.changed.items():
+        if arm in found.system.users:
+            if _did(found, arm) == _did(found, found.system.control):
+                yield f"{arm}: its users took as many turns, acted and left as the control's did"
+        elif changed.openings and not changed.other:
+            yield f"{arm}: no opening differs from the control's; it changes later turns alone, or nothing"
+    for arm, flips in found.flips.items():
+        if flips.names:
+            rest = len(flips.names) - _MOST_NAMES
+            more = f" and {rest} more" if rest > 0 else ""
+            yield f"{arm}: turned round: {', '.join(flips.names[:_MOST_NAMES])}{more}"
+    every = [one for measure in found.measures for one in measure.differences.values()]
+    most, least = max((one.topics for one in every), default=0), max((one.least for one in every), default=0.0)
+    units = "sessions" if found.system.continued else "topics"
+    if most >= 2 and least * found.family > 1 - found.settings.level + _SAME:
+        yield (
+            f"{most} {units} cannot give a p below {least:.2g}, which is not small enough for "
+            f"{pluralize(found.family, 'comparison')}: play more, or fewer arms"
+        )
+    lost = {arm: count for arm, count in found.invalid.items() if count}
+    if lost:
+        each = ", ".join(f"{arm} {count}" for arm, count in lost.items())
+        yield f"trials without a valid attempt, in no figure: {each}"
+
+
+def _did(found: Robustness, arm: str) -> tuple[float, dict[str, float], dict[str, float]]:
+    one = found.behaviour[arm]
+    return one.turns, dict(one.acts), dict(one.ends)
+
+
+def _figure(value: float, *, share: bool) -> str:
+    if math.isnan(value):
+        return "n/a"
+    return f"{decimal(100 * value, 1)}%" if share else decimal(value, 4)
+
+
+def _size(value: float, *, share: bool) -> str:
+    return decimal(100 * value, 1) if share else decimal(value, 4)
+
+
+def _share(value: float) -> str:
+    return "n/a" if math.isnan(value) else f"{100 * value:.0f}%"
+
+
+def _difference(one: Difference, *, share: bool) -> str:
+    if not one.n:
+        return "n/a"
+    value = change(one.value, share=share)
+    if math.isnan(one.interval.low):
+        return value
+    return f"{value} [{change(one.interval.low, share=share)}, {change(one.interval.high, share=share)}]"
+
+
+def robustness_rows(found: Robustness) -> Iterator[dict[str, Any]]:
+    """One row for each figure; undefined numbers are null. `of` says what the interval speaks of."""
+    level, system = found.settings.level, found.system.name
+    for measure in found.measures:
+        base = {"system": system, "measure": measure.key[0], "turn": measure.key[1]}
+        for arm, value in measure.figures.items():
+            yield {**base, "arm": arm, "figure": "mean", "value": _json(value), "topics": measure.n}
+        for arm, one in measure.differences.items():
+            yield {**base, "arm": arm, "figure": "difference from control", **_of_difference(one, level, found.family)}
+        low, high = _ends(measure)
+        spread = {"value": _json(measure.spread.value), "low": _json(low), "high": _json(high)}
+        spread |= {"level": level if measure.spread.interval.printed else None}
+        note = {"of": "topics like these", "note": measure.spread.interval.note}
+        yield {**base, "arm": None, "figure": "variance between arms", **spread, **note}
+        yield {**base, "arm": measure.worst or None, "figure": "worst arm", "value": _json(_worst(measure))}
+        yield {
+            **base,
+            "arm": measure.worst or None,
+            "figure": "worst arm, difference from control",
+            "value": _json(measure.apart),
+            "low": _json(measure.interval.low),
+            "high": _json(measure.interval.high),
+            "level": level if measure.interval.method else None,
+            "interval": measure.interval.method or None,
+            "of": "topics like these",
+            "topics": measure.n,
+            "note": measure.interval.note,
+        }
+    for arm in found.changed:
+        yield from _of_arm(system, arm, found.changed[arm], found.flips[arm])
+    for arm, did in found.behaviour.items():
+        base = {"system": system, "measure": None, "turn": None, "arm": arm, "conversations": did.conversations}
+        yield {**base, "figure": "user turns", "value": _json(did.turns)}
+        for figure, shares in (("act", did.acts), ("end", did.ends)):
+            for name, share in shares.items():
+                yield {**base, "figure": figure, "name": name, "value": _json(share)}
+
+
+def _of_difference(one: Difference, level: float, family: int) -> dict[str, Any]:
+    interval = one.interval
+    return {
+        "value": _json(one.value),
+        "low": _json(interval.low),
+        "high": _json(interval.high),
+        "level": level if interval.method else None,
+        "interval": interval.method or None,
+        "of": "topics like these",
+        "pairs": one.n,
+        "topics": one.topics,
+        "p": _json(one.p),
+        "p_corrected": _json(one.adjusted),
+        "comparisons": family,
+        "found": one.beyond,
+        "invalid": one.invalid,
+        "undefined": one.undefined,
+        "note": interval.note,
+    }
+
+
+def _worst(measure: MeasureOverArms) -> float:
+    return measure.figures[measure.worst] if measure.worst else math.nan
+
+
+def _of_arm(system: str, arm: str, changed: Changed, flips: Flips) -> Iterator[dict[str, Any]]:
+    base = {"system": system, "measure": None, "turn": None, "arm": arm}
+    yield {**base, "figure": "openings changed", "value": changed.other, "openings": changed.openings}
+    yield {**base, "figure": "words changed", "value": _json(changed.words), "openings": changed.openings}
+    turned = {"value": len(flips.names), "topics": flips.topics, "names": list(flips.names), "of": "these topics"}
+    yield {**base, "figure": "topics turned round", **turned, "by_chance": _json(flips.by_chance)}
+
+
+def _json(value: float) -> float | None:
+    return round(value, _DIGITS) + 0.0 if math.isfinite(value) else None

@@ -1,0 +1,130 @@
+"""From a run that was played in arms to whether the order of its systems depends on the user: the last part of
+`harvest robustness`."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Literal
+
+from harvest.studies.scores.arms import Armed, ArmedSystem
+from harvest.studies.scores.trial_values import Key
+from scoring.comparison.by_user import ByUser, by_user
+from scoring.inference.matched import compare
+from scoring.inference.paired import Estimand
+from scoring.measure import Good, Measure
+from scoring.measures.usefulness import RECOVERY
+from topics.identity import generator
+
+__all__ = ["RankedPair", "ranking_by_user"]
+
+Depends = Literal["which", "how much", ""]
+
+
+@dataclass(frozen=True, slots=True)
+class RankedPair:
+    """Two systems in one measure over the arms of users.
+
+    found: with interactions corrected over all pairs, arms and measures (Holm). good: which end of the measure is.
+    estimand: of what it is said which arms prefer which system: of topics like these if that is found, else of these.
+    first, second: arms in which the first, or second, system is better (higher, where neither end is good), the
+    boldest first; () for both unless both are found. pairs: over how many the chance of error is shared.
+    """
+
+    key: Key
+    measure: Measure
+    found: ByUser
+    good: Good
+    estimand: Estimand
+    first: tuple[str, ...]
+    second: tuple[str, ...]
+    pairs: int
+    level: float
+
+    @property
+    def depends(self) -> Depends:
+        """On the user depends `which` system is better, or `how much` better one is; "" where neither is found."""
+        if self.first:
+            return "which"
+        return "how much" if any(one.beyond for one in self.found.interactions.values()) else ""
+
+    @property
+    def everywhere(self) -> str:
+        """The system that is better (higher, where neither end is good) in every arm; "" where that is not found."""
+        found = self.found.ahead((1 - self.level) / self.pairs)
+        if self.good != "low" or not found:
+            return found
+        return self.found.second if found == self.found.first else self.found.first
+
+    @property
+    def label(self) -> str:
+        name, turn = self.key
+        return f"{name} S{turn}" if turn else name
+
+
+def ranking_by_user(armed: Armed, *, seed: int = 0) -> tuple[RankedPair, ...]:
+    """Every pair of systems in every measure, where there are two systems that were played in the same arms, without
+    those of which losses depend on what they had answered, and pairs to which users of an arm said unlike things. seed:
+    of exchanges."""
+    pairs = [
+        (one, two)
+        for one, two in combinations(armed.systems, 2)
+        if one.names.keys() == two.names.keys()
+        and one.group == two.group
+        and one.of != two.of
+        and not any(armed.material.withholding((one.names[arm], two.names[arm])) for arm in one.names)
+    ]
+    found = {
+        (key, place): _found(armed, key, measure, both, seed)
+        for key, measure in armed.wanted.items()
+        for place, both in enumerate(pairs)
+    }
+    places = [(at, arm) for at, one in found.items() for arm in one.interactions]
+    tests = [found[at].interactions[arm] for at, arm in places]
+    level = armed.settings.level
+    corrected = dict(zip(places, compare(tests, [math.nan] * len(tests), level=level), strict=True))
+    return tuple(
+        _ranked(
+            key,
+            armed.wanted[key],
+            replace(one, interactions={arm: corrected[(key, place), arm] for arm in one.interactions}),
+            level,
+            len(pairs),
+        )
+        for (key, place), one in found.items()
+    )
+
+
+def _found(armed: Armed, key: Key, measure: Measure, both: tuple[ArmedSystem, ArmedSystem], seed: int) -> ByUser:
+    one, two = both
+    values = armed.values
+    cells = {arm: (values[name].get(key, {}), values[two.names[arm]].get(key, {})) for arm, name in one.names.items()}
+    declared, material = measure.declaration, armed.material
+    lost = Counter(gone.system for gone in material.invalid)
+    return by_user(
+        one.name,
+        two.name,
+        [topic.id for topic in material.topics.topics],
+        cells,
+        generator(seed, "arms", "ranking", one.name, two.name, *map(str, key)),
+        level=armed.settings.level,
+        reach=declared.range[1] - declared.range[0] if declared.has_top else math.inf,
+        pooled=declared is RECOVERY,
+        continued=one.continued or two.continued,
+        clusters=material.topics.clusters,
+        invalid={arm: lost[name] + lost[two.names[arm]] for arm, name in one.names.items()},
+    )
+
+
+def _ranked(key: Key, measure: Measure, found: ByUser, level: float, pairs: int) -> RankedPair:
+    good = measure.declaration.better(measure.term)
+    estimand: Estimand = "like-these"
+    first, second = found.turned(estimand, 1 - level, pairs)
+    if not first:
+        these = found.turned("these", 1 - level, pairs)
+        estimand, first, second = ("these", *these) if these[0] else (estimand, (), ())
+    if good == "low":
+        first, second = second, first
+    return RankedPair(key, measure, found, good, estimand, first, second, pairs, level)

@@ -1,0 +1,1 @@
+"""Runs, read once and compared with each other: what every study starts from."""

@@ -1,0 +1,285 @@
+"""What sets several runs apart that are scored side by side: two audits of one assistant at two dates, for example.
+
+Figures are only compared over topics that every run has tried in the same words; the others are left out of all. One
+set of scoring settings holds for all runs. What else differs is said, and changes no figure.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harvest.studies.runs.changed_values import by_value, changes_between, in_words
+from harvest.studies.runs.contrast import Contrast
+from harvest.studies.runs.readings import reading_contrasts
+from harvest.studies.runs.recorded_audit import recorded_audit, recorded_scoring
+from harvest.studies.runs.silent_systems import none_valid, silent_systems, what_went_wrong
+from recordings.gold_layers import read_gold_layers
+from recordings.header import plain, topic_value
+from recordings.json_text import Json
+from recordings.judgments import read_layers
+from recordings.run_folder import Run
+from scoring.settings import SETTINGS, Settings
+from topics.counting import pluralize
+from topics.errors import InputError, Place
+from topics.topic import TopicSet
+
+__all__ = ["Contrast", "SideBySide", "run_names", "set_apart"]
+
+_MOST_NAMES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class SideBySide:
+    """left_out: topics that are in no figure, because not every run tried them, or not in the same words. contrasts:
+    everything in which the runs differ, and in which a run differs within itself; () for runs that are alike."""
+
+    left_out: frozenset[str] = frozenset()
+    contrasts: tuple[Contrast, ...] = ()
+
+
+def run_names(runs: Sequence[Run]) -> tuple[str, ...]:
+    """What each run is called among `runs`: its folder, or its path where folders share a name."""
+    folders = Counter(run.path.resolve().name for run in runs)
+    return tuple(name if folders[name := run.path.resolve().name] == 1 else str(run.path) for run in runs)
+
+
+def set_apart(runs: Sequence[Run], changes: Mapping[str, Any] | None = None, *, judged: bool = False) -> SideBySide:
+    """In what `runs` differ. changes: scoring settings that hold instead of the audits'. judged: gold is given, so that
+    of the runs does not count. Raises InputError where nothing can be compared: no topic in common, or audits that
+    score in different ways.
+    """
+    named = dict(zip(run_names(runs), runs, strict=True))
+    if len(runs) < 2:
+        return SideBySide(contrasts=tuple(reading_contrasts(named)))
+    _refuse_settings(named, changes or {})
+    sets = {name: run.header.topic_set() for name, run in named.items()}
+    known = {name: topics for name, topics in sets.items() if topics is not None}
+    changed = _changed_topics(known)
+    tried = {name: dict.fromkeys(one.key.topic for one in run.conversations) for name, run in named.items()}
+    everywhere = set.intersection(*map(set, tried.values())) - changed.keys()
+    if not everywhere:
+        raise _nothing_in_common(named, tried, changed)
+    partly = {name: [topic for topic in topics if topic not in everywhere] for name, topics in tried.items()}
+    left_out = frozenset(changed).union(*partly.values())
+    contrasts = (
+        *_silent(named),
+        *_topics(partly, changed, len(everywhere)),
+        *_attributes(known),
+        *_protocols(named),
+        *_users(named),
+        *_groups(named),
+        *_trials(named),
+        *_systems(named),
+        *_models(named),
+        *reading_contrasts(named),
+        *(() if judged else _gold(named, known, everywhere)),
+        *_judgments(named),
+    )
+    return SideBySide(left_out, contrasts)
+
+
+def _refuse_settings(named: Mapping[str, Run], changes: Mapping[str, Any]) -> None:
+    each: dict[str, Json] = {name: Settings.of(recorded_scoring(run), changes).as_json() for name, run in named.items()}
+    found = [(path, by_run) for path, by_run in changes_between(each)]
+    if found:
+        differing = [SETTINGS[name] for name in dict.fromkeys(path.partition(".")[0] for path, _ in found)]
+        wanted = " ".join(f"{one.option} {one.metavar or 'VALUE'}" for one in differing)
+        raise InputError(
+            f"the audits of these runs score in different ways: {in_words(found)}",
+            advice=f"give one value for all of them ({wanted}), or score the runs one by one",
+        )
+
+
+def _nothing_in_common(
+    named: Mapping[str, Run], tried: Mapping[str, Mapping[str, None]], changed: Mapping[str, Contrast]
+) -> InputError:
+    for name, topics in tried.items():
+        if not topics:
+            return InputError("nothing is recorded here, so there is nothing to compare", place=_at(named[name]))
+    said = "; ".join(f"{name} has {_names(list(topics))}" for name, topics in tried.items())
+    if changed:
+        said += f"; {next(iter(changed.values())).said}"
+    return InputError(
+        f"these runs have no topic in common: {said}",
+        advice="score the runs one by one; `harvest merge` unites parts of one run",
+    )
+
+
+def _at(run: Run) -> Place:
+    return Place(str(run.path))
+
+
+def _changed_topics(known: Mapping[str, TopicSet]) -> dict[str, Contrast]:
+    """Topics that are not the same in all runs that have them."""
+    values: dict[str, dict[str, Json]] = {}
+    for name, topics in known.items():
+        for topic in topics.topics:
+            values.setdefault(topic.id, {})[name] = topic_value(topic)
+    found = {topic: (by_run, list(changes_between(by_run))) for topic, by_run in values.items()}
+    return {
+        topic: Contrast("topic", f"topic {topic}: {in_words(changes)}", by_run)
+        for topic, (by_run, changes) in found.items()
+        if changes
+    }
+
+
+def _topics(partly: Mapping[str, Sequence[str]], changed: Mapping[str, Contrast], common: int) -> Iterator[Contrast]:
+    if not any(partly.values()):
+        return
+    lost = "; ".join(f"of {name} {_names(topics)}" for name, topics in partly.items() if topics)
+    every = "both runs" if len(partly) == 2 else f"all {len(partly)} runs"
+    same = " in the same words" if changed else ""
+    said = f"figures are over the {pluralize(common, 'topic')} that {every} tried{same}; left out: {lost}"
+    yield Contrast("topics", said, {name: list(topics) for name, topics in partly.items()})
+    yield from changed.values()
+
+
+def _silent(named: Mapping[str, Run]) -> Iterator[Contrast]:
+    """Systems that a run tried and that never answered there: no figure would show that they are missing."""
+    for name, run in named.items():
+        silent = silent_systems((one.key.system for one in run.conversations), run.finished)
+        if silent:
+            said = f"{none_valid(silent, name)}, so no figure holds any: {what_went_wrong(str(run.path))}"
+            yield Contrast("invalid", said, {each: len(named[each].finished) for each in named})
+
+
+def _attributes(known: Mapping[str, TopicSet]) -> Iterator[Contrast]:
+    first = next(iter(known), "")
+    for attribute in dict.fromkeys(name for topics in known.values() for name in topics.attributes):
+        values = {
+            name: plain({part: getattr(topics.attributes[attribute], part) for part in _ATTRIBUTE})
+            for name, topics in known.items()
+            if attribute in topics.attributes
+        }
+        changes = list(changes_between(values))
+        if changes:
+            said = f"attribute set {attribute}: {in_words(changes)}; the definition of {first} is used for all"
+            yield Contrast("attributes", said, values)
+
+
+_ATTRIBUTE = ("scale", "groups", "gold", "bounds", "mapping")
+
+
+def _protocols(named: Mapping[str, Run]) -> Iterator[Contrast]:
+    protocols = {name: run.header.protocol for name, run in named.items()}
+    texts = {
+        name: {**one, "about": ""} if isinstance(one, dict) else {"name": "none known"}
+        for name, one in protocols.items()
+    }
+    changes = list(changes_between(texts))
+    if not changes:
+        return
+    called = {name: one.get("name", "") for name, one in texts.items()}
+    how = f"protocol: {by_value(called)}" if len(set(called.values())) > 1 else f"protocol: {in_words(changes)}"
+    short = {name: {"name": one.get("name"), "version": one.get("version")} for name, one in texts.items()}
+    yield Contrast("protocol", f"{how}: turns, labels and ends may have different meanings", short)
+
+
+def _users(named: Mapping[str, Run]) -> Iterator[Contrast]:
+    """Models behind simulated users, files that they are made of, and the population that trials draw them from."""
+    parts: dict[str, dict[str, Json]] = {
+        name: {key: recorded_audit(run)[key] for key in ("endpoints", "user_files") if key in recorded_audit(run)}
+        for name, run in named.items()
+    }
+    for name, run in named.items():
+        parts[name]["population"] = next((one.get("population") for one in _definitions(run).values()), None)
+    changes = list(changes_between(parts))
+    if changes:
+        yield Contrast("users", f"simulated users: {in_words(changes)}", parts)
+
+
+def _groups(named: Mapping[str, Run]) -> Iterator[Contrast]:
+    groups = {name: list(recorded_audit(run).get("groups") or ()) for name, run in named.items()}
+    if len({tuple(map(str, each)) for each in groups.values()}) > 1:
+        said = by_value({name: ", ".join(map(str, each)) or "none" for name, each in groups.items()})
+        yield Contrast("groups", f"groups of users: {said}", groups)
+
+
+def _trials(named: Mapping[str, Run]) -> Iterator[Contrast]:
+    audits = {name: recorded_audit(run) for name, run in named.items()}
+    trials = {
+        name: audits[name].get("trials") or max((one.key.trial for one in run.conversations), default=0)
+        for name, run in named.items()
+    }
+    own = {name: audit.get("trials_of") or {} for name, audit in audits.items()}
+    if not any(own.values()):
+        if len(set(trials.values())) > 1:
+            yield Contrast("trials", f"trials of each topic: {by_value(trials)}", trials)
+        return
+    sets = [run.header.topic_set() for run in named.values()]
+    topics = dict.fromkeys(one.id for topics in sets if topics is not None for one in topics.topics)
+    of_topic = {topic: {name: own[name].get(topic, trials[name]) for name in named} for topic in topics}
+    changes = [(topic, by_run) for topic, by_run in of_topic.items() if len(set(by_run.values())) > 1]
+    if changes:
+        said = f"trials of single topics: {in_words(changes)}; in means over topics each topic still counts alike"
+        yield Contrast("trials", said, {name: {"trials": trials[name], "trials_of": {**own[name]}} for name in named})
+
+
+def _systems(named: Mapping[str, Run]) -> Iterator[Contrast]:
+    for system in dict.fromkeys(name for run in named.values() for name in run.header.systems):
+        values = {
+            name: {**_definitions(run)[system], "population": None}  # which is said of the users
+            for name, run in named.items()
+            if system in _definitions(run)
+        }
+        changes = list(changes_between(values))
+        if changes:
+            yield Contrast("system", f"system {system}: {in_words(changes)}", values)
+
+
+def _definitions(run: Run) -> dict[str, dict[str, Json]]:
+    return {name: one for name, one in run.header.systems.items() if isinstance(one, dict)}
+
+
+def _models(named: Mapping[str, Run]) -> Iterator[Contrast]:
+    """What systems themselves call the models that answered; nothing is said where one of two runs does not know."""
+    found: dict[str, dict[str, dict[str, None]]] = {}
+    for name, run in named.items():
+        for one in run.finished:
+            for model in one.models:
+                found.setdefault(one.key.system, {}).setdefault(name, {})[model] = None
+    for system, by_run in found.items():
+        several = {name: sorted(models) for name, models in by_run.items()}
+        if len({*map(tuple, several.values())}) > 1:
+            said = by_value({name: " and ".join(models) for name, models in several.items()})
+            yield Contrast("model", f"{system} says that it answered with another model: {said}", {**several})
+
+
+def _gold(named: Mapping[str, Run], known: Mapping[str, TopicSet], topics: set[str]) -> Iterator[Contrast]:
+    """Gold is one for all: entries of every run, the newest where two differ."""
+    tables = {name: read_gold_layers([run.path], known.get(name)) for name, run in named.items()}
+    entries = {name: {(e.topic, e.entity): e for e in table if e.topic in topics} for name, table in tables.items()}
+    counts: dict[str, Json] = {name: len(own) for name, own in entries.items()}
+    if not any(counts.values()):
+        return
+    without = [name for name, own in entries.items() if not own]
+    every = [key for own in entries.values() for key in own]
+    differing = sum(
+        len({repr((own[key].grade, own[key].groups)) for own in entries.values() if key in own}) > 1
+        for key in dict.fromkeys(every)
+    )
+    if without:
+        said = f"gold: {', '.join(without)} has none of its own and uses that of the other"
+        yield Contrast("gold", f"{said}: entities that only this run names are unjudged", counts)
+    if differing:
+        said = f"gold: {pluralize(differing, 'entity')} judged differently; the newest judgment is used for all"
+        yield Contrast("gold", said, counts)
+
+
+def _judgments(named: Mapping[str, Run]) -> Iterator[Contrast]:
+    """Whose judgments a run has; the rules' are made anew for all."""
+    authors = {
+        name: sorted({f"{one.kind}:{one.author}" for one in read_layers(run.path) if one.kind in ("human", "model")})
+        for name, run in named.items()
+    }
+    if len(set(map(tuple, authors.values()))) > 1:
+        said = by_value({name: ", ".join(each) or "none" for name, each in authors.items()})
+        yield Contrast("judgments", f"judgments: {said}: SWAN and WAN may be over different criteria", {**authors})
+
+
+def _names(topics: Sequence[str]) -> str:
+    more = len(topics) - _MOST_NAMES
+    return ", ".join(topics[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")

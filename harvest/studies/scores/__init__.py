@@ -1,0 +1,1 @@
+"""The score card of runs: computation, tables, and the file `scores.json`."""

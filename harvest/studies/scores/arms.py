@@ -1,0 +1,158 @@
+"""The systems of a run that were played in arms, and the values that their conversations have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from harvest.audits.groups import grouped_name
+from harvest.studies.scores.judges import Judges
+from harvest.studies.scores.scorecard import Material, gather_material
+from harvest.studies.scores.trial_values import SHARES, Key, Values, measure_values, refuse_turn, share_values
+from recordings.json_text import Json
+from recordings.run_folder import Run
+from scoring.catalogue import understand
+from scoring.library import list_forms, single
+from scoring.measure import Measure
+from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY
+from scoring.notation import Term
+from scoring.settings import Settings, scoring_settings
+from topics.errors import InputError, Place
+
+__all__ = ["Armed", "ArmedSystem", "armed_systems", "gather_arms", "is_armed", "wanted_measures"]
+
+
+@dataclass(frozen=True, slots=True)
+class ArmedSystem:
+    """A system of a run, as its arms were recorded. names: in the recording, by arm, the control first. continued: its
+    sessions go on from topic to topic. users: the arms whose simulated users are others than the control's. of: the
+    system that was actually asked, whatever the group of its users is; group: that, "" where the audit names none.
+    levels: by arm, the level of each factor; {} where the audit names arms."""
+
+    name: str
+    run: Run
+    names: Mapping[str, str]
+    continued: bool
+    users: frozenset[str] = frozenset()
+    of: str = ""
+    group: str = ""
+    levels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    @property
+    def control(self) -> str:
+        return next(iter(self.names))
+
+
+@dataclass(frozen=True, slots=True)
+class Armed:
+    """What a run gives whose systems were played in arms. wanted: the measures. values: by name in the recording.
+    factors: by name, the levels of each, in the audit's order; {} where it names arms."""
+
+    systems: tuple[ArmedSystem, ...]
+    material: Material
+    settings: Settings
+    wanted: Mapping[Key, Measure]
+    values: Mapping[str, Values]
+    notes: tuple[str, ...]
+    factors: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+def is_armed(run: Run) -> bool:
+    """Whether a system of the run was played in arms."""
+    return any(isinstance(one, dict) and "arm" in one for one in run.header.systems.values())
+
+
+def armed_systems(run: Run) -> tuple[ArmedSystem, ...]:
+    """The systems of a run that were played in arms. Raises InputError where there is none."""
+    own: dict[tuple[str, str], dict[str, str]] = {}
+    users: dict[tuple[tuple[str, str], str], Json] = {}
+    continued: set[str] = set()
+    levels: dict[str, Mapping[str, str]] = {}
+    for name, definition in run.header.systems.items():
+        match definition:
+            case {"system": str(system), "arm": str(arm), **rest}:
+                met = system, str(rest.get("group") or "")
+                own.setdefault(met, {})[arm] = name
+                match rest:
+                    case {"changes": {"users": other}}:
+                        users[met, arm] = other
+                match rest:
+                    case {"levels": dict(those)}:
+                        levels[arm] = {str(factor): str(level) for factor, level in those.items()}
+                if rest.get("session") == "continued":
+                    continued.add(system)
+    if not own:
+        raise InputError(
+            "this run was not played in arms",
+            place=Place(str(run.path)),
+            advice="give its audit `arms`; `harvest compare` compares systems",
+        )
+    audit = run.header.audit if isinstance(run.header.audit, dict) else {}
+    listed = audit.get("arms")
+    order = {str(arm): place for place, arm in enumerate(listed)} if isinstance(listed, list) else {}
+    found = []
+    for (system, group), unordered in own.items():
+        names = dict(sorted(unordered.items(), key=lambda one: order.get(one[0], len(order))))
+        control, *others = names
+        met = system, group
+        acting = frozenset(arm for arm in others if users.get((met, arm)) != users.get((met, control)))
+        name = grouped_name(system, group) if group else system
+        own_levels = {arm: levels[arm] for arm in names if arm in levels}
+        found.append(ArmedSystem(name, run, names, system in continued, acting, system, group, own_levels))
+    return tuple(found)
+
+
+def _factors(run: Run) -> dict[str, tuple[str, ...]]:
+    audit = run.header.audit if isinstance(run.header.audit, dict) else {}
+    listed = audit.get("factors")
+    if not isinstance(listed, dict):
+        return {}
+    return {name: tuple(map(str, own)) for name, own in listed.items() if isinstance(own, list)}
+
+
+def gather_arms(
+    run: Run,
+    *,
+    measures: Sequence[Term] = (),
+    changes: Mapping[str, Any] | None = None,
+    judges: Judges | None = None,
+) -> Armed:
+    """The values of every system that was played in arms.
+
+    measures: of single conversations; () takes ave%useful. changes: settings instead of the audit's. judges: of SWAN
+    and WAN (`measure_values`).
+
+    Raises InputError for a run without arms, and for a measure that single conversations do not have.
+    """
+    systems = armed_systems(run)
+    material = gather_material([run])
+    settings = scoring_settings(material.scoring, material.topics, material.gold, changes or {})
+    judges = judges or Judges()
+    wanted = wanted_measures(measures or (Term(MEAN_USEFUL.name),), settings, material, judges)
+    names = [name for system in systems for name in system.names.values()]
+    others = [measure for measure in wanted.values() if measure.declaration not in SHARES]
+    computed, notes = measure_values(names, material, others, settings, judges)
+    values = {name: {**share_values(name, material), **computed[name]} for name in names}
+    return Armed(systems, material, settings, wanted, values, notes, _factors(run))
+
+
+def wanted_measures(
+    terms: Sequence[Term], settings: Settings, material: Material, judges: Judges
+) -> dict[Key, Measure]:
+    """The measures that are asked for, which single conversations have. Raises InputError for others."""
+    schema, found = judges.criteria, dict[Key, Measure]()
+    for term in terms:
+        for measure in understand(term, settings, material.topics, schema):
+            one = measure.declaration
+            if measure.form is not None or (one.of != "conversation" and one not in SHARES):
+                raise InputError(
+                    f"{term} is computed over many conversations at once, so two conversations are not a pair",
+                    allowed=list_forms((*SHARES, *single())),
+                )
+            name = one.name if one in SHARES else str(measure.base)
+            last = max(material.turns.values(), default=1)
+            refuse_turn(term, measure.turn, last)
+            turn = measure.turn if one in SHARES and one not in (MEAN_USEFUL, RECOVERY) else None
+            found[name, (turn or 1) if one in SHARES and one not in (MEAN_USEFUL, RECOVERY) else None] = measure
+    return found

@@ -1,0 +1,43 @@
+"""The thresholds of an audit, each beside its figure, in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.text import Text
+
+from harvest.studies.scores.bounds import Checked
+from harvest.tables.figures import shown_with_interval
+from harvest.terminal import printable
+from scoring.table import is_percentage
+
+__all__ = ["bound_lines", "bound_words"]
+
+_STYLES = {"missed": "bold red", "not measured": "bold red", "cannot tell": "yellow", "kept": "dim"}
+
+
+def bound_lines(found: Sequence[Checked]) -> Iterator[Text]:
+    """For a terminal: those that need a person first."""
+    for verdict, style in _STYLES.items():
+        for one in found:
+            if one.verdict == verdict:
+                yield Text(printable(f"threshold {verdict}: {bound_words(one)}", line=True), style=style)
+
+
+def bound_words(one: Checked) -> str:
+    """Figure, interval and bound: `%useful S1, A: 70.0% [49.9, 84.5], wanted at least 60%`."""
+    bound, row = one.bound, one.row
+    limit, words = (bound.at_least, "at least") if bound.at_least is not None else (bound.at_most, "at most")
+    assert limit is not None
+    wanted = (
+        f"wanted {words} {100 * limit:g}%"
+        if is_percentage(bound.measure.partition(" ")[0])
+        else f"wanted {words} {limit:g}"
+    )
+    why = f" ({one.why})" if one.why else ""
+    if row is None:
+        return f"{one.name}: {wanted}{why}"
+    shown = row.shown(row.value) if bound.judge == "estimate" else shown_with_interval(row)
+    if bound.estimand == "these" and bound.judge != "estimate":
+        shown += " for these topics"
+    return f"{one.name}, {row.system}: {shown}, {wanted}{why}"

@@ -1,0 +1,249 @@
+"""The o/x/- grid, in the layout of Figures 2 to 4 of the GFRC paper: a row a topic, two columns a two-turn trial.
+
+`o` useful, `x` not useful, `-` no such turn (the conversation broke down before it), `·` not asked (it had ended well
+before), `?` an answer nobody labelled, `!` no valid attempt, blank not played. Under it, as in the paper, %useful,
+ave%useful and %recovery of each column. What is wider than the terminal goes on in a further table: trials first, then
+the turns of one trial. Turns that nobody was asked in any conversation have no column.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby, zip_longest
+
+from rich.cells import cell_len, chop_cells, set_cell_size
+from rich.text import Text
+
+from harvest.studies.scores.scorecard import Material
+from harvest.terminal import printable
+from protocols.labels import LABELS, MEANINGS, MISSING, NOT_USEFUL
+from protocols.labels import USEFUL as USEFUL_LABEL
+from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
+from scoring.table import ScoreRow
+from topics.topic import Topic
+
+__all__ = ["MARKS", "by_type", "grids", "last_turn_asked", "legend"]
+
+MARKS: Mapping[str, str] = {
+    **MEANINGS,
+    MISSING: "broken down before",
+    "·": "not asked",
+    "?": "not labelled",
+    "!": "no valid attempt",
+}
+"""What the marks of a turn say."""
+_LONGEST = 12  # characters of a system's name over its columns
+_CELL = 4  # characters of a turn's column: a blank and up to three digits of a percentage
+_BETWEEN = 2  # blanks between two columns
+_LONGEST_ID = 24  # characters of a topic's id in one line; a longer one is folded
+_STYLES = {
+    USEFUL_LABEL: "green",
+    NOT_USEFUL: "yellow",
+    MISSING: "dim",
+    "·": "dim",
+    "?": "magenta",
+    "!": "bold red",
+}
+_ALIKE = re.compile(r"(\S)(?: *\1)*")  # marks that have one colour, because it shows not on blanks
+
+Column = tuple[str, int]
+"""A system and the number of a trial."""
+
+
+def grids(material: Material, rows: Iterable[ScoreRow], *, width: int) -> list[Text]:
+    """Tables for every topic type, cut into blocks of trials that fit `width` characters; none where no trial was
+    played.
+
+    rows: the scores that stand under the columns.
+    """
+    topics = material.topics.topics
+    turns = last_turn_asked(material)
+    cells = _cells(material)
+    place = {system: i for i, system in enumerate(material.systems)}
+    played = {column for own in cells.values() for column in own}
+    columns = sorted(played, key=lambda column: (place[column[0]], column[1]))
+    if not columns:
+        return []
+    longest = max([len(MEAN_USEFUL.name), *(cell_len(printable(topic.id, line=True)) for topic in topics)])
+    name_width = min(_LONGEST_ID, longest)
+    room = width - name_width - 2  # the edge of the table, and a blank after the names
+    several = {system for system, trial in columns if trial > 1}
+    fitting = max(1, (room - _BETWEEN) // _CELL)
+    of_one = math.ceil(turns / math.ceil(turns / fitting))  # turns of about as many in each table
+    stretches = [range(first, min(first + of_one, turns + 1)) for first in range(1, turns + 1, of_one)]
+    headings = {column: _heading(column, several, max(_LONGEST, _CELL * len(stretches[0]))) for column in columns}
+    widths = (len(line) for heading in headings.values() for line in heading.splitlines())
+    column_width = max([_CELL * len(stretches[0]), *widths]) + _BETWEEN
+    blocks = _blocks(columns, max(1, room // column_width))
+    summaries: dict[tuple[str, str, str | None, int | None, int | None], float] = {
+        (row.measure, row.system, row.topic_type, row.trial, row.turn): row.value
+        for row in rows
+        if row.topic is None and row.trial is not None
+    }
+    tables: list[Text] = []
+    for type_name, members in by_type(topics).items():
+        for block in blocks:
+            titles = {column: headings[column] for column in block}
+            for stretch in stretches:
+                tables.append(_table(type_name, members, titles, cells, summaries, stretch, last=turns))
+    return tables
+
+
+def by_type(topics: Iterable[Topic]) -> dict[str, list[Topic]]:
+    """Topics by the name of their type, types in the order of their first topic. A grid has one block of a type,
+    however the types alternate in the file, because what stands under it is of the whole type."""
+    found: dict[str, list[Topic]] = {}
+    for topic in topics:
+        found.setdefault(topic.type.name, []).append(topic)
+    return found
+
+
+def legend(material: Material) -> str:
+    """What the marks in the grids of `material` say, those that stand there and the two that always may."""
+    last = last_turn_asked(material)
+    seen = set(LABELS).union(*(own[:last] for own in set(material.labels.values())), "!" if material.invalid else "")
+    return "   ".join((*_example(material), *(f"{mark} {said}" for mark, said in MARKS.items() if mark in seen)))
+
+
+def _example(material: Material) -> tuple[str, ...]:
+    """What the heading of a column says, by the first that has a number: `B2: trial 2 of B`; none where no system has
+    several trials."""
+    tried = material.labels.keys() | material.invalid
+    several = {key.system for key in tried if key.trial > 1}
+    for system in material.systems:
+        if system in several:
+            trial = min(key.trial for key in tried if key.system == system)
+            heading = _heading((system, trial), several, _LONGEST).replace("\n", " ")
+            return (f"{heading}: trial {trial} of {printable(system, line=True)}",)
+    return ()
+
+
+def last_turn_asked(material: Material) -> int:
+    """The last turn that anybody was asked in `material`, or should have been; at least 1."""
+    turns = max(material.turns.values(), default=1)
+    ways = {own[:turns] for own in material.labels.values()}
+    return max((turn for way in ways for turn, mark in enumerate(way, 1) if mark != "·"), default=1)
+
+
+def _blocks(columns: Sequence[Column], most: int) -> list[Sequence[Column]]:
+    """Columns cut into blocks of at most `most`, the trials of a system together where they fit."""
+    blocks: list[list[Column]] = [[]]
+    for _, group in groupby(columns, key=lambda column: column[0]):
+        trials = list(group)
+        if blocks[-1] and len(blocks[-1]) + len(trials) > most:
+            blocks.append([])
+        for column in trials:
+            if len(blocks[-1]) == most:
+                blocks.append([])
+            blocks[-1].append(column)
+    return list(blocks)
+
+
+def _cells(material: Material) -> Mapping[str, Mapping[Column, str]]:
+    """Marks of each trial of each topic."""
+    cells: dict[str, dict[Column, str]] = defaultdict(dict)
+    for key in material.invalid:
+        cells[key.topic][key.system, key.trial] = "!" * material.turns[key.system, key.topic]
+    for key, labels in material.labels.items():
+        cells[key.topic][key.system, key.trial] = "".join(labels)
+    return cells
+
+
+def _heading(column: Column, several: set[str], longest: int) -> str:
+    """`B2` for the second trial of B, as in the paper; the bare name where there is only one trial. The end of a long
+    name is kept, because that is where versions and dates stand; a long one with a group of users, or of a named run,
+    takes two lines."""
+    system, trial = column
+    number = "" if system not in several else f"/{trial}" if system[-1].isdigit() else str(trial)
+    name = printable(system, line=True)
+    parts = [name]
+    if len(name) + len(number) > longest and name.endswith("]") and " [" in name:
+        of, _, group = name.rpartition(" [")
+        parts = [of, f"[{group}"]
+    elif len(name) + len(number) > longest and "@" in name:  # runs side by side: the system is not lost to its run
+        of, _, run = name.rpartition("@")
+        parts = [of, f"@{run}"]
+    rooms = [longest] * (len(parts) - 1) + [longest - len(number)]
+    return "\n".join(_end(part, room) for part, room in zip(parts, rooms, strict=True)) + number
+
+
+def _end(name: str, room: int) -> str:
+    return name if len(name) <= room else f"…{name[-room + 1 :]}"
+
+
+def _table(
+    type_name: str,
+    topics: Sequence[Topic],
+    columns: Mapping[Column, str],
+    cells: Mapping[str, Mapping[Column, str]],
+    summaries: Mapping[tuple[str, str, str | None, int | None, int | None], float],
+    turns: range,
+    *,
+    last: int,
+) -> Text:
+    """Of these turns; what is of a whole trial stands under its last turn.
+
+    Laid out here, line by line: what Rich's tables do for a cell takes longer than its marks.
+    """
+    turn_names = _cells_of(f"S{turn}" for turn in turns)
+    headings = [[*heading.splitlines(), turn_names] for heading in columns.values()]
+    widths = [max(map(cell_len, lines)) for lines in headings]
+    tallest = max(map(len, headings))
+    levels = list(zip(*([""] * (tallest - len(lines)) + lines for lines in headings), strict=True))
+    names = [printable(topic.id, line=True) for topic in topics]
+    room = min(_LONGEST_ID, max(map(cell_len, (type_name, MEAN_USEFUL.name, *names))))
+    table = Text("\n", no_wrap=True)
+
+    def add(name: Sequence[str], marks: Iterable[Text]) -> None:
+        """Lines of both, those of a name at the left of the marks."""
+        for part, line in zip_longest(name, marks, fillvalue=""):
+            table.append(f" {set_cell_size(part, room)}  ").append(line).append("\n")
+
+    def add_figures(measure: str, *, by_turn: bool) -> None:
+        found = []
+        for system, trial in columns:
+            wanted = turns if by_turn else (None,)
+            values = [summaries.get((measure, system, type_name, trial, turn), float("nan")) for turn in wanted]
+            found.append(_cells_of(map(_percent, values)))
+        add([measure], [Text(_line(found, widths))])
+
+    name = chop_cells(type_name, room)
+    more = len(levels) - len(name)
+    add([""] * more + name, [Text()] * -more + [Text(_line(lines, widths)) for lines in levels])
+    table.stylize("bold")
+    table.append(f" {'─' * (room + 2 + cell_len(_line(levels[-1], widths)))}\n")
+    cut = slice(turns.start - 1, turns.stop - 1)
+    for topic, said in zip(topics, names, strict=True):
+        texts = [cells[topic.id].get(column, "").ljust(last)[cut] for column in columns]
+        add(chop_cells(said, room), [_coloured(_line(map(_cells_of, texts), widths))])
+    table.append("\n")
+    add_figures(USEFUL.name, by_turn=True)
+    if last in turns:
+        for one in (MEAN_USEFUL, RECOVERY):
+            add_figures(one.name, by_turn=False)
+    return table
+
+
+def _cells_of(texts: Iterable[str]) -> str:
+    """What stands in the columns of turns, one beside the other."""
+    return "".join([f"{text:>{_CELL}}" for text in texts])
+
+
+def _line(texts: Iterable[str], widths: Iterable[int]) -> str:
+    """Texts at the right of columns of these widths."""
+    placed = [" " * (width - cell_len(text)) + text for text, width in zip(texts, widths, strict=True)]
+    return (" " * _BETWEEN).join(placed)
+
+
+def _coloured(line: str) -> Text:
+    text = Text(line)
+    for alike in _ALIKE.finditer(line):
+        text.stylize(_STYLES[alike[1]], *alike.span())
+    return text
+
+
+def _percent(value: float) -> str:
+    return "n/a" if value != value else f"{100 * value:.0f}"

@@ -1,0 +1,177 @@
+"""What the measures declare, for people, as JSON, and as the table of docs/measures.md.
+
+`python -m harvest.studies.scores.measure_tables` prints that table, and a test keeps the page equal to what is printed.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+
+from rich import box
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from scoring.library import OF_CONVERSATIONS, OF_LISTS, OF_PREDICTORS, measures
+from scoring.measure import Declaration, Of, Parameter
+from scoring.notation import number_text
+from scoring.settings import Settings
+
+__all__ = ["every_measure", "explain", "markdown", "measure_list", "measures_document"]
+
+FORMAT = "harvest-measures/1"
+
+_SECTIONS: Mapping[Of, str] = MappingProxyType(
+    {
+        "conversation": "of one conversation; over several, the mean",
+        "trials": "of answers over trials",
+        "measure": "over many conversations, of a measure M of one",
+        "turn": "of one turn: rows of harvest score RUN --json",
+        "nugget": "of one nugget: rows of harvest score RUN --json",
+        "list": "of ranked lists: harvest gfr",
+        "predictor": "of predictors: harvest breakdown eval, harvest helpdesk eval",
+    }
+)
+_NEEDS: Mapping[str, str] = MappingProxyType(
+    {
+        "gold": "a gold table",
+        "judgments": "scores of nuggets, by people, models or rules",
+        "labels": "labels of answers, o or x",
+        "qrels": "grades of documents (qrels)",
+        "memberships": "groups of documents and gold shares",
+        "annotations": "annotations of each dialogue by several people",
+    }
+)
+_GOOD: Mapping[str, str] = MappingProxyType(
+    {"high": "high is good", "low": "low is good", "neither": "neither high nor low is good"}
+)
+
+
+def every_measure() -> tuple[Declaration, ...]:
+    """Of conversations, of lists and of predictors."""
+    return (*measures(), *OF_LISTS, *OF_PREDICTORS)
+
+
+def measure_list(declarations: Sequence[Declaration]) -> Iterator[RenderableType]:
+    """A table for each kind of thing that has a value."""
+    widest = max(len(one.name) for one in declarations)
+    for of, title in _SECTIONS.items():
+        own = [one for one in declarations if one.of == of]
+        if own:
+            table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 1, 0, 0))
+            table.add_column(no_wrap=True, min_width=widest)
+            table.add_column(overflow="fold")
+            for one in own:
+                table.add_row(Text(one.name), Text(one.sentence))
+            yield Text(title, style="bold")
+            yield table
+            yield Text()
+
+
+def explain(one: Declaration) -> Iterator[RenderableType]:
+    """One measure: what it says, how it is made, what it needs, and how it is asked for."""
+    yield Text(f"{one.name}: {one.sentence}", style="bold")
+    table = Table(box=box.SIMPLE, show_header=False, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column(no_wrap=True, style="dim")
+    table.add_column(overflow="fold")
+    for key, text in _facts(one):
+        table.add_row(key, Text(text))
+    yield table
+
+
+def _facts(one: Declaration) -> Iterator[tuple[str, str]]:
+    yield "value", _SECTIONS[one.of]
+    yield "formula", one.formula
+    yield "source", one.source
+    yield "needs", "; ".join(_NEEDS[need] for need in one.needs) or "only the conversations"
+    if one.arguments[1]:
+        yield "written", ", ".join(one.forms)
+    for parameter in one.parameters:
+        yield f"  {parameter.name}=", _parameter(parameter)
+    yield "range", f"{_range(one)}; {_good(one)}"
+    yield "undefined", one.undefined
+    yield "n counts", one.n
+    yield "example", _asked(one)
+
+
+def _parameter(parameter: Parameter) -> str:
+    default = _default(parameter)
+    instead = f", or the setting {parameter.setting}" if parameter.setting else ""
+    return parameter.meaning + (f" [{default}{instead}]" if default else "")
+
+
+def _default(parameter: Parameter) -> str:
+    found = getattr(Settings(), parameter.setting) if parameter.setting else parameter.default
+    if found is None:
+        return ""
+    return number_text(found) if isinstance(found, (int, float)) else str(found)
+
+
+def _range(one: Declaration) -> str:
+    least, most = one.range
+    return f"from {least:g}" + (f" to {most:g}" if math.isfinite(most) else " up")
+
+
+def _good(one: Declaration) -> str:
+    return "whether high or low is good depends on the request" if callable(one.good) else _GOOD[one.good]
+
+
+def _asked(one: Declaration) -> str:
+    if one.of in ("conversation", "trials", "measure"):
+        return f"harvest score RUN --measure '{one.example}'"
+    return one.example
+
+
+def measures_document(declarations: Sequence[Declaration]) -> dict[str, object]:
+    """The `harvest-measures/1` document. An end of a range that is not bounded is null."""
+    return {"format": FORMAT, "measures": [_json(one) for one in declarations]}
+
+
+def _json(one: Declaration) -> dict[str, object]:
+    return {
+        "name": one.name,
+        "of": one.of,
+        "sentence": one.sentence,
+        "formula": one.formula,
+        "source": one.source,
+        "needs": list(one.needs),
+        "written": list(one.forms),
+        "parameters": [
+            {
+                "name": parameter.name,
+                "meaning": parameter.meaning,
+                "default": _default(parameter) or None,
+                "setting": parameter.setting or None,
+            }
+            for parameter in one.parameters
+        ],
+        "range": [end if math.isfinite(end) else None for end in one.range],
+        "good": "depends" if callable(one.good) else one.good,
+        "undefined": one.undefined,
+        "n": one.n,
+        "example": one.example,
+        "percentage": one.percentage,
+    }
+
+
+def markdown(declarations: Sequence[Declaration]) -> str:
+    """A line for each measure that can be asked for: how it is written, what it says, and how it is made."""
+    lines = [("written", "what it says", "formula", "source", "NaN where"), ("---",) * 5]
+    for one in declarations:
+        if one.of in ("conversation", "trials", "measure"):
+            forms = dict.fromkeys((*one.forms, one.example))
+            lines.append(
+                (", ".join(f"`{form}`" for form in forms), one.sentence, one.formula, one.source, one.undefined)
+            )
+    return "".join(f"| {' | '.join(cell for cell in line)} |\n" for line in lines)
+
+
+def main() -> None:
+    sys.stdout.write(markdown(OF_CONVERSATIONS))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+"""What a person sees at the end of `run` and `score`: the grid, the figures, notes, and what was written where."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.text import Text
+
+from harvest.studies.runs.side_by_side import Contrast
+from harvest.studies.scores.grid import grids, last_turn_asked, legend
+from harvest.studies.scores.scorecard import Material
+from harvest.studies.scores.selection import Selection
+from harvest.studies.scores.selection_figures import selection_figures
+from harvest.studies.validity.user_card import UserCard
+from harvest.studies.validity.user_card_figures import card_lines, card_tables, card_warnings
+from harvest.tables.figures import figures, printed_rows
+from harvest.terminal import printable
+from recordings.conversation import INVALID
+from scoring.table import ScoreTable
+from topics.counting import pluralize
+
+__all__ = ["print_scores"]
+
+_MOST_CONTRASTS = 12
+
+
+def print_scores(
+    console: Console,
+    material: Material,
+    table: ScoreTable,
+    paths: Iterable[Path] = (),
+    *,
+    every: bool = False,
+    asked: Sequence[str] = (),
+    contrasts: Sequence[Contrast] = (),
+    selection: Selection | None = None,
+) -> None:
+    """Print grid, figures (every: also the variants), notes, damage and paths; where there is nothing to score, one
+    sentence in place of grid, figures and notes, which would be empty. asked: the names of the figures that were asked
+    for, if any: they alone are printed, every one, in that order. contrasts: in what the runs differ, said right above
+    the figures that are compared. selection: what lost attempts come to, said below the figures if it is anything.
+    """
+    if not material.finished:
+        console.print(f"[red]{escape(_nothing_to_score(material))}[/]")
+    else:
+        if not asked:
+            for grid in grids(material, table.single("trial"), width=console.width):
+                console.print(grid, soft_wrap=True)
+            console.print(f"[dim]{legend(material)}[/]")
+        _print_contrasts(console, contrasts)
+        for sentence in table.coverage:
+            console.print(escape(sentence))
+        for figure in figures(
+            table.joint,
+            material.systems,
+            width=console.width,
+            every=every,
+            asked=asked,
+            last=last_turn_asked(material),
+            bounded={one.system for one in selection.bounds} if selection is not None else (),
+        ):
+            console.print(figure)
+        if selection is not None:
+            for bounds in selection_figures(selection, printed_rows(table.joint, every=every or bool(asked))):
+                console.print(bounds)
+        console.print()
+        for note in (note for note in table.notes if note not in table.coverage):
+            console.print(f"note: {escape(note)}")
+        _print_users(console, material.user_card, every=every)
+    for sentence in material.damage:
+        console.print(f"[yellow]damage:[/] {escape(sentence)}")
+    _print_invalid(console, material)
+    for one in selection.concentrations if selection is not None else ():
+        console.print(f"[bold red]warning:[/] {escape(printable(one.sentence, line=True))}")
+    for path in paths:
+        console.print(f"wrote {escape(str(path))}", soft_wrap=True)
+
+
+def _print_users(console: Console, card: UserCard, *, every: bool) -> None:
+    """What is to be said of users that a model words, in a line for each system; every: the whole card in its place."""
+    if every:
+        for part in card_tables(card):
+            console.print(part)
+        return
+    for line in card_lines(card):
+        console.print(f"note: {escape(printable(line, line=True))}")
+    for line in card_warnings(card):
+        console.print(f"[bold red]warning:[/] {escape(printable(line, line=True))}")
+
+
+def _print_contrasts(console: Console, contrasts: Sequence[Contrast]) -> None:
+    if contrasts:
+        differ = "the runs differ" if any(len(one.by_run) > 1 for one in contrasts) else "the run differs within itself"
+        console.print(f"[yellow]{differ}; keep this in mind when you compare their figures:[/]")
+    for one in contrasts[:_MOST_CONTRASTS]:
+        console.print(Padding(Text(f"- {printable(one.said, line=True)}"), (0, 0, 0, 2)))
+    if len(contrasts) > _MOST_CONTRASTS:
+        more = pluralize(len(contrasts) - _MOST_CONTRASTS, "more difference")
+        console.print(f"  and {more}: score --json lists them all under differences")
+
+
+def _nothing_to_score(material: Material) -> str:
+    if not material.conversations:
+        return "No trial has been played yet, so there is nothing to score."
+    reasons = Counter("interrupted" if one.outcome is None else one.outcome.why for one in material.conversations)
+    counted = ", ".join(f"{printable(reason, line=True)} x {count}" for reason, count in reasons.most_common())
+    tried = len(material.invalid)
+    trials = "The one trial that was played has" if tried == 1 else f"None of the {tried} trials that were played has"
+    valid = "no valid attempt" if tried == 1 else "a valid attempt"
+    return f"{trials} {valid}, so there is nothing to score; attempts ended with: {counted}."
+
+
+def _print_invalid(console: Console, material: Material) -> None:
+    """What broke, how often, and the last time in its own words."""
+    counts: Counter[tuple[str, str]] = Counter()
+    details: dict[tuple[str, str], str] = {}
+    interrupted = 0
+    for conversation in material.conversations:
+        if conversation.outcome is None:
+            interrupted += 1
+        elif conversation.outcome.kind == INVALID:
+            kind = (conversation.key.system, conversation.outcome.why)
+            counts[kind] += 1
+            details[kind] = conversation.outcome.detail
+    for (system, reason), count in sorted(counts.items()):
+        detail = details[system, reason][:200]
+        told = f"{system}: {reason} x {count}" + (f" ({detail})" if detail else "")
+        console.print(f"[yellow]invalid attempts:[/] {escape(printable(told, line=True))}")
+    if interrupted:
+        console.print(f"[yellow]interrupted attempts:[/] {interrupted}")

@@ -1,0 +1,160 @@
+"""The figures that a run keeps in `scores.json`, computed again from its recording and compared to the last bit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from dataclasses import dataclass
+from functools import partial
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, Self
+
+from harvest.studies.scores.kept_scores import kept_scores
+from harvest.studies.scores.scorecard import gather_material, score_material
+from harvest.studies.scores.selection import selection
+from recordings.run_folder import read
+from scoring.inference.interval import EARLIER_METHOD, METHOD
+from scoring.notation import parse
+from scoring.settings import SETTINGS
+from scoring.table import FORMAT, ScoreRow, ScoreTable
+from topics.counting import pluralize
+
+__all__ = ["rescored"]
+
+_LISTED = 3
+_PLAIN = (str, int, float, type(None))
+_PLACE = ("measure", "system", "topic", "topic_type", "trial", "turn", "entity", "position")
+
+
+def rescored(run: Path) -> Iterator[str]:
+    """A sentence for each figure that is not what the recording gives, and on figures and notes that it gives and the
+    file does not hold. Raises RunError for a run that cannot be read, InputError for a file of scores that is none."""
+    kept = kept_scores(run)
+    if kept is None:
+        return
+    recorded = read(run)
+    if not recorded.conversations and any(row.get("n") for row in kept.each(run)):
+        yield "it holds figures, and no conversation is recorded here"
+        return
+    yield from (f"{key!r} is nothing that Harvest writes there" for key in sorted(kept.others))
+    if kept.format != FORMAT:
+        yield f"its format is {kept.format!r}, and not {FORMAT!r}"
+    material = gather_material([recorded])
+    settings = kept.settings if isinstance(kept.settings, dict) else {}
+    changes = {name: settings[name] for name in SETTINGS if name in settings}
+    scored = partial(score_material, changes=changes, seed=kept.seed if isinstance(kept.seed, int) else 0)
+    again = partial(scored, material)
+    rows, table = _Rows.of(kept.asked), again()
+    lost = selection(material, table, lambda of, terms: scored(of, measures=terms, only=True)).as_json()
+    if kept.selection != json.loads(json.dumps(lost)):
+        yield "what lost attempts come to (selection) is not what the recording gives"
+    usual = _Again(rows.of_table(table))
+    compared, found = usual, list(usual.differences(kept.each(run)))
+    missing = list(usual.missing(rows.named))
+    there = {str(row.get("measure")) for row in kept.each(run)} if found or not rows.known else set()
+    if asked := [parse(name) for name in sorted({*there, *rows.measures} - usual.measures)]:
+        compared = _Again(rows.of_table(again(measures=asked)))
+        found = list(compared.differences(kept.each(run)))
+        missing = list(compared.missing(lambda row: rows.named(row) or row.measure in there))
+    if not rows.known and there:  # of an earlier version: nothing says whether others were asked for
+        missing = [row for row in missing if row.measure in there]
+    yield from found
+    if missing:
+        first = "; ".join(_named(row.as_json()) for row in missing[:_LISTED])
+        more = f"; and {len(missing) - _LISTED} more" if len(missing) > _LISTED else ""
+        yield f"{pluralize(len(missing), 'figure')} that the recording gives {_are(missing)} not in it: {first}{more}"
+    notes = kept.notes if isinstance(kept.notes, list) else []
+    for note in usual.notes:
+        if note in compared.notes and note not in notes:
+            yield f"a note that the recording gives is not in it: {note}"
+    for note in notes:
+        if note not in usual.notes and note not in compared.notes:
+            yield f"a note in it is not what the recording gives: {note}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Which rows a file was made to hold. known: it says so. measures: besides the default ones. names: of the rows, ()
+    for all that there are."""
+
+    known: bool = False
+    measures: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, asked: Any) -> Self:
+        """Of what a file says; whoever changed it may have written anything."""
+        match asked:
+            case {"measures": list(measures), "names": list(names)}:
+                return cls(True, frozenset(map(str, measures)), frozenset(map(str, names)))
+        return cls()
+
+    def of_table(self, table: ScoreTable) -> ScoreTable:
+        return table.only(self.names) if self.names else table
+
+    def named(self, row: ScoreRow) -> bool:
+        return not self.names or row.measure in self.names or row.label in self.names
+
+
+def _are(several: Sized) -> str:
+    return "is" if len(several) == 1 else "are"
+
+
+class _Again:
+    """The figures of a table, to be compared with those that a file holds. Both come in one order, as a rule, so that
+    few are in memory at a time.
+
+    measures: of those that were compared. notes: of the table. passed: figures that came before the file told of them.
+    """
+
+    def __init__(self, table: ScoreTable) -> None:
+        self.notes = table.notes
+        self.measures: set[str] = set()
+        self._made = table.stream()
+        self._passed: dict[tuple[Any, ...], ScoreRow] = {}
+
+    def differences(self, kept: Iterable[dict[str, Any]]) -> Iterator[str]:
+        for row in kept:
+            # Whoever changed the file may have written anything, a list too.
+            found = self._found(
+                tuple(value if isinstance(value := row.get(key), _PLAIN) else str(value) for key in _PLACE)
+            )
+            if found is None:
+                yield f"{_named(row)}: the recording gives no such figure"
+                continue
+            now = found.as_json()
+            if isinstance(made := row.get("interval"), str):
+                row = {**row, "interval": made.replace(EARLIER_METHOD, METHOD)}
+            for key in ("value", "low", "high", "n", *sorted(row.keys() - {*_PLACE, "value", "low", "high", "n"})):
+                if row.get(key) != now.get(key):
+                    yield f"{_named(row)}: {key} is {row.get(key)!r}, and the recording gives {now.get(key)!r}"
+
+    def missing(self, counts: Callable[[ScoreRow], bool]) -> Iterator[ScoreRow]:
+        """The figures that the file did not hold, of those that count, once all of the file was compared."""
+        yield from filter(counts, self._passed.values())
+        for row in self._made:
+            self.measures.add(row.measure)
+            if counts(row):
+                yield row
+
+    def _found(self, place: tuple[Any, ...]) -> ScoreRow | None:
+        if place in self._passed:
+            return self._passed.pop(place)
+        for row in self._made:
+            self.measures.add(row.measure)
+            if (passed := _place(row)) == place:
+                return row
+            self._passed[passed] = row
+        return None
+
+
+_place = attrgetter(*_PLACE)
+
+
+def _named(row: Mapping[str, Any]) -> str:
+    turn = f" S{row['turn']}" if row.get("turn") else ""
+    where = [str(row.get("system") or "")]
+    where += [str(row[key]) for key in ("topic_type", "topic") if row.get(key)]
+    where += [f"trial {row['trial']}"] if row.get("trial") else []
+    return f"{row.get('measure')}{turn}, {', '.join(where)}"

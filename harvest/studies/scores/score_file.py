@@ -1,0 +1,93 @@
+"""The `harvest-scores/1` document, as it is printed and kept: never whole in memory, since it has thirty rows of each
+conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+
+import msgspec
+
+from harvest.studies.runs.side_by_side import SideBySide
+from harvest.studies.runs.sources import sources
+from harvest.studies.scores.bounds import Checked
+from recordings.errors import StoreError
+from recordings.evidence import write_safely
+from recordings.json_text import Json, document, line
+from recordings.leftovers import remove_leftovers
+from recordings.provenance import software
+from recordings.run_folder import Run
+from scoring.notation import Term
+from scoring.table import ScoreRow, ScoreTable
+
+__all__ = ["scores_document", "write_scores"]
+
+_AT_ONCE = 500  # rows
+_ENCODER = msgspec.json.Encoder()
+
+
+def scores_document(
+    table: ScoreTable,
+    seed: int = 0,
+    beside: SideBySide | None = None,
+    selection: Mapping[str, object] | None = None,
+    runs: Sequence[Run] = (),
+    bounds: Sequence[Checked] = (),
+    asked: Mapping[str, Json] | None = None,
+    users: Mapping[str, Json] | None = None,
+) -> Iterator[bytes]:
+    """The document in pieces, indented, and each row on a line of its own. seed: of its bootstrap. beside: of several
+    runs, how they differ. selection: what lost attempts come to (`harvest.studies.scores.selection`). runs: what was
+    scored, to be named there. bounds: of the audit, beside its figures. asked: for which measures, so that rows which
+    are gone are missed. users: the card of those that a model words."""
+    rows = table.stream()
+    head = table.head_json()
+    tail = {
+        "seed": seed,
+        **({} if asked is None else {"asked": asked}),
+        **({"sources": sources(runs), "software": software()} if runs else {}),
+        **({} if beside is None else {"differences": [one.as_json() for one in beside.contrasts]}),
+        **({"selection": selection} if selection else {}),
+        **({"users": users} if users else {}),
+        **({"thresholds": [one.as_json() for one in bounds]} if bounds else {}),
+    }
+    yield b"{\n" + b",\n".join(_member(*one) for one in head.items()) + b',\n  "rows": ['
+    between = b"\n    "
+    while some := list(islice(rows, _AT_ONCE)):
+        yield between + b",\n    ".join(map(_row, some))
+        between = b",\n    "
+    yield b"\n  ],\n" + b",\n".join(_member(*one) for one in tail.items()) + b"\n}\n"
+
+
+def _member(name: str, value: Json) -> bytes:
+    return f'  "{name}": '.encode() + document(value).rstrip().replace(b"\n", b"\n  ")
+
+
+def _row(row: ScoreRow) -> bytes:
+    value = row.as_json()
+    try:
+        return _ENCODER.encode(value)
+    except ValueError:  # a half of a surrogate pair in a name
+        return line(value).rstrip()
+
+
+def write_scores(
+    folder: Path,
+    table: ScoreTable,
+    seed: int = 0,
+    selection: Mapping[str, object] | None = None,
+    *,
+    measures: Sequence[Term] = (),
+    names: Sequence[str] = (),
+) -> Path:
+    """Write `scores.json` beside the recording: derived, and made again each time. measures: besides the default ones.
+    names: of the rows that were asked for; () for all. Raises StoreError."""
+    asked = {"measures": list(map(str, measures)), "names": list(names)}
+    path = folder / "scores.json"
+    remove_leftovers(folder, path.name)
+    try:
+        write_safely(path, scores_document(table, seed, selection=selection, asked=asked))
+    except OSError as fault:
+        raise StoreError(path, fault) from fault
+    return path

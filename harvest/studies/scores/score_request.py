@@ -1,0 +1,96 @@
+"""What `harvest score` was asked for, as a value: another process that gets it comes to the same figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from harvest.studies.runs.side_by_side import SideBySide, set_apart
+from harvest.studies.scores.bounds import Checked, checked_bounds, measures_needed
+from harvest.studies.scores.scorecard import (
+    Material,
+    asked_names,
+    gather_material,
+    refuse_twice,
+    refuse_unused,
+    score_material,
+)
+from harvest.studies.scores.selection import Selection, selection
+from recordings.run_folder import Run
+from scoring.notation import Term, parse_all
+from scoring.swan.precedence import Precedence
+from scoring.swan.schema import load_schema
+from scoring.table import ScoreTable
+from topics.library import load_gold
+
+__all__ = ["ScoreRequest", "Scored"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """table: of what was asked for. measures: besides the default ones. names: of its measures, () for the default
+    ones. selection: what lost attempts come to. bounds: of the audit, beside their figures."""
+
+    table: ScoreTable
+    measures: tuple[Term, ...]
+    names: tuple[str, ...]
+    selection: Selection
+    bounds: tuple[Checked, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRequest:
+    """measures: as tables write them; none for the default ones. gold, schema: names or files. judges, nuggets,
+    folding: whose judgments count, as options say it. settings: instead of those of the audit, None where it holds.
+    seed: of the bootstrap."""
+
+    measures: tuple[str, ...] = ()
+    gold: str | None = None
+    schema: str | None = None
+    judges: str | None = None
+    nuggets: str | None = None
+    folding: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """Raises InputError for what cannot be read."""
+        return tuple(dict.fromkeys(term for text in self.measures for term in parse_all(text)))
+
+    def gathered(self, runs: Sequence[Run]) -> tuple[SideBySide, Material]:
+        """How the runs differ, and what they give together. Raises InputError where they cannot be set side by side."""
+        refuse_twice(runs)
+        beside = set_apart(runs, self.settings, judged=self.gold is not None)
+        return beside, gather_material(runs, beside.left_out)
+
+    def scored(self, material: Material) -> Scored:
+        """Raises InputError for what is not known, or does not fit these runs."""
+        terms = self.terms
+        judged = load_gold(self.gold, material.topics) if self.gold is not None else None
+        refuse_unused(material, self.settings, judged)
+        criteria = load_schema(self.schema) if self.schema else None
+        names = asked_names(terms, material.topics, criteria) if terms else ()
+        scored = partial(
+            score_material,
+            changes=self.settings,
+            gold=judged,
+            seed=self.seed,
+            schema=criteria,
+            judges=Precedence.asked(self.judges, self.nuggets, self.folding),
+        )
+        needed = measures_needed(material.thresholds)
+        measures = (*terms, *needed)
+        whole = scored(material, measures=measures)
+        table = whole.only(names) if names else whole  # the bounds of the audit need figures nobody asked to see
+        lost = selection(material, table, lambda of, terms: scored(of, measures=terms, only=True))
+        bounds = checked_bounds(
+            material.thresholds,
+            whole,
+            material.topics,
+            criteria,
+            speaking_of=lambda of: scored(material, changes={**self.settings, "estimand": of}, measures=needed),
+        )
+        return Scored(table, measures, names, lost, tuple(bounds))

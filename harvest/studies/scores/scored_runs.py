@@ -1,0 +1,37 @@
+"""Scoring recorded runs from Python, as `harvest score` does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+from harvest.studies.runs.side_by_side import set_apart
+from harvest.studies.scores.scorecard import gather_material, refuse_twice, score_material
+from recordings.run_folder import Run, read
+from scoring.notation import parse_all
+from scoring.table import ScoreTable
+
+__all__ = ["score_runs"]
+
+
+def score_runs(
+    *runs: Run | str | PathLike[str],
+    measures: Sequence[str] = (),
+    settings: Mapping[str, Any] | None = None,
+    seed: int = 0,
+) -> ScoreTable:
+    """The table that `harvest score RUN…` prints, with one row per value.
+
+    runs: run folders, or runs that were read. Several are scored side by side over the topics that all of them tried; a
+    system that several of them recorded is told apart as `system@run`. measures: computed besides the default ones, as
+    tables write them, for example `["CVaR(R)"]`. settings: scoring settings that replace those of the audit
+    (`scoring.Settings`). seed: of the bootstrap; the same runs, settings and seed give the same table.
+
+    Raises InputError for a measure or a setting that is none, and where the runs cannot be compared.
+    """
+    read_runs = [run if isinstance(run, Run) else read(run) for run in runs]
+    refuse_twice(read_runs)
+    apart = set_apart(read_runs, settings)
+    terms = tuple(dict.fromkeys(term for text in measures for term in parse_all(text)))
+    return score_material(gather_material(read_runs, apart.left_out), settings, seed=seed, measures=terms)

@@ -1,0 +1,99 @@
+"""What each trial gives to figures that are watched over time: values in [0, 1], by topic.
+
+A share whose trials count alike within a topic and whose topics count alike (%useful, ave%useful, GF and others) has
+its values under each topic. %recovery is a ratio over all conversations that failed first: those are its trials, all
+under one name, `""`, so that the mean of its values is the figure that `harvest score` prints.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from harvest.studies.scores.scorecard import Material
+from harvest.studies.scores.trial_values import SHARES, Key, measure_values, share_values
+from scoring.catalogue import understand
+from scoring.library import list_forms, measures, single
+from scoring.measure import Good, Measure
+from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
+from scoring.notation import Term
+from scoring.scores import SHIPPED
+from scoring.settings import Settings
+from scoring.swan.schema import load_schema
+from topics.errors import InputError
+
+__all__ = ["POOLED", "Figure", "figure_values", "figures_of"]
+
+POOLED = ""
+"""The name under which trials of all topics stand where they count alike."""
+
+Values = dict[str, dict[str, list[float]]]
+"""By figure, then by topic: the values of its trials."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """name: as tables print it. key: of its cells. good: which end of [0, 1] is good."""
+
+    name: str
+    key: Key
+    measure: Measure
+    good: Good
+
+
+def figures_of(terms: Sequence[Term], settings: Settings, material: Material, *, gated: bool) -> tuple[Figure, ...]:
+    """The figures of `terms`; of none, ave%useful if they are `gated`, else all that `harvest score` always shows.
+
+    Raises InputError for a measure that has no value of single trials in [0, 1].
+    """
+    if not terms and gated:
+        terms = [Term(MEAN_USEFUL.name)]
+    wanted = terms or [
+        Term(one.name)
+        for one in measures()
+        if one.shown == "always"
+        and (one in SHARES or one.of == "conversation")
+        and ("gold" not in one.needs or material.gold is not None)
+    ]
+    schema, found = load_schema(SHIPPED), list[Figure]()
+    last = max(material.turns.values(), default=1)
+    for term in wanted:
+        for measure in understand(term, settings, material.topics, schema):
+            one = measure.declaration
+            if measure.form is not None or (one.of != "conversation" and one not in SHARES) or one.range != (0, 1):
+                if not terms:
+                    continue
+                raise InputError(
+                    f"{term} has no value of single trials from 0 to 1, so it cannot be watched over time",
+                    allowed=list_forms((*SHARES, *(other for other in single() if other.range == (0, 1)))),
+                )
+            found.extend(_figures(measure, last))
+    return tuple(found)
+
+
+def _figures(measure: Measure, last: int) -> Iterator[Figure]:
+    one = measure.declaration
+    good = one.better(measure.term)
+    if one is USEFUL:
+        for turn in range(1, last + 1) if measure.turn is None else (measure.turn,):
+            yield Figure(f"{USEFUL.name} S{turn}", (USEFUL.name, turn), measure, good)
+    else:
+        yield Figure(str(measure.base), (str(measure.base), None), measure, good)
+
+
+def figure_values(system: str, material: Material, figures: Sequence[Figure], settings: Settings) -> Values:
+    """Of one system, all trials with a value."""
+    others = [one.measure for one in figures if one.measure.declaration not in SHARES]
+    computed, _ = measure_values([system], material, others, settings)
+    cells = {**share_values(system, material), **computed[system]}
+    return {one.name: _by_topic(one, cells.get(one.key, {})) for one in figures}
+
+
+def _by_topic(figure: Figure, cells: Mapping[tuple[str, int], tuple[float, float]]) -> dict[str, list[float]]:
+    pooled = figure.measure.declaration is RECOVERY
+    found: dict[str, list[float]] = {}
+    for (topic, _), (above, below) in sorted(cells.items()):
+        if below > 0 and not math.isnan(above):
+            found.setdefault(POOLED if pooled else topic, []).append(above / below)
+    return found

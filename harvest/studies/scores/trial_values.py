@@ -1,0 +1,112 @@
+"""What each valid conversation gives to a measure: the cells of which systems and groups are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+from harvest.studies.scores.judges import Judges
+from harvest.studies.scores.scorecard import Material
+from scoring.asked import Asked, Judged
+from scoring.conversations import together
+from scoring.inference.aligned import Cell, Trial
+from scoring.material import Material as Ground
+from scoring.measure import Measure
+from scoring.measures.usefulness import (
+    MEAN_USEFUL,
+    RECOVERY,
+    USEFUL,
+    recovery_cells,
+    useful_cells,
+    useful_share,
+)
+from scoring.settings import Settings
+from scoring.table import ScoreTable
+from topics.errors import InputError
+
+__all__ = ["SHARES", "Key", "Values", "measure_values", "refuse_turn", "row_values", "share_values"]
+
+SHARES = (USEFUL, MEAN_USEFUL, RECOVERY)
+"""The measures of trials to which each conversation adds its own part."""
+
+Key = tuple[str, int | None]
+"""A measure, and the turn it is of."""
+
+Values = dict[Key, dict[Trial, Cell]]
+"""The cells of a system, by measure, then by topic and trial."""
+
+
+def share_values(system: str, material: Material) -> Values:
+    """The cells of `SHARES`. Of %recovery: (recovered, failed first), (0, 0) where the first turn was useful."""
+    found: Values = {}
+    for one in material.finished:
+        if one.key.system != system:
+            continue
+        trial = (one.key.topic, one.key.trial)
+        given = material.labels[one.key][: material.turns[one.key.system, one.key.topic]]
+        for turn, cell in enumerate(useful_cells(given), 1):
+            found.setdefault((USEFUL.name, turn), {})[trial] = (cell, 1.0)
+        value, over = useful_share(given)
+        found.setdefault((MEAN_USEFUL.name, None), {})[trial] = (value, float(over > 0))
+        found.setdefault((RECOVERY.name, None), {})[trial] = recovery_cells(given)
+    return found
+
+
+def refuse_turn(asked: object, turn: int | None, last: int) -> None:
+    """Raises InputError for a turn that no conversation has. asked: the measure. last: the last turn there can be."""
+    if turn is not None and turn > last:
+        raise InputError(f"{asked}: no conversation can have so many turns", allowed=f"S1 to S{last}")
+
+
+def row_values(system: str, table: ScoreTable) -> Values:
+    """The cells of measures of single conversations, from a table of scores."""
+    own = next((one for one in table.each if one.system == system), None)
+    if own is None:
+        return {}
+    trials = [(key.topic, key.trial) for key in own.keys]
+    found: Values = {}
+    for measure in own.order:
+        at, values = own.values(measure)
+        found[measure, None] = {trials[i]: (value, 1.0) for i, value in zip(at.tolist(), values.tolist(), strict=True)}
+    return found
+
+
+def measure_values(
+    systems: Sequence[str],
+    material: Material,
+    measures: Sequence[Measure],
+    settings: Settings,
+    judges: Judges | None = None,
+) -> tuple[Mapping[str, Values], tuple[str, ...]]:
+    """By system, the cells of measures of single conversations and of nothing else, and notes on their judgments.
+
+    judges: by which criteria, and whose judgments; None: people's, then rules', by the schema that comes with Harvest.
+
+    Raises InputError where a measure would rest on one of several judgments that count alike.
+    """
+
+    @cache
+    def judged() -> Judged:
+        return (judges or Judges()).judged(material.layers)
+
+    topics = {topic.id: topic for topic in material.topics.topics}
+    found: dict[str, Values] = {system: {} for system in systems}
+    grounds = [
+        Ground(one, topics[one.key.topic], material.gold, material.topics.attributes, settings, judged, settings)
+        for one in material.finished
+        if measures and one.key.system in found
+    ]
+    quick = [one for one in measures if one.declaration.columns is not None and one.settings == settings]
+    cells: list[dict[str, float]] = [{} for _ in grounds]
+    for column in together(grounds, quick) if quick else ():
+        for at, value in zip(column.at.tolist(), column.value.tolist(), strict=True):
+            cells[at][column.measure] = value
+    asked = Asked(tuple(measures), judged)
+    names = dict.fromkeys(one.base_name for one in measures)
+    for ground, cell in zip(grounds, cells, strict=True):
+        cell.update((figure.measure, figure.value) for figure in asked.figures(ground, cell))
+        key = ground.conversation.key
+        for name in (name for name in names if name in cell):
+            found[key.system].setdefault((name, None), {})[key.topic, key.trial] = (cell[name], 1.0)
+    asked.refuse_unsettled()
+    return found, asked.notes()

@@ -1,0 +1,1 @@
+"""Conversation trees of runs: folding, values, rows and words."""

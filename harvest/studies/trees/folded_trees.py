@@ -1,0 +1,122 @@
+"""Repeated trials of a run, folded into conversation trees: one for each system, or each system and topic."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from harvest.studies.trees.merge_keys import merging_named
+from recordings.attempts import Attempt
+from recordings.conversation import Conversation, TrialKey
+from recordings.run_folder import Run
+from recordings.trees.builder import SPOKEN, TreeBuilder
+from recordings.trees.tree import ConversationTree
+from topics.counting import pluralize
+from topics.errors import InputError, Place
+
+__all__ = ["fold_trees", "folds_spoken"]
+
+
+def folds_spoken(merge: str | None) -> bool:
+    """Whether `fold_trees` by these keys looks at nothing but what was spoken, for which a run is read in less time.
+    merge: as there. Raises InputError for keys that there are not."""
+    return merge is None or merging_named(merge) in SPOKEN
+
+
+def fold_trees(
+    run: Run, *, system: str | None = None, topic: str | None = None, merge: str | None = None
+) -> tuple[list[ConversationTree], list[str]]:
+    """The trees of a run, and sentences about what has none. run: may hold what was spoken alone, if `folds_spoken`.
+
+    merge: as `harvest.studies.trees.merge_keys` has it; None: `exact` if one topic is asked for or recorded, or no
+    reply has a label, else `label`.
+    Of each trial the first valid attempt is folded; a trial without one is counted by its last. Raises InputError for
+    names that the run has not, and where no trial is whole.
+    """
+    topics = run.header.topic_set()
+    known = {one.id: one for one in topics.topics} if topics else {}
+    recorded = run.attempts
+    _check(run, "system", system, [*run.header.systems, *(_key(one).system for one in recorded)])
+    _check(run, "topic", topic, [*known, *(_key(one).topic for one in recorded)])
+    chosen = [one for one in recorded if system in (None, _key(one).system) and topic in (None, _key(one).topic)]
+    unlabelled = False
+    if merge is None:
+        one_topic = len({_key(one).topic for one in chosen}) <= 1
+        unlabelled = not one_topic and not any(label for one in chosen for _, _, label, _ in one.spoken)
+        merge = "exact" if one_topic or unlabelled else "label"
+    pools = topic is None and merging_named(merge).pools
+    groups: dict[tuple[str, str], list[Attempt]] = {}
+    first: dict[TrialKey, Attempt] = {}  # the first valid attempt of each trial
+    for one in chosen:
+        groups.setdefault((_key(one).system, "" if pools else _key(one).topic), []).append(one)
+        if one.valid:
+            first.setdefault(_key(one), one)
+    trees: list[ConversationTree] = []
+    left = _acts((one.conversation() for one in first.values()), merge)
+    if unlabelled:
+        left.append(
+            "no reply has a label, so by label all topics would be one tree without branches: merged by their words, a "
+            "tree for each topic; --merge chooses another key"
+        )
+    for (name, about), attempts in groups.items():
+        builder = TreeBuilder(
+            merging_named(merge, known.get(about)), protocol=str(run.header.hashes.get("protocol", ""))
+        )
+        lost = _without_valid(attempts)
+        whole = [builder.add_attempt(one) for one in attempts if first.get(_key(one)) is one or id(one) in lost]
+        if any(whole):
+            trees.append(builder.tree())
+        else:
+            left.append(f"{name}{f', {about}' if about else ''}: no complete trial ({_tried(attempts)}), so no tree")
+    if not trees:
+        raise InputError(
+            f"no complete trial to fold ({_tried(chosen)})",
+            place=Place(str(run.path)),
+            advice="`harvest show` says why they are invalid; `harvest run` with the same --out plays what is missing",
+        )
+    return trees, left
+
+
+def _key(attempt: Attempt) -> TrialKey:
+    return attempt.started.key
+
+
+def _without_valid(attempts: Sequence[Attempt]) -> dict[int, Attempt]:
+    """By its id, the last attempt of each trial that has no valid one."""
+    valid = {_key(one) for one in attempts if one.valid}
+    lost = [one for one in attempts if _key(one) not in valid]
+    last = {_key(one): one for one in sorted(lost, key=lambda one: one.started.attempt)}
+    return {id(one): one for one in last.values()}
+
+
+def _tried(attempts: Sequence[Attempt]) -> str:
+    """`3 trials recorded: 2 invalid, 1 interrupted`: of each trial its last attempt, none of them valid."""
+    if not attempts:
+        return "nothing recorded"
+    lost = _without_valid(attempts).values()
+    broken_off = sum(one.outcome is None for one in lost)
+    invalid = len(lost) - broken_off
+    kinds = [f"{count} {kind}" for count, kind in ((invalid, "invalid"), (broken_off, "interrupted")) if count]
+    return f"{pluralize(len(lost), 'trial')} recorded: {', '.join(kinds)}"
+
+
+def _acts(conversations: Iterable[Conversation], merge: str) -> list[str]:
+    """Which user turns were merged by acts that users recorded, and which by rules, where there are both."""
+    sides = dict(part.partition("=")[::2] for part in "".join(merge.split()).split(","))
+    if merge != "act" and sides.get("user") != "act":
+        return []
+    recorded: Counter[str] = Counter()
+    ruled: Counter[str] = Counter()
+    for turn in (turn for one in conversations for turn in one.turns):
+        (recorded if turn.act else ruled)[f"U{turn.number}"] += 1
+    if not recorded or not ruled:
+        return []
+    listed = (", ".join(f"{turn} ({counts[turn]})" for turn in counts) for counts in (recorded, ruled))
+    return ["acts of user turns: {} as the simulated user recorded them, {} by rules".format(*listed)]
+
+
+def _check(run: Run, what: str, given: str | None, known: Sequence[str]) -> None:
+    if given is not None and given not in known:
+        names = list(dict.fromkeys(known))
+        listed = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
+        raise InputError(f"this run has no {what} {given!r}", place=Place(str(run.path)), allowed=listed or "none")

@@ -1,0 +1,125 @@
+"""Where two systems part, for people: a line for each turn, with commands that show conversations behind it."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from harvest.studies.trees.parted_systems import PartedSystems, PartingTurn
+from harvest.tables.comparison_words import p_text
+from harvest.terminal import printable
+from recordings.trees.node_text import percent
+from topics.counting import pluralize
+
+__all__ = ["COMMAND", "INDENT", "parting_document", "parting_lines"]
+
+INDENT = " " * 7
+COMMAND = f"{INDENT}harvest show"
+"""What a line that is a command begins with."""
+
+_MOST = 5
+_LEAST = 0.05  # of the whole: turns with less and without a small p are counted together
+_DIGITS = 12
+
+
+def parting_lines(found: PartedSystems, shown: Mapping[str, tuple[Path, str]], level: float = 0.95) -> Iterator[str]:
+    """Sentences, then turns. shown: by system, the run that recorded it and its name there, for `harvest show`."""
+    one, other = printable(found.first, line=True), printable(found.second, line=True)
+    yield f"Where the conversations of {one} and {other} part, merged by {found.merge}:"
+    if not found.turns:
+        also = " and came to every end" if found.tells_ends else ""
+        yield f"nowhere: over {pluralize(found.topics, 'topic')} both took every branch{also} as often"
+    else:
+        tested = f" (by chance alone: {found.by_chance:.3f}), p {p_text(found.p)}," if found.p == found.p else ""
+        yield (
+            f"their trees differ by {found.divergence:.3f} bits of at most 1{tested} of these "
+            f"{pluralize(found.topics, 'topic')}"
+        )
+    rest = [*found.turns]
+    for place, turn in enumerate(found.turns):
+        if place < _MOST and (turn.p <= 1 - level + 1e-12 or turn.share >= _LEAST):
+            rest.remove(turn)
+            yield from _line(turn, one, other)
+            yield from _commands(turn, (found.first, found.second), shown)
+    if rest:
+        together = sum(turn.share for turn in rest)
+        yield f"{percent(round(together, _DIGITS)):>5}  {pluralize(len(rest), 'other turn')} together"
+    if not found.tells_ends:
+        yield "ends are not told apart: of some conversations it is not recorded how they ended"
+    if found.refused:
+        yield f"no p{' of single turns' if found.p == found.p else ''}: {found.refused}"
+    elif found.turns:
+        few = f"; {pluralize(found.out, 'turn')} had too few conversations to test" if found.out else ""
+        yield "%: share of the whole difference of the trees"
+        yield f"p: among trials that came there, corrected over {pluralize(found.tested, 'turn')} tested{few}"
+    if found.texts.p == found.texts.p or not found.texts.topics:
+        yield _same(found)
+
+
+def _line(turn: PartingTurn, one: str, other: str) -> Iterator[str]:
+    sides = ", ".join(
+        f"{name} {percent(turn.portion[side])} ({turn.took[side]}/{turn.came[side]})"
+        for side, name in enumerate((one, other))
+    )
+    tested = "not tested" if math.isnan(turn.p) else f"p {p_text(turn.p)}"
+    way = " → ".join((*turn.turns, turn.branch))
+    yield f"{percent(round(turn.share, _DIGITS)):>5}  {way}: {sides}; {tested}"
+
+
+def _commands(turn: PartingTurn, names: tuple[str, str], shown: Mapping[str, tuple[Path, str]]) -> Iterator[str]:
+    for pair in turn.pairs[:1]:
+        for name, trial in zip(names, (pair.first, pair.second)):
+            run, own = shown[name]
+            words = (str(run), "--system", own, "--topic", pair.topic, "--trial", str(trial))
+            yield f"{COMMAND} {printable(shlex.join(words), line=True)}"
+
+
+def _same(found: PartedSystems) -> str:
+    texts = found.texts
+    if not texts.topics:
+        return "first answers: too few with words of any topic to say whether both are the same system"
+    said = "not from the same system" if texts.p <= 0.05 else "no sign that they are from different systems"
+    return (
+        f"texts of first answers: {said}, p {p_text(texts.p)} ({pluralize(texts.n, 'text')} of "
+        f"{pluralize(texts.topics, 'topic')}); this says nothing about which is better"
+    )
+
+
+def parting_document(found: PartedSystems) -> dict[str, Any]:
+    """The same for programs. Undefined is null."""
+    return {
+        "first": found.first,
+        "second": found.second,
+        "merge": found.merge,
+        "topics": found.topics,
+        "trials": list(found.n),
+        "divergence": _json(found.divergence),
+        "divergence_by_chance": _json(found.by_chance),
+        "p": _json(found.p),
+        "estimand": "these",
+        "turns_tested": found.tested,
+        "turns_too_few": found.out,
+        "refused": found.refused or None,
+        "ends_told_apart": found.tells_ends,
+        "turns": [
+            {
+                "turns": list(turn.turns),
+                "branch": turn.branch,
+                "came": list(turn.came),
+                "took": list(turn.took),
+                "portion": [_json(value) for value in turn.portion],
+                "share": _json(turn.share),
+                "p_corrected": _json(turn.p),
+                "pairs": [{"topic": one.topic, "first": one.first, "second": one.second} for one in turn.pairs],
+            }
+            for turn in found.turns
+        ],
+        "first_answers": {"p": _json(found.texts.p), "n": found.texts.n, "topics": found.texts.topics},
+    }
+
+
+def _json(value: float) -> float | None:
+    return round(value, _DIGITS) + 0.0 if math.isfinite(value) else None

@@ -1,0 +1,259 @@
+"""A score laid over a tree: what each branch is worth, and at which turn the spread of the score is settled."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from harvest.studies.scores.scorecard import Material, score_material
+from recordings.conversation import TrialKey
+from recordings.trees.preorder import depths
+from recordings.trees.tree import ConversationTree
+from scoring.catalogue import understand
+from scoring.inference.bootstrap import Resampler
+from scoring.inference.design import INDEPENDENT, Design
+from scoring.inference.interval import Interval
+from scoring.library import declared, list_forms, single
+from scoring.notation import Term
+from scoring.scores import SHIPPED
+from scoring.settings import Settings
+from scoring.stochastic.decomposition import Contributions, Spread, contributions, spread
+from scoring.stochastic.prefixes import sum_below
+from scoring.swan.precedence import Precedence
+from scoring.swan.schema import load_schema
+from scoring.swan.scorers import CORRECTED, UNCHECKED
+from topics.counting import pluralize
+from topics.errors import InputError
+from topics.gold import GoldTable
+from topics.identity import generator
+
+__all__ = ["TreeScores", "TrialScores", "tree_scores", "trial_scores", "trial_values"]
+
+_DIGITS = 12  # decimals in JSON, as in a table of scores: the last bits of a sum differ between processors
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeScores:
+    """measure: as asked for. n: trials with a value, of `trials` folded. parts: by node. over: by turn.
+    counts: (N,) the trials with a value that come through a node. interval: of the mean over all trials; its units are
+    topics, or trials where there is one topic.
+    """
+
+    measure: str
+    n: int
+    trials: int
+    parts: Contributions
+    over: Spread
+    counts: npt.NDArray[np.int64]
+    tree: ConversationTree
+    interval: Interval
+    level: float
+
+    def means(self) -> tuple[str, ...]:
+        """(N,) the mean score of the trials that come through a node; "" where none of them has a value."""
+        return tuple("" if math.isnan(mean) else f"{mean:.4f}".removeprefix("0") for mean in self.parts.mean.tolist())
+
+    def partial(self) -> tuple[str, ...]:
+        """(N,) `n=75`, how many trials a mean is taken over, where not all that come through have a value; else ""."""
+        pairs = zip(self.counts.tolist(), self.tree.visits.tolist(), strict=True)
+        return tuple(f"n={count}" if count != visits else "" for count, visits in pairs)
+
+    def columns(self) -> dict[str, Sequence[object]]:
+        """Columns (N,) for the edges of a graph; NaN where no trial with a value comes through."""
+        parts = self.parts
+        return {
+            "score_n": self.counts.tolist(),
+            "score_mean": parts.mean.tolist(),
+            "score_contribution": parts.contribution.tolist(),
+            "score_effect": parts.effect.tolist(),
+        }
+
+    def sentences(self) -> tuple[str, ...]:
+        """What there is to say of the score and its spread, for people."""
+        if not self.n:
+            return (f"{self.measure}: none of {pluralize(self.trials, 'trial')} has a value",)
+        left = self.trials - self.n
+        first = f"{self.measure}: mean {float(self.parts.mean[0]):.4f}{self._interval()}"
+        first += f"; {left} {'have' if left != 1 else 'has'} none" if left else ""
+        if math.isnan(self.over.total):
+            return (f"{first}; its spread cannot be estimated from one value",)
+        if self.over.total == 0:
+            return (f"{first}; all trials have the same value",)
+        said = [f"{first}; standard deviation {math.sqrt(self.over.total):.4f}"]
+        if self.over.undecided >= self.over.total:
+            return (*said, "the turn that determines its variance is undecided: no two trials took the same path")
+        turns = [f"{share} by {turn}" for turn, share in self._settled()]
+        rest = min(self.over.rest / self.over.total, 1.0)  # an estimate can be beyond, by chance
+        if rest >= 0.005:
+            turns.append(f"{rest:.0%} not determined by the path")
+        if self.over.undecided > 0:
+            turns.append(f"{self.over.undecided / self.over.total:.0%} is undecided: no two trials took the same path")
+        said.append(f"of its variance: {', '.join(turns)} ({self.over.estimate} estimate)")
+        return tuple(said)
+
+    def _interval(self) -> str:
+        """` [.4321, .5678] over 75 trials (95% …)`, or why there is none."""
+        found, over = self.interval, f"over {pluralize(self.n, 'trial')}"
+        if math.isnan(found.low):
+            return f" {over} (no interval: {found.note.removeprefix('no interval: ')})"
+        ends = ", ".join(f"{end:.4f}".removeprefix("0") for end in (found.low, found.high))
+        return f" [{ends}] {over} ({100 * self.level:g}% {found.method})"
+
+    def _settled(self) -> list[tuple[str, str]]:
+        """(turn such as `U1` or `S1`, share of the variance) for turns that settle any."""
+        depth = depths(self.tree.parent)
+        counts = {"user": 0, "system": 0}
+        found = []
+        for at, share in enumerate(self.over.shares.tolist(), 1):
+            speaker = self.tree.speaker(int(np.flatnonzero(depth == at)[0]))
+            counts[speaker] += 1
+            if share >= 0.005:  # an estimate can be below 0, by chance
+                found.append((f"{speaker[0].upper()}{counts[speaker]}", f"{share:.0%}"))
+        return found
+
+    def as_json(self) -> dict[str, Any]:
+        """For a `harvest-tree/1` document; null where undefined."""
+        over, parts = self.over, self.parts
+        return {
+            "measure": self.measure,
+            "n": self.n,
+            "mean": _plain(float(self.parts.mean[0])),
+            "low": _plain(self.interval.low),
+            "high": _plain(self.interval.high),
+            "level": self.level if self.interval.method else None,
+            "interval": self.interval.method or None,
+            "resampled": self.interval.resampled or None,
+            "note": self.interval.note,
+            "variance": _plain(over.total),
+            "settled": _plains(over.settled.tolist()),
+            "rest": _plain(over.rest),
+            "undecided": _plain(over.undecided),
+            "estimate": over.estimate,
+            "nodes": [
+                {
+                    "n": count,
+                    "mass": _plain(mass),
+                    "mean": _plain(mean),
+                    "contribution": _plain(part),
+                    "effect": _plain(effect),
+                }
+                for count, mass, mean, part, effect in zip(
+                    self.counts.tolist(),
+                    parts.mass.tolist(),
+                    parts.mean.tolist(),
+                    parts.contribution.tolist(),
+                    parts.effect.tolist(),
+                    strict=True,
+                )
+            ],
+        }
+
+
+def tree_scores(
+    tree: ConversationTree,
+    measure: Term,
+    values: Mapping[TrialKey, float],
+    *,
+    level: float = 0.95,
+    design: Design = INDEPENDENT,
+) -> TreeScores:
+    """Lay a score over a tree. values: by trial; trials without one, or with NaN, are counted and left out. level: of
+    the interval of the mean. design: what hangs together in the trials.
+    """
+    known = [values.get(trial.key, math.nan) for trial in tree.trials]
+    kept = [place for place, value in enumerate(known) if not math.isnan(value)]
+    ends, given = tree.ends[kept], [known[place] for place in kept]
+    parts, over = contributions(tree.parent, ends, given), spread(tree.parent, ends, given)
+    counts = sum_below(tree.parent, np.bincount(ends, minlength=len(tree))).astype(np.int64)
+    interval = _interval([tree.trials[place].key for place in kept], given, measure, level, design)
+    return TreeScores(str(measure), len(kept), len(known), parts, over, counts, tree, interval, level)
+
+
+def _interval(
+    trials: Sequence[TrialKey], values: Sequence[float], measure: Term, level: float, design: Design
+) -> Interval:
+    """Of the mean over trials: a ratio of sums over topics, so that a topic with more trials weighs more."""
+    topics = list(dict.fromkeys(key.topic for key in trials))
+    unit = "topic" if len(topics) != 1 else "trial"
+    names = topics if unit == "topic" else [str(key.trial) for key in trials]
+    place = {name: row for row, name in enumerate(names)}
+    rows = [place[key.topic if unit == "topic" else str(key.trial)] for key in trials]
+    above, below = (np.bincount(rows, weights=part, minlength=len(names)) for part in (values, np.ones(len(rows))))
+    resampler = Resampler(generator(0, "tree", str(measure)), level=level)
+    of = declared(measure.name)
+    top = 1.0 if of is None or of.has_top else math.inf
+    if unit == "topic" and not design.independent(topics):
+        columns = {number: at for at, number in enumerate(sorted({key.trial for key in trials}))}
+        cells = np.full((len(names), len(columns), 1), np.nan)
+        for row, key, value in zip(rows, trials, values, strict=True):
+            cells[row, columns[key.trial]] = value
+        counted = np.where(np.isnan(cells), np.nan, 1.0)
+        return resampler.under(design).ratios(names, cells, counted, top=top)[0]
+    return resampler.ratios(names, above[:, None, None], below[:, None, None], top=top, unit=unit)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class TrialScores:
+    """values: of a measure, by trial; NaN where it is undefined. notes: who scored what they rest on, sentences."""
+
+    values: Mapping[TrialKey, float]
+    notes: tuple[str, ...] = ()
+
+
+def trial_values(
+    material: Material, measure: Term, *, gold: GoldTable | None = None, judges: Precedence | None = None
+) -> Mapping[TrialKey, float]:
+    """The values of `trial_scores`."""
+    return trial_scores(material, measure, gold=gold, judges=judges).values
+
+
+def trial_scores(
+    material: Material, measure: Term, *, gold: GoldTable | None = None, judges: Precedence | None = None
+) -> TrialScores:
+    """A measure of single conversations. gold: instead of the run's. judges: whose judgments and nuggets count.
+
+    Raises InputError for any other measure, and where no conversation has a value.
+    """
+    asked = understand(measure, Settings(), material.topics, load_schema(SHIPPED))
+    one = asked[0].declaration
+    if len(asked) != 1 or asked[0].form is not None or one.of != "conversation":
+        inside = asked[0].base if len(asked) == 1 and one.of == "conversation" else None
+        raise InputError(
+            f"{measure} is not a measure of single conversations, so branches cannot have it",
+            allowed=list_forms(single()),
+            advice=(f"take --score {inside} here; " if inside else "")
+            + f"{measure} itself: harvest score RUN --measure '{measure}'",
+        )
+    if material.gold is None and gold is None and "gold" in one.needs:
+        raise InputError(
+            f"{measure} has no value here: the run has no gold table",
+            allowed=f"{list_forms(one for one in single() if 'gold' not in one.needs)}: these need none",
+            advice="name one: --gold NAME or --gold FILE.csv",
+        )
+    table = score_material(material, {"replications": 100}, gold=gold, measures=[measure], only=True, judges=judges)
+    rows = [row for row in table.rows if row.topic is not None and row.trial is not None and row.turn is None]
+    values = {TrialKey(row.system, str(row.topic), int(row.trial or 0)): row.value for row in rows}
+    if all(math.isnan(value) for value in values.values()):
+        raise InputError(
+            f"{measure} has no value in any conversation of this run"
+            + ("; it has no gold table" if material.gold is None and gold is None else ""),
+            advice=f"harvest score RUN --measure '{measure}' shows what it is computed from",
+        )
+    of_systems = (row for row in table.rows if row.scorers and row.topic is None and row.trial is None)
+    # What stands on branches is each trial's own, which nothing corrects.
+    raw = (replace(row, scorers=str(row.scorers).replace(CORRECTED, UNCHECKED)) for row in of_systems)
+    named = dict.fromkeys(f"{row.system}: {row.label}" for row in raw)
+    return TrialScores(values, (*named, *table.coverage))
+
+
+def _plain(value: float) -> float | None:
+    return None if math.isnan(value) else round(value, _DIGITS)
+
+
+def _plains(values: Sequence[float]) -> list[float | None]:
+    return [_plain(value) for value in values]

@@ -1,0 +1,134 @@
+"""What is said of trees beside their figures, each thing once: of one tree, and of all that are shown together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harvest.studies.trees.figures import TreeFigures
+from harvest.tables.drawing.picture import TreeDrawing
+from recordings.trees.node_text import one_line, what_was_folded
+from recordings.trees.tree import ConversationTree
+from scoring.inference.interval import METHOD
+from scoring.inference.proportions import FEW
+from topics.counting import pluralize
+
+__all__ = ["legend", "plates", "sentences"]
+
+
+def sentences(one: TreeFigures) -> list[str]:
+    """What there is to say of one tree: of its score, and of conversations that no trial took."""
+    return [*(one.scores.sentences() if one.scores is not None else ()), *filter(None, (one.unseen_paths(),))]
+
+
+def legend(figures: Sequence[TreeFigures]) -> list[str]:
+    """What the figures of trees mean, and why their turns were put together."""
+    said = [
+        f"U user, S system, ■ end; taken/came here, share and its {intervals(one)}"
+        + (f"; then the mean {one.scores.measure} of the trials that have one{_partial([one])}" if one.scores else "")
+        for one in figures
+    ]
+    return list(dict.fromkeys([*said, *_unseen(figures), *_shared(figures), *_weighed(figures)]))
+
+
+def _weighed(figures: Sequence[TreeFigures]) -> list[str]:
+    """Why a share of a tree and the same share of `harvest score` have different intervals by one method."""
+    if not any(one.found.over_topics for one in figures):
+        return []
+    return [
+        "intervals of shares differ slightly from those of harvest score: here the unseen topic counts as a whole "
+        "topic, there as three quarters of one"
+    ]
+
+
+def _partial(figures: Sequence[TreeFigures]) -> str:
+    partial = any(any(one.scores.partial()) for one in figures if one.scores is not None)
+    return ", and n, if not all of them have one" if partial else ""
+
+
+def _unseen(figures: Sequence[TreeFigures]) -> list[str]:
+    shown = [one for one in figures if any(one.unseen())]
+    if not shown:
+        return []
+    said = "another branch: unseen branches (Good-Turing)"
+    if any(one.found.over_topics for one in shown):
+        said += "; over several topics, what a trial of one more topic would do"
+    return [f"{said}; shown only where trials diverged; where all took one branch, see its interval"]
+
+
+def intervals(one: TreeFigures) -> str:
+    """Level, unit and kind of the intervals of a tree."""
+    kind = "Wilson" if one.found.interval == "wilson" else "Jeffreys"
+    kind = "over topics" if one.found.over_topics else f"{kind}; exact for fewer than {FEW} trials"
+    return f"{100 * one.found.level:g}% interval in percent ({kind})"
+
+
+def _shared(figures: Sequence[TreeFigures]) -> list[str]:
+    pooled = any(one.found.over_topics for one in figures)
+    said = "several topics are pooled, and trials of one topic are alike: the intervals hold for topics like these"
+    return [
+        *([f"{said} ({METHOD} topic)"] if pooled else []),
+        *dict.fromkeys(one.note for one in figures if one.note),
+        *(
+            f"{key.speaker} turns are one branch by {key.name} ({key.version}): {key.reason}"
+            for one in figures
+            for key in one.tree.keys
+        ),
+    ]
+
+
+def plates(
+    figures: Sequence[TreeFigures], protocol: str = "", *, least: float = 0.0, most: int = 12
+) -> tuple[list[TreeDrawing], list[str]]:
+    """The trees as they are drawn, and the legend of the picture. protocol: its name, "" where there is none."""
+    drawn = [_plate(one, protocol, least, most) for one in figures]
+    said = [
+        f"On an edge: the share of the trials that came here, taken/came here, and below it its {intervals(one)}"
+        + ("." if one.found.over_topics else "; trials are independent.")
+        for one in figures
+    ]
+    measures = dict.fromkeys(one.scores.measure for one in figures if one.scores is not None)
+    said += [
+        f"In a box: the mean {measure} of the trials that came this way and have one{_partial(figures)}."
+        for measure in measures
+    ]
+    folded = any(plate.chosen.folded for plate in drawn)
+    if folded:
+        branches = pluralize(most, "branch")
+        limits = [f"at most {branches} of a turn {'is' if most == 1 else 'are'} drawn, and 400 turns of a tree"]
+        limits += [f"turns that less than {100 * least:g}% of a tree's trials came to are not"] if least else []
+        said.append(f"Numbers after “+” are omitted branches: {'; '.join(limits)}; ends are always drawn.")
+    shared = (f"{line[0].upper()}{line[1:]}." for line in (*_unseen(figures), *_shared(figures)))
+    return drawn, list(dict.fromkeys([*said, *shared]))
+
+
+def _plate(one: TreeFigures, protocol: str, least: float, most: int) -> TreeDrawing:
+    tree = one.tree
+    return TreeDrawing(
+        tree,
+        _title(tree),
+        [_played(tree, protocol), *sentences(one)],
+        one.words(),
+        one.stop_words(),
+        one.unseen(),
+        one.notes(),
+        least,
+        most,
+        one.ends(),
+    )
+
+
+def _title(tree: ConversationTree) -> str:
+    parts = (_named(tree.scope.systems, 3), _named(tree.scope.topics, 3))
+    return " · ".join(part for part in parts if part) or "Trials of no named system"
+
+
+def _named(names: Sequence[str], most: int) -> str:
+    shown = ", ".join(map(one_line, names[:most]))
+    return f"{shown}, … ({len(names)})" if len(names) > most else shown
+
+
+def _played(tree: ConversationTree, protocol: str) -> str:
+    hashes = ", ".join(one[:12] for one in tree.scope.protocols if one)
+    known = " ".join(part for part in (one_line(protocol), f"({hashes})" if hashes else "") if part)
+    parts = [f"protocol {known}" if known else "imported, no protocol", *what_was_folded(tree)]
+    return " · ".join(parts)

@@ -1,0 +1,1 @@
+"""Users learnt from people, populations of users, and what another user would have met."""

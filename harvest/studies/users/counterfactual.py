@@ -1,0 +1,289 @@
+"""What the figures of a run would be with another user, from its recordings alone: no system is asked again.
+
+Each conversation counts with the probability that the other user takes its path, divided by that of the users it was
+drawn from: of every decision of the user, its words and whether it leaves, given the answers. Users without a model
+know these probabilities exactly (`simulators.path_probability`). The trials of a population were drawn from all its
+members together, whichever was recorded: that probability is the divisor, which keeps weights low.
+
+What the other user may do and the played ones never do is in no recording, and no weight makes up for it: it is named,
+and nothing is foretold. `scoring.inference.foretold` says when the weights are too few, and what the interval is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from harvest.audits.groups import traits_of
+from harvest.studies.scores.arms import wanted_measures
+from harvest.studies.scores.judges import Judges
+from harvest.studies.scores.scorecard import Material, continued_systems, gather_material
+from harvest.studies.scores.trial_values import SHARES, Key, Values, measure_values, share_values
+from harvest.studies.users.recorded_users import Drawn, RecordedUsers, recorded_users
+from recordings.conversation import Conversation
+from recordings.endings import is_cut_short
+from recordings.run_folder import Run
+from scoring.inference.aligned import Cell, Trial, cluster_numbers
+from scoring.inference.foretold import Foretold, foretold_mean
+from scoring.inference.interval import Interval, no_interval
+from scoring.measure import Measure
+from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
+from scoring.notation import Term
+from scoring.settings import Settings, scoring_settings
+from simulators.path_probability import LEAVES, Decision, PathFollower
+from simulators.scenario import Observation, Scenario
+from simulators.streams import Streams
+from simulators.user import EnumerableUser
+from topics.errors import InputError
+from topics.topic import Topic
+
+__all__ = ["Counterfactual", "Path", "Unseen", "WithOther", "counterfactual", "follow"]
+
+_SURE = 1e-9
+"""A probability so small is none; what rounding leaves over is no act."""
+
+PLAYED_BY = "scripted"
+"""What the streams of users are named after: the user that plays protocols."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """Something that the other user may do and those that were played never do. act: what it is called. probability:
+    that the other one does it there. where: the conversation, and the user turn (from 1)."""
+
+    act: str
+    probability: float
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """One conversation as the other user would have it. weight: at least 0. unseen: the likeliest act that the played
+    users never do, None where there is none. cut: the user failed, so what it decided last is not known."""
+
+    weight: float
+    unseen: Unseen | None = None
+    cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WithOther:
+    """One measure of one system. played: the mean as it was played; NaN without a value. foretold: with the other user;
+    its interval's note says why nothing is."""
+
+    system: str
+    key: Key
+    measure: Measure
+    played: float
+    foretold: Foretold
+
+    @property
+    def label(self) -> str:
+        name, turn = self.key
+        return f"{name} S{turn}" if turn else name
+
+
+@dataclass(frozen=True, slots=True)
+class Counterfactual:
+    """What a run says of another user. other: its name. users: by system, whom it met, by share. unseen: by system, an
+    act of the other user that was never played."""
+
+    run: Run
+    other: str
+    settings: Settings
+    users: Mapping[str, Mapping[str, float]]
+    figures: tuple[WithOther, ...]
+    unseen: Mapping[str, Unseen] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def counterfactual(
+    run: Run,
+    other: str,
+    *,
+    measures: Sequence[Term] = (),
+    changes: Mapping[str, Any] | None = None,
+    judges: Judges | None = None,
+) -> Counterfactual:
+    """The figures of every system of the run, had it met the user `other`.
+
+    other: a member of the run's population, one of its arms, or a YAML file of users. measures: of single conversations
+    and with two ends; () takes ave%useful. Raises InputError for a user that is not known, or that cannot be listed,
+    for measures of other kinds, and for conversations that the recorded users cannot have had.
+    """
+    users = recorded_users(run)
+    name, target = users.find(other)
+    material = gather_material([run])
+    settings = scoring_settings(material.scoring, material.topics, material.gold, changes or {})
+    judges = judges or Judges()
+    wanted = wanted_measures(measures or (Term(MEAN_USEFUL.name),), settings, material, judges)
+    for measure in wanted.values():
+        _refuse(measure)
+    others = [measure for measure in wanted.values() if measure.declaration not in SHARES]
+    computed, notes = measure_values(list(users.met), material, others, settings, judges)
+    continued = continued_systems(run)
+    figures: list[WithOther] = []
+    unseen: dict[str, Unseen] = {}
+    for system, met in users.met.items():
+        values: Values = {**share_values(system, material), **computed[system]}
+        why = "sessions go on from topic to topic: what one user said reaches later ones" if system in continued else ""
+        paths = {} if why else dict(_paths(system, users, met, target, material))
+        if seen := max((one.unseen for one in paths.values() if one.unseen), key=_likely, default=None):
+            unseen[system] = seen
+            why = f"{name} may do what was never played: {seen.act}, P = {seen.probability:.3g} in {seen.where}"
+        for key, measure in wanted.items():
+            cells = values.get(key, {})
+            figures.append(_foretold(system, key, measure, cells, paths, why, material, settings))
+    met_by = {system: met.shares for system, met in users.met.items()}
+    return Counterfactual(run, name, settings, met_by, tuple(figures), unseen, notes)
+
+
+def _likely(one: Unseen) -> float:
+    return one.probability
+
+
+def _refuse(measure: Measure) -> None:
+    declared = measure.declaration
+    if declared is RECOVERY or (declared is USEFUL and measure.turn != 1):
+        raise InputError(
+            f"{measure} is a share of the conversations that came so far, which the user decides, too",
+            allowed=f"{USEFUL.name} S1, and measures that every conversation has, such as {MEAN_USEFUL.name}",
+        )
+    if not all(map(math.isfinite, declared.range)):
+        raise InputError(f"{measure} has no largest value, so what was not played may be anything")
+
+
+def _paths(
+    system: str, users: RecordedUsers, met: Drawn, target: EnumerableUser, material: Material
+) -> Iterator[tuple[Trial, Path]]:
+    """Of each valid conversation of the system, its path."""
+    topics = {topic.id: topic for topic in material.topics.topics}
+    ended = [one for one in material.conversations if one.key.system == system and one.outcome is not None]
+    drawn = Counter({(one.key.topic, one.key.trial): one.member for one in ended}.values())
+    finished = [one for one in material.finished if one.key.system == system]
+    valid = Counter(one.member for one in finished)
+    played = [users.build(name) for name in met.shares]
+    # Of whom more was lost there is less among what is left.
+    left = [
+        share * (valid[name] / drawn[name] if drawn[name] else 1.0) if len(met.shares) > 1 else share
+        for name, share in met.shares.items()
+    ]
+    shares = [share / math.fsum(left) for share in left] if math.fsum(left) else left
+    seed = users.run.header.seed
+    for one in finished:
+        yield (
+            (one.key.topic, one.key.trial),
+            follow(one, topics[one.key.topic], played, shares, target, seed=seed, traits=traits_of(met.group)),
+        )
+
+
+def follow(
+    one: Conversation,
+    topic: Topic,
+    played: Sequence[EnumerableUser],
+    shares: Sequence[float],
+    target: EnumerableUser,
+    *,
+    seed: int,
+    traits: Mapping[str, object],
+) -> Path:
+    """How likely the `target` is to take the path of a conversation, beside the users of whom one was drawn. seed: of
+    the run. Raises InputError where none of these can have taken it."""
+    rng, scenario = Streams(seed, (PLAYED_BY, one.key.topic, one.key.trial)), Scenario(topic, traits)
+    ours = PathFollower(played, shares, scenario, rng)
+    theirs = PathFollower((target,), (1.0,), scenario, rng)
+    weight, unseen = 1.0, None
+    for number, decision in enumerate(_decisions(one), 1):
+        chances, after, _ = ours.ways(decision.seen)
+        found, then, names = theirs.ways(decision.seen)
+        key = decision.key
+        if chances.get(key, 0.0) <= 0:
+            raise _not_played(one, number, decision)
+        for way, chance in found.items():
+            likely = weight * chance
+            if chance > _SURE and chances.get(way, 0.0) <= 0 and (unseen is None or likely > unseen.probability):
+                where = f"{one.key.topic}, trial {one.key.trial}, user turn {number}"
+                unseen = Unseen(names[way], min(likely, 1.0), where)
+        weight *= found.get(key, 0.0) / chances[key]
+        if not weight:
+            break
+        ours.take(key, after)
+        theirs.take(key, then)
+    return Path(weight, unseen, is_cut_short(one.outcome))
+
+
+def _decisions(one: Conversation) -> Iterator[Decision]:
+    """Every decision of the user's side that was recorded."""
+    seen: Observation | None = None
+    for turn in one.turns:
+        yield Decision(seen, turn.said, act=turn.act or turn.state, back=bool(turn.session))
+        if turn.reply is None:
+            return
+        seen = Observation(turn.reply.answer)
+    outcome = one.outcome
+    # Where the system ended it, or the user failed, nothing that the user decided came after the last answer.
+    if outcome is not None and outcome.kind != "system-ended" and not is_cut_short(outcome):
+        yield Decision(seen, None, outcome.kind, outcome.reason)
+
+
+def _not_played(one: Conversation, number: int, decision: Decision) -> InputError:
+    did = "left" if decision.outcome == LEAVES else f"ended ({decision.outcome})" if decision.said is None else "spoke"
+    return InputError(
+        f"{one.key.system}, {one.key.topic}, trial {one.key.trial}: at turn {number} the user {did} "
+        f"({decision.act}), which none of the users that the run names can have done",
+        advice="rules or users may have changed since: `harvest replay-routes` shows whether rules have",
+    )
+
+
+def _foretold(
+    system: str,
+    key: Key,
+    measure: Measure,
+    cells: Mapping[Trial, Cell],
+    paths: Mapping[Trial, Path],
+    why: str,
+    material: Material,
+    settings: Settings,
+) -> WithOther:
+    least, most = measure.declaration.range
+    topics = [topic.id for topic in material.topics.topics]
+    rows: dict[str, list[tuple[float, float]]] = {topic: [] for topic in topics}
+    given: dict[str, list[float]] = {topic: [] for topic in topics}
+    for (topic, trial), path in paths.items():
+        value, over = cells.get((topic, trial), (math.nan, 0.0))
+        known = over > 0 and not path.cut and not math.isnan(value)
+        rows[topic].append(((value - least) / (most - least) if known else math.nan, path.weight))
+    for (topic, _), (value, over) in cells.items():
+        if over > 0 and not math.isnan(value):
+            given[topic].append(value)
+    means = [float(np.mean(each)) for each in given.values() if each]
+    played = float(np.mean(means)) if means else math.nan
+    if why:
+        nothing = Foretold(math.nan, no_interval(why), sum(map(len, given.values())), math.nan, math.nan, math.nan)
+        return WithOther(system, key, measure, played, nothing)
+    rows = {topic: own for topic, own in rows.items() if own}
+    width = max(map(len, rows.values()), default=0)
+    table = np.full((2, len(rows), width), np.nan)
+    for place, own in enumerate(rows.values()):
+        table[:, place, : len(own)] = np.array(own).T
+    numbers = cluster_numbers(list(rows), material.topics.clusters)
+    found = foretold_mean(
+        table[0], table[1], level=settings.level, clusters=None if numbers is None else numbers.tolist()
+    )
+    return WithOther(system, key, measure, played, _in_range(found, least, most))
+
+
+def _in_range(found: Foretold, least: float, most: float) -> Foretold:
+    """As the measure is scaled."""
+    if (least, most) == (0, 1):
+        return found
+    one, size = found.interval, most - least
+    interval = Interval(
+        least + size * one.low, least + size * one.high, one.method, one.resampled, one.note, one.assumes
+    )
+    return Foretold(least + size * found.value, interval, found.n, found.effective, found.effective_units, found.seen)

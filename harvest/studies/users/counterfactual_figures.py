@@ -1,0 +1,112 @@
+"""Figures with another user than the one that was played, for people and as rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from rich import box
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from harvest.studies.users.counterfactual import Counterfactual, WithOther
+from harvest.terminal import printable
+from scoring.inference.foretold import FEWEST_CONVERSATIONS
+from scoring.inference.interval import FEWEST
+from scoring.table import shown_value
+
+__all__ = ["FORMAT", "counterfactual_legend", "counterfactual_rows", "counterfactual_tables"]
+
+FORMAT = "harvest-counterfactual/1"
+_DIGITS = 12
+_LEGEND = (
+    "played: the mean over topics, as it was played",
+    "with {other} [low, high]: foretold from the same conversations, each with the probability that {other} takes its "
+    "path, divided by that of the users it was drawn from; {level:g}% bounds that hold however heavy the weights are",
+    "eff. n, eff. topics: how many conversations, and topics, of equal weight would say as much; nothing is foretold "
+    "with fewer than {conversations} and {topics}",
+    "seen: the mean weight, 100% but for chance; far below, the conversations that {other} would have most are lacking",
+)
+
+
+def counterfactual_tables(found: Counterfactual) -> Iterator[RenderableType]:
+    """One table over all systems, and why there is no figure where there is none."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("system", overflow="fold", min_width=10, max_width=26)
+    for heading in (
+        "played",
+        f"with {printable(found.other, line=True)} [low, high]",
+        "n",
+        "eff. n",
+        "eff. topics",
+        "seen",
+    ):
+        table.add_column(Text(heading), justify="right", no_wrap=True)
+    for label in dict.fromkeys(one.label for one in found.figures):
+        table.add_row(Text(label, style="bold"))
+        for one in found.figures:
+            if one.label == label:
+                table.add_row(*map(Text, _cells(one)))
+    yield table
+    for one in found.figures:
+        if not one.foretold.interval.printed:
+            note = printable(one.foretold.interval.note, line=True)
+            yield Text(f"{printable(one.system, line=True)}, {one.label}: not foretold: {note}", style="yellow")
+
+
+def counterfactual_legend(found: Counterfactual) -> Iterator[Text]:
+    """What the columns mean."""
+    words = {
+        "other": printable(found.other, line=True),
+        "level": 100 * found.settings.level,
+        "conversations": FEWEST_CONVERSATIONS,
+        "topics": FEWEST,
+    }
+    for line in _LEGEND:
+        yield Text(line.format(**words), style="dim")
+
+
+def _cells(one: WithOther) -> tuple[str, ...]:
+    name, told = one.key[0], one.foretold
+    figure = shown_value(name, told.value)
+    if told.interval.printed:
+        low, high = (shown_value(name, end) for end in (told.interval.low, told.interval.high))
+        figure += f" [{low.removesuffix('%')}, {high.removesuffix('%')}]"
+    numbers = [f"{number:.0f}" if number == number else "" for number in (told.effective, told.effective_units)]
+    seen = f"{told.seen:.0%}" if told.seen == told.seen else ""
+    system = f"  {printable(one.system, line=True)}"
+    return (system, shown_value(name, one.played), figure, str(told.n), *numbers, seen)
+
+
+def counterfactual_rows(found: Counterfactual) -> Iterator[dict[str, Any]]:
+    """A row for each system and measure."""
+    for one in found.figures:
+        name, turn = one.key
+        told, unseen = one.foretold, found.unseen.get(one.system)
+        yield {
+            "measure": name,
+            "turn": turn,
+            "system": one.system,
+            "played_by": dict(found.users[one.system]),
+            "other": found.other,
+            "played": _number(one.played),
+            "value": _number(told.value),
+            "n": told.n,
+            "effective_n": _number(told.effective),
+            "effective_topics": _number(told.effective_units),
+            "seen": _number(told.seen),
+            "low": _number(told.interval.low),
+            "high": _number(told.interval.high),
+            "level": found.settings.level,
+            "method": told.interval.method,
+            "note": told.interval.note,
+            "never_played": None
+            if unseen is None
+            else {"act": unseen.act, "probability": _number(unseen.probability), "where": unseen.where},
+        }
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else round(value, _DIGITS)

@@ -1,0 +1,217 @@
+"""What the users that could be played are worth on people they were not fitted to, and which of them to play.
+
+Every candidate is fitted as `harvest simulate fit` would fit it and followed decision by decision through its own
+`distribution`, so that a figure is of what is played: stop model, smoothing and all. AIC on the recordings themselves
+decides nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from harvest.studies.users.fitted_users import (
+    LEAVING,
+    Answers,
+    fitted_options,
+    sequences_of,
+    source_of,
+    stop_estimates,
+)
+from protocols.answer import Answer
+from protocols.route import Say
+from recordings.acts.dialogue import Dialogue
+from scoring.simulation.act_model import Smoothing
+from scoring.simulation.decisions import acts_in
+from scoring.simulation.likelihood import Bits, Fit, HeldOut, held_out
+from simulators import markov
+from simulators.act_table import UNKNOWN
+from simulators.fitted import HiddenFile
+from simulators.hidden.fitting import Person, choose, fit_hidden, log_likelihoods
+from simulators.hidden.model import HiddenModel
+from simulators.hidden.user import written
+from simulators.scenario import Observation, Scenario
+from simulators.streams import Streams
+from simulators.user import EnumerableUser
+from topics.errors import InputError
+from topics.identity import derived_seed
+from topics.topic import Topic, TopicType
+
+__all__ = [
+    "CANDIDATES",
+    "DEFAULT",
+    "HIDDEN",
+    "Candidates",
+    "candidates",
+    "fit_hidden_user",
+    "learn_hidden",
+    "played_bits",
+]
+
+DEFAULT, HIDDEN = "turn-and-act", "hidden-states"
+KNOWN = "hidden-states, person known"
+
+CANDIDATES = (*LEAVING, HIDDEN)
+"""What `harvest simulate fit` can write: the tables and stop models, and hidden states."""
+
+FEWEST = 20
+"""People that are needed before another candidate than the default is chosen: intervals over fewer are too narrow."""
+
+_OFTEN = 50  # decisions after an answer, for transitions of its own
+_SCENARIO = Scenario(Topic("T1", TopicType("any"), "a request"))
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """held_out: by candidate, the default first, which the gains are over. chosen: what to play: the candidate with the
+    fewest bits among those whose gain over the default has its interval above 0, else the default. left_out: candidates
+    without figures, and why.
+
+    `hidden-states, person known` is not a candidate: the bits of the same user if a person's dialogues are foreseen one
+    after the other, with what the earlier ones told about the person. A conversation that is played is with somebody
+    new.
+    """
+
+    held_out: Mapping[str, HeldOut]
+    chosen: str
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+
+def candidates(
+    dialogues: Sequence[Dialogue],
+    *,
+    order: Literal[1, 2] = 1,
+    answers: Answers = "nothing",
+    smoothing: Smoothing | None = None,
+    folds: int = 10,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Candidates:
+    """Held-out bits of every candidate, folds by person; sizes of hidden states are chosen again within each fold.
+
+    Without figures where there is only one user.
+    """
+    if len({one.unit for one in dialogues}) < 2:
+        return Candidates({}, DEFAULT)
+    acts = acts_in(dialogues)
+    left_out: dict[str, str] = {}
+    fits: dict[str, Fit] = {}
+
+    def with_stop(stop: str) -> Fit:
+        def fit(training: Sequence[Dialogue]) -> Bits:
+            options = fitted_options(training, order=order, answers=answers, smoothing=smoothing, stop=stop, acts=acts)
+            user = markov.build(options.model_copy(update={"words": dict.fromkeys(options.acts, ("-",))}))
+            return lambda theirs: played_bits(user, theirs, answers)
+
+        return fit
+
+    for stop in LEAVING:
+        try:
+            with_stop(stop)(dialogues)
+        except InputError as fault:
+            left_out[stop] = fault.what
+        else:
+            fits[stop] = _or_nothing(with_stop(stop))
+    learnt: dict[frozenset[str], HiddenModel] = {}
+
+    def hidden(training: Sequence[Dialogue]) -> HiddenModel:
+        key = frozenset(one.unit for one in training)
+        if key not in learnt:
+            learnt[key] = learn_hidden(training, answers=answers, acts=acts, seed=seed)
+        return learnt[key]
+
+    def together(training: Sequence[Dialogue], *, known: bool) -> Bits:
+        model = hidden(training)
+        return lambda theirs: (
+            -float(log_likelihoods(model, people_of(theirs, answers), together=known).sum()) / math.log(2)
+        )
+
+    fits[HIDDEN] = lambda training: together(training, known=False)
+    if len({one.unit for one in dialogues}) < len(dialogues):
+        fits[KNOWN] = lambda training: together(training, known=True)
+    rng = np.random.default_rng(derived_seed(seed, "fit", "folds"))
+    found = held_out(dialogues, fits, rng, folds=folds, level=level)
+    for name in [name for name, one in found.items() if not math.isfinite(one.bits)]:
+        left_out[name] = "it cannot be fitted to some of the folds, or makes something impossible that people did"
+        del found[name]
+    better = {
+        name: one.bits for name, one in found.items() if name in CANDIDATES and one.low > 0 and one.units >= FEWEST
+    }
+    return Candidates(found, min(better, key=lambda name: better[name], default=DEFAULT), left_out)
+
+
+def played_bits(user: EnumerableUser, dialogues: Sequence[Dialogue], answers: Answers = "nothing") -> float:
+    """-log2 of the probability that the user does what was done in these dialogues, each with somebody new. Words are
+    not looked at. inf where something has no probability."""
+    total = 0.0
+    for one in dialogues:
+        state, seen = user.start(_SCENARIO, Streams(0)), None
+        for turn in (*one.turns, *((None,) if one.ended else ())):
+            ways = [
+                chance
+                for chance in user.distribution(state, seen)
+                if (chance.action.state if isinstance(chance.action, Say) else None) == (turn.act if turn else None)
+            ]
+            if not ways:
+                return math.inf
+            total -= math.log2(math.fsum(chance.probability for chance in ways))
+            if turn:
+                state = ways[0].state
+                seen = Observation(Answer("-"), turn.answer if answers == "labels" else None)
+    return total
+
+
+def learn_hidden(
+    dialogues: Sequence[Dialogue], *, answers: Answers = "nothing", acts: Sequence[str] = (), seed: int = 0
+) -> HiddenModel:
+    """The hidden states of these people, of the size that foresees best those it was not fitted on."""
+    rng = np.random.default_rng(derived_seed(seed, "fit", "hidden states"))
+    people = people_of(dialogues, answers)
+    after = Counter(answer for person in people for one in person for answer in one.answers[: len(one.acts) - 1])
+    apart = sorted(answer for answer, n in after.items() if n >= _OFTEN and answer != UNKNOWN)
+    acts = acts or acts_in(dialogues)
+    return fit_hidden(people, acts, choose(people, acts, rng, answers=apart), rng, answers=apart)
+
+
+def fit_hidden_user(
+    dialogues: Sequence[Dialogue],
+    *,
+    name: str,
+    files: Sequence[str] = (),
+    answers: Answers = "nothing",
+    seed: int = 0,
+) -> HiddenFile:
+    """The file of a user with hidden states, without words."""
+    return HiddenFile(
+        name=name,
+        source=source_of(dialogues, files, answers),
+        options=written(learn_hidden(dialogues, answers=answers, seed=seed)),
+        stopping=stop_estimates(dialogues),
+    )
+
+
+def people_of(dialogues: Sequence[Dialogue], answers: Answers = "nothing") -> list[Person]:
+    """The dialogues of each user together, users in the order of their names."""
+    found: dict[str, list[Dialogue]] = {}
+    for one in dialogues:
+        found.setdefault(one.unit, []).append(one)
+    return [sequences_of(found[unit], answers) for unit in sorted(found)]
+
+
+def _or_nothing(fit: Fit) -> Fit:
+    """In a fold where a stop model cannot be fitted, nothing is foreseen."""
+
+    def tried(training: Sequence[Dialogue]) -> Bits:
+        try:
+            made = fit(training)
+        except InputError:
+            return lambda theirs: math.inf
+        assert callable(made)
+        return made
+
+    return tried

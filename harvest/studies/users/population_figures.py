@@ -1,0 +1,120 @@
+"""Figures of a population of users, for people and as rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich import box
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from harvest.studies.users.populations import POPULATION, REWEIGHTED, Drawn, Figure, Populations
+from harvest.terminal import printable
+from scoring.inference.interval import METHOD
+from scoring.table import shown_value
+
+__all__ = ["FORMAT", "population_legend", "population_rows", "population_tables"]
+
+FORMAT = "harvest-population/1"
+_DIGITS = 12
+_LEGEND = (
+    "share: declared, of the population; drawn, lost: trials that met this user, and those of them without a valid "
+    "attempt",
+    "figure: each topic counts the same; a conversation stands for all drawn trials of its user, so that a user of "
+    "whom more was lost does not count less",
+    "[low, high]: {level:g}% {method} topic, as of a ratio of sums",
+    "n: conversations that count; eff. n: how many of equal weight would say as much",
+)
+
+
+def population_tables(found: Populations) -> Iterator[RenderableType]:
+    """The table of each system, under its name, and what is to be known of it."""
+    for system, members in found.members.items():
+        yield Text(printable(system, line=True), style="bold")
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+        table.add_column("user", overflow="fold", min_width=12, max_width=26)
+        for heading in ("share", "drawn", "lost", "figure [low, high]", "n", "eff. n"):
+            table.add_column(Text(heading), justify="right", no_wrap=True)
+        own = [one for one in found.figures if one.system == system]
+        for label in dict.fromkeys(one.label for one in own):
+            table.add_row(Text(label, style="bold"))
+            for one in own:
+                if one.label == label:
+                    table.add_row(*map(Text, _cells(one, members, found.weights)))
+        yield table
+        for one in own:
+            if not one.found.interval.printed:
+                yield Text(f"{one.of}, {one.label}: no interval: {one.found.interval.note}", style="yellow")
+        if warning := _lost(system, members):
+            yield Text(warning, style="yellow")
+
+
+def population_legend(found: Populations) -> Iterator[Text]:
+    """What the columns mean."""
+    for line in _LEGEND:
+        yield Text(line.format(level=100 * found.settings.level, method=METHOD), style="dim")
+
+
+def _cells(one: Figure, members: Mapping[str, Drawn], weights: Mapping[str, float] | None) -> tuple[str, ...]:
+    name = printable(one.of, line=True)
+    if one.of in members:
+        member = members[one.of]
+        told = (f"{member.share:.1%}", str(member.drawn), str(member.drawn - member.valid))
+    else:
+        drawn, valid = (sum(getattr(each, part) for each in members.values()) for part in ("drawn", "valid"))
+        told = ("", str(drawn), str(drawn - valid))
+        if one.of == REWEIGHTED and weights:
+            name += ": " + ", ".join(f"{member} {weight:.0%}" for member, weight in weights.items())
+    figure = shown_value(one.key[0], one.found.value)
+    if one.found.interval.printed:
+        low, high = (shown_value(one.key[0], end) for end in (one.found.interval.low, one.found.interval.high))
+        figure += f" [{low.removesuffix('%')}, {high.removesuffix('%')}]"
+    effective = f"{one.found.effective:.0f}" if one.found.n else ""
+    return (f"  {name}", *told, figure, str(one.found.n), effective)
+
+
+def _lost(system: str, members: Mapping[str, Drawn]) -> str:
+    """A sentence where more of one user's trials were lost than of another's; "" where not."""
+    rates = {name: 1 - one.valid / one.drawn for name, one in members.items() if one.drawn}
+    if not rates or max(rates.values()) - min(rates.values()) < 1e-9:
+        return ""
+    each = ", ".join(f"{name} {members[name].drawn - members[name].valid} of {members[name].drawn}" for name in rates)
+    return (
+        f"Trials of {system} were lost unequally by user ({each}): `harvest score` prints the mean over those that are "
+        f"left; the figure of the population here does not."
+    )
+
+
+def population_rows(found: Populations) -> Iterator[dict[str, Any]]:
+    """A row for each figure: `of` is `population`, `re-weighted` or a member."""
+    for one in found.figures:
+        members = found.members[one.system]
+        name, turn = one.key
+        chosen = [members[one.of]] if one.of in members else list(members.values())
+        weights = found.weights if one.of == REWEIGHTED else None
+        shares = {member: each.share for member, each in members.items()} if one.of == POPULATION else weights
+        yield {
+            "measure": name,
+            "turn": turn,
+            "system": one.system,
+            "of": one.of,
+            "weights": shares if shares is not None else {one.of: 1.0},
+            "drawn": sum(each.drawn for each in chosen),
+            "lost": sum(each.drawn - each.valid for each in chosen),
+            "value": _number(one.found.value),
+            "n": one.found.n,
+            "effective_n": _number(one.found.effective),
+            "topics": one.found.topics,
+            "low": _number(one.found.interval.low),
+            "high": _number(one.found.interval.high),
+            "level": found.settings.level,
+            "method": one.found.interval.method,
+            "note": one.found.interval.note,
+        }
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else round(value, _DIGITS)

@@ -1,0 +1,231 @@
+"""From a run whose users were drawn from a population to figures: of the population, of each member, with other
+weights.
+
+A trial that was lost has a member, too. Where more of one member's trials were lost than of another's, the mean over
+those that are left is one of another population, so each conversation stands for the drawn trials of its member:
+
+    w = (v / share) · drawn / valid
+
+drawn, valid: trials of its member on this system, played and counted; share: the declared one; v: the weight asked for,
+which is the share for the population itself. So a figure of the population is unbiased if, within a member, what is
+lost does not depend on what would have been answered.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from harvest.studies.scores.arms import wanted_measures
+from harvest.studies.scores.judges import Judges
+from harvest.studies.scores.scorecard import Material, gather_material, recorded_design
+from harvest.studies.scores.trial_values import SHARES, Key, Values, measure_values, share_values
+from harvest.studies.users.recorded_users import recorded_users
+from recordings.run_folder import Run
+from scoring.inference.aligned import Cell, Trial
+from scoring.inference.bootstrap import Resampler
+from scoring.inference.interval import no_interval
+from scoring.inference.weighted import Weighted, weighted_ratio
+from scoring.measure import Measure
+from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY
+from scoring.notation import Term
+from scoring.settings import Settings, scoring_settings
+from topics.errors import InputError, Place
+from topics.identity import generator
+from topics.suggestions import did_you_mean
+
+__all__ = [
+    "POPULATION",
+    "REWEIGHTED",
+    "Drawn",
+    "Figure",
+    "Populations",
+    "population_figures",
+    "recorded_shares",
+    "system_figures",
+]
+
+POPULATION, REWEIGHTED = "population", "re-weighted"
+"""Of whom a figure is that is not of one member."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """Of one member and one system. share: declared. drawn: trials whose attempts have ended. valid: those that count
+    in figures; the others were lost."""
+
+    share: float
+    drawn: int
+    valid: int
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One measure of one system. of: a member, `population` or `re-weighted`."""
+
+    system: str
+    of: str
+    key: Key
+    measure: Measure
+    found: Weighted
+
+    @property
+    def label(self) -> str:
+        name, turn = self.key
+        return f"{name} S{turn}" if turn else name
+
+
+@dataclass(frozen=True, slots=True)
+class Populations:
+    """What a run with a population gives. members: by system, in the order of the audit. weights: the others that were
+    asked for, together 1; None where none were."""
+
+    run: Run
+    settings: Settings
+    members: Mapping[str, Mapping[str, Drawn]]
+    figures: tuple[Figure, ...]
+    weights: Mapping[str, float] | None
+    material: Material
+    notes: tuple[str, ...]
+
+
+def recorded_shares(run: Run) -> dict[str, dict[str, float]]:
+    """By system, the share of each member of the population that it was played with. Raises InputError where there is
+    none."""
+    found = {system: met.shares for system, met in recorded_users(run).met.items() if len(met.shares) > 1}
+    if not found:
+        raise InputError(
+            "the users of this run were not drawn from a population",
+            place=Place(str(run.path)),
+            advice="give its audit a `population`; `harvest robustness` compares users that were played in arms",
+        )
+    order = run.header.audit.get("population") if isinstance(run.header.audit, dict) else None
+    places = {member: place for place, member in enumerate(order if isinstance(order, dict) else ())}
+    return {
+        system: dict(sorted(members.items(), key=lambda one: places.get(one[0], len(places))))
+        for system, members in found.items()
+    }
+
+
+def population_figures(
+    run: Run,
+    *,
+    measures: Sequence[Term] = (),
+    weights: Mapping[str, float] | None = None,
+    changes: Mapping[str, Any] | None = None,
+    judges: Judges | None = None,
+    seed: int = 0,
+) -> Populations:
+    """The figures of every system of a run with a population.
+
+    measures: of single conversations; () takes ave%useful. weights: by member, of another population, any numbers of at
+    least 0; members that are not named get 0. changes: settings instead of the audit's. judges: of SWAN and WAN. seed:
+    of resampling. Raises InputError for a run without a population and for weights of a member that there is not.
+    """
+    shares = recorded_shares(run)
+    asked = None if weights is None else _checked(weights, shares)
+    material = gather_material([run])
+    settings = scoring_settings(material.scoring, material.topics, material.gold, changes or {})
+    judges = judges or Judges()
+    wanted = wanted_measures(measures or (Term(MEAN_USEFUL.name),), settings, material, judges)
+    others = [measure for measure in wanted.values() if measure.declaration not in SHARES]
+    computed, notes = measure_values(list(shares), material, others, settings, judges)
+    resampler = Resampler(generator(seed, "population"), replications=settings.replications, level=settings.level)
+    figures: list[Figure] = []
+    members: dict[str, dict[str, Drawn]] = {}
+    for system, own in shares.items():
+        drawing = resampler.under(recorded_design(run, [system]))
+        values = {**share_values(system, material), **computed[system]}
+        members[system], of_system = system_figures(system, own, material, wanted, values, drawing, asked)
+        figures += of_system
+    return Populations(run, settings, members, tuple(figures), asked, material, notes)
+
+
+def system_figures(
+    system: str,
+    shares: Mapping[str, float],
+    material: Material,
+    wanted: Mapping[Key, Measure],
+    values: Values,
+    resampler: Resampler,
+    weights: Mapping[str, float] | None = None,
+) -> tuple[dict[str, Drawn], list[Figure]]:
+    """What became of the members of one system's population, and its figures of each measure: of the population, of
+    each member, and with `weights`, which sum to 1. shares: declared, by member. values: the cells of the system."""
+    of = {
+        (one.key.topic, one.key.trial): one.member
+        for one in material.conversations
+        if one.key.system == system and one.outcome is not None
+    }
+    drawn = Counter(of.values())
+    valid = Counter(one.member for one in material.finished if one.key.system == system)
+    members = {member: Drawn(share, drawn[member], valid[member]) for member, share in shares.items()}
+    sides: dict[str, Mapping[str, float]] = {POPULATION: shares, **{member: {member: 1.0} for member in shares}}
+    if weights is not None:
+        sides[REWEIGHTED] = weights
+    figures = [
+        Figure(system, name, key, measure, _weighed(members, side, values.get(key, {}), of, measure, resampler))
+        for key, measure in wanted.items()
+        for name, side in sides.items()
+    ]
+    return members, figures
+
+
+def _checked(weights: Mapping[str, float], shares: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    known = dict.fromkeys(member for members in shares.values() for member in members)
+    for name, weight in weights.items():
+        if name not in known:
+            raise InputError(
+                f"the population has no member {name!r}{did_you_mean(name, known)}", allowed=", ".join(known)
+            )
+        if not 0 <= weight < math.inf:
+            raise InputError(f"the weight of {name!r} is {weight:g}", allowed="numbers of at least 0")
+    whole = math.fsum(weights.values())
+    if not whole > 0:
+        raise InputError("no member has a weight above 0", allowed=f"weights of {', '.join(known)}")
+    return {name: weights.get(name, 0.0) / whole for name in known}
+
+
+def _weighed(
+    members: Mapping[str, Drawn],
+    side: Mapping[str, float],
+    cells: Mapping[Trial, Cell],
+    of: Mapping[Trial, str],
+    measure: Measure,
+    resampler: Resampler,
+) -> Weighted:
+    """The figure of one population over the members: `side` gives each its weight."""
+    alone = len(side) == 1
+    for member, weight in side.items():
+        told = members[member]
+        # A member that the seed drew nowhere is chance, as in any sample; one of whom all was lost is not.
+        if weight > 0 and not told.valid and (alone or told.drawn or weight != told.share):
+            why = f"all {told.drawn} trials of {member} were lost" if told.drawn else f"no trial met {member}"
+            return Weighted(math.nan, no_interval(why), 0, 0.0, 0)
+    factor = {
+        member: weight / told.share * told.drawn / told.valid
+        for member, weight in side.items()
+        if (told := members[member]).valid
+    }
+    drawn = Counter(topic for topic, _ in of)
+    rows: dict[str, list[tuple[float, float, float]]] = defaultdict(list)
+    pooled = measure.declaration is RECOVERY
+    for trial, (value, over) in cells.items():
+        weight = factor.get(of.get(trial, ""), 0.0)
+        # Where a topic's mean counts, each topic counts the same, however often it is played.
+        cell = (value, over, weight) if pooled else (value, 1.0 if over else math.nan, weight / drawn[trial[0]])
+        rows[trial[0]].append(cell)
+    most = max(map(len, rows.values()), default=0)
+    table = np.full((3, len(rows), most), np.nan)
+    for place, own in enumerate(rows.values()):
+        table[:, place, : len(own)] = np.array(own).T
+    declared = measure.declaration
+    bottom, top = declared.range
+    above, below, weights = table
+    far = top if declared.has_top else math.inf
+    return weighted_ratio(list(rows), above, below, weights, resampler, bottom=bottom, top=far)

@@ -1,0 +1,420 @@
+"""Figures of users for people, and as JSON: fits, and simulated users held against real ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from harvest.studies.users.played_users import DEFAULT, Candidates
+from harvest.terminal import printable
+from scoring.simulation.decisions import acts_in
+from scoring.simulation.halves import FEWEST, Floor, Spread
+from scoring.simulation.lengths import Survival
+from scoring.simulation.likelihood import HeldOut
+from scoring.simulation.realism import BEHAVIOUR, FORESIGHT, SCORES, Realism
+from scoring.simulation.wordings import WORDINGS, Wordings
+from simulators.act_table import ANY
+from simulators.fitted import UserFile
+from topics.counting import pluralize
+from topics.decimals import decimal
+
+__all__ = [
+    "FORMAT",
+    "behaviour_verdict",
+    "check_json",
+    "check_notes",
+    "check_tables",
+    "fit_tables",
+    "foresight_json",
+    "ranking_verdict",
+    "scores_verdict",
+]
+
+FORMAT = "harvest-simulation/1"
+
+_DIGITS = 12
+_MOST_TURNS = 12
+_ALPHA = 0.05  # a p at most this large is called a difference
+_LONGEST_ACT = 14  # characters that have room beside the figures on 80 columns
+
+
+def fit_tables(file: UserFile, foresight: Mapping[str, HeldOut], played: Candidates) -> Iterator[Table]:
+    """The act matrix with its intervals, the stop models, what a table of acts is worth on users it has not seen, and
+    what each user is worth that could be played."""
+    answers = ["answer"] if any(row.answer != ANY for row in file.rows) else []
+    table = _table("after", *answers, "n", "then", "seen", f"{file.level:.0%} interval", "smoothed")
+    for row in file.rows:
+        shares = sorted(row.next.items(), key=lambda entry: -entry[1].k)
+        for place, (act, share) in enumerate((act, share) for act, share in shares if share.k):
+            answer = [_text(row.answer)] if answers else []
+            head = [_acts(*row.after), *answer, str(row.n)] if place == 0 else [""] * (2 + len(answers))
+            interval = f"[{share.low:.3f}, {share.high:.3f}]"
+            table.add_row(*head, _acts(act), f"{share.k / row.n:.3f}", interval, f"{share.p:.3f}")
+    table.caption = "seen: share of the n; smoothed: the same after smoothing; both over all turns"
+    table.caption += "; answer *: any, or not known" if answers else ""
+    table.caption_style, table.caption_justify = "dim", "left"
+    yield table
+    if file.stopping:
+        table = _table("stop model", "parameters (standard error)", "AIC", "chances")
+        for model in file.stopping:
+            parameters = ", ".join(
+                f"{name} {_number(one.value)} ({_number(one.error)})" for name, one in model.parameters.items()
+            )
+            table.add_row(model.model, parameters, _number(model.aic, 1), str(model.chances))
+        yield table
+    if foresight:
+        yield _foresight(foresight, "model")
+    if played.held_out:
+        yield _candidates(played)
+
+
+def check_tables(found: Realism) -> Iterator[Table | Text]:
+    """Behaviour with its floor, survival, foresight; then, apart, what the simulated user is worth as a tester."""
+    ranking = found.ranking
+    yield Text(f"ranking: {ranking_verdict(found)}")
+    if ranking.systems:
+        table = _table("system", "mean score, real", "simulated")
+        for name, real, simulated in zip(ranking.systems, ranking.real, ranking.simulated):
+            table.add_row(_text(name), f"{real:.4f}", f"{simulated:.4f}")
+        yield table
+    table = _table("behaviour", "all", "matched", "floor", "95% of floors", "p", "verdict")
+    for name, measured in found.behaviour.items():
+        _add(table, name, measured.value, measured.floor, measured.verdict, measured.p)
+    yield table
+    if found.wordings is not None:
+        yield _wordings(found.wordings)
+    yield _survival(found.survivals)
+    yield _foresight(found.foresight, "real users, predicted by")
+    if found.scores and found.score_floor:
+        table = _table("scores", "all", "matched", "floor", "95% of floors", "verdict")
+        _add(table, SCORES, found.scores.distance, found.score_floor, found.score_floor.verdict)
+        yield table
+        scores = found.scores
+        within = " within systems" if len(ranking.systems) > 1 else ""
+        shown = f"T {scores.statistic:.3f}, permutation p{within} {_p(scores.p)}, n {scores.n} and {scores.m}"
+        yield Text(shown, style="dim")
+        yield Text(f"scores: {scores_verdict(scores.p, found.score_floor)}")
+
+
+def ranking_verdict(found: Realism) -> str:
+    """Whether simulated users put the systems in the order that people do, compared with halves of the people."""
+    ranking, floor = found.ranking, found.ranking_floor
+    known = not math.isnan(ranking.low)
+    tau = _plain(ranking.tau, 3) + (f" [{ranking.low:.3f}, {ranking.high:.3f}]" if known else "")
+    drawn = f"; {ranking.resampled} resampled" if known else ""
+    agreement = f"Kendall's tau-b {tau}{drawn}" + (f" ({ranking.note})" if ranking.note else "")
+    if floor is None or math.isnan(ranking.tau):
+        return agreement
+    half = floor.floor
+    said = (
+        f"{floor.verdict}: {agreement}; between halves of the real users {_plain(half.median, 3)} "
+        f"[{_plain(half.low, 3)}, {_plain(half.high, 3)}], between a half and simulated users "
+        f"{_plain(floor.matched.median, 3)}; systems differ by other amounts: p {_p(floor.p)}"
+    )
+    if floor.verdict == "undecided":
+        said += f"; halves of {pluralize(floor.people, 'real user')} per system are too few to agree on an order"
+        said += f": about {floor.needed} real users per system would do" if floor.needed else ""
+    return said
+
+
+def behaviour_verdict(found: Realism) -> str:
+    """The verdict on behaviour, as a sentence without its subject."""
+    measured = [name for name, one in found.behaviour.items() if one.verdict != "n/a"]
+    only = f" (in {', '.join(measured)})" if len(measured) < len(found.behaviour) else ""
+    larger = [name for name in measured if found.behaviour[name].floor.verdict == "beyond"]
+    how = f"by {'more' if larger else 'less'} than halves of the real users do"
+    p = f"p {_p(found.together)} over all measures"
+    return {
+        "undecided": f"too few users for a verdict{only}",
+        "no act in common": "real and simulated users have no act in common",
+        "beyond": f"beyond: they differ {how} ({p}){only}",
+        "within": f"within: no difference was found ({p}){only}",
+    }[found.verdict]
+
+
+def scores_verdict(p: float, floor: Floor) -> str:
+    """What the permutation test (is there a difference?) and the floor (is it a large one?) say together."""
+    if math.isnan(p):
+        return "no conclusion is possible"
+    if p > _ALPHA:
+        seen = f"these dialogues show no difference (p above {_ALPHA:g})"
+        return seen + (
+            (", although groups lie beyond the floor: use more dialogues") if floor.verdict == "beyond" else ""
+        )
+    how = {
+        "within": f"but only slightly: groups of {floor.size} are within the floor; p is over all dialogues",
+        "beyond": "and by more than halves of the real users do",
+    }.get(floor.verdict, "and groups are too small to estimate by how much")
+    return f"they differ (p at most {_ALPHA:g}), {how}"
+
+
+def check_notes(found: Realism) -> Iterator[str]:
+    """What the verdicts on behaviour cannot speak of: lengths that were cut off, and users who are too few."""
+    lengths = found.lengths
+    sides = [acts_in(side) for side in (found.real, found.simulated)]
+    if not set(sides[0]) & set(sides[1]):
+        real, simulated = (", ".join(acts[:5]) + (", …" if len(acts) > 5 else "") for acts in sides)
+        yield (
+            f"no act in common: real users do {printable(real, line=True)}, simulated ones "
+            f"{printable(simulated, line=True)}. Are both recorded with the same acts? Use the same names, or fit the "
+            "user to these people"
+        )
+    if not lengths.horizon:
+        yield "lengths are not compared: on one side every dialogue was cut off before its user could leave"
+    elif math.isnan(found.behaviour["KS(length)"].value):
+        yield (
+            f"lengths are not compared: up to {pluralize(lengths.horizon, 'turn')}, the range that both sides cover, "
+            "no user was seen to leave on either side"
+        )
+    elif lengths.beyond > 0:
+        shares = (
+            float(curve.share[lengths.horizon]) if lengths.horizon < len(curve.share) else 0.0
+            for curve in found.survivals
+        )
+        real, simulated = (f"{share:.0%}" for share in shares)
+        yield (
+            f"lengths are compared up to {pluralize(lengths.horizon, 'turn')}, where {real} of the real users and "
+            f"{simulated} of the simulated ones are still there: KS and W1 do not cover later turns"
+        )
+    if found.wordings is None:
+        yield "words are not compared: at least one side holds acts only"
+    users = min(measured.floor.users for measured in found.behaviour.values())
+    if users < FEWEST:
+        yield f"groups have {pluralize(users, 'user')}; a verdict needs {FEWEST} on either side"
+
+
+def check_json(found: Realism) -> dict[str, Any]:
+    """Everything in `found`; undefined numbers are null."""
+    ranking = found.ranking
+    return {
+        "real": _size(found, real=True),
+        "simulated": _size(found, real=False),
+        "behaviour": {
+            name: {
+                "what": BEHAVIOUR[name],
+                "value": _json(one.value),
+                **_floor(one.floor),
+                "p": _json(one.p),
+                "verdict": one.verdict,
+            }
+            for name, one in found.behaviour.items()
+        },
+        "p": _json(found.together),
+        "verdict": found.verdict,
+        "notes": list(check_notes(found)),
+        "words": None
+        if found.wordings is None
+        else {
+            "measures": {
+                name: {
+                    "what": WORDINGS[name],
+                    **{key: _json(getattr(one, key)) for key in ("real", "simulated", "value", "low", "high", "p")},
+                }
+                for name, one in found.wordings.measures.items()
+            },
+            "p": _json(found.wordings.together),
+            "verdict": found.wordings.verdict,
+        },
+        "lengths": {"horizon": found.lengths.horizon, "beyond": _json(found.lengths.beyond)},
+        "survival": {
+            side: {
+                "share": [_json(float(value)) for value in curve.share],
+                "low": [_json(float(value)) for value in curve.low],
+                "high": [_json(float(value)) for value in curve.high],
+                "at_risk": [int(value) for value in curve.at_risk],
+                "left": [int(value) for value in curve.left],
+            }
+            for side, curve in zip(("real", "simulated"), found.survivals)
+        },
+        "foresight": foresight_json(found.foresight),
+        "testing": {
+            "said": None
+            if found.scores is None or found.score_floor is None
+            else scores_verdict(found.scores.p, found.score_floor),
+            "scores": None
+            if found.scores is None or found.score_floor is None
+            else {
+                "statistic": _json(found.scores.statistic),
+                "distance": _json(found.scores.distance),
+                "p": _json(found.scores.p),
+                "n": found.scores.n,
+                "m": found.scores.m,
+                **_floor(found.score_floor),
+            },
+            "ranking": {
+                "tau": _json(ranking.tau),
+                "low": _json(ranking.low),
+                "high": _json(ranking.high),
+                "systems": list(ranking.systems),
+                "real": [_json(value) for value in ranking.real],
+                "simulated": [_json(value) for value in ranking.simulated],
+                "resampled": ranking.resampled,
+                "note": ranking.note,
+                **_ranking_floor(found),
+            },
+        },
+    }
+
+
+def _ranking_floor(found: Realism) -> dict[str, Any]:
+    floor = found.ranking_floor
+    if floor is None:
+        return {"verdict": "n/a"}
+    return {
+        "floor": _spread(floor.floor),
+        "matched": _spread(floor.matched),
+        "people": floor.people,
+        "p": _json(floor.p),
+        "needed": floor.needed,
+        "verdict": floor.verdict,
+    }
+
+
+def foresight_json(models: Mapping[str, HeldOut]) -> dict[str, Any]:
+    return {
+        name: {
+            "bits": _json(one.bits),
+            "log_likelihood_bits": _json(one.log_likelihood),
+            "perplexity": _json(one.perplexity),
+            "gain": _json(one.gain),
+            "low": _json(one.low),
+            "high": _json(one.high),
+            "n": one.n,
+            "users": one.units,
+        }
+        for name, one in models.items()
+    }
+
+
+def _size(found: Realism, *, real: bool) -> dict[str, int]:
+    side = found.real if real else found.simulated
+    return {
+        "dialogues": len(side),
+        "users": len({one.unit for one in side}),
+        "turns": sum(one.length for one in side),
+        "censored": sum(not one.ended for one in side),
+    }
+
+
+def _spread(one: Spread) -> dict[str, Any]:
+    values = {"median": one.median, "low": one.low, "high": one.high, "least": one.least, "most": one.most}
+    return {**{name: _json(value) for name, value in values.items()}, "splits": one.n}
+
+
+def _floor(floor: Floor) -> dict[str, Any]:
+    return {
+        "floor": _spread(floor.floor),
+        "matched": _spread(floor.matched),
+        "size": floor.size,
+        "users": floor.users,
+        "verdict": floor.verdict,
+    }
+
+
+def _p(p: float) -> str:
+    return "n/a" if math.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _add(table: Table, name: str, value: float, floor: Floor, verdict: str, p: float | None = None) -> None:
+    known = floor.floor
+    interval = f"[{_plain(known.low)}, {_plain(known.high)}]" if known.n else "n/a"
+    table.add_row(
+        name,
+        _plain(value),
+        _plain(floor.matched.median),
+        _plain(known.median),
+        interval,
+        *([] if p is None else [_p(p)]),
+        verdict,
+    )
+
+
+def _wordings(found: Wordings) -> Table:
+    table = _table("words", "real", "simulated", "distance", "95% of floors", "p")
+    for name, one in found.measures.items():
+        floor = f"[{_plain(one.low)}, {_plain(one.high)}]"
+        table.add_row(name, _plain(one.real, 3), _plain(one.simulated, 3), _plain(one.value), floor, _p(one.p))
+    meanings = "; ".join(f"{name}: {meaning}" for name, meaning in WORDINGS.items())
+    table.caption = f"words: {found.verdict} (p {_p(found.together)} over all of them). {meanings}"
+    table.caption_style, table.caption_justify = "dim", "left"
+    return table
+
+
+def _survival(curves: Sequence[Survival]) -> Table:
+    last = min(_MOST_TURNS, max(len(curve.share) for curve in curves) - 1)
+    table = _table("still there after", "real", "simulated")
+    for turn in range(1, last + 1):
+        shares = [float(curve.share[turn]) if turn < len(curve.share) else _after(curve) for curve in curves]
+        table.add_row(pluralize(turn, "turn"), *("n/a" if math.isnan(share) else f"{share:.2f}" for share in shares))
+    return table
+
+
+def _after(curve: Survival) -> float:
+    """Beyond the longest dialogue: nobody, if all were seen to leave."""
+    return 0.0 if float(curve.share[-1]) == 0 else math.nan
+
+
+def _foresight(models: Mapping[str, HeldOut], heading: str) -> Table:
+    table = _table(heading, "bits", "perplexity", "gain", "95% interval", "decisions")
+    for place, (name, one) in enumerate(models.items()):
+        known = f"[{one.low:.3f}, {one.high:.3f}]" if not math.isnan(one.low) else "n/a"
+        interval = known if place else "reference"  # the gain of the first is over itself
+        table.add_row(name, f"{one.bits:.3f}", f"{one.perplexity:.2f}", f"{one.gain:.3f}", interval, str(one.n))
+    if heading != "model":
+        table.caption = "; ".join(f"{name}: {meaning}" for name, meaning in FORESIGHT.items())
+        table.caption_style, table.caption_justify = "dim", "left"
+    return table
+
+
+def _candidates(played: Candidates) -> Table:
+    """Every user that could be played, the chosen one marked."""
+    table = _table("user that could be played", "bits", "gain", "interval", "users", "decisions", "chosen")
+    for name, one in played.held_out.items():
+        interval = "reference" if name == DEFAULT else f"[{one.low:.3f}, {one.high:.3f}]"
+        chosen = "yes" if name == played.chosen else ""
+        gain = "" if name == DEFAULT else f"{one.gain:.3f}"
+        table.add_row(name, f"{one.bits:.3f}", gain, interval, str(one.units), str(one.n), chosen)
+    for name in played.left_out:
+        table.add_row(name, "n/a", "", "", "", "", "yes" if name == played.chosen else "")
+    table.caption = "bits a decision, and gain over turn-and-act, on users it was not fitted on; interval over users"
+    for name, why in played.left_out.items():
+        table.caption += f"; {name}: {why}"
+    table.caption_style, table.caption_justify = "dim", "left"
+    return table
+
+
+def _table(first: str, *others: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    # Names are folded over several lines where they do not fit; figures never are, and nothing is cut.
+    table.add_column(first, overflow="fold")
+    for heading in others:
+        words = heading in ("then", "answer", "verdict", "parameters (standard error)")
+        table.add_column(heading, justify="left" if words else "right", no_wrap=not words, overflow="fold")
+    return table
+
+
+def _text(words: str) -> Text:
+    return Text(printable(words, line=True))
+
+
+def _acts(*acts: str) -> Text:
+    """Acts on one line; a long one that is made of several is cut where they meet, so that it can be read."""
+    names = (printable(act, line=True) for act in acts)
+    return Text(" ".join(name if len(name) <= _LONGEST_ACT else name.replace("+", "+\n") for name in names))
+
+
+def _plain(value: float, digits: int = 4) -> str:
+    return decimal(value, digits)
+
+
+def _number(value: float | None, digits: int = 3) -> str:
+    return "n/a" if value is None else decimal(value, digits)
+
+
+def _json(value: float) -> float | None:
+    return round(value, _DIGITS) + 0.0 if math.isfinite(value) else None

@@ -1,0 +1,81 @@
+"""What simulated users did that no figure shows, in a sentence each: whose words they said, and why they ended.
+
+Where these differ between systems, so may what the systems were asked. Every sentence gives its count and of how many.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from harvest.studies.validity.worded_turns import refused_in
+from protocols.labels import NOT_USEFUL, USEFUL
+from recordings.conversation import Conversation
+from recordings.endings import is_cut_short
+from simulators.llm.prompting import names_sign
+from simulators.llm.voices import orders_a_model
+from topics.counting import pluralize
+
+__all__ = ["odd_users"]
+
+
+def odd_users(finished: Sequence[Conversation]) -> Iterator[str]:
+    """The sentences about these valid conversations, by system."""
+    by_system: dict[str, list[Conversation]] = {}
+    for one in finished:
+        by_system.setdefault(one.key.system, []).append(one)
+    for system, own in by_system.items():
+        yield from _own_words(system, own)
+        yield from _cut_short(system, own)
+        yield from _orders(system, own)
+        yield from _satisfied(system, own)
+
+
+def _own_words(system: str, own: Sequence[Conversation]) -> Iterator[str]:
+    """Turns that a model could not word, and by which rules its samples were refused."""
+    turns = [turn for one in own for turn in one.turns]
+    marked = [turn.worded for turn in turns if turn.worded]
+    if not marked:
+        return
+    why: Counter[str] = Counter()
+    for mark in marked:
+        why.update(refused_in(mark))
+    refused = ", ".join(f"{reason} x {count}" for reason, count in why.most_common())
+    yield (
+        f"{system}: {len(marked)} of {pluralize(len(turns), 'user turn')} in the policy's own words, as the model had "
+        f"none that can be sent ({refused})."
+    )
+
+
+def _cut_short(system: str, own: Sequence[Conversation]) -> Iterator[str]:
+    cut = Counter(one.outcome.reason for one in own if one.outcome is not None and is_cut_short(one.outcome))
+    if cut:
+        reasons = ", ".join(f"{reason} x {count}" for reason, count in cut.most_common())
+        yield (
+            f"{system}: {cut.total()} of {pluralize(len(own), 'conversation')} cut short by a failure of the user "
+            f"({reasons}): what was answered before counts, what would have followed is not known."
+        )
+
+
+def _orders(system: str, own: Sequence[Conversation]) -> Iterator[str]:
+    """Answers that speak to a model in the user's place. A person may read them; none can be taken for the user's."""
+    answers = [turn.reply.answer.text for one in own for turn in one.turns if turn.reply is not None]
+    found = [(names_sign(text), orders_a_model(text)) for text in answers]
+    either = sum(map(any, found))
+    if either:
+        signs, orders = (sum(column) for column in zip(*found, strict=True))
+        yield (
+            f"{system}: {either} of {pluralize(len(answers), 'answer')} with words for a model in the user's place "
+            f"(signs of leaving x {signs}, orders x {orders})."
+        )
+
+
+def _satisfied(system: str, own: Sequence[Conversation]) -> Iterator[str]:
+    ended = [
+        {turn.label for turn in one.turns}
+        for one in own
+        if one.outcome is not None and (one.outcome.kind, one.outcome.reason) == ("user-stopped", "satisfied")
+    ]
+    none = sum(NOT_USEFUL in labels and USEFUL not in labels for labels in ended)
+    if none:
+        yield (
+            f"{system}: {none} of {pluralize(len(ended), 'conversation')} that ended as satisfied had no useful answer."
+        )

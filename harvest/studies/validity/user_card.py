@@ -1,0 +1,362 @@
+"""A card of the user beside that of the system: how users behaved whose turns a model words, for each system.
+
+A user that says something else with one system than with another has not asked both the same. So each rate of the card
+is compared between systems (`scoring.inference.turn_events`: within topic, number of the turn and act, over topics). If
+it differs, no study names a winner between them: what was answered from the first such turn on could have been another
+answer (`harvest.studies.scores.lost_attempts`). Samples that were refused, and answers with orders to a model, are
+compared and withhold nothing: refused samples were never said, and an order that was not obeyed changed no turn.
+
+Trials of a topic in which every word is the same count as one: they are no further evidence.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+
+from harvest.studies.validity.worded_turns import WordedTurn
+from protocols.labels import USEFUL
+from recordings.conversation import Conversation, TrialKey
+from scoring.inference.bootstrap import Resampler
+from scoring.inference.design import Design
+from scoring.inference.interval import Interval, no_interval
+from scoring.inference.matched import difference
+from scoring.inference.turn_events import Contrast, EventTable, TurnCase, compare_events, effect_of_events, event_table
+from scoring.statistics.exchange import holm
+from simulators.llm.faults import FAULTS
+from topics.identity import generator
+
+__all__ = [
+    "KEPT",
+    "ORDERS",
+    "REFUSED",
+    "CardRate",
+    "SystemCard",
+    "UserCard",
+    "UserDifference",
+    "changed_users",
+    "fault_tables",
+    "joined_tables",
+    "user_card",
+]
+
+KEPT = "words kept"
+REFUSED = "samples refused"
+ORDERS = "answers with orders"
+_HARMLESS = (REFUSED, ORDERS)
+"""Rates whose difference withholds no verdict."""
+ALPHA = 0.05
+"""For each pair of systems: how seldom any rate may be said to differ where none does (Holm)."""
+
+
+@dataclass(frozen=True, slots=True)
+class CardRate:
+    """A mean over turns. count: how often it happened; NaN of a mean of shares. n: of how many turns (of samples
+    refused: of how many samples). value: NaN for n = 0."""
+
+    value: float
+    count: float
+    n: int
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class SystemCard:
+    """turns: that a model was to word. rates: by fault, and of `KEPT`, `REFUSED` and `ORDERS`. refused: samples by
+    reason. unknown: turns of which refused samples are not recorded. effect: by how much more often turns with a fault
+    got a useful answer than others of the same topic and number did: above 0 faults helped the system, below they
+    hindered it."""
+
+    system: str
+    turns: int
+    rates: Mapping[str, CardRate]
+    refused: Mapping[str, int]
+    unknown: int
+    effect: Contrast
+
+    @property
+    def faults(self) -> Mapping[str, CardRate]:
+        """The rates of the faults that there are."""
+        return {name: self.rates[name] for name in FAULTS if self.rates[name].count}
+
+
+@dataclass(frozen=True, slots=True)
+class UserDifference:
+    """A rate that is found to differ between two systems. system: the one whose user is further from what was meant.
+    values: of it and of the other. p: corrected over all rates of the pair."""
+
+    system: str
+    other: str
+    rate: str
+    values: tuple[float, float]
+    n: tuple[int, int]
+    p: float
+
+    @property
+    def withholds(self) -> bool:
+        """Whether no winner is named between the two."""
+        return self.rate not in _HARMLESS
+
+    @property
+    def sentence(self) -> str:
+        what = FAULTS.get(self.rate, "")
+        named = f"the fault {self.rate!r} ({what})" if what else self.rate
+        shares = " and ".join(f"{100 * value:.0f}% of {n}" for value, n in zip(self.values, self.n, strict=True))
+        then = (
+            "so the two were not asked the same, and a difference of their figures may be the user's: use the bounds"
+            if self.withholds
+            else "which by itself changed nothing that was said"
+        )
+        return (
+            f"{self.system} and {self.other} met unlike users: {named} in {shares}, within topic, turn and act "
+            f"(p = {self.p:.1g}), {then}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class UserCard:
+    """suspect: by system, and by trial, the number of the first turn that a difference is about."""
+
+    systems: tuple[SystemCard, ...] = ()
+    differences: tuple[UserDifference, ...] = ()
+    suspect: Mapping[str, Mapping[TrialKey, int]] = field(default_factory=dict)
+
+    @property
+    def withholding(self) -> tuple[UserDifference, ...]:
+        return tuple(one for one in self.differences if one.withholds)
+
+
+def user_card(
+    turns: Sequence[WordedTurn],
+    conversations: Sequence[Conversation],
+    topics: Sequence[str],
+    *,
+    clusters: Mapping[str, str] | None = None,
+    level: float = 0.95,
+) -> UserCard:
+    """The card of these turns. conversations: those they are of. topics: in the order of the topic set."""
+    by_system: dict[str, list[WordedTurn]] = defaultdict(list)
+    for one in turns:
+        by_system[one.key.system].append(one)
+    clusters = clusters or {}
+    resampler = Resampler(generator(0, "user card"), level=level).under(Design(clusters))
+    cards = tuple(_card(name, own, topics, resampler, clusters) for name, own in by_system.items())
+    different = _different(conversations)
+    told = {name: [one for one in own if one.key in different] for name, own in by_system.items()}
+    differences = tuple(
+        found for pair in combinations(cards, 2) for found in _differences(*pair, told, topics, clusters)
+    )
+    return UserCard(cards, differences, _suspect(differences, by_system))
+
+
+ALL_TURNS = "turns"
+"""The table of a baseline for faults that did not happen."""
+_EACH_LOOK = 0.01
+"""For each look at a system: how seldom its users may be said to have changed where they have not. There are many."""
+
+
+def fault_tables(turns: Sequence[WordedTurn], conversations: Sequence[Conversation]) -> dict[str, EventTable]:
+    """By fault that there is, how often it first happened in conversations of one system, by topic and by number and
+    act of the turn; under `ALL_TURNS` all turns. {} where no model words a user."""
+    different = _different(conversations)
+    told = [one for one in turns if one.key in different]
+    there = [ALL_TURNS, *(name for name in FAULTS if any(one.fault == name for one in told))]
+    return {name: _table(told, name) for name in there} if told else {}
+
+
+def joined_tables(
+    tables: Sequence[Mapping[str, EventTable]],
+) -> dict[str, dict[str, dict[str, tuple[int, int]]]]:
+    """The tables of several runs added up; {} if one of them has none."""
+    if not all(tables):
+        return {}
+    found: dict[str, dict[str, dict[str, tuple[int, int]]]] = {}
+    for name in dict.fromkeys(name for one in tables for name in one):
+        own = found.setdefault(name, {})
+        for one in tables:
+            for topic, strata in one.get(name, one[ALL_TURNS]).items():
+                for stratum, (events, turns) in strata.items():
+                    before = own.setdefault(topic, {}).get(stratum, (0, 0))
+                    own[topic][stratum] = before[0] + events, before[1] + turns
+    return found
+
+
+def changed_users(system: str, before: Mapping[str, EventTable], now: Mapping[str, EventTable]) -> str:
+    """A sentence on the fault by which the users of a system differ from what they were, by `fault_tables`; "" where
+    none is found to, and where one of them is not known."""
+    if not before or not now:
+        return ""
+    names = [name for name in FAULTS if name in before or name in now]
+    tests = [
+        compare_events(
+            now.get(name, now[ALL_TURNS]),
+            before.get(name, before.get(ALL_TURNS, {})),
+            generator(0, "user card", "baseline", system, name),
+        )
+        for name in names
+    ]
+    for name, one, p in zip(names, tests, holm([one.p for one in tests]), strict=True):
+        if p <= _EACH_LOOK:
+            more = "more" if one.difference > 0 else "less"
+            return (
+                f"its users say something else than those of the baseline: the fault {name!r} ({FAULTS[name]}) is "
+                f"{more} frequent by {abs(100 * one.difference):.0f} points of turns, within topic, turn and act (p = "
+                f"{p:.1g}, {one.n[0]} and {one.n[1]} turns), so a difference may be theirs"
+            )
+    return ""
+
+
+def _different(conversations: Sequence[Conversation]) -> frozenset[TrialKey]:
+    """The trials without those that say word for word what another one of their topic and system says."""
+    first: dict[tuple[object, ...], TrialKey] = {}
+    for one in conversations:
+        said = tuple((exchange.said, exchange.answer.text) for exchange in one.exchanges)
+        first.setdefault((one.key.system, one.key.topic, said), one.key)
+    return frozenset(first.values())
+
+
+def _card(
+    system: str,
+    turns: Sequence[WordedTurn],
+    topics: Sequence[str],
+    resampler: Resampler,
+    clusters: Mapping[str, str],
+) -> SystemCard:
+    rates = {name: [(one, float(one.fault == name), 1.0) for one in turns] for name in FAULTS}
+    rates[ORDERS] = [(one, float(one.orders), 1.0) for one in turns]
+    known = [(one, float(sum(one.refused.values()))) for one in turns if one.refused is not None]
+    rates[REFUSED] = [(one, refused, refused + (one.fault != _OWN)) for one, refused in known]
+    kept = [(one, one.kept, 1.0) for one in turns if not math.isnan(one.kept) and not one.fault]
+    found = {name: _rate(cells, topics, resampler) for name, cells in rates.items()}
+    mean = _rate(kept, topics, resampler)
+    refused: Counter[str] = Counter()
+    for one in turns:
+        refused.update(one.refused or {})
+    return SystemCard(
+        system,
+        len(turns),
+        {**found, KEPT: CardRate(mean.value, math.nan, mean.n, mean.interval)},
+        dict(refused.most_common()),
+        len(turns) - len(known),
+        effect_of_events(
+            (
+                TurnCase(one.key.topic, one.key, str(one.number), bool(one.fault), one.label == USEFUL)
+                for one in turns
+                if one.label is not None
+            ),
+            generator(0, "user card", "effect", system),
+            clusters=clusters,
+        ),
+    )
+
+
+_OWN = next(iter(FAULTS))  # then every sample was refused
+
+
+def _rate(cells: Sequence[tuple[WordedTurn, float, float]], topics: Sequence[str], resampler: Resampler) -> CardRate:
+    """A ratio of sums over turns. cells: (turn, above, below)."""
+    n = round(math.fsum(below for _, _, below in cells))
+    if not n:
+        return CardRate(math.nan, 0, 0, no_interval("no turn"))
+    trials = sorted({one.key.trial for one, _, _ in cells})
+    rows = {topic: row for row, topic in enumerate(topics)}
+    sums = np.zeros((2, len(topics), len(trials)))
+    for one, *parts in cells:
+        sums[:, rows[one.key.topic], trials.index(one.key.trial)] += parts
+    above, below = np.where(sums[1] > 0, sums, np.nan)
+    count = math.fsum(part for _, part, _ in cells)
+    return CardRate(count / n, count, n, resampler.ratio(topics, above, below))
+
+
+def _differences(
+    one: SystemCard,
+    two: SystemCard,
+    turns: Mapping[str, Sequence[WordedTurn]],
+    topics: Sequence[str],
+    clusters: Mapping[str, str],
+) -> Iterator[UserDifference]:
+    names = (*FAULTS, REFUSED, ORDERS)
+    pair = one.system, two.system
+
+    tests = [
+        compare_events(
+            _table(turns[one.system], name),
+            _table(turns[two.system], name),
+            generator(0, "user card", *pair, name),
+            clusters=clusters,
+        ).p
+        if one.rates[name].count or two.rates[name].count
+        else math.nan
+        for name in names
+    ]
+    tests.append(
+        _kept_p((turns[one.system], turns[two.system]), topics, clusters, generator(0, "user card", *pair, KEPT))
+    )
+    for name, p in zip((*names, KEPT), holm(tests), strict=True):
+        if not p <= ALPHA:
+            continue
+        cards = (one, two)
+        worse = max(cards, key=lambda card: card.rates[name].value * (-1 if name == KEPT else 1))
+        rest = two if worse is one else one
+        rates = worse.rates[name], rest.rates[name]
+        yield UserDifference(
+            worse.system, rest.system, name, (rates[0].value, rates[1].value), (rates[0].n, rates[1].n), p
+        )
+
+
+def _table(turns: Sequence[WordedTurn], name: str) -> EventTable:
+    return event_table(
+        TurnCase(turn.key.topic, turn.key, f"{turn.number} {turn.act}", _happened(turn, name)) for turn in turns
+    )
+
+
+def _happened(turn: WordedTurn, name: str) -> bool | None:
+    if name == REFUSED:
+        return None if turn.refused is None else any(turn.refused.values())
+    return turn.orders if name == ORDERS else turn.fault == name
+
+
+def _kept_p(
+    pair: tuple[Sequence[WordedTurn], Sequence[WordedTurn]],
+    topics: Sequence[str],
+    clusters: Mapping[str, str],
+    rng: np.random.Generator,
+) -> float:
+    """p that turns without a fault keep unlike shares of what was meant. Of the distances from the mean of their topic,
+    number and act in both systems: acts are worded more or less freely, and a system's answers lead to other acts."""
+    sides = [[one for one in side if not math.isnan(one.kept) and not one.fault] for side in pair]
+    strata: dict[tuple[object, ...], tuple[list[float], list[float]]] = defaultdict(lambda: ([], []))
+    for place, side in enumerate(sides):
+        for one in side:
+            strata[one.key.topic, one.number, one.act][place].append(one.kept)
+    means = {name: math.fsum((*a, *b)) / len((*a, *b)) for name, (a, b) in strata.items() if a and b}
+    cells = []
+    for side in sides:
+        of_trial: dict[tuple[str, int], list[float]] = defaultdict(list)
+        for one in side:
+            if (stratum := (one.key.topic, one.number, one.act)) in means:
+                of_trial[one.key.topic, one.key.trial].append(one.kept - means[stratum])
+        cells.append({trial: (math.fsum(own), float(len(own))) for trial, own in of_trial.items()})
+    if not all(cells):
+        return math.nan
+    return difference(topics, cells[1], cells[0], rng, level=0.95, reach=2.0, clusters=clusters or None).p
+
+
+def _suspect(
+    differences: Sequence[UserDifference], turns: Mapping[str, Sequence[WordedTurn]]
+) -> Mapping[str, Mapping[TrialKey, int]]:
+    found: dict[str, dict[TrialKey, int]] = {}
+    for one in differences:
+        if not one.withholds:
+            continue
+        own = found.setdefault(one.system, {})
+        for turn in turns[one.system]:
+            is_meant = turn.kept < 1 and not turn.fault if one.rate == KEPT else turn.fault == one.rate
+            if is_meant:
+                own[turn.key] = min(turn.number, own.get(turn.key, turn.number))
+    return found

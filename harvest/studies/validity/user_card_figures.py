@@ -1,0 +1,157 @@
+"""The card of the user as people see it: a line for each system of which there is something to say, and the whole."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+from rich import box
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from harvest.studies.validity.user_card import KEPT, ORDERS, REFUSED, CardRate, SystemCard, UserCard, UserDifference
+from harvest.terminal import printable
+from recordings.json_text import Json
+from scoring.inference.turn_events import Contrast
+from simulators.llm.faults import FAULTS
+from topics.counting import pluralize
+from topics.decimals import decimal
+
+__all__ = ["card_document", "card_lines", "card_tables", "card_warnings"]
+
+_CHANCE = 0.05
+
+
+def card_lines(card: UserCard) -> Iterator[str]:
+    """A line for each system with a fault, a refused sample or an answer with orders."""
+    for one in card.systems:
+        said = list(_remarks(one))
+        if said:
+            yield f"{one.system}, users worded by a model: {'; '.join(said)}."
+
+
+def _remarks(one: SystemCard) -> Iterator[str]:
+    if one.faults:
+        each = ", ".join(f"{name} x {rate.count:.0f}" for name, rate in one.faults.items())
+        faulty = sum(rate.count for rate in one.faults.values())
+        yield f"{faulty:.0f} of {pluralize(one.turns, 'turn')} with a fault ({each})"
+        if one.effect.p <= _CHANCE:
+            yield _effect(one.effect)
+    refused, orders = one.rates[REFUSED], one.rates[ORDERS]
+    if refused.count:
+        each = ", ".join(f"{name} x {count}" for name, count in one.refused.items())
+        yield f"{refused.count:.0f} of {pluralize(refused.n, 'sample')} refused ({each})"
+    if orders.count:
+        yield f"{orders.count:.0f} of {pluralize(orders.n, 'answer')} with orders to a model"
+    kept = one.rates[KEPT]
+    if one.faults and kept.n:
+        yield f"other turns keep {100 * kept.value:.0f}% of the words that were meant"
+
+
+def _effect(effect: Contrast) -> str:
+    """What faults went with, by system, within topics and numbers of turns."""
+    if math.isnan(effect.difference):
+        return "whether faults helped it or hindered it cannot be said"
+    verb = "helped" if effect.difference > 0 else "hindered"
+    faulty, others = effect.n
+    points = decimal(100 * effect.difference, 0, signed=True)
+    return (
+        f"faults {verb} it ({points} points of useful answers beside {others} other turns, p = {effect.p:.2g})"
+        if effect.p <= _CHANCE
+        else f"whether faults helped or hindered it is not found ({points} points, {faulty} and {others} turns)"
+    )
+
+
+def card_warnings(card: UserCard) -> Iterator[str]:
+    """A sentence for each system and rate by which users differ so that no winner is named; of many systems beside
+    which that is so, the first."""
+    others: dict[tuple[str, str], list[UserDifference]] = {}
+    for one in card.withholding:
+        others.setdefault((one.system, one.rate), []).append(one)
+    for first, *rest in others.values():
+        more = f" (and so beside {pluralize(len(rest), 'other system')})" if rest else ""
+        yield f"{first.sentence}{more}"
+
+
+def card_tables(card: UserCard) -> Iterator[RenderableType]:
+    """Every rate of every system with its n and interval; nothing where no model words a user."""
+    if not card.systems:
+        return
+    for one in card.systems:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+        name = printable(one.system, line=True)
+        table.add_column(Text(f"users worded by a model: {name}"), overflow="fold", min_width=19)
+        table.add_column(Text("[low, high]"), justify="right", no_wrap=True)
+        table.add_column("n", justify="right", no_wrap=True)
+        for rate in (*FAULTS, KEPT, REFUSED, ORDERS):
+            table.add_row(rate, _shown(one.rates[rate]), str(one.rates[rate].n))
+        yield table
+        if one.faults:
+            yield Text(printable(f"{one.system}: {_effect(one.effect)}.", line=True))
+        if one.unknown:
+            turns = pluralize(one.unknown, "turn")
+            yield Text(printable(f"{one.system}: the refused samples of {turns} are not recorded.", line=True))
+    for different in card.differences:
+        style = "yellow" if different.withholds else ""
+        yield Text(printable(f"{different.sentence}.", line=True), style=style)
+
+
+def _shown(rate: CardRate) -> str:
+    if not rate.n:
+        return "n/a"
+    ends = f" [{100 * rate.interval.low:.1f}, {100 * rate.interval.high:.1f}]" if rate.interval.printed else ""
+    return f"{100 * rate.value:.1f}%{ends}"
+
+
+def card_document(card: UserCard) -> Mapping[str, Json] | None:
+    """What `harvest-scores/1` holds as `users`; None where no model words a user."""
+    if not card.systems:
+        return None
+    return {
+        "systems": [
+            {
+                "system": one.system,
+                "turns": one.turns,
+                "rates": [_rate(name, rate) for name, rate in one.rates.items()],
+                "refused": dict(one.refused),
+                "turns_without_record_of_refused": one.unknown,
+                "useful_with_fault": {
+                    "difference": _plain(one.effect.difference),
+                    "p": _plain(one.effect.p),
+                    "n": list(one.effect.n),
+                },
+            }
+            for one in card.systems
+        ],
+        "differences": [
+            {
+                "system": one.system,
+                "other": one.other,
+                "rate": one.rate,
+                "values": list(one.values),
+                "n": list(one.n),
+                "p": one.p,
+                "withholds": one.withholds,
+            }
+            for one in card.differences
+        ],
+    }
+
+
+def _rate(name: str, rate: CardRate) -> dict[str, Json]:
+    ends = (rate.interval.low, rate.interval.high) if rate.interval.printed else (math.nan, math.nan)
+    return {
+        "rate": name,
+        "value": _plain(rate.value),
+        "count": _plain(rate.count),
+        "n": rate.n,
+        "low": _plain(ends[0]),
+        "high": _plain(ends[1]),
+        "method": rate.interval.method,
+        "note": rate.interval.note,
+    }
+
+
+def _plain(value: float) -> float | None:
+    return value if math.isfinite(value) else None

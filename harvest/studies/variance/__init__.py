@@ -1,0 +1,1 @@
+"""Components of variance over topics and trials: computation, rows and chart."""

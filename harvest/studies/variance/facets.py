@@ -1,0 +1,103 @@
+"""The facets of the systems in several runs: what two of them may differ in while all else is the same.
+
+A facet is what varies by design (Brennan, Generalizability Theory, 2001): the system, the arm (the wording, where arms
+reword), the kind of session, the run. Systems that agree in all facets but one lie beside each other in that one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, fields, replace
+
+from harvest.studies.runs.side_by_side import run_names
+from harvest.studies.scores.scorecard import Material, told_apart
+from recordings.json_text import Json
+from recordings.run_folder import Run
+
+__all__ = ["Facets", "Group", "facets", "groups"]
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """What a system of a study is. system: its name in the audit, whatever its arm and its kind of session. arm: ""
+    without arms. group: of users, "" without groups. session: `fresh` or `continued`. run: "" where each system was
+    recorded in one run alone."""
+
+    system: str
+    arm: str
+    group: str
+    session: str
+    run: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Systems of a study that differ in one facet alone. facet: the name of one of `Facets`. names: theirs, at
+    least two. held: what they have in common and other groups of the facet have not, "" for the only one.
+    """
+
+    facet: str
+    names: tuple[str, ...]
+    held: str
+
+    @property
+    def several(self) -> str:
+        """The facet in the plural, as it is printed."""
+        return "kinds of session" if self.facet == "session" else f"{self.facet}s"
+
+    @property
+    def title(self) -> str:
+        """What the figures are of, as it is printed."""
+        together = f"{len(self.names)} {self.several} together"
+        return f"{together}, {self.held}" if self.held else together
+
+
+def facets(runs: Sequence[Run], material: Material) -> dict[str, Facets]:
+    """By the name of each system of the study, what it is."""
+    found: dict[str, Facets] = {}
+    for (run, names), place in zip(told_apart(runs), run_names(runs), strict=True):
+        definitions = {system: run.header.systems.get(system) for system in names}
+        first: dict[str, str] = {}
+        for system, definition in definitions.items():
+            own = _text(definition, "system", system)
+            one = Facets(
+                system=first.setdefault(_identity(definition) or system, own),
+                arm=_text(definition, "arm", ""),
+                group=_text(definition, "group", ""),
+                session="continued" if _text(definition, "session", "") == "continued" else "fresh",
+                run=place,
+            )
+            # Two of one definition under two names are two systems: whoever wrote the audit wants them apart.
+            found[names[system]] = one if one not in found.values() else replace(one, system=own)
+    if len({replace(one, run="") for one in found.values()}) == len(found):
+        found = {name: replace(one, run="") for name, one in found.items()}
+    return {name: found[name] for name in material.systems if name in found}
+
+
+def groups(found: Mapping[str, Facets]) -> Iterator[Group]:
+    """The systems that differ in one facet, facet after facet."""
+    for position, facet in enumerate(field.name for field in fields(Facets)):
+        alike: dict[tuple[str, ...], list[str]] = {}
+        for name, one in found.items():
+            values = astuple(one)
+            alike.setdefault((*values[:position], *values[position + 1 :]), []).append(name)
+        several = {rest: names for rest, names in alike.items() if len(names) > 1}
+        varying = [at for at, values in enumerate(zip(*several, strict=True)) if len(set(values)) > 1]
+        for rest, names in several.items():
+            yield Group(facet, tuple(names), ", ".join(rest[at] for at in varying))
+
+
+def _identity(definition: Json) -> str:
+    """What systems share that differ in their name, arm, group or kind of session alone."""
+    if not isinstance(definition, dict):
+        return ""
+    own = {key: value for key, value in definition.items() if key not in _OWN}
+    return json.dumps(own, sort_keys=True)
+
+
+_OWN = ("name", "system", "session", "arm", "changes", "group", "levels")
+
+
+def _text(definition: Json, key: str, default: str) -> str:
+    return str(definition.get(key, default)) if isinstance(definition, dict) else default

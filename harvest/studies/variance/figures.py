@@ -1,0 +1,314 @@
+"""How much trials vary, for people: first a sentence for each system and measure, then figures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from rich import box
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from harvest.studies.scores.trial_values import Key
+from harvest.studies.variance.facets import Group
+from harvest.studies.variance.variance import Figure, SystemVariance, VarianceStudy
+from harvest.tables.comparison_words import p_text
+from harvest.terminal import printable
+from scoring.inference.carry_over import CarryOver
+from scoring.inference.components import Component, Crossed, share_of_spread
+from scoring.inference.interval import Interval
+from scoring.table import is_percentage
+from topics.counting import pluralize
+
+__all__ = ["named", "sentences", "variance_legend", "variance_tables"]
+
+_TIMES = 4
+_EXCHANGED = {
+    "sessions": "exchanging whole sessions with fresh trials",
+    "orders": "exchanging the orders of sessions",
+    "topics": "exchanging the places of topics of one type",
+}
+_LEGEND = (
+    "topics like these: the topics are a sample, and other ones might have been asked; these topics: only trials vary",
+    "spread: standard deviation, in points for percentages; ICC(1): share of the variance of single trials that lies "
+    "between topics",
+    "topics that disagree: share of topics whose trials differ, which grows with the number of trials; pairs that "
+    "differ: share of pairs of a topic's trials, which does not",
+    "pass^k: chance that k trials of a topic are all useful, C(c, k)/C(n, k), mean over topics",
+    "spread of whole trials: of the means of first, second, … trials; by chance: that of independent trials",
+    "[low, high]: {level:g}% interval for topics like these: topics get random weights, and a topic that was not asked "
+    "joins them; of slopes, t clustered by session and topic",
+    "p: of permutation tests, not corrected for the number of measures and systems",
+)
+_OF_SYSTEMS = (
+    "Eρ²: how well means over as many topics and trials tell these systems apart, from 0 to 1; Φ: how well they give "
+    "the level of each",
+)
+_OF_FACET = (
+    "spread between {several}: of the means of one system, chance taken off; {facet} × topic: {several} that suit some "
+    "topics more than others"
+)
+_Row = tuple[str, str, str]
+
+
+def named(key: Key) -> str:
+    """A measure as people read it, with its turn."""
+    measure, turn = key
+    return f"{measure} S{turn}" if turn else measure
+
+
+def variance_tables(study: VarianceStudy) -> Iterator[RenderableType]:
+    """For each measure: of each system a sentence and its table, then those over all systems."""
+    for key, systems in study.each.items():
+        for one in systems:
+            yield Text(printable(f"{one.system}, {named(key)}", line=True), style="bold")
+            for sentence in sentences(one, study.settings.level):
+                yield Padding(Text(sentence), (0, 0, 0, 2))
+            yield _table(list(_rows(one)))
+        for group, crossed in study.between[key]:
+            yield Text(printable(f"{group.title}, {named(key)}", line=True), style="bold")
+            yield Padding(Text(_between_sentence(crossed, group)), (0, 0, 0, 2))
+            if not math.isnan(crossed.trial.value):
+                yield _table(list(_between_rows(crossed, key, group)))
+
+
+def variance_legend(study: VarianceStudy) -> Iterator[Text]:
+    """What the columns mean, and what the words above them."""
+    lines = [*_LEGEND, *_of_facets(study)]
+    carried = {one.carried.exchanged: one.carried for each in study.each.values() for one in each if one.carried}
+    for exchanged, found in carried.items():
+        of = "of the difference from fresh conversations; p" if found.fresh else "p"
+        lines.append(f"slope per place: from one place in a session to the next; {of} by {_EXCHANGED[exchanged]}")
+    for line in lines:
+        yield Text(line.format(level=100 * study.settings.level), style="dim")
+
+
+def _of_facets(study: VarianceStudy) -> Iterator[str]:
+    known = {group.facet: group.several for beside in study.between.values() for group, _ in beside}
+    for facet, several in known.items():
+        yield from _OF_SYSTEMS if facet == "system" else (_OF_FACET.format(facet=facet, several=several),)
+
+
+def _table(rows: list[_Row]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for heading in ("figure", "value [low, high]\ntopics like these", "over"):
+        table.add_column(Text(heading), overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def sentences(one: SystemVariance, level: float) -> Iterator[str]:
+    """What stands above the table of a system: where the spread is and what more trials would bring, as far as the
+    intervals tell; then how often trials disagree, and whether whole trials or places in a session matter."""
+    split = one.split
+    if not split.topics:
+        yield "No trial has a value."
+        return
+    if math.isnan(split.topic.value):
+        yield f"The spread cannot be split: {split.topic.interval.note}."
+    elif math.isnan(split.icc.value):
+        yield "Nothing varies: every trial of every topic has the same value."
+    else:
+        yield f"{_most(split.icc)}{_advice(one)}"
+    if _in_steps(one) and not math.isnan(one.disagree.value):
+        yield (
+            f"Trials disagree on {_percent(one.disagree.value)} of topics; two trials of a topic differ "
+            f"{_percent(one.pairs.value)} of the time."
+        )
+    whole = one.whole_trials
+    if whole.p <= 1 - level:
+        yield (
+            f"Whole trials lie apart: their means spread by {_size(whole.spread, one.key)}, where independent trials "
+            f"would by {_size(whole.by_chance, one.key)} (p {p_text(whole.p)})."
+        )
+    if one.carried is not None:
+        yield _carried_sentence(one, one.carried)
+
+
+def _in_steps(one: SystemVariance) -> bool:
+    """Whether two trials can have one value by more than chance: seconds, for example, always differ."""
+    return is_percentage(one.key[0])
+
+
+def _most(icc: Component) -> str:
+    """Where most of the spread is, if the interval leaves no doubt of it."""
+    low, high, share = icc.interval.low, icc.interval.high, max(0.0, icc.value)
+    if math.isnan(low):
+        return (
+            f"Of the variance of single trials {_percent(share)} is between these topics; whether topics or trials "
+            f"bring most of it cannot be told ({icc.interval.note})."
+        )
+    if low > 0.5:
+        return f"Most of the spread is between topics: {_range(share, low, high)} of the variance of single trials."
+    if high < 0.5:
+        said = _range(1 - share, 1 - high, 1 - low)
+        return f"Most of the spread is between trials of one topic: {said} of the variance of single trials."
+    return (
+        "Topics and trials of one topic both count, and which counts more cannot be told: topics have "
+        f"{_range(share, low, high)} of the variance of single trials."
+    )
+
+
+def _range(value: float, low: float, high: float) -> str:
+    return f"{_percent(value)} [{100 * low:.0f}, {100 * high:.0f}]"
+
+
+def _advice(one: SystemVariance) -> str:
+    like, these = one.split.narrowing(_TIMES)
+    least, most = one.split.narrowing_ends(_TIMES)
+    if math.isnan(like):
+        said = " Trials of a topic all agree here, so more topics would narrow the interval for topics like these"
+        return f"{said}, and {_TIMES} times the trials by at most {_percent(most)}." if most == most else f"{said}."
+    half = "half" if math.isclose(these, 0.5) else _percent(these)
+    by = f"by {_range(like, least, most)}" if most == most else "by a share that cannot be told"
+    return (
+        f" {_TIMES} times the trials would narrow the interval for topics like these {by}, for these topics by {half}."
+    )
+
+
+def _carried_sentence(one: SystemVariance, found: CarryOver) -> str:
+    what = "the loss against fresh sessions" if found.fresh else "the value"
+    slope = f"{_signed(found.slope, one.key, 2)} from one place in the session to the next"
+    lost = f", {_signed(found.lost, one.key)} against fresh sessions on average" if found.fresh else ""
+    if found.found is None:
+        return f"Whether answers depend on the place in the session cannot be told here; slope {slope}{lost}."
+    smallest = min(p for p in (found.p, found.p_lost) if not math.isnan(p))
+    if not found.found:
+        return f"No carry-over in continued sessions was found: {slope}{lost} (p {p_text(smallest)})."
+    verdict = "It tires" if found.slope < 0 else "It gains"
+    if found.fresh and not found.p <= found.p_lost:
+        verdict = "It loses in continued sessions" if found.lost < 0 else "It gains in continued sessions"
+    caution = "" if found.exchanged != "topics" or found.fresh else _CONFOUNDED
+    return f"{verdict}: {what} changes by {slope}{lost} (p {p_text(smallest)}).{caution}"
+
+
+_CONFOUNDED = (
+    " All sessions had one order, so topics may simply grow harder or easier: play `order: shuffled`, or the same "
+    "system with fresh sessions too."
+)
+
+
+def _rows(one: SystemVariance) -> Iterator[_Row]:
+    split, key = one.split, one.key
+    over = f"{pluralize(split.topics, 'topic')}, {pluralize(split.trials, 'trial')}"
+    if not math.isnan(split.topic.value):
+        yield "spread between topics", _spread(split.topic, key), over
+        yield "spread between trials", _spread(split.trial, key), over
+        yield "ICC(1)", _share(split.icc), over
+    if _in_steps(one) and not math.isnan(one.disagree.value):
+        yield "topics that disagree", *_figure(one.disagree)
+        yield "pairs that differ", *_figure(one.pairs)
+    for k, figure in (one.passes or {}).items():
+        yield f"pass^{k}", *_figure(figure)
+    whole = one.whole_trials
+    if not math.isnan(whole.p):
+        trials = sum(count > 0 for count in whole.topics)
+        said = f"{_size(whole.spread, key)}, by chance {_bare(whole.by_chance, key)}; p {p_text(whole.p)}"
+        yield "spread of whole trials", said, f"{pluralize(trials, 'trial')} of {pluralize(max(whole.topics), 'topic')}"
+    if one.carried is not None:
+        yield from _carried_rows(one.carried, key)
+
+
+def _carried_rows(found: CarryOver, key: Key) -> Iterator[_Row]:
+    over = f"{pluralize(found.sessions, 'session')}, {pluralize(found.conversations, 'conversation')}"
+    p = "" if math.isnan(found.p) else f"; p {p_text(found.p)}"
+    yield "slope per place", f"{_ends(found.slope, found.interval, key, digits=2)}{p}", over
+    if found.fresh:
+        p = "" if math.isnan(found.p_lost) else f"; p {p_text(found.p_lost)}"
+        yield (
+            "continued less fresh",
+            f"{_ends(found.lost, found.interval_lost, key)}{p}",
+            f"{over}, {found.fresh} fresh",
+        )
+
+
+def _between_sentence(found: Crossed, group: Group) -> str:
+    if math.isnan(found.trial.value):
+        return f"The spread cannot be split: {found.trial.interval.note}."
+    components = _components(found, group.several)
+    parts = {name: max(0.0, one.value) for name, one in components.items()}
+    whole = math.fsum(parts.values())
+    if not whole > 0:
+        return f"Nothing varies: every trial of every topic and {group.facet} has the same value."
+    largest = max(parts, key=lambda name: parts[name])
+    others = ", ".join(f"{_percent(value / whole)} {name}" for name, value in parts.items() if name != largest)
+    low, high = share_of_spread(components[largest], [one for name, one in components.items() if name != largest])
+    if not low > 0.5:
+        return (
+            "Which part of the spread is the largest cannot be told. Of the variance of single trials "
+            f"{_percent(parts[largest] / whole)} is {largest}, {others}."
+        )
+    said = _range(parts[largest] / whole, low, high)
+    return f"Most of the spread is {largest}: {said} of the variance of single trials; {others}."
+
+
+def _components(found: Crossed, several: str) -> dict[str, Component]:
+    return {
+        f"between {several}": found.system,
+        "between topics": found.topic,
+        f"of {several} that suit some topics more than others": found.both,
+        "between trials": found.trial,
+    }
+
+
+def _between_rows(found: Crossed, key: Key, group: Group) -> Iterator[_Row]:
+    over = f"{found.systems} {group.several}, {pluralize(found.topics, 'topic')}, {pluralize(found.trials, 'trial')}"
+    yield f"spread between {group.several}", _spread(found.system, key), over
+    yield "spread between topics", _spread(found.topic, key), over
+    yield f"spread of {group.facet} × topic", _spread(found.both, key), over
+    yield "spread between trials", _spread(found.trial, key), over
+    if group.facet == "system":
+        yield "Eρ²", _share(found.relative), over
+        yield "Φ", _share(found.absolute), over
+
+
+def _spread(one: Component, key: Key) -> str:
+    size = math.sqrt(max(0.0, one.value))
+    if math.isnan(one.interval.low):
+        return _size(size, key)
+    low, high = (_bare(math.sqrt(end), key) for end in (one.interval.low, one.interval.high))
+    return f"{_size(size, key)} [{low}, {high}]"
+
+
+def _share(one: Component) -> str:
+    if math.isnan(one.value):
+        return f"n/a: {one.interval.note}"
+    value = f"{max(0.0, one.value):.2f}"
+    return value if math.isnan(one.interval.low) else f"{value} [{one.interval.low:.2f}, {one.interval.high:.2f}]"
+
+
+def _figure(one: Figure) -> tuple[str, str]:
+    if math.isnan(one.value):
+        return f"n/a: {one.interval.note}", ""
+    value = f"{100 * one.value:.1f}%"
+    if not math.isnan(one.interval.low):
+        value += f" [{100 * one.interval.low:.1f}, {100 * one.interval.high:.1f}]"
+    return value, f"{pluralize(one.topics, 'topic')}, {pluralize(one.trials, 'trial')}"
+
+
+def _ends(value: float, interval: Interval, key: Key, digits: int = 1) -> str:
+    if math.isnan(interval.low):
+        return _signed(value, key, digits)
+    low, high = (_bare(end, key, "+", digits) for end in (interval.low, interval.high))
+    return f"{_signed(value, key, digits)} [{low}, {high}]"
+
+
+def _size(value: float, key: Key) -> str:
+    return f"{_bare(value, key)}{' points' if is_percentage(key[0]) else ''}"
+
+
+def _signed(value: float, key: Key, digits: int = 1) -> str:
+    if math.isnan(value):
+        return "n/a"
+    return f"{_bare(value, key, '+', digits)}{' points' if is_percentage(key[0]) else ''}"
+
+
+def _bare(value: float, key: Key, sign: str = "", digits: int = 1) -> str:
+    return f"{100 * value:{sign}.{digits}f}" if is_percentage(key[0]) else f"{value:{sign}.3g}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f}%"

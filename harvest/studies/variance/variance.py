@@ -1,0 +1,314 @@
+"""From runs to how much their trials vary: what `harvest variance` reckons.
+
+Of each system and measure: what lies between topics and what between trials of a topic, how often trials disagree, how
+often all of k pass, whether whole trials lie apart, and whether answers depend on their place in a session. Of several
+systems also what lies between them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from harvest.studies.runs.side_by_side import Contrast, run_names, set_apart
+from harvest.studies.runs.silent_systems import what_went_wrong
+from harvest.studies.scores.gathered import Gathered
+from harvest.studies.scores.judges import Judges
+from harvest.studies.scores.scorecard import Material, gather_material, refuse_twice, told_apart
+from harvest.studies.scores.trial_values import Key, Values, measure_values, refuse_turn, share_values
+from harvest.studies.variance.facets import Facets, Group, facets, groups
+from recordings.run_folder import Run
+from scoring.catalogue import understand
+from scoring.inference.bootstrap import Resampler
+from scoring.inference.carry_over import CarryOver, carry_over
+from scoring.inference.components import Crossed, Nested, across_systems, within_system
+from scoring.inference.design import Design
+from scoring.inference.instability import Instability, between_trials
+from scoring.inference.interval import Interval, no_interval
+from scoring.inference.passes import all_pass, disagree, pairs_that_differ
+from scoring.inference.spreads import Range
+from scoring.library import list_forms, single
+from scoring.measure import Measure
+from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
+from scoring.notation import Term, parse
+from scoring.settings import Settings, scoring_settings
+from scoring.table import is_percentage
+from topics.errors import InputError
+from topics.identity import generator
+
+__all__ = ["Figure", "SystemVariance", "VarianceStudy", "study_variance"]
+
+Floats = npt.NDArray[np.float64]
+
+_PARTS = (USEFUL, MEAN_USEFUL)
+"""Measures of trials that each conversation has a value of."""
+
+_USUAL = (f"{USEFUL.name} S1", MEAN_USEFUL.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A mean over topics. value: NaN without a topic. topics: it is over; trials: of those, with a value."""
+
+    value: float
+    topics: int
+    trials: int
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class SystemVariance:
+    """How much one measure of one system varies. passes: pass^k by k; None where trials do not
+    simply pass or fail. disagree: share of topics whose trials differ; pairs: of pairs of a topic's trials that do.
+    carried: None where no session went on, and for a measure that is no share. fresh: the system that was met fresh.
+    """
+
+    system: str
+    key: Key
+    split: Nested
+    passes: Mapping[int, Figure] | None
+    disagree: Figure
+    pairs: Figure
+    whole_trials: Instability
+    carried: CarryOver | None
+    fresh: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class VarianceStudy:
+    """each: by measure, then by system. between: by measure, the spread between systems that differ in one facet alone
+    (the system itself, its arm, its kind of session, its run); () where no two do. topics: of the runs; only those that
+    were tried in all of them. contrasts: in what the runs differ. runs: their names. recorded: by system, the name of
+    the run that recorded it."""
+
+    systems: tuple[str, ...]
+    topics: int
+    each: Mapping[Key, Sequence[SystemVariance]]
+    between: Mapping[Key, Sequence[tuple[Group, Crossed]]]
+    settings: Settings
+    contrasts: tuple[Contrast, ...]
+    notes: tuple[str, ...]
+    runs: tuple[str, ...] = ()
+    recorded: Mapping[str, str] = field(default_factory=dict)
+
+
+def study_variance(
+    runs: Sequence[Run],
+    *,
+    systems: Sequence[str] = (),
+    measures: Sequence[Term] = (),
+    ks: Sequence[int] = (),
+    changes: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    gathered: Gathered | None = None,
+    judges: Judges | None = None,
+) -> VarianceStudy:
+    """systems: these alone, in this order. measures: of single conversations, or shares of their turns; () takes
+    %useful of the first turn and ave%useful. ks: of pass^k; () takes 2 and as many trials as every topic has. changes:
+    settings instead of the audit's. seed: of resampling. gathered: these runs, without changes of settings.
+    judges: of SWAN and WAN (`measure_values`).
+
+    Raises InputError where runs cannot be set side by side, for a system that there is not, for a measure that single
+    conversations do not have, and for a turn that none can have.
+    """
+    refuse_twice(runs)
+    apart = gathered.beside if gathered else set_apart(runs, changes)
+    material = gathered.material if gathered else gather_material(runs, apart.left_out)
+    settings = scoring_settings(material.scoring, material.topics, material.gold, changes)
+    chosen = _chosen(systems, material)
+    criteria = (judges or Judges()).criteria
+    asked = [
+        (term, one)
+        for term in measures or tuple(map(parse, _USUAL))
+        for one in understand(term, settings, material.topics, criteria)
+    ]
+    for term, measure in asked:
+        _refuse_pooled(term, measure)
+    others = [one for _, one in asked if one.declaration not in _PARTS]
+    kinds = facets(runs, material)
+    twins = _fresh_twins(kinds)
+    needed = tuple(dict.fromkeys((*chosen, *(twins[name] for name in chosen if name in twins))))
+    scored, notes = measure_values(needed, material, others, settings, judges)
+    shares = gathered.shares if gathered else {name: share_values(name, material) for name in needed}
+    values = {name: scored.get(name, {}) | shares[name] for name in needed}
+    last = max((key[1] or 1 for own in values.values() for key in own), default=1)
+    for term, measure in asked:
+        refuse_turn(term, measure.turn, last)
+    ranges = {
+        key: Range(*one.range, has_top=one.declaration.has_top)
+        for _, one in asked
+        for key in _keys(one, values, scored)
+    }
+    resampler = Resampler(
+        generator(seed, "variance"), replications=settings.replications, level=settings.level, resample="topics"
+    )
+    beside = list(groups({name: kinds[name] for name in chosen}))
+    study = _Study(material, settings, resampler, values, ranges, twins, tuple(ks), seed)
+    return VarianceStudy(
+        systems=chosen,
+        topics=len(material.topics.topics),
+        each={key: [study.system(name, key) for name in chosen] for key in ranges},
+        between={key: [(group, study.between(group.names, key)) for group in beside] for key in ranges},
+        settings=settings,
+        contrasts=apart.contrasts,
+        notes=(*(() if systems or len(runs) > 1 else material.silent), *notes),
+        runs=run_names(runs),
+        recorded={
+            name: place for place, (_, names) in zip(run_names(runs), told_apart(runs)) for name in names.values()
+        },
+    )
+
+
+def _chosen(systems: Sequence[str], material: Material) -> tuple[str, ...]:
+    recorded = {one.key.system for one in material.finished}
+    known = tuple(name for name in material.systems if name in recorded)
+    for name in systems:
+        if name not in known:
+            raise InputError(
+                f"no valid trial of a system {name!r}", allowed=", ".join(known) or "none: no trial is valid"
+            )
+    if not known:
+        raise InputError("no trial is valid, so nothing varies", advice=what_went_wrong())
+    return tuple(dict.fromkeys(systems)) or known
+
+
+def _refuse_pooled(term: Term, measure: Measure) -> None:
+    if measure.form is not None or (measure.declaration.of != "conversation" and measure.declaration not in _PARTS):
+        raise InputError(
+            f"{term} is computed over many conversations at once, so no single trial has a value that could vary",
+            allowed=list_forms((*_PARTS, *single())),
+        )
+
+
+def _keys(measure: Measure, values: Mapping[str, Values], scored: Mapping[str, Values]) -> Iterator[Key]:
+    """The keys of a measure; of a %useful without a turn, those of all turns."""
+    if measure.declaration is MEAN_USEFUL or measure.turn is not None:
+        yield measure.declaration.name, measure.turn
+    elif measure.declaration is USEFUL:
+        found = {key[1] or 0 for own in values.values() for key in own if key[0] == USEFUL.name}
+        yield from ((USEFUL.name, turn) for turn in sorted(found))
+    else:
+        known = dict.fromkeys(key for own in scored.values() for key in own)
+        yield from known if (measure.name, None) not in known else ((measure.name, None),)
+
+
+def _fresh_twins(kinds: Mapping[str, Facets]) -> dict[str, str]:
+    """By the name of a system with continued sessions, that of the same one with fresh ones, in the same run."""
+    found = {}
+    for group in groups(kinds):
+        if group.facet == "session":
+            session = {kinds[name].session: name for name in group.names}
+            found[session["continued"]] = session["fresh"]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Study:
+    material: Material
+    settings: Settings
+    resampler: Resampler
+    values: Mapping[str, Values]
+    ranges: Mapping[Key, Range]
+    twins: Mapping[str, str]
+    ks: tuple[int, ...]
+    seed: int
+
+    def system(self, name: str, key: Key) -> SystemVariance:
+        cells = self._cells(name, key)
+        split = within_system(cells, level=self.settings.level, within=self.ranges[key])
+        if why := self._hang_together([name], cells):
+            split = split.without_intervals(why)
+        passes = self._passes(name, cells) if np.isin(cells[~np.isnan(cells)], (0.0, 1.0)).all() else None
+        apart, pairs = disagree(cells), pairs_that_differ(cells)
+        carried = self._carried(name, key, cells) if is_percentage(key[0]) else None
+        return SystemVariance(
+            system=name,
+            key=key,
+            split=split,
+            passes=passes,
+            disagree=self._figure(name, apart, cells, "no topic has two trials"),
+            pairs=self._figure(name, pairs, cells, "no topic has two trials"),
+            whole_trials=between_trials(cells, self._rng("whole trials", name, key)),
+            carried=carried,
+            fresh=self.twins.get(name) if carried is not None and carried.fresh else None,
+        )
+
+    def between(self, systems: Sequence[str], key: Key) -> Crossed:
+        tables = [self._cells(name, key) for name in systems]
+        widest = max(table.shape[1] for table in tables)
+        filled = [np.pad(table, ((0, 0), (0, widest - table.shape[1])), constant_values=np.nan) for table in tables]
+        found = across_systems(np.stack(filled), level=self.settings.level, within=self.ranges[key])
+        why = self._hang_together(systems, *tables)
+        return found.without_intervals(why) if why else found
+
+    def _hang_together(self, systems: Sequence[str], *tables: Floats) -> str:
+        """Why intervals of spreads would be too narrow, for which topics and trials are independent draws; else ""."""
+        if together := [name for name in systems if name in self.material.continued]:
+            return f"sessions of {', '.join(together)} go on from topic to topic, so trials are not independent"
+        there = [one for one, *own in zip(self._topics, *tables, strict=True) if not np.isnan(own).all()]
+        if Design(self.material.topics.clusters).clustered(there):
+            return "topics of one cluster hang together, and a spread takes topics as independent"
+        return ""
+
+    @property
+    def _topics(self) -> list[str]:
+        return [topic.id for topic in self.material.topics.topics]
+
+    def _cells(self, system: str, key: Key) -> Floats:
+        """(topics, trials) values; at least one column."""
+        own = self.values[system].get(key, {})
+        rows = {topic.id: row for row, topic in enumerate(self.material.topics.topics)}
+        trials = sorted({trial for _, trial in own}) or [1]
+        columns = {trial: column for column, trial in enumerate(trials)}
+        cells = np.full((len(rows), len(columns)), np.nan)
+        for (topic, trial), (value, over) in own.items():
+            if over > 0:
+                cells[rows[topic], columns[trial]] = value
+        return cells
+
+    def _passes(self, system: str, cells: Floats) -> dict[int, Figure]:
+        counts = (~np.isnan(cells)).sum(axis=1)
+        least = int(counts[counts > 0].min(initial=cells.shape[1]))
+        wanted = self.ks or tuple(sorted({min(2, least), least}))
+        return {
+            k: self._figure(system, all_pass(cells, k), cells, f"no topic has {k} trials")
+            for k in dict.fromkeys(wanted)
+            if k
+        }
+
+    def _figure(self, system: str, each: Floats, cells: Floats, none: str) -> Figure:
+        """each: (topics,) NaN where a topic has no value. Clusters of topics are units, as in `harvest score`; a
+        session is in all topics, and what each topic's trials give together cannot be split by it."""
+        there = ~np.isnan(each)
+        if not there.any():
+            return Figure(math.nan, 0, 0, no_interval(none))
+        if system in self.material.continued:
+            interval = no_interval(self._hang_together([system], cells))
+        else:
+            resampler = self.resampler.under(Design(self.material.topics.clusters))
+            (interval,) = resampler.means(self._topics, each[:, None, None])
+        return Figure(float(each[there].mean()), int(there.sum()), int((~np.isnan(cells[there])).sum()), interval)
+
+    def _carried(self, name: str, key: Key, cells: Floats) -> CarryOver | None:
+        own = self.values[name].get(key, {})
+        rows = {topic.id: row for row, topic in enumerate(self.material.topics.topics)}
+        columns = {trial: column for column, trial in enumerate(sorted({trial for _, trial in own}))}
+        places = np.full(cells.shape, np.nan)
+        for one in self.material.finished:
+            if one.key.system == name and (one.key.topic, one.key.trial) in own:
+                places[rows[one.key.topic], columns[one.key.trial]] = one.place
+        if not (places > 1).any():
+            return None
+        twin = self.twins.get(name)
+        fresh = self._cells(twin, key) if twin is not None else None
+        types = [topic.type.name for topic in self.material.topics.topics]
+        rng = self._rng("carry-over", name, key)
+        return carry_over(cells, places, types, rng, level=self.settings.level, fresh=fresh)
+
+    def _rng(self, purpose: str, name: str, key: Key) -> np.random.Generator:
+        return generator(self.seed, "variance", purpose, name, *map(str, key))

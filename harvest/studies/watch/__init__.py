@@ -1,0 +1,1 @@
+"""Re-audits: the blessed baseline, what changed since, and the history of looks."""

@@ -1,0 +1,292 @@
+"""A blessed baseline: what later audits are held against, in one small file without any text of a conversation.
+
+It holds, for each system, the figures of each topic and of each run, how often each way through the protocol was taken
+(by label), how many trials there were, and what identifies protocol, topics, scoring and systems. So it may be
+committed, and a machine that starts from nothing each night has all it needs.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from harvest.studies.runs.recorded_audit import recorded_audit, recorded_scoring
+from harvest.studies.runs.silent_systems import none_valid, silent_systems, what_went_wrong
+from harvest.studies.runs.sources import sources
+from harvest.studies.scores.scorecard import Material, gather_material, refuse_twice
+from harvest.studies.scores.trial_figures import Figure, figure_values, figures_of
+from harvest.studies.trees.merge_keys import merging_named
+from harvest.studies.validity.user_card import joined_tables
+from recordings.conversation import Conversation
+from recordings.endings import end_name, says_how
+from recordings.header import Header
+from recordings.json_text import Json
+from recordings.run_folder import Run
+from recordings.trees.builder import path_of
+from scoring.inference.drift import Baseline
+from scoring.notation import Term
+from scoring.settings import Settings, scoring_settings
+from topics.document import StrictModel, read_json_document
+from topics.errors import InputError, Place
+from topics.identity import content_hash
+
+__all__ = [
+    "GATED",
+    "MERGE",
+    "BaselineFile",
+    "SystemBaseline",
+    "Turn",
+    "Ways",
+    "bless",
+    "identities",
+    "is_baseline",
+    "models_of",
+    "read_baseline",
+    "refuse_other_audit",
+    "ways",
+]
+
+GATED = 3
+"""Figures that may raise an alarm: more would each need more evidence."""
+
+MERGE = "label"
+"""By which ways through the protocol are counted: no other key leaves texts out for certain."""
+
+Turn = tuple[Literal["user", "system", "end"], str]
+Ways = dict[str, dict[tuple[Turn, ...], int]]
+"""By topic, how many trials took each way. The last turn of a way is the end, by its name; baselines from before ends
+were told apart have ways without one."""
+
+_Unit = Annotated[float, Field(ge=0, le=1)]
+_MOST = 999_999_999
+"""Trials: more are a slip of the pen, and too many for the arithmetic of tests."""
+
+_Count = Annotated[int, Field(ge=1, le=_MOST)]
+
+
+class FigureBaseline(StrictModel):
+    """topics: by topic, (trials, mean, variance of the trials or null). runs: the figure of each run."""
+
+    topics: dict[str, tuple[_Count, _Unit, Annotated[float, Field(ge=0, le=1)] | None]]
+    runs: tuple[_Unit, ...]
+
+    def of(self, topics: Sequence[str]) -> Baseline:
+        """For these topics."""
+        cells = [self.topics[topic] for topic in topics]
+        return Baseline(
+            np.array([mean for _, mean, _ in cells]),
+            np.array([np.nan if variance is None else variance for _, _, variance in cells]),
+            np.array([count for count, _, _ in cells], dtype=np.float64),
+            np.array(self.runs),
+        )
+
+
+class SystemBaseline(StrictModel):
+    """identity: content hash of the system as audits define it. planned, valid: trials. models: what it called the
+    models that answered. ways: by topic, each way through the protocol as its turns, and how many trials took it.
+    users: how often each fault of users that a model words first happened (`harvest.studies.validity.user_card`)."""
+
+    identity: str
+    planned: Annotated[int, Field(ge=0, le=_MOST)]
+    valid: _Count
+    figures: dict[str, FigureBaseline]
+    ways: dict[str, tuple[tuple[tuple[Turn, ...], _Count], ...]]
+    models: tuple[str, ...] = ()
+    users: dict[str, dict[str, dict[str, tuple[Annotated[int, Field(ge=0)], _Count]]]] = Field(default_factory=dict)
+
+    def counted(self) -> Ways:
+        return {topic: dict(taken) for topic, taken in self.ways.items()}
+
+
+class BaselineFile(StrictModel):
+    """`harvest-baseline/1`. gated: measures that may raise an alarm; the others are only shown. runs: what was blessed.
+    protocol, topics, scoring: content hashes, and the settings by which figures were made."""
+
+    format: Literal["harvest-baseline/1"]
+    audit: str
+    blessed_at: str
+    blessed_by: str
+    gated: Annotated[tuple[str, ...], Field(min_length=1, max_length=GATED)]
+    runs: tuple[dict[str, Any], ...]
+    protocol: str
+    topics: dict[str, str]
+    scoring: dict[str, Any]
+    systems: dict[str, SystemBaseline]
+
+    @property
+    def identity(self) -> str:
+        """Of all that it holds: a history belongs to one baseline."""
+        return content_hash("baseline", self._plain())
+
+    def holds(self, header: Header) -> bool:
+        """Whether a run with this header is one of those that were blessed."""
+        own = (header.created_at, header.hashes.get("protocol"))
+        return any(own == (one.get("created_at"), one.get("protocol")) for one in self.runs)
+
+    def _plain(self) -> dict[str, Any]:
+        """Without what is not known, so that baselines which never held it keep their identity."""
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+    def text(self) -> str:
+        """The file: one line for each entry of a list or table, so that a change of it can be read."""
+        return json.dumps(self._plain(), ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+
+
+def is_baseline(data: bytes) -> bool:
+    """Whether a file is a baseline, of whatever version, and also where it cannot be read any more."""
+    return re.search(rb'"format"\s*:\s*"harvest-baseline/', data) is not None
+
+
+def bless(runs: Sequence[Run], *, measures: Sequence[Term], by: str, at: str) -> BaselineFile:
+    """The baseline of `runs`: audits of the same systems over the same topics, of which somebody says that they are as
+    they should be. measures: that may raise an alarm. by, at: who says so, and when.
+
+    Raises InputError for runs of different protocols, topics or scoring, for a run in which a system has no valid
+    trial, for more than `GATED` measures, and for a measure that has no value of single trials in [0, 1] or, of some
+    system, no value in one of the runs.
+    """
+    refuse_twice(runs)
+    named = [identities(run) for run in runs]
+    for what in ("protocol", "topics", "scoring"):
+        if any(one[what] != named[0][what] for one in named):
+            raise InputError(
+                f"these runs differ in {what}, so they are not one baseline",
+                advice="bless runs of one audit; `harvest compare` shows in what runs differ",
+            )
+    first = gather_material([runs[0]])
+    settings = scoring_settings(first.scoring, first.topics, first.gold)
+    gated = figures_of(measures, settings, first, gated=True)
+    if len({one.name for one in gated}) > GATED:
+        raise InputError(
+            f"{len(gated)} measures are to raise an alarm",
+            allowed=f"at most {GATED}: each further one needs more evidence",
+            advice="name the most important with --measure; the others are shown all the same",
+        )
+    each = [gather_material([run]) for run in runs]
+    for run, material in zip(runs, each, strict=True):
+        _refuse_silence(run, material)
+    every = list({one.name: one for one in (*gated, *figures_of((), settings, first, gated=False))}.values())
+    systems = {system: _system(system, runs, each, every, settings) for system in first.systems}
+    _refuse_unwatched(systems, gated)
+    return BaselineFile(
+        format="harvest-baseline/1",
+        audit=str(recorded_audit(runs[0]).get("name", "")),
+        blessed_at=at,
+        blessed_by=by,
+        gated=tuple(one.name for one in gated),
+        runs=tuple(dict(one) for one in sources(runs)),
+        protocol=str(named[0]["protocol"]),
+        topics=dict(named[0]["topics"]),  # type: ignore[call-overload]
+        scoring=settings.as_json(),
+        systems=systems,
+    )
+
+
+def _refuse_unwatched(systems: Mapping[str, SystemBaseline], gated: Sequence[Figure]) -> None:
+    """A figure without a value in the baseline could never raise the alarm that it was named for."""
+    for name, system in systems.items():
+        for figure in gated:
+            if figure.name not in system.figures:
+                raise InputError(
+                    f"{figure.name} of {name} has no value in every one of these runs, so it could raise no alarm",
+                    advice="name another measure with --measure, or bless runs of more trials",
+                )
+
+
+def _refuse_silence(run: Run, material: Material) -> None:
+    """A system that never answered would be missing from the baseline, and nobody would watch it."""
+    silent = silent_systems(material.systems, material.finished)
+    if silent:
+        raise InputError(
+            f"{none_valid(silent)}, so there is nothing to hold later audits against",
+            place=Place(str(run.path)),
+            advice=f"{what_went_wrong(str(run.path))}; bless runs in which every system answered",
+        )
+
+
+def _system(
+    system: str, runs: Sequence[Run], each: Sequence[Material], figures: Sequence[Figure], settings: Settings
+) -> SystemBaseline:
+    tables: dict[str, FigureBaseline] = {}
+    by_run = [figure_values(system, material, figures, settings) for material in each]
+    for figure in figures:
+        cells = [found.get(figure.name, {}) for found in by_run]
+        topics = [topic for topic in cells[0] if all(topic in one for one in cells)]
+        if topics:
+            joined = {topic: np.concatenate([np.asarray(one[topic]) for one in cells]) for topic in topics}
+            tables[figure.name] = FigureBaseline(
+                topics={
+                    topic: (len(own), float(own.mean()), float(own.var(ddof=1)) if len(own) > 1 else None)
+                    for topic, own in joined.items()
+                },
+                runs=tuple(float(np.mean([np.mean(one[topic]) for topic in topics])) for one in cells),
+            )
+    finished = [one for material in each for one in material.finished if one.key.system == system]
+    return SystemBaseline(
+        identity=str((runs[0].header.hashes.get("systems") or {}).get(system, "")),
+        planned=sum(key.system == system for material in each for key in material.planned),
+        valid=len(finished),
+        figures=tables,
+        ways={topic: tuple(taken.items()) for topic, taken in ways(finished).items()},
+        models=models_of(finished),
+        users=joined_tables([material.fault_tables(system) for material in each]),
+    )
+
+
+def models_of(conversations: Sequence[Conversation]) -> tuple[str, ...]:
+    """What the system called the models that answered in them, sorted."""
+    return tuple(sorted({model for one in conversations for model in one.models}))
+
+
+def ways(conversations: Sequence[Conversation]) -> Ways:
+    """How often each way through the protocol was taken, by topic."""
+    merging = merging_named(MERGE)
+    found: dict[str, Counter[tuple[Turn, ...]]] = {}
+    for one in conversations:
+        way = tuple((speaker, key) for speaker, key, _ in path_of(one, merging))
+        if one.outcome is not None and says_how(one.outcome):
+            way = (*way, ("end", end_name(one.outcome)))
+        found.setdefault(one.key.topic, Counter())[way] += 1  # type: ignore[index]
+    return {topic: dict(sorted(counts.items())) for topic, counts in sorted(found.items())}
+
+
+def identities(run: Run) -> Mapping[str, Json]:
+    """What must be the same for two runs to be figures of the same thing."""
+    hashes = run.header.hashes
+    return {
+        "protocol": hashes.get("protocol"),
+        "topics": dict(hashes.get("topics") or {}),
+        "scoring": Settings.of(recorded_scoring(run), {}).as_json(),
+    }
+
+
+def refuse_other_audit(header: Header, baseline: BaselineFile, place: Place) -> None:
+    """Raises InputError where this is the header of another audit than the baseline's: of another name, and not of its
+    protocol, topics and systems. An audit that was only renamed asks the same, and goes on.
+    """
+    audit = header.audit if isinstance(header.audit, dict) else {}
+    name = str(audit.get("name", ""))
+    if name == baseline.audit:
+        return
+    topics, systems = (header.hashes.get(part) or {} for part in ("topics", "systems"))
+    same = header.hashes.get("protocol") == baseline.protocol
+    same = same and all(topics.get(topic) == own for topic, own in baseline.topics.items())
+    if not (same and all(systems.get(one) == own.identity for one, own in baseline.systems.items())):
+        raise InputError(
+            f"this is the audit {name!r}, and the baseline is of {baseline.audit!r}, which asks other things",
+            place=place,
+            allowed=f"{baseline.audit!r}, or an audit of its protocol, topics and systems under another name",
+            advice="take the baseline of this audit, or bless a run of it: harvest bless RUN --out FILE",
+        )
+
+
+def read_baseline(path: str | PathLike[str]) -> BaselineFile:
+    """Raises InputError, with its place, for a file that is no baseline."""
+    return read_json_document(path, BaselineFile, "a baseline", "harvest bless RUN --out FILE")

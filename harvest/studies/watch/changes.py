@@ -1,0 +1,111 @@
+"""What changed between a baseline and an audit, by the ways that conversations took: topics, and turns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from harvest.studies.trees.merge_keys import merging_named
+from harvest.studies.trees.parted_systems import end_title
+from harvest.studies.watch.baseline import MERGE, Turn, Ways
+from protocols.labels import USEFUL
+from recordings.conversation import TrialKey
+from recordings.trees.builder import TreeBuilder
+from recordings.trees.node_text import node_title
+from recordings.trees.tree import ConversationTree, FoldedTrial
+from scoring.statistics.exchange import holm
+from scoring.statistics.stratified import compare_within
+from scoring.stochastic.node_permutation import node_p
+from scoring.stochastic.parting import both_sides, part
+from topics.errors import InputError
+from topics.identity import generator
+
+__all__ = ["ChangedTopic", "ChangedTurn", "changed_topics", "changed_turns"]
+
+_DRAWS = 999
+_MOST_CHANGES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedTopic:
+    """A topic whose first answers are useful less, or more, often. useful: (of, trials) before and now. p: exact, two
+    sides, corrected over all topics (Holm)."""
+
+    topic: str
+    before: tuple[int, int]
+    now: tuple[int, int]
+    p: float
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedTurn:
+    """A turn after which conversations go on, or end, otherwise. turns: the way there. branch: what differs most.
+    portion: of those that came, before and now. came: trials. p: corrected over all turns tested."""
+
+    turns: tuple[str, ...]
+    branch: str
+    portion: tuple[float, float]
+    came: tuple[int, int]
+    p: float
+
+
+def _first(way: Sequence[tuple[str, str]]) -> str:
+    return next((key for speaker, key in way if speaker == "system"), "")
+
+
+def _useful(taken: Mapping[tuple[Turn, ...], int]) -> tuple[int, int]:
+    """(trials whose first answer was useful, all)."""
+    return sum(n for way, n in taken.items() if _first(way) == USEFUL), sum(taken.values())
+
+
+def changed_topics(before: Ways, now: Ways) -> Iterator[ChangedTopic]:
+    """Those whose first answer changed by more than chance, the smallest p first."""
+    found: list[ChangedTopic] = []
+    for topic in sorted(before.keys() & now.keys()):
+        (a, n), (b, m) = (_useful(one[topic]) for one in (before, now))
+        p = compare_within([b], [m], [a + b], [n + m]).p
+        found.append(ChangedTopic(topic, (a, n), (b, m), 1.0 if math.isnan(p) else p))
+    corrected = holm([one.p for one in found])
+    kept = [
+        ChangedTopic(one.topic, one.before, one.now, p) for one, p in zip(found, corrected, strict=True) if p <= 0.05
+    ]
+    yield from sorted(kept, key=lambda one: (one.p, one.topic))[:_MOST_CHANGES]
+
+
+def changed_turns(before: Ways, now: Ways, level: float, seed: int) -> Iterator[ChangedTurn]:
+    """Turns after which conversations go on otherwise, the most certain first."""
+    builder, how = TreeBuilder(merging_named(MERGE)), dict[FoldedTrial, str]()
+    topics = before.keys() & now.keys()
+    for name, side in (("before", before), ("now", now)):
+        for topic in sorted(topics):
+            number = 0
+            for way, count in side[topic].items():
+                path = [(speaker, key, None) for speaker, key in way if speaker != "end"]
+                end = next((key for speaker, key in way if speaker == "end"), "")
+                for _ in range(count):
+                    number += 1
+                    trial = FoldedTrial(TrialKey(name, topic, number))
+                    builder.add_path(path, trial)
+                    how[trial] = end
+    if not topics:
+        return
+    tree = builder.tree()
+    both = both_sides(tree, "before", "now", how)
+    alpha = round(1 - level, 12)
+    try:
+        tests = node_p(both, generator(seed, "watched turns"), draws=_DRAWS, level=alpha)
+    except InputError:
+        return
+    found = part(both)
+    nodes = [node for node in range(len(tree)) if tests.p[node] <= alpha and found.branch[node] >= 0]
+    for node in sorted(nodes, key=lambda one: -tests.z[one])[:_MOST_CHANGES]:
+        branch = int(found.branch[node])
+        portion, came = found.portion[:, node].tolist(), found.arrivals[:, node].tolist()
+        title = end_title(found.end[node]) if branch == node else _named(tree, branch)
+        turns = tuple(_named(tree, at) for at in tree.path(node))
+        yield ChangedTurn(turns, title, (portion[0], portion[1]), (came[0], came[1]), float(tests.p[node]))
+
+
+def _named(tree: ConversationTree, node: int) -> str:
+    return f"{tree.speaker(node)[0].upper()} {node_title(tree, node)}"

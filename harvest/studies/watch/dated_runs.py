@@ -1,0 +1,110 @@
+"""The dated runs of a watched audit: where a new one goes, and those that were stopped before they were judged.
+
+A re-audit plays a run and then adds a look to the history. A command that is killed in between leaves a run without a
+look, whole or not: nobody would hear of it again unless the next command says so.
+"""
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import chain, count
+from pathlib import Path
+
+from harvest.studies.watch.baseline import BaselineFile
+from harvest.studies.watch.history import Look
+from recordings.errors import RunError
+from recordings.header import Header
+from recordings.lock import is_locked
+from recordings.run_folder import is_run, read
+from recordings.shard import planned_trials
+from recordings.store import read_header
+from recordings.times import moment, stamp
+from topics.counting import pluralize
+
+__all__ = ["LeftRun", "UnjudgedRun", "free_name", "new_dated_run", "unjudged_runs"]
+
+_DATED = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(-\d+)?")
+
+
+def new_dated_run(runs: Path, now: datetime) -> Path:
+    """Make the folder of a new run, named after the time: another command, in the same second, gets another. Raises
+    OSError."""
+    runs.mkdir(parents=True, exist_ok=True)
+    while True:
+        folder = free_name(runs / stamp(now)[:19].replace(":", "-"))
+        try:
+            folder.mkdir()
+        except FileExistsError:  # another command was quicker
+            continue
+        return folder
+
+
+def free_name(folder: Path) -> Path:
+    """`folder`, or with a number after its name where there is something already."""
+    numbered = (folder.with_name(f"{folder.name}{more}") for more in chain([""], (f"-{n}" for n in count(2))))
+    return next(one for one in numbered if not one.exists())
+
+
+@dataclass(frozen=True, slots=True)
+class LeftRun:
+    """What an earlier command left of a dated run. whole: everything was tried, so that it can be judged as it is.
+    sentence: for people. readable: it can be gone on with."""
+
+    whole: bool
+    sentence: str
+    readable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class UnjudgedRun:
+    """A dated run that the history has no look at. judged: it has one, from before trials were added to the run."""
+
+    path: Path
+    judged: bool = False
+
+    def left(self) -> LeftRun:
+        """What is left of it, by reading it."""
+        try:
+            # How attempts ended is all that is needed.
+            run = read(self.path, turns_of=()) if is_run(self.path) else None
+        except RunError as fault:
+            where = f"{fault.place}: " if fault.place else ""
+            return LeftRun(False, f"it was not judged, and cannot be read: {where}{fault.what}", readable=False)
+        planned = set() if run is None else set(planned_trials(run.header))
+        tried = set() if run is None else {one.key for one in run.conversations}
+        ended = set() if run is None else {one.key for one in run.conversations if one.outcome is not None}
+        if not tried:
+            return LeftRun(False, "it was stopped before any trial was recorded")
+        since = " since trials were added" if self.judged else ""
+        if planned <= ended:
+            return LeftRun(True, f"it was played, and not judged{since}")
+        count = f"{len(planned & ended)} of {pluralize(len(planned), 'trial')}"
+        return LeftRun(False, f"it was stopped after {count}, and not judged{since}")
+
+
+def unjudged_runs(runs: Path, looks: Collection[Look], baseline: BaselineFile) -> Iterator[UnjudgedRun]:
+    """The dated runs in `runs` that no look is at, the newest first; runs that are being written, and those of the
+    baseline, are passed over."""
+    known = {one.at: one for one in looks}
+    # Trials are added to the last run only; to decode the topics of every run would take seconds in a long watch.
+    last = max((one.at for one in looks if one.baseline == baseline.identity), key=moment, default="")
+    for folder in sorted(runs.iterdir() if runs.is_dir() else (), reverse=True):
+        if not _DATED.fullmatch(folder.name) or not folder.is_dir() or is_locked(folder):
+            continue
+        try:
+            header = read_header(folder)
+        except RunError:
+            yield UnjudgedRun(folder)
+            continue
+        look = known.get(header.created_at)
+        if look is None and not baseline.holds(header):
+            yield UnjudgedRun(folder)
+        elif look is not None and look.at == last and _has_grown(header, look):
+            yield UnjudgedRun(folder, judged=True)
+
+
+def _has_grown(header: Header, look: Look) -> bool:
+    """Whether trials were added to a run since it was judged."""
+    planned = sum(key.system in look.systems for key in planned_trials(header))
+    return planned > sum(one.planned for one in look.systems.values())

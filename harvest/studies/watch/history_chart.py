@@ -1,0 +1,70 @@
+"""A watched audit as a picture: its figures look by look, and where they moved to another level."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from harvest.studies.watch.history import Look, moves
+from harvest.tables.drawing.curve_chart import Curve, CurvePanel, curve_key, curve_panels
+from harvest.tables.drawing.svg import MARGIN, page
+from scoring.table import is_percentage
+
+__all__ = ["history_chart"]
+
+_WIDTH = 760.0
+_LEVEL = "mean between change points"
+
+
+def history_chart(looks: Sequence[Look], series: Sequence[tuple[str, str]]) -> str:
+    """An SVG file. series: systems and figures, a panel each, one below the other."""
+    elements: list[str] = []
+    said = []
+    down, wide = MARGIN - 12, _WIDTH - 2 * MARGIN
+    for system, figure in series:
+        points = list(_points(looks, system, figure))
+        levels = list(_levels(looks, system, figure))
+        curves = [Curve(figure, points), *([Curve(_LEVEL, levels)] if levels else ())]
+        unit = "percent" if is_percentage(figure) else figure
+        panel = CurvePanel(f"{system}, {figure}", "look", unit, curves, (0.0, _top(points, figure)))
+        drawn, down = curve_panels([panel], wide, down)
+        key, down = curve_key([curve.name for curve in curves], wide, down - 8)
+        elements += [*drawn, *key]
+        down += 10
+        each = ", ".join(f"{place:.0f}: {value:.3g}" for place, value in points)
+        moved = "".join(f"; moved at look {place + 1}" for place in moves(looks, system, figure))
+        said.append(f"{system}, {figure}: {each}{moved}")
+    title = ", ".join(series[0]) if len(series) == 1 else "Look by look"
+    return page(title, "; ".join(said), elements, _WIDTH, down)
+
+
+def _scale(figure: str) -> float:
+    return 100.0 if is_percentage(figure) else 1.0
+
+
+def _points(looks: Sequence[Look], system: str, figure: str) -> Iterator[tuple[float, float]]:
+    for place, look in enumerate(looks, 1):
+        if system in look.systems and figure in look.systems[system].figures:
+            yield float(place), _scale(figure) * look.systems[system].figures[figure].value
+
+
+def _levels(looks: Sequence[Look], system: str, figure: str) -> Iterator[tuple[float, float]]:
+    """The two ends of each stretch between change points; nothing without one."""
+    found = moves(looks, system, figure)
+    if not found:
+        return
+    starts = [0, *found]
+    ends = [*(start - 1 for start in found), len(looks) - 1]
+    means = [next(iter(found.values())).before, *(one.after for one in found.values())]
+    for start, end, mean in zip(starts, ends, means, strict=True):
+        yield start + 1.0, _scale(figure) * mean
+        yield end + 1.0, _scale(figure) * mean
+
+
+def _top(points: Sequence[tuple[float, float]], figure: str) -> float:
+    """The end of the axis: all there can be of a percentage, else a round number above the values."""
+    most = max((value for _, value in points if not math.isnan(value)), default=1.0)
+    if is_percentage(figure) or most <= 0:
+        return _scale(figure)
+    size = 10.0 ** math.floor(math.log10(most))
+    return next(size * step for step in (1, 2, 2.5, 5, 10) if size * step >= most * (1 - 1e-9))

@@ -1,0 +1,405 @@
+"""An audit held against a blessed baseline: what changed, what stayed the same, and what cannot be told.
+
+Of each system, three things are said apart: its **figures** (gated ones may raise an alarm; the others are only shown),
+its **coverage** (trials without a valid answer, topics that were lost), and **what is not comparable** (another
+protocol, other topics, another scoring, another definition of the system).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from harvest.studies.scores.scorecard import Material, gather_material
+from harvest.studies.scores.trial_figures import Figure, figure_values, figures_of
+from harvest.studies.validity.user_card import changed_users
+from harvest.studies.watch.baseline import BaselineFile, SystemBaseline, identities, models_of, refuse_other_audit, ways
+from harvest.studies.watch.changes import ChangedTopic, ChangedTurn, changed_topics, changed_turns
+from harvest.studies.watch.history import (
+    MATTERS,
+    Look,
+    LookFigure,
+    LookSystem,
+    WatchRules,
+    looks_before,
+    own_look,
+    state_after,
+)
+from recordings.run_folder import Run
+from recordings.times import moment
+from scoring.inference.drift import SAME_BUDGET, Baseline, Difference, difference
+from scoring.inference.run_effects import FEWEST_RUNS
+from scoring.inference.settling import Settling, trials_to_settle
+from scoring.inference.watch_state import WatchState
+from scoring.inference.watched_audit import Judged, JudgingRules, Verdict, Word, judge, word_of
+from scoring.notation import parse_all
+from scoring.settings import Settings, scoring_settings
+from scoring.statistics.exchange import false_discovery
+from scoring.statistics.stratified import compare_within
+from topics.errors import Place
+
+__all__ = ["Verdict", "Watched", "WatchedFigure", "WatchedSystem", "watch"]
+
+Floats = npt.NDArray[np.float64]
+
+SHADOW = FEWEST_RUNS
+"""Runs that a baseline needs before its alarms count: fewer say too little of how much audits differ by themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """What a figure is made of where some topics have no value on both sides: topics compared; `now`, those with a
+    value in this audit, with `value` and `n` over all of them; `blessed`, those of the baseline, with `before` over
+    them."""
+
+    topics: int
+    now: int
+    value: float
+    n: int
+    blessed: int
+    before: float
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedFigure:
+    """value, before: now and of the baseline, for these topics. n: trials now. levels: evidence for a drop and for a
+    rise over all looks since it was last zero, as a share of what raises an alarm; NaN where it is not gated.
+
+    verdict: `changed` only after an alarm that another audit confirmed, and where this audit's interval says so. alarm:
+    one was raised, and not confirmed yet. settles: how many more trials would settle what cannot be told. evidence: of
+    this audit. q: of a figure that is only shown, the false discovery rate at which its difference counts as found; NaN
+    for a gated one.
+
+    judged: of a gated figure, the audit and the state of the watch before and after it. over: None where all topics
+    that have a value now have one at the baseline, and the other way round.
+    """
+
+    name: str
+    gated: bool
+    value: float
+    before: float
+    n: int
+    difference: Difference
+    levels: tuple[float, float]
+    verdict: Verdict
+    alarm: bool
+    settles: Settling
+    q: float
+    evidence: Floats | None
+    judged: Judged | None = None
+    matters: float = MATTERS
+    over: Over | None = None
+
+    @property
+    def word(self) -> Word:
+        """What this audit is called."""
+        before = WatchState() if self.judged is None else self.judged.before
+        return word_of(self.verdict, before, self.state, self.difference, self.matters, alarm=self.alarm)
+
+    @property
+    def state(self) -> WatchState:
+        """Of the watch, after this audit."""
+        return WatchState() if self.judged is None else self.judged.state
+
+    def noted(self) -> LookFigure:
+        """Its part of the history."""
+        kept = None if self.evidence is None else (tuple(self.evidence[0].tolist()), tuple(self.evidence[1].tolist()))
+        found, known = self.difference, self.difference.interval.printed
+        return LookFigure(
+            value=self.value,
+            n=self.n,
+            low=found.low if known else None,
+            high=found.high if known else None,
+            evidence=kept,
+            verdict=self.verdict,
+            alarm=self.alarm,
+            word=self.word,
+            these=None if known else (found.these_low, found.these_high),
+            difference=found.value,
+            own=found.own,
+            confirms=None if self.judged is None else self.judged.seen.confirms,
+            waits=self.state.waits,
+            left=found.left,
+            spent=found.spent,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedSystem:
+    """incomparable: why nothing is said of the system; "". planned, valid: trials now; lost: topics of the baseline
+    that were asked and have no valid trial; unasked: those that were not asked. coverage: whether the share of valid
+    trials fell by more than chance (p ≤ .01). continued: its sessions go on from topic to topic, so its trials are not
+    independent. models: what it called the models that answered, before and now; () where it did not say."""
+
+    name: str
+    incomparable: str
+    planned: int
+    valid: int
+    lost: tuple[str, ...]
+    unasked: tuple[str, ...]
+    coverage: bool
+    figures: tuple[WatchedFigure, ...] = ()
+    topics: tuple[ChangedTopic, ...] = ()
+    turns: tuple[ChangedTurn, ...] = ()
+    continued: bool = False
+    models: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+
+    @property
+    def measured(self) -> bool:
+        """Whether anything can be said of it."""
+        return bool(self.valid) and not self.incomparable
+
+    @property
+    def missing(self) -> bool:
+        """Whether something cannot be told because a topic of the baseline has no valid trial."""
+        return bool(self.lost or self.unasked)
+
+    @property
+    def told(self) -> bool:
+        """Whether it could be told of every topic and gated figure that it changed, or did not."""
+        return (
+            self.measured
+            and not self.missing
+            and all(one.verdict != "cannot tell" for one in self.figures if one.gated)
+        )
+
+    @property
+    def verdict(self) -> Verdict:
+        """Of the gated figures together."""
+        found = {one.verdict for one in self.figures if one.gated}
+        if "changed" in found:
+            return "changed"
+        return "same" if found == {"same"} and not self.missing and not self.incomparable else "cannot tell"
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """shadow: alarms do not count yet. look: the number of this audit since the baseline. rules: by which it is judged.
+    noted: the line for the history."""
+
+    baseline: BaselineFile
+    shadow: bool
+    look: int
+    rules: WatchRules
+    level: float
+    systems: tuple[WatchedSystem, ...]
+    noted: Look
+
+    @property
+    def matters(self) -> float:
+        """The smallest difference that matters."""
+        return self.rules.matters
+
+    @property
+    def measured(self) -> bool:
+        """Whether every system was: one that could not be is no system that stayed the same."""
+        return bool(self.systems) and all(one.measured for one in self.systems)
+
+    @property
+    def verdict(self) -> Verdict:
+        found = {one.verdict for one in self.systems}
+        return "changed" if "changed" in found else "same" if found == {"same"} else "cannot tell"
+
+    def code(self, *, strict: bool) -> int:
+        """The exit code: 1 changed, and alarms count; 3 a system could not be measured or, if strict, not all can be
+        told; else 0."""
+        if self.verdict == "changed" and not self.shadow:
+            return 1
+        return 3 if not self.measured or (strict and not all(one.told for one in self.systems)) else 0
+
+
+def watch(
+    run: Run,
+    baseline: BaselineFile,
+    history: Sequence[Look] = (),
+    *,
+    rules: WatchRules | None = None,
+    name: str = "",
+    seed: int = 0,
+) -> Watched:
+    """Hold `run` against the baseline.
+
+    history: of looks; those at this baseline before this run count, and that at this run with fewer trials. rules: None
+    takes those that hold unless told otherwise. name: of the run, for the history. Raises InputError for a run of
+    another audit.
+    """
+    rules = rules or WatchRules()
+    refuse_other_audit(run.header, baseline, Place(str(run.path)))
+    material = gather_material([run])
+    settings = scoring_settings(material.scoring, material.topics, material.gold)
+    at = run.header.created_at
+    past = looks_before(history, baseline.identity, at)
+    audit = _Audit(run, baseline, material, settings, past, own_look(history, baseline.identity, at), rules, seed)
+    found = {system: audit.system(system, before) for system, before in baseline.systems.items()}
+    noted = {system: look for system, (_, look) in found.items()}
+    line = Look(at=at, run=name or run.path.name, baseline=baseline.identity, systems=noted, rules=rules)
+    shadow = not rules.enforce and len(baseline.runs) < SHADOW
+    systems = tuple(one for one, _ in found.values())
+    return Watched(baseline, shadow, len(past) + 1, rules, settings.level, systems, line)
+
+
+@dataclass(frozen=True)
+class _Audit:
+    """What is held against a baseline, and by which rules."""
+
+    run: Run
+    baseline: BaselineFile
+    material: Material
+    settings: Settings
+    past: tuple[Look, ...]
+    own: Look | None
+    rules: WatchRules
+    seed: int
+
+    @cached_property
+    def otherwise(self) -> str:
+        """Why nothing can be compared; "" where it can."""
+        now = identities(self.run)
+        changed = ["protocol"] * (now["protocol"] != self.baseline.protocol)
+        changed += ["scoring"] * (self.settings.as_json() != self.baseline.scoring)
+        return f"another {' and another '.join(changed)} than the baseline's" if changed else ""
+
+    @cached_property
+    def reworded(self) -> frozenset[str]:
+        """Topics that are not those of the baseline any more."""
+        now = identities(self.run)["topics"]
+        assert isinstance(now, Mapping)
+        return frozenset(topic for topic, own in self.baseline.topics.items() if now.get(topic, own) != own)
+
+    @cached_property
+    def figures(self) -> tuple[tuple[Figure, bool], ...]:
+        """Those of the baseline, the gated ones first, and whether each is gated."""
+        gated, ground = self.baseline.gated, (self.settings, self.material)
+        terms = [term for name in gated for term in parse_all(name)]
+        found = [(one, True) for one in figures_of(terms, *ground, gated=True) if one.name in gated]
+        rest = [(one, False) for one in figures_of((), *ground, gated=False) if one.name not in gated]
+        return (*found, *rest)
+
+    def system(self, name: str, before: SystemBaseline) -> tuple[WatchedSystem, LookSystem]:
+        """A system of the baseline, and its part of the history."""
+        own = [one for one in self.material.finished if one.key.system == name and one.key.topic not in self.reworded]
+        planned, valid = sum(key.system == name for key in self.material.planned), len(own)
+        missing = set(self.baseline.topics) - {one.key.topic for one in own}
+        asked = {key.topic for key in self.material.planned if key.system == name}
+        asked |= {one.key.topic for one in self.material.conversations if one.key.system == name}
+        lost, unasked = tuple(sorted(missing & asked)), tuple(sorted(missing - asked))
+        fell = _fell((before.valid, before.planned), (valid, planned))
+        why = self._incomparable(name, before)
+        if why or not own:
+            return WatchedSystem(name, why, planned, valid, lost, unasked, fell), LookSystem(
+                planned=planned, valid=valid
+            )
+        values = figure_values(name, self.material, [one for one, _ in self.figures], self.settings)
+        watched: list[WatchedFigure] = []
+        for figure, gated in self.figures:
+            known = before.figures.get(figure.name)
+            every = values[figure.name]
+            cells = {topic: own for topic, own in every.items() if known and topic in known.topics}
+            if known is not None and cells:
+                one = self._figure(name, figure, known.of(list(cells)), list(cells.values()), gated=gated)
+                if len(cells) < max(len(every), len(known.topics)):
+                    one = replace(one, over=_over(cells, every, known.of(list(known.topics))))
+                watched.append(one)
+        watched = _with_discoveries(watched)
+        now = ways(own)
+        told = (
+            tuple(changed_topics(before.counted(), now)),
+            tuple(changed_turns(before.counted(), now, self.settings.level, self.seed)),
+        )
+        noted = {one.name: one.noted() for one in watched}
+        return (
+            WatchedSystem(
+                *(name, "", planned, valid, lost, unasked, fell, tuple(watched)),
+                *told,
+                self._continued(name),
+                (before.models, models_of(own)),
+            ),
+            LookSystem(planned=planned, valid=valid, figures=noted),
+        )
+
+    def _continued(self, name: str) -> bool:
+        definition = self.run.header.systems.get(name)
+        return isinstance(definition, dict) and definition.get("session") == "continued"
+
+    def _incomparable(self, name: str, before: SystemBaseline) -> str:
+        if name not in self.material.systems:
+            return "it is not in this audit"
+        if before.identity and (self.run.header.hashes.get("systems") or {}).get(name) != before.identity:
+            return "another definition of the system than the baseline's (driver or options)"
+        if found := next((one for one in self.material.concentrations if one.system == name), None):
+            return found.sentence
+        return self.otherwise or changed_users(name, before.users, self.material.fault_tables(name))
+
+    def _figure(
+        self, system: str, figure: Figure, known: Baseline, cells: Sequence[Sequence[float]], *, gated: bool
+    ) -> WatchedFigure:
+        n = sum(map(len, cells))
+        left = self._left(system, figure.name, n)
+        rules = JudgingRules(
+            matters=self.rules.matters,
+            level=self.settings.level,
+            looks=self.rules.looks,
+            share=1 / sum(gated for _, gated in self.figures),
+            apart=self.rules.apart,
+        )
+        judged = None
+        if gated:
+            state = state_after(self.past, system, figure.name, known, rules)
+            judged = judge(state, known, cells, rules, at=moment(self.run.header.created_at), left=left)
+            found = judged.difference
+        else:
+            found = difference(known, cells, matters=rules.matters, level=rules.level, left=left)
+        verdict: Verdict = judged.verdict if judged is not None else "same" if found.same else "cannot tell"
+        settles = (
+            trials_to_settle(known, found, each=n / len(cells), matters=rules.matters)
+            if verdict == "cannot tell"
+            else Settling()
+        )
+        return WatchedFigure(
+            name=figure.name,
+            gated=gated,
+            value=known.mean + found.value,
+            before=known.mean,
+            n=n,
+            difference=found,
+            levels=(math.nan, math.nan) if judged is None else judged.state.levels,
+            verdict=verdict,
+            alarm=judged is not None and judged.state.waits,
+            settles=settles,
+            q=math.nan,
+            evidence=None if judged is None else judged.seen.evidence,
+            judged=judged,
+            matters=rules.matters,
+        )
+
+    def _left(self, system: str, figure: str, n: int) -> float:
+        """Of the chance of a wrong *same*: all, but for looks at this very run with fewer trials."""
+        one = self.own.systems.get(system) if self.own is not None else None
+        before = one.figures.get(figure) if one is not None else None
+        return SAME_BUDGET if before is None else before.left_for(n)
+
+
+def _over(cells: Mapping[str, Sequence[float]], every: Mapping[str, Sequence[float]], blessed: Baseline) -> Over:
+    value = float(np.mean([np.mean(one) for one in every.values()]))
+    return Over(len(cells), len(every), value, sum(map(len, every.values())), len(blessed.means), blessed.mean)
+
+
+def _with_discoveries(watched: Sequence[WatchedFigure]) -> list[WatchedFigure]:
+    """With q over all figures that are only shown."""
+    tested = [not one.gated and not math.isnan(one.difference.p) for one in watched]
+    found = iter(false_discovery([one.difference.p for one, has in zip(watched, tested, strict=True) if has]))
+    return [replace(one, q=next(found)) if has else one for one, has in zip(watched, tested, strict=True)]
+
+
+def _fell(before: tuple[int, int], now: tuple[int, int]) -> bool:
+    """Whether fewer of the planned trials are valid than chance explains: Fisher's exact test, one side, at 1%."""
+    valid, planned = now
+    if not planned or not before[1]:
+        return False
+    test = compare_within([valid], [planned], [valid + before[0]], [planned + before[1]])
+    return bool(test.fewer <= 0.01)

@@ -1,0 +1,220 @@
+"""Sentences on a watched figure: made from the state of its watch and from this audit's own interval."""
+
+import math
+from datetime import UTC, datetime
+
+from harvest.studies.watch.watch import Watched, WatchedFigure, WatchedSystem
+from recordings.times import stamp
+from scoring.inference.run_effects import FEWEST_RUNS
+from scoring.inference.settling import Settling
+from scoring.table import is_percentage
+from topics.counting import pluralize
+from topics.decimals import change, decimal
+
+__all__ = [
+    "back_words",
+    "change_words",
+    "changed_by_words",
+    "evidence_words",
+    "figure_sentence",
+    "had_changed_words",
+    "interval_words",
+    "is_shown_by_itself",
+    "joined_words",
+    "moment_text",
+    "moved_words",
+    "over_words",
+    "settling_words",
+    "signed_value",
+    "system_sentence",
+    "value_text",
+]
+
+_MINUTE = len("2026-01-31T12:00")
+_AGAIN = "to be confirmed by an audit at another hour"
+
+
+def system_sentence(system: WatchedSystem, found: Watched) -> str:
+    """What came out for a system: why nothing is said of it, or its gated figures."""
+    if system.incomparable:
+        return f"{system.name}: could not be measured: {system.incomparable}"
+    if not system.valid:
+        return f"{system.name}: could not be measured: none of {pluralize(system.planned, 'trial')} has a valid attempt"
+    shown = {one.name for one in system.figures}
+    said = [figure_sentence(one, found) for one in system.figures if one.gated]
+    said += [f"{name} has no value, so nothing is said of it" for name in found.baseline.gated if name not in shown]
+    return f"{system.name}: " + "; ".join(said)
+
+
+def figure_sentence(one: WatchedFigure, found: Watched) -> str:
+    """What came out for a gated figure."""
+    moved, name, state = moved_words(one), one.name, one.state
+    base = value_text(one.before, name)
+    if one.word == "changed":
+        return f"{name} changed by {changed_by_words(one)} since the baseline ({base}){change_words(one)}"
+    if one.word == "perhaps back":
+        had = had_changed_words(one)
+        return (
+            f"{name} is perhaps back near the baseline ({moved}{joined_words(one)}), {_AGAIN}; it had changed by {had}"
+        )
+    if one.word == "back":
+        return f"{name} is back near the baseline ({moved}{joined_words(one)}); {back_words(one)}"
+    if state.is_changed:
+        had = had_changed_words(one)
+        return f"{name}: cannot tell whether it is back at the baseline ({moved}); it had changed by {had}"
+    since = "" if math.isnan(state.back) else f"; back near the baseline since {moment_text(state.back)}"
+    if one.word == "same":
+        return f"{name} is the same within {100 * found.matters:g} points{since}"
+    if one.word == "alarm":
+        if is_shown_by_itself(one):
+            return f"{name}: alarm ({_fell(one)}), {_AGAIN}{since}"
+        return (
+            f"{name}: alarm over the audits until now ({evidence_words(one)}), {_AGAIN}; this audit by itself does not "
+            f"show it ({moved}){since}"
+        )
+    if one.word in ("fell", "rose"):
+        return f"{name} {_fell(one)}; one audit is not enough for an alarm ({evidence_words(one)}){since}"
+    return f"{name}: cannot tell whether it changed ({moved}; {settling_words(one.settles)}){since}"
+
+
+def is_shown_by_itself(one: WatchedFigure) -> bool:
+    """Whether the interval of this audit leaves out 0 on the side of the alarm."""
+    low, high = one.difference.shown
+    if one.judged is None:
+        return low > 0 or high < 0
+    return low > 0 if one.state.side else high < 0
+
+
+def evidence_words(one: WatchedFigure) -> str:
+    """How much evidence there is, of what an alarm takes."""
+    return f"evidence {100 * max(one.levels):.0f}%"
+
+
+def moved_words(one: WatchedFigure) -> str:
+    """The difference from the baseline, with its interval: `-53.4 points [-61.0, -45.2]`."""
+    return f"{signed_value(one.difference.value, one.name)}{_unit(one.name)}{interval_words(one)}"
+
+
+def interval_words(one: WatchedFigure) -> str:
+    """` [-61.0, -45.2]`; that of these very runs is named so."""
+    low, high = one.difference.shown
+    of = "" if one.difference.interval.printed else " between these runs"
+    return "" if math.isnan(low) else f"{_between(low, high, one.name)}{of}"
+
+
+def joined_words(one: WatchedFigure) -> str:
+    """The difference of the audits that were taken together to say that a figure is near the baseline, for its own
+    interval may hold half of the change; "" if there was one."""
+    value, low, high, audits = one.state.joined
+    if audits < 2:
+        return ""
+    shown = f"{signed_value(value, one.name)}{_unit(one.name)}{_between(low, high, one.name)}"
+    return f"; the last {audits} audits together: {shown}"
+
+
+def _between(low: float, high: float, name: str) -> str:
+    return f" [{signed_value(low, name)}, {signed_value(high, name)}]"
+
+
+def _fell(one: WatchedFigure) -> str:
+    name, value = one.name, one.difference.value
+    size = signed_value(abs(value), name).removeprefix("+")
+    return f"{'fell' if value < 0 else 'rose'} by {size}{_unit(name)}{interval_words(one)}"
+
+
+def changed_by_words(one: WatchedFigure) -> str:
+    """By how much, with the interval that leaves out 0: that of this audit, or of it and those before it."""
+    if one.judged is None or not one.judged.rests_on_several:
+        return moved_words(one)
+    value, low, high, audits = one.judged.together
+    mean = f"{signed_value(value, one.name)}{_unit(one.name)}{_between(low, high, one.name)}"
+    return f"{mean} over {pluralize(audits, 'audit')}, this one by itself {moved_words(one)},"
+
+
+def change_words(one: WatchedFigure) -> str:
+    """When the change was found, and whether there is an alarm for another; "" where no state is known."""
+    state = one.state
+    if math.isnan(state.confirmed):
+        return ""
+    again = f", {_ordinal(state.times)} change" if state.times > 1 else ""
+    waits = f"; alarm for a change further away, {_AGAIN}" if state.waits else ""
+    return f"; alarm of {moment_text(state.since)}, confirmed {moment_text(state.confirmed)}{again}{waits}"
+
+
+def had_changed_words(one: WatchedFigure) -> str:
+    """By how much it had changed before this audit, and when that was found."""
+    state = one.state
+    found = f"alarm of {moment_text(state.since)}, confirmed {moment_text(state.confirmed)}"
+    return f"{signed_value(state.change, one.name)}{_unit(one.name)} ({found})"
+
+
+def back_words(one: WatchedFigure) -> str:
+    """What is over, of a figure that is back."""
+    state = one.state
+    return (
+        f"it had changed from {moment_text(state.ended)} to {moment_text(state.back)}, confirmed; the watch begins "
+        "again, with evidence at zero and the whole budget of false alarms"
+    )
+
+
+def over_words(one: WatchedFigure) -> str:
+    """Which topics a figure is of, where some have no value on both sides, and what it is over all that have one."""
+    if one.over is None:
+        return ""
+    over = one.over
+    both = f"{pluralize(over.topics, 'topic')} with a value both now and in every blessed run"
+    now = f"over all {over.now} with one now it is {value_text(over.value, one.name)} (n {over.n})"
+    before = f"at the baseline, over all its {over.blessed}, {value_text(over.before, one.name)}"
+    return f"{one.name} is compared over {both}; {now}, {before}"
+
+
+def settling_words(one: Settling) -> str:
+    """What more trials would bring, and what else would help where they promise nothing."""
+    if one.trials:
+        return f"{_trials(one.trials)} would settle it with a chance of {100 * one.chance:.0f}%"
+    if one.hindrance == "settled":
+        return "its interval lies beyond what matters already, and an alarm takes the evidence of further audits"
+    if one.hindrance == "runs":
+        return (
+            "a baseline of so few runs does not show how much audits differ by themselves, so how many more trials "
+            f"would settle it cannot be told: bless {FEWEST_RUNS} runs or more"
+        )
+    near = one.hindrance == "edge"
+    why = "it may well lie at the edge of what matters" if near else "the baseline is not known well enough"
+    instead = "another" if near else "a larger"
+    other = "further audits add evidence" if near else "bless more runs"
+    return (
+        f"{why}: even {_trials(one.most)} would settle it with a chance of {100 * one.chance:.0f}%; "
+        f"{other}, or let {instead} difference matter (--matters)"
+    )
+
+
+def _trials(number: int) -> str:
+    return f"{number:,} more {'trial' if number == 1 else 'trials'} of each topic"
+
+
+def _ordinal(number: int) -> str:
+    return {2: "second", 3: "third"}.get(number, f"{number}th")
+
+
+def moment_text(seconds: float) -> str:
+    """`2026-01-08 04:12`, in UTC; `an unknown time`."""
+    if not math.isfinite(seconds):
+        return "an unknown time"
+    return stamp(datetime.fromtimestamp(seconds, UTC))[:_MINUTE].replace("T", " ")
+
+
+def value_text(value: float, name: str) -> str:
+    """A value of the figure `name`: `38.5%`, `0.0123`, `n/a`."""
+    if math.isnan(value):
+        return "n/a"
+    return f"{decimal(100 * value, 1)}%" if is_percentage(name.partition(" ")[0]) else decimal(value, 4)
+
+
+def signed_value(value: float, name: str) -> str:
+    """A difference, of percentages in points: `-15.2`, `+.0010`."""
+    return change(value, share=is_percentage(name.partition(" ")[0]))
+
+
+def _unit(name: str) -> str:
+    return " points" if is_percentage(name.partition(" ")[0]) else ""

@@ -1,0 +1,147 @@
+"""Whose change it was: one thing is changed between two audits, and has the largest share of the difference."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harvest.cli.main import main
+from harvest.studies.attribute.attribution import study_attribution
+from harvest.studies.attribute.figures import _sentence, _with_interval
+from recordings.run_folder import read
+from scoring.inference.attribution import SOURCES, Told, attribute
+from scoring.notation import parse_all
+from tests.support.changed_worlds import CHANGES, two_audits
+from topics.errors import InputError
+
+KEY = ("%useful", 1)
+
+_values = st.sampled_from([0.0, 0.25, 1.0, math.nan])
+_trials = st.lists(st.builds(Told, _values, _values, _values, _values, st.sampled_from([("a",), ("b",)])), max_size=4)
+_sides = st.dictionaries(st.sampled_from("PQRST"), _trials)
+
+
+@given(before=_sides, after=_sides, other=st.booleans())
+def test_shares_add_up_to_the_difference_or_there_are_none(before: object, after: object, *, other: bool) -> None:
+    found = attribute(before, after, same_topics="PQRS", other_users=other, level=0.95)  # type: ignore[arg-type]
+    assert set(found.shares) == set(found.intervals) == set(SOURCES)
+    if not found.topics:
+        assert all(map(math.isnan, found.shares.values()))
+        return
+    assert math.fsum(found.shares.values()) == pytest.approx(found.difference, abs=1e-9)
+    if not other:
+        assert found.shares["users"] == 0
+    for source, interval in found.intervals.items():
+        assert math.isnan(interval.low) or interval.low <= found.shares[source] <= interval.high
+
+
+@pytest.mark.parametrize("values", [(0.1, 0.2, 0.3), (0.7, 0.1, 0.6), (1234.1, 0.3, 17.7)])
+def test_where_nothing_changed_no_share_is_left_over_by_rounding(values: tuple[float, ...]) -> None:
+    """The same answers in another order of topics, and in thirds that no sum gets right."""
+    side = {topic: [Told(one, one / 3, one / 7, one / 11)] * 3 for topic, one in zip("PQR", values)}
+    mean = math.fsum(values) / 3
+    more = {**side, "S": [Told(mean, mean, mean, mean)]}
+    for before, after in ((side, dict(reversed(side.items()))), (side, more)):
+        found = attribute(before, after, same_topics="PQR", other_users=False, level=0.95)
+        assert found.shares == dict.fromkeys(SOURCES, 0.0)
+        assert found.largest == ""
+        said = _sentence(found, ("R", None)) + _sentence(found, KEY)
+        assert "-0" not in said
+        assert said.count("Nothing changed.") == 2
+        assert [_with_interval(found, source, KEY) for source in SOURCES] == ["none"] * 5
+
+
+@pytest.mark.parametrize("changed", CHANGES)
+def test_what_was_changed_has_the_largest_share(changed: str, tmp_path: Path) -> None:
+    found = study_attribution(*two_audits(tmp_path, CHANGES[changed], 0)).systems[0].each[KEY]
+    assert found.largest == changed
+    if changed == "reading":
+        assert abs(found.shares["system"]) < abs(found.shares["reading"]) / 2
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("changed", CHANGES)
+def test_in_a_hundred_pairs_of_audits_it_is_found_in_ninety_five(changed: str, tmp_path: Path) -> None:
+    right = 0
+    for seed in range(100):
+        one = study_attribution(*two_audits(tmp_path / str(seed), CHANGES[changed], seed)).systems[0].each[KEY]
+        assert math.fsum(one.shares.values()) == pytest.approx(one.difference, abs=1e-9)
+        right += one.largest == changed
+    assert right >= 95
+
+
+def test_people_read_a_sentence_and_the_shares(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    two_audits(tmp_path, CHANGES["reading"], 0)
+    with pytest.raises(SystemExit) as done:
+        main(["attribute", str(tmp_path / "before/run"), str(tmp_path / "after/run"), "-m", "%useful S1"])
+    assert done.value.code == 0
+    out = capsys.readouterr().out
+    said = " ".join(out.split())
+    assert "From 78.7% to 45.3%: -33.3 points. -37.3 points of it is the reading of pages." in said
+    assert "users none" in said
+    assert "pages were read otherwise than today" in said
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_users_who_never_said_the_same_words_are_named_as_such(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    two_audits(tmp_path, CHANGES["users"], 0)
+    with pytest.raises(SystemExit):
+        main(["attribute", str(tmp_path / "before/run"), str(tmp_path / "after/run")])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "users changed, and in 15 topics they never said the same words" in said
+
+
+def test_what_is_not_in_both_runs_is_refused_in_words(tmp_path: Path) -> None:
+    before, after = two_audits(tmp_path, CHANGES["system"], 0, topics=3, trials=2)
+    with pytest.raises(InputError, match="not both runs have a system 'pge'"):
+        study_attribution(before, after, systems=["pge"])
+    for measure in ("%recovery", "CVaR(R)"):
+        with pytest.raises(InputError, match="no trial can be told in another way"):
+            study_attribution(before, after, measures=parse_all(measure))
+    with pytest.raises(InputError, match="the same run is given twice"):
+        study_attribution(before, before)
+
+
+def test_rows_have_the_same_keys_and_every_form_the_same_figures(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    two_audits(tmp_path, replace(CHANGES["rules"], hard=2), 0)
+    runs = [str(tmp_path / "before/run"), str(tmp_path / "after/run")]
+    with pytest.raises(SystemExit):
+        main(["attribute", *runs, "--json"])
+    document = json.loads(capsys.readouterr().out)
+    assert document["format"] == "harvest-attribution/1"
+    rows = document["rows"]
+    assert len({tuple(row) for row in rows}) == 1
+    values = {(row["measure"], row["figure"]): row["value"] for row in rows}
+    for measure in ("%useful", "ave%useful"):
+        shares = [values[measure, f"share of {source}"] for source in SOURCES]
+        assert math.fsum(shares) == pytest.approx(values[measure, "difference"], abs=1e-9)
+    assert document["coverage"]["page"][0] == {"planned": 75, "valid": 75, "lost": 0}
+    for form in ("--csv", "--latex"):
+        with pytest.raises(SystemExit):
+            main(["attribute", *runs, form])
+        assert "share of rules" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "only", [("--topics", "M001,M002,M003,R001,R002,R003,Y001,Y002,Y003"), pytest.param((), marks=pytest.mark.soak)]
+)
+def test_the_shipped_demo_against_itself_has_nothing_to_share(tmp_path: Path, only: tuple[str, ...]) -> None:
+    for name in ("one", "two"):
+        with pytest.raises(SystemExit):
+            main(["run", "demo", "--trials", "2", *only, "--out", str(tmp_path / name)])
+    study = study_attribution(read(tmp_path / "one"), read(tmp_path / "two"))
+    assert not study.harness
+    for system in study.systems:
+        for one in system.each.values():
+            assert one.shares == dict.fromkeys(SOURCES, 0.0)
+            assert one.largest == ""

@@ -1,0 +1,396 @@
+"""`harvest compare`: which systems differ, what is refused, and what a person reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from harvest.studies.compare.comparison import compare_runs
+from harvest.studies.scores.scored_runs import score_runs
+from harvest.studies.trees.parting_figures import COMMAND
+from protocols.library import load_protocol
+from recordings.conversation import Outcome
+from recordings.header import make_header
+from recordings.imports import record
+from recordings.json_text import Json
+from recordings.run_folder import read
+from scoring.notation import parse
+from tests.support.command_line import harvest
+from tests.support.scoring_examples import CHAT, MOVIE, conversation, movie, topic_set
+from topics.decimals import roughly
+from topics.errors import InputError
+from topics.topic import Topic
+
+Labels = Mapping[str, Mapping[str, Sequence[str]]]
+"""By system and topic, the labels of each trial; `!` for one that the infrastructure failed."""
+
+
+def recorded(
+    folder: Path,
+    labels: Labels,
+    *,
+    system: Mapping[str, Json] | None = None,
+    protocol: str = "fairweb-two-round",
+    **audit: Json,
+) -> Path:
+    names = dict.fromkeys(topic for own in labels.values() for topic in own)
+    header = make_header(
+        audit={"name": "t", "trials": max(len(each) for own in labels.values() for each in own.values()), **audit},
+        protocol=load_protocol(protocol),
+        topics=topic_set(*(Topic(name, MOVIE if name.startswith("M") else CHAT, f"{name}?") for name in names)),
+        systems={name: {"name": name, "driver": "python", **(system or {})} for name in labels},
+    )
+    record(
+        folder,
+        [
+            conversation(
+                *[("say", f"see {movie(turn)}") for turn in range(1, 3)],
+                labels="oo" if text == "!" else text,
+                topic=topic,
+                system=name,
+                trial=trial,
+                outcome=Outcome("invalid", "timeout") if text == "!" else None,
+            )
+            for name, own in labels.items()
+            for topic, each in own.items()
+            for trial, text in enumerate(each, 1)
+        ],
+        header,
+    )
+    return folder
+
+
+def drawn(seed: int, topics: int, trials: int, **chances: float) -> Labels:
+    """Topics that differ alike for all systems; the same chance for both turns."""
+    rng = np.random.default_rng(seed)
+    base = rng.uniform(-0.2, 0.2, topics)
+    return {
+        system: {
+            f"{'MC'[row % 2]}{row:02}": [
+                "".join("o" if rng.random() < chance + base[row] else "x" for _ in range(2)) for _ in range(trials)
+            ]
+            for row in range(topics)
+        }
+        for system, chance in chances.items()
+    }
+
+
+def document(*words: object) -> dict[str, Any]:
+    done = harvest("compare", *words, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert isinstance(found, dict)
+    return found
+
+
+def test_the_figures_are_those_of_score_where_all_systems_have_all_topics(tmp_path: Path) -> None:
+    run = recorded(tmp_path / "run", drawn(1, 8, 3, A=0.6, B=0.5))
+    scored = {
+        (row.system, row.measure, row.turn): row.value
+        for row in score_runs(run, measures=["breakdown"]).rows
+        if (row.topic, row.trial, row.topic_type) == (None, None, None)
+    }
+    value = document(run, "-m", "%useful", "-m", "ave%useful", "-m", "%recovery", "-m", "breakdown")
+    assert len(value["figures"]) == 10
+    for one in value["figures"]:
+        assert one["value"] == pytest.approx(scored[one["system"], one["measure"], one["turn"]]), one
+    usual = {(one["measure"], one["turn"]) for one in document(run)["rows"]}
+    assert usual == {("%useful", 1), ("%useful", 2), ("ave%useful", None), ("%recovery", None)}, "gold is not there"
+
+
+@pytest.mark.parametrize("topics", [6, 9])
+def test_a_topic_without_a_part_in_a_difference_does_not_drive_it(tmp_path: Path, topics: int) -> None:
+    same = {f"M{row:02}": ["ox", "xo"] for row in range(topics)}
+    run = recorded(tmp_path / "run", {"A": same | {"M01": ["oo", "oo"]}, "B": same})
+    said = " ".join(harvest("compare", run, "-m", "ave%useful", width=200).stdout.split())
+    assert "driven by M01 100% of it" in said
+    assert " 0%" not in said
+    assert "-0%" not in said
+
+
+def test_eight_topics_that_cannot_tell_say_what_would_and_which_topics_drive_it(tmp_path: Path) -> None:
+    run = recorded(tmp_path / "run", drawn(4, 8, 10, A=0.6, B=0.5))
+    told = harvest("compare", run, "-m", "%useful S1", width=80)
+    assert told.returncode == 0
+    first, *rest = told.stdout.splitlines()
+    (row,) = document(run, "-m", "%useful S1")["rows"]
+    assert first == "A and B: cannot tell in %useful S1."
+    assert row["verdict"] == "cannot tell"
+    assert row["topics_needed"] > 8
+    said = " ".join(" ".join(rest).split())
+    assert "Over 8 common topics with 10 trials of each. This speaks of topics like these" in said
+    assert f"roughly {roughly(row['topics_needed'])} topics like these" in said
+    assert f"driven by {row['drivers'][0]['topic']} " in said
+    assert sum(one["share"] for one in row["drivers"]) == pytest.approx(1)
+    assert row["low"] < row["value"] < row["high"]
+    these = harvest("compare", run, "-m", "%useful S1", "--estimand", "these", width=80).stdout
+    assert "This speaks of these topics" in " ".join(these.split())
+
+
+def test_a_difference_that_is_found_is_a_sentence_with_its_size_and_every_system_has_its_letters(
+    tmp_path: Path,
+) -> None:
+    run = recorded(tmp_path / "run", drawn(5, 12, 4, A=0.3, B=0.3, C=0.8))
+    told = harvest("compare", run, "-m", "ave%useful", width=120).stdout
+    value = document(run, "-m", "ave%useful")
+    size = next(-row["value"] for row in value["rows"] if (row["first"], row["second"]) == ("A", "C"))
+    assert f"A and C: C is better in ave%useful (by {100 * size:.1f} points)." in told
+    assert "A and B: cannot tell in ave%useful." in told
+    assert {one["system"]: one["letters"] for one in value["figures"]} == {"A": "b", "B": "b", "C": "a"}
+    assert [one["system"] for one in document(run, "--systems", "C,A")["figures"]][:2] == ["C", "A"]
+    assert document(run, "-m", "ave%useful") == value, "the same seed"
+    printed = harvest("compare", run, width=80).stdout.splitlines()
+    assert max(len(line) for line in printed if not line.startswith(COMMAND)) <= 80, "commands are to be copied whole"
+
+
+def test_topics_without_a_valid_trial_are_left_out_for_all_and_counted(tmp_path: Path) -> None:
+    labels = {"A": {f"C{i}": ["oo", "ox"] for i in range(6)}, "B": {f"C{i}": ["xx", "ox"] for i in range(6)}}
+    labels["B"]["C0"] = ["!", "!"]
+    run = recorded(tmp_path / "run", labels)
+    value = document(run, "-m", "%useful S1")
+    assert value["invalid"] == {"A": 0, "B": 2}
+    (row,) = value["rows"]
+    assert (row["topics"], row["topics_left_out"]) == (5, ["C0"])
+    told = harvest("compare", run, "-m", "%useful S1", width=100).stdout
+    assert "invalid trials, in no figure: B 2" in told
+    assert "1 topic without a value of some system, left out: %useful S1" in told
+    assert "too few topics to tell in %useful S1" in told
+    assert "5 topics give no p below .062" in told
+
+
+def test_of_one_topic_it_is_said_that_its_conversations_can_be_compared(tmp_path: Path) -> None:
+    run = recorded(tmp_path / "run", {"A": {"M01": ["oo"] * 9 + ["xo"]}, "B": {"M01": ["xx"] * 9 + ["ox", "oo"]}})
+    advice = "one topic says nothing of others like it: --estimand these compares its conversations, as independent"
+    told = " ".join(harvest("compare", run, "-m", "ave%useful", width=80).stdout.split())
+    assert "A and B: too few topics to tell in ave%useful." in told
+    assert advice in told
+    these = " ".join(harvest("compare", run, "-m", "ave%useful", "--estimand", "these", width=80).stdout.split())
+    assert "A is better in ave%useful" in these
+    assert advice not in these
+
+
+def test_types_of_topics_are_compared_by_themselves_where_that_is_asked(tmp_path: Path) -> None:
+    run = recorded(tmp_path / "run", drawn(6, 10, 2, A=0.7, B=0.4))
+    rows = document(run, "-m", "%useful S1", "--by-type")["rows"]
+    assert [(row["topic_type"], row["topics"]) for row in rows] == [(None, 10), ("movie", 5), ("chat", 5)]
+    assert "%useful S1 [movie]" in harvest("compare", run, "-m", "%useful S1", "--by-type").stdout
+
+
+def test_one_system_at_two_dates_is_compared_and_what_differs_is_said(tmp_path: Path) -> None:
+    one, other = drawn(7, 8, 3, A=0.5), drawn(8, 9, 3, A=0.5)
+    runs = [recorded(tmp_path / "jan", one), recorded(tmp_path / "feb", other)]
+    value = document(*runs)
+    assert value["systems"] == ["A@jan", "A@feb"]
+    assert [part["run"] for part in value["sources"]] == ["jan", "feb"]
+    assert [part["what"] for part in value["differences"]] == ["topics"]
+    assert "the runs differ" in harvest("compare", *runs).stdout
+
+
+def test_audits_that_score_in_different_ways_are_refused_unless_all_are_scored_as_the_first(tmp_path: Path) -> None:
+    labels = drawn(9, 6, 2, A=0.5)
+    runs = [
+        recorded(tmp_path / name, labels, scoring={"patience": patience, "gains": {"L1": 0.3}})
+        for name, patience in (("jan", 600), ("feb", 900))
+    ]
+    refused = harvest("compare", *runs)
+    assert refused.returncode == 2
+    assert "score in different ways" in refused.stderr
+    settings = document(*runs, "--across", "scoring")["settings"]
+    assert (settings["patience"], settings["gains"]["1"]) == (600, 0.3)
+
+
+def test_sessions_that_go_on_are_taken_whole_and_where_conversations_part_is_not_tested(tmp_path: Path) -> None:
+    """A and B are alike on every topic, but one session of five failed throughout, as in the pilot study."""
+    labels = {
+        system: {f"M{n:02}": ["xx" if trial == bad else "oo" for trial in range(5)] for n in range(12)}
+        for system, bad in (("A", 2), ("B", 9))
+    }
+    fresh = document(recorded(tmp_path / "fresh", labels), "-m", "ave%useful", "--estimand", "these")
+    assert fresh["rows"][0]["verdict"] == "worse"
+    run = recorded(tmp_path / "run", labels, system={"session": "continued"})
+    for estimand in ("like-these", "these"):
+        value = document(run, "-m", "ave%useful", "--estimand", estimand)
+        (row,) = value["rows"]
+        assert (row["verdict"], row["sessions"], row["trials_needed"] is None) == (
+            "cannot tell",
+            5,
+            estimand == "like-these",
+        )
+        assert row["low"] < -0.4 < 0 < row["high"]
+        (note,) = value["notes"]
+        assert note.startswith("Sessions of A, B go on from topic to topic")
+        (parting,) = value["parting"]
+        assert (parting["p"], parting["first_answers"]["p"], parting["divergence"] > 0) == (None, None, True)
+        assert {turn["p_corrected"] for turn in parting["turns"]} == {None}
+    printed = harvest("compare", run, "-m", "ave%useful", width=80).stdout
+    told = " ".join(printed.split())
+    assert "p: t test clustered by topic and session;" in told
+    assert "no p: sessions go on from topic to topic" in told
+    assert "nan" not in told
+    few = recorded(
+        tmp_path / "few",
+        {name: {topic: each[:3] for topic, each in own.items()} for name, own in labels.items()},
+        system={"session": "continued"},
+    )
+    assert "no interval and no p: 3 sessions: too few to compare" in harvest("compare", few, width=80).stdout
+
+
+@pytest.mark.parametrize(
+    ("measures", "systems", "said"),
+    [
+        (["CVaR(R)"], [], "computed over many conversations at once"),
+        (["transition(x, o)"], [], "computed over many conversations at once"),
+        (["%useful S3"], [], "no conversation can have so many turns"),
+        ([], ["A", "C"], "'C' is not a system of these runs"),
+        ([], ["A"], "a comparison takes two systems, and here is 1 system"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(tmp_path: Path, measures: list[str], systems: list[str], said: str) -> None:
+    run = read(recorded(tmp_path / "run", drawn(1, 4, 2, A=0.5, B=0.5)))
+    with pytest.raises(InputError, match=said.replace("(", r"\(")):
+        compare_runs([run], measures=[parse(text) for text in measures], systems=systems)
+
+
+def test_systems_without_a_valid_conversation_are_named(tmp_path: Path) -> None:
+    run = recorded(tmp_path / "run", {"A": {"M0": ["oo"]}, "B": {"M0": ["!"]}})
+    with pytest.raises(InputError, match="a comparison takes two systems, and no trial of B is valid") as refused:
+        compare_runs([read(run)])
+    assert "show RUN --all" in str(refused.value)
+    with pytest.raises(InputError, match="no trial of B is valid"):
+        compare_runs([read(run)], systems=["A", "B"])
+
+
+def test_a_run_in_which_a_system_never_answered_is_named_beside_another(tmp_path: Path) -> None:
+    labels = {"A": {"M0": ["oo"] * 2, "M1": ["xo"] * 2}, "B": {"M0": ["xo"] * 2, "M1": ["oo"] * 2}}
+    well = recorded(tmp_path / "well", labels)
+    down = recorded(tmp_path / "down", {"C": {"M0": ["!"] * 2}})
+    said = "no trial of C in down is valid, so no figure holds any"
+    for command in ("compare", "variance", "score"):
+        done = harvest(command, down, well, width=200)
+        assert (done.returncode, said in done.stdout + done.stderr) == (0, True), command
+    differences = json.loads(harvest("compare", down, well, "--json").stdout)["differences"]
+    assert (differences[0]["what"], differences[0]["runs"]) == ("invalid", {"down": 0, "well": 8})
+    assert f"`harvest show {down} --all` lists what went wrong" in differences[0]["said"]
+    alike = json.loads(harvest("compare", well, recorded(tmp_path / "again", labels), "--json").stdout)
+    assert "invalid" not in [one["what"] for one in alike["differences"]]
+
+
+def test_a_system_of_one_run_that_never_answered_is_named_unless_others_were_asked_for(tmp_path: Path) -> None:
+    labels = {"A": {"M0": ["oo"] * 2, "M1": ["xo"] * 2}, "B": {"M0": ["xo"] * 2, "M1": ["oo"] * 2}}
+    run = recorded(tmp_path / "run", {**labels, "C": {"M0": ["!"] * 2}})
+    said = "no trial of C is valid, so no figure holds any: `harvest show RUN --all` lists what went wrong"
+    for command, systems in (("compare", ["--systems", "A,B"]), ("variance", ["--system", "A", "--system", "B"])):
+        done = harvest(command, run, width=200)
+        assert (done.returncode, said in done.stdout) == (0, True), command
+        chosen = harvest(command, run, *systems, width=200)
+        assert (chosen.returncode, "of C" in chosen.stdout) == (0, False), command
+    assert any(said in note for note in json.loads(harvest("compare", run, "--json").stdout)["notes"])
+
+
+def test_a_measure_that_has_no_value_says_why_and_that_nothing_was_measured(tmp_path: Path) -> None:
+    run = recorded(tmp_path / "run", drawn(1, 4, 2, A=0.5, B=0.5))
+    done = harvest("compare", run, "-m", "cost", width=300)
+    assert done.returncode == 3
+    assert "note: cost, A, B: no value: the system reports no count for one of the turns, or the" in done.stdout
+    assert "have no price for it" in done.stdout
+    both = harvest("compare", run, "-m", "cost", "-m", "ave%useful", width=300)
+    assert (both.returncode, "cost, A, B: no value" in both.stdout) == (0, True)
+    assert "no value:" not in harvest("compare", run, "-m", "ave%useful", width=300).stdout
+
+
+def test_with_one_trial_of_each_topic_it_is_said_why_these_topics_have_no_p(tmp_path: Path) -> None:
+    once = recorded(tmp_path / "once", drawn(1, 4, 1, A=0.9, B=0.1))
+    said = harvest("compare", once, "--estimand", "these", width=200).stdout
+    why = "no interval and no p: 4 of 4 topics have one trial only, so trials cannot be seen to differ"
+    assert said.count(why) == 1
+    twice = recorded(tmp_path / "twice", drawn(1, 4, 2, A=0.9, B=0.1))
+    for run, words in ((once, ()), (twice, ("--estimand", "these"))):
+        assert "no interval and no p" not in harvest("compare", run, "-m", "ave%useful", *words, width=200).stdout
+
+
+def test_trees_are_not_tested_where_protocols_have_other_states(tmp_path: Path) -> None:
+    one = recorded(tmp_path / "one", {"A": {f"M{n}": ["oo"] * 4 for n in range(6)}})
+    labels = {"B": {f"M{n}": ["xo"] * 4 for n in range(6)}}
+    for protocol, tested in (("fairweb-two-round", True), ("recovery", False)):
+        other = recorded(tmp_path / protocol, labels, protocol=protocol)
+        (parted,) = compare_runs([read(one), read(other)]).parted
+        assert (parted.p == parted.p, "other states" in parted.refused) == (tested, not tested)
+
+
+def test_a_name_that_is_left_empty_is_refused(tmp_path: Path) -> None:
+    run = recorded(tmp_path / "run", drawn(1, 4, 2, A=0.5, B=0.5))
+    for words, said in ((("--systems", "A,"), "--systems has an empty name"), (("-m", " "), "--measure is empty")):
+        done = harvest("compare", run, *words)
+        assert (done.returncode, said in done.stderr) == (2, True)
+
+
+def test_where_conversations_part_is_said_with_whole_commands_that_show_them(tmp_path: Path) -> None:
+    failing = {"A": {f"M{n}": ["oo"] * 4 for n in range(6)}, "B": {f"M{n}": ["xo"] * 4 for n in range(6)}}
+    failing["A"]["M5"][0] = "xo"
+    run = recorded(tmp_path / "a run", failing)
+    said = harvest("compare", run, width=60).stdout.splitlines()
+    assert " 100%  U ask → S x: A 4% (1/24), B 100% (24/24); p <.001" in said
+    assert f"       harvest show '{run}' --system A --topic M0 --trial 1" in said
+    (parting,) = json.loads(harvest("compare", run, "--json").stdout)["parting"]
+    assert (parting["turns"][0]["branch"], parting["turns"][0]["came"]) == ("S x", [24, 24])
+    assert harvest("show", run, "--system", "B", "--topic", "M0", "--trial", "1").returncode == 0
+
+
+def test_what_keeps_partings_from_being_said_is_a_note(tmp_path: Path) -> None:
+    once = recorded(
+        tmp_path / "once", {"A": {f"M{n}": ["oo"] for n in range(4)}, "B": {f"M{n}": ["xo"] for n in range(4)}}
+    )
+    assert (
+        "no p of single turns: every topic has one trial on either side" in harvest("compare", once, width=200).stdout
+    )
+    bare = recorded(tmp_path / "bare", {name: {f"M{n}": ["??"] * 2 for n in range(4)} for name in "AB"})
+    assert "no answer has a label" in harvest("compare", bare, "-m", "R", width=200).stdout
+
+
+@pytest.mark.parametrize(("systems", "closed"), [(3, True), (6, True), (7, False)])
+def test_the_test_of_several_systems_is_called_what_it_is_and_effects_say_over_what(
+    tmp_path: Path, systems: int, closed: bool
+) -> None:
+    """Up to six systems it is closed testing, whose p a reader of Carterette or Sakai would not compute."""
+    chances = {f"S{number}": 0.4 + 0.05 * number for number in range(systems)}
+    run = recorded(tmp_path / "run", drawn(4, 6, 2, **chances))
+    said = " ".join(harvest("compare", run, "-m", "ave%useful", width=80).stdout.split())
+    assert "p: " + "closed " * closed + "randomised Tukey HSD over all pairs" in said
+    assert ("two systems differ where every hypothesis that holds them alike is rejected" in said) == closed
+    assert f"effect: difference / √(residual variance over the {systems} systems shown)" in said
+
+
+@pytest.mark.parametrize(("estimand", "of"), [("like-these", "topics like these"), ("these", "these topics")])
+def test_the_head_of_the_column_says_of_which_topics_intervals_speak(tmp_path: Path, estimand: str, of: str) -> None:
+    run = recorded(tmp_path / "run", drawn(4, 6, 4, A=0.6, B=0.5))
+    lines = harvest("compare", run, "-m", "ave%useful", "--estimand", estimand, width=60).stdout.splitlines()
+    head = next(place for place, line in enumerate(lines) if "difference [low, high]" in line)
+    assert of in lines[head + 1]
+    assert lines[head].index("high]") + len("high]") == lines[head + 1].index(of) + len(of)
+
+
+def test_topics_won_of_a_ratio_of_sums_are_told_to_be_of_topics_own_ratios(tmp_path: Path) -> None:
+    run = recorded(tmp_path / "run", drawn(5, 8, 3, A=0.5, B=0.4))
+    said = " ".join(harvest("compare", run, "-m", "%recovery", "-m", "ave%useful", width=80).stdout.split())
+    assert (
+        "%recovery: a ratio of sums over topics and trials; its W/T/L is of topics' own ratios, without those where a "
+        "side has none"
+    ) in said
+    alone = " ".join(harvest("compare", run, "-m", "ave%useful", width=80).stdout.split())
+    assert "a ratio of sums" not in alone
+
+
+def test_a_figure_over_fewer_topics_than_score_has_says_so_beside_it(tmp_path: Path) -> None:
+    labels = {
+        "A": {"M1": ["xo", "xx"], "C2": ["oo", "oo"], "C3": ["xo", "ox"], "C4": ["xx", "ox"]},
+        "B": {"M1": ["xo", "oo"], "C2": ["oo", "oo"], "C3": ["!", "!"], "C4": ["xx", "ox"]},
+    }
+    lines = harvest("compare", recorded(tmp_path / "run", labels), "-m", "ave%useful", width=80).stdout.splitlines()
+    (row,) = [line for line in lines if line.strip().startswith("ave%useful, in common")]
+    assert row.split()[-1] == "3"
+    assert any("1 topic without a value of some system, left out: ave%useful" in line for line in lines)

@@ -1,0 +1,194 @@
+"""A plan for one turn: what the pilot says of it, the change that is to be found, and paths that say nothing."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from harvest.audits.audit import load_audit
+from harvest.cli.main import main
+from harvest.studies.plan.node_document import node_plan_document, node_plan_rows
+from harvest.studies.plan.node_figures import node_answer, node_plan_tables
+from harvest.studies.plan.node_planning import NodePlan, plan_node
+from harvest.studies.trees.parted_systems import parted_systems
+from recordings.conversation import Outcome
+from recordings.run_folder import read
+from topics.errors import InputError
+
+AUDIT = (
+    "format: harvest-audit/1\nname: small\ntopics: fairweb-45\nonly: [M001, M002, M003, R001, R002, R003, Y001, Y002]\n"
+    "protocol: fairweb-two-round\ntrials: 6\nsystems:\n"
+    "  - {name: A, driver: parrot, options: {profile: steady}, rate: 100/s}\n"
+    "  - {name: B, driver: parrot, options: {profile: erratic}, rate: 100/s}\n"
+)
+FIRST, AGAIN = "U ask → S o", "U ask → S o → U more → S o"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("pilot")
+    (path / "audit.yaml").write_text(AUDIT)
+    with pytest.raises(SystemExit):
+        main(["run", str(path / "audit.yaml"), "--out", str(path / "run")])
+    return path
+
+
+def planned(folder: Path, path: str = FIRST, **more: Any) -> NodePlan:
+    given = {"detect": 20, "topics": (8,), "trials": (6,), **more}
+    return plan_node(load_audit(str(folder / "audit.yaml")), read(folder / "run"), path, **given)
+
+
+@pytest.fixture(scope="module")
+def plan(folder: Path) -> NodePlan:
+    return planned(folder, topics=(8, 16), trials=(1, 6))
+
+
+def test_shares_and_counts_are_those_that_compare_prints(folder: Path, plan: NodePlan) -> None:
+    run = read(folder / "run")
+    (parted,) = parted_systems(run.finished, ["A", "B"])
+    turn = next(one for one in parted.turns if (*one.turns, one.branch)[-2:] == ("U ask", "S o") or one.branch == "S x")
+    assert (plan.came, plan.came_topics) == (96, 8)
+    shares = turn.portion if turn.branch == "S o" else tuple(1 - one for one in turn.portion)
+    assert tuple(plan.by_system.values()) == pytest.approx(shares)
+    assert plan.share == pytest.approx(sum(shares) / 2)
+    assert plan.share - plan.changed == pytest.approx(0.2)
+
+
+def test_trials_that_come_turns_and_power_grow_with_the_design(plan: NodePlan) -> None:
+    small, large = (next(one for one in plan.designs if (one.topics, one.trials) == at) for at in ((8, 6), (16, 6)))
+    assert small.power.come == 48
+    assert large.power.come == 2 * small.power.come
+    assert large.turns == pytest.approx(2 * small.turns, abs=1)
+    assert large.power.found > small.power.found
+    assert large.hours > 0
+    assert math.isnan(plan.designs[0].power.found), "of single trials there is no test"
+
+
+def test_a_turn_that_fewer_reach_takes_more_trials(folder: Path, plan: NodePlan) -> None:
+    later = planned(folder, AGAIN.replace("→", "->"))
+    assert later.path == ("U ask", "S o", "U more", "S o")
+    assert later.came == plan.took
+    assert later.present.power.come == pytest.approx(plan.present.power.come * plan.share)
+
+
+def test_a_branch_of_a_few_is_taken_more_and_stopping_is_a_branch(folder: Path) -> None:
+    rare = planned(folder, "U ask → S x → end", topics=(4,))
+    assert rare.path[-1] == "■ breakdown"
+    assert rare.changed - rare.share == pytest.approx(0.2)
+    assert planned(folder, "U ask → S x → ■ breakdown", topics=(4,)).designs == rare.designs
+
+
+def test_ends_of_two_kinds_after_one_turn_are_two_branches_of_a_plan(folder: Path) -> None:
+    run, told = read(folder / "run"), "U ask → S o → U more → S o"
+    whole = planned(folder, f"{told.removesuffix(' → S o')} → S o")
+    satisfied = Outcome("user-stopped", "satisfied")
+    played = [
+        replace(one, outcome=satisfied)
+        if one.outcome is not None and one.outcome.kind == "completed" and one.key.trial % 2
+        else one
+        for one in run.conversations
+    ]
+    vars(run)["conversations"] = tuple(played)  # every second user of those who stayed to the end says why
+    audit = load_audit(str(folder / "audit.yaml"))
+    shares = []
+    for end in ("■ completed", "■ user-stopped (satisfied)"):
+        plan = plan_node(audit, run, f"{told} → {end}", detect=20, topics=(8,), trials=(6,))
+        assert plan.path[-1] == end
+        assert plan.came == whole.took
+        shares.append(plan.share)
+        assert 0 <= plan.present.power.found <= 1
+    assert sum(shares) == pytest.approx(1)
+    assert min(shares) > 0.2
+    with pytest.raises(InputError, match="conversations end in 2 ways, and each is a branch") as refused:
+        plan_node(audit, run, f"{told} → end", detect=20)
+    refused.match(r"■ completed \(\d+\), ■ user-stopped \(satisfied\) \(\d+\)")
+
+
+def test_the_answer_says_that_no_design_is_enough_and_how_many_topics_would_be(folder: Path) -> None:
+    found = planned(folder)
+    assert found.smallest is None
+    assert found.beyond is not None
+    assert "; no design below names it in 4 studies of 5." in node_answer(found)
+    topics, trials = found.beyond
+    (enough,) = planned(folder, topics=(topics,), trials=(trials,)).designs
+    assert 0.7 < enough.power.found < 0.92
+
+
+def test_what_is_printed_says_everything_that_a_reader_needs(plan: NodePlan) -> None:
+    shown = StringIO()
+    people = Console(width=80, file=shown)
+    for part in node_plan_tables(plan):
+        people.print(part)
+    said = " ".join(shown.getvalue().split())
+    for wanted in (
+        "no test",
+        "trials of one system that come there",
+        "user turns",
+        "96 trials of 8 topics",
+        "note: in",
+    ):
+        assert wanted in said
+    document = node_plan_document(plan)
+    assert json.loads(json.dumps(document, allow_nan=False)) == document
+    assert len(document["rows"]) == 4
+    assert {row.node for row in node_plan_rows(plan)} == {FIRST}
+
+
+@pytest.mark.parametrize(
+    ("path", "more", "why", "allowed"),
+    [
+        ("U ask → S z", {}, "of 96 conversations that came to U ask, none went on to 'S z'", r"S o \(\d+\), S x"),
+        ("U hello", {}, "of 96 conversations that came to the start", r"U ask \(96\)"),
+        ("U ask → end → S o", {}, "none went on to 'end'", "S o"),
+        ("U ask", {}, "all 96 conversations that came to the start went on to U ask", r"from U ask \(96 came\)"),
+        ("U ask → ", {}, "a turn without a name", None),
+        (" ", {}, "--node is empty", None),
+        (FIRST, {"detect": 90}, "go beyond 0 or 100%", r"less than \d\d\.\d points"),
+        (FIRST, {"changes": {"level": 0.9999}}, "no p of 0.0001", "up to 0.9998"),
+        (FIRST, {"topics": (5000,), "trials": (50,)}, "too large to simulate", None),
+    ],
+)
+def test_what_cannot_be_planned_is_refused_and_says_why(
+    folder: Path, path: str, more: dict[str, Any], why: str, allowed: str | None
+) -> None:
+    with pytest.raises(InputError, match=why) as refused:
+        planned(folder, path, **more)
+    if allowed is not None:
+        refused.match(allowed)
+
+
+def test_sessions_that_go_on_and_pilots_of_single_trials_are_refused(folder: Path, tmp_path: Path) -> None:
+    text = AUDIT.replace("rate: 100/s}", "session: continued}")
+    (tmp_path / "audit.yaml").write_text(text)
+    with pytest.raises(InputError, match="does not test turns"):
+        plan_node(load_audit(str(tmp_path / "audit.yaml")), read(folder / "run"), FIRST, detect=20)
+    (tmp_path / "single.yaml").write_text(AUDIT.replace("trials: 6", "trials: 1"))
+    with pytest.raises(SystemExit):
+        main(["run", str(tmp_path / "single.yaml"), "--out", str(tmp_path / "run")])
+    with pytest.raises(InputError, match="cannot be told from what lies between trials"):
+        plan_node(load_audit(str(tmp_path / "single.yaml")), read(tmp_path / "run"), FIRST, detect=20)
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ((), "--node needs a pilot"),
+        (("--from", "RUN", "--measure", "R", "--mean", "50"), "--measure, --mean says nothing to --node"),
+        (("--from", "RUN", "--figure", "plan.svg"), "--figure says nothing to --node"),
+    ],
+)
+def test_the_command_refuses_what_says_nothing_to_a_turn(
+    folder: Path, options: tuple[str, ...], why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [str(folder / "run") if word == "RUN" else word for word in options]
+    with pytest.raises(SystemExit) as done:
+        main(["plan", str(folder / "audit.yaml"), "--node", FIRST, "--detect", "5", *words])
+    assert done.value.code == 2
+    assert why in capsys.readouterr().err

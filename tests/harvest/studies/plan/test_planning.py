@@ -1,0 +1,268 @@
+"""A plan: what it assumes, what a pilot and the user say instead, what designs cost, and what cannot be planned."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import time
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+from rich.padding import Padding
+
+from harvest.audits.audit import load_audit
+from harvest.cli.main import main
+from harvest.studies.plan.document import plan_document
+from harvest.studies.plan.figures import answer, plan_tables
+from harvest.studies.plan.planning import Study, plan_study
+from harvest.studies.variance.variance import study_variance
+from recordings.run_folder import read
+from scoring.notation import parse
+from topics.errors import InputError
+
+AUDIT = (
+    "format: harvest-audit/1\nname: small\ntopics: fairweb-45\nonly: [M001, M002, R001, R002, Y001, Y002]\n"
+    "protocol: fairweb-two-round\ntrials: 4\nsystems:\n"
+)
+STATED = {"measure": parse("R"), "stated": {"mean": 0.5, "between": 0.1, "within": 0.1}}
+SYSTEM = "  - {name: NAME, driver: parrot, options: {profile: PROFILE}, rate: RATE}\n"
+
+
+def written(folder: Path, *systems: tuple[str, str, str]) -> str:
+    path = folder / "audit.yaml"
+    lines = [SYSTEM.replace("NAME", a).replace("PROFILE", b).replace("RATE", c) for a, b, c in systems]
+    path.write_text(AUDIT + "".join(lines))
+    return str(path)
+
+
+@pytest.fixture
+def audit(tmp_path: Path) -> str:
+    return written(tmp_path, ("A", "steady", "30/min"), ("B", "erratic", "60/min"))
+
+
+def planned(audit: str, **more: Any) -> Study:
+    return plan_study(load_audit(audit), **{"detect": 20, "topics": (8,), "trials": (2,), **more})
+
+
+def test_without_a_pilot_everything_is_assumed_and_says_so(audit: str) -> None:
+    found = planned(audit)
+    assert set(found.sources.values()) == {"assumed", "follows"}
+    one = found.components
+    assert (one.mean, one.topic + one.both, one.within) == pytest.approx((0.6, 0.108, 0.132))
+    assert one.both == pytest.approx(0.027)
+    assert found.cautious is None
+
+
+def test_turns_are_the_most_there_can_be_and_hours_those_of_the_slowest_rate(audit: str) -> None:
+    design = planned(audit).designs[0]
+    assert design.turns == 8 * 2 * 2 * 2, "topics, trials, systems, and two turns of the protocol"
+    assert design.hours == pytest.approx(8 * 2 * 2 * 2 / 3600), "a turn of A every two seconds, B at the same time"
+
+
+def test_the_audits_own_numbers_of_trials_are_planned_with(audit: str) -> None:
+    Path(audit).write_text(Path(audit).read_text() + "trials_of: {M001: 12, R002: 2}\n")
+    found = planned(audit)
+    present = found.present
+    assert present.mix == (12, 4, 4, 2, 4, 4)
+    assert (found.more_topics.mix, found.more_trials.mix) == (present.mix * 2, (24, 8, 8, 4, 8, 8))
+    assert present.turns == 30 * 2 * 2, "trials of all topics, systems, and two turns of the protocol"
+    shown = StringIO()
+    people = Console(width=80, file=shown)
+    for part in plan_tables(found):
+        people.print(part)
+    said = " ".join(shown.getvalue().split())
+    assert "The audit as it stands, 6 topics × 2 to 12 trials (30 of each system): found" in said
+    document = plan_document(found)["present"]
+    assert (document["trials"], document["fewest"], document["most"]) == (30, 2, 12)
+    assert document["power"]["these"] == present.power["these"].found
+    (own,) = planned(audit, topics=(6,), trials=(5,)).designs
+    assert own.mix == ()
+    assert own.power["these"].width < present.power["these"].width
+
+
+@pytest.fixture(scope="module")
+def pilot(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("pilot")
+    with pytest.raises(SystemExit):
+        main(
+            ["run", written(folder, ("A", "erratic", "100/s"), ("B", "erratic", "100/s")), "--out", str(folder / "run")]
+        )
+    return folder / "run"
+
+
+def test_what_is_stated_goes_before_what_a_pilot_shows(audit: str, pilot: Path) -> None:
+    run = read(pilot)
+    found = planned(audit, run=run)
+    assert set(found.sources.values()) == {"pilot", "follows"}
+    assert found.present.topics == 6
+    assert 1 < found.designs[0].turns / (8 * 2 * 2) <= 2, "as many as the pilot's conversations had"
+    stated = planned(audit, run=run, stated={"mean": 50, "between": 30, "interaction": 10})
+    one = stated.components
+    assert (one.mean, one.topic + one.both, one.both) == pytest.approx((0.5, 0.09, 0.01))
+    assert (stated.sources["mean"], stated.sources["between"], stated.sources["interaction"]) == ("stated",) * 3
+
+
+def test_components_are_those_of_the_pilots_variance(audit: str, pilot: Path) -> None:
+    found = planned(audit, run=read(pilot), measure=parse("ave%useful"))
+    study = study_variance([read(pilot)], measures=[parse("ave%useful")])
+    ((_, split),) = study.between["ave%useful", None]
+    one = found.components
+    wanted = [max(0.0, part.value) for part in (split.topic, split.both, split.trial)]
+    assert (one.topic, one.both, one.trial) == pytest.approx(wanted)
+    assert found.sources["within"] == "pilot"
+
+
+def test_a_pilot_of_one_system_leaves_systems_by_topics_assumed(tmp_path: Path) -> None:
+    audit = written(tmp_path, ("A", "erratic", "100/s"))
+    with pytest.raises(SystemExit):
+        main(["run", audit, "--out", str(tmp_path / "run")])
+    found = planned(audit, run=read(tmp_path / "run"))
+    assert (found.sources["between"], found.sources["interaction"]) == ("pilot", "assumed")
+    one = found.components
+    assert one.both == pytest.approx((one.topic + one.both) / 4)
+
+
+def test_a_pilot_of_one_topic_is_refused_and_only_what_can_be_stated_is_advised(tmp_path: Path) -> None:
+    audit = Path(written(tmp_path, ("A", "erratic", "100/s")))
+    audit.write_text(audit.read_text().replace("M001, M002, R001, R002, Y001, Y002", "M001"))
+    with pytest.raises(SystemExit):
+        main(["run", str(audit), "--out", str(tmp_path / "run")])
+    one = read(tmp_path / "run")
+    audit.write_text(audit.read_text().replace("[M001]", "[M001, M002]"))
+    for measure, advised in (
+        ("%useful S1", ("mean", "between")),
+        ("ave%useful", ("mean", "between", "within")),
+        ("%recovery", ("mean", "between", "failing")),
+    ):
+        with pytest.raises(InputError) as refused:
+            planned(str(audit), run=one, measure=parse(measure))
+        told = str(refused.value).partition("leave out --from and state ")[2]
+        assert told == f"{', '.join(f'--{name}' for name in advised[:-1])} and --{advised[-1]}"
+        planned(str(audit), measure=parse(measure), stated=dict.fromkeys(advised, 30.0))
+
+
+def test_more_systems_share_the_chance_of_error(audit: str, tmp_path: Path) -> None:
+    two = planned(audit, topics=(12,), trials=(8,))
+    three = written(tmp_path, ("A", "steady", "1/s"), ("B", "erratic", "1/s"), ("C", "erratic", "1/s"))
+    assert (two.pairs, planned(three).pairs) == (1, 3)
+    many = planned(three, topics=(12,), trials=(8,))
+    for estimand in ("like-these", "these"):
+        assert many.designs[0].power[estimand].found < two.designs[0].power[estimand].found
+
+
+def test_the_answer_is_topics_where_systems_suit_topics_and_neither_where_all_is_found(audit: str) -> None:
+    assert "For topics like these, topics: " in answer(planned(audit, stated={"between": 40, "interaction": 39}))
+    assert "For topics like these, neither: 6 topics × 4 trials" in answer(
+        planned(audit, detect=80, stated={"mean": 50, "between": 1})
+    )
+
+
+def test_of_designs_that_cost_the_same_the_one_that_finds_more_is_named(audit: str) -> None:
+    study = planned(audit, detect=16, topics=(40, 80), trials=(5, 10))
+    powers = {(one.topics, one.trials): one.power["like-these"].found for one in study.designs if one.turns == 1600}
+    assert 0.8 < powers[40, 10] < powers[80, 5]
+    named = study.smallest("like-these")
+    assert named is not None
+    assert (named.topics, named.trials) == (80, 5)
+    said = " ".join(str(part.renderable) for part in plan_tables(study) if isinstance(part, Padding))
+    assert "80 topics × 5 trials is the cheapest" in said
+    assert "1,600 user turns" in said
+
+
+def test_a_difference_of_many_standard_deviations_is_planned_as_fast_as_any(audit: str) -> None:
+    spreads = {"mean": 50, "between": 0.5, "interaction": 0.01, "within": 0.01}
+    began = time.process_time()
+    found = planned(audit, measure=parse("ave%useful"), detect=90, stated=spreads)
+    assert found.difference / math.sqrt(2 * (found.components.both + found.components.within)) > 1000
+    assert found.present.power["like-these"].found == 1
+    assert found.beyond["topics"] <= 8
+    assert found.beyond["trials"] == 1
+    assert time.process_time() - began < 10
+
+
+def test_four_systems_on_45_topics_with_50_trials_are_planned_within_20_seconds(tmp_path: Path) -> None:
+    text = Path(written(tmp_path, *((name, "steady", "30/min") for name in "ABCD"))).read_text()
+    large = tmp_path / "large.yaml"
+    large.write_text(re.sub("only: .*\n", "", text).replace("trials: 4", "trials: 50"))
+    began = time.process_time()
+    found = plan_study(load_audit(str(large)), detect=5)
+    assert time.process_time() - began < 20
+    assert (found.present.topics, found.present.trials, found.pairs) == (45, 50, 6)
+    assert len(found.designs) == 16
+
+
+def test_recovery_is_planned_with_how_many_conversations_need_it(audit: str, pilot: Path) -> None:
+    asked = {"detect": 5, "measure": parse("%recovery"), "topics": (20,), "trials": (10,)}
+    found = planned(audit, run=read(pilot), **asked)
+    assert 0.2 < found.coming < 0.7, "of the erratic parrot"
+    assert found.components.shape == "yes or no"
+    (design,) = found.designs
+    assert 0 < design.power["these"].width < 1
+    assert plan_document(found)["components"]["failing"] == pytest.approx(found.coming, abs=1e-6)
+    with pytest.raises(InputError, match="--failing says nothing here: the pilot shows it"):
+        planned(audit, run=read(pilot), stated={"failing": 40.0}, **asked)
+    stated = {"mean": 50.0, "between": 10.0}
+    many, few = (planned(audit, stated={**stated, "failing": one}, **asked) for one in (80.0, 10.0))
+    for estimand in ("like-these", "these"):
+        assert many.designs[0].power[estimand].width < few.designs[0].power[estimand].width
+    assert many.beyond["topics"] < few.beyond["topics"]
+    shown = StringIO()
+    for part in plan_tables(few):
+        Console(width=200, file=shown).print(part)
+    assert "10.0% of conversations need recovery, ASSUMED to vary between topics" in shown.getvalue()
+
+
+def test_the_document_has_a_row_for_each_design_and_estimand(audit: str) -> None:
+    document = plan_document(planned(audit, topics=(8, 12), trials=(1, 3)))
+    assert json.loads(json.dumps(document, allow_nan=False)) == document
+    rows = {(row["estimand"], row["topics"], row["trials"]): row for row in document["rows"]}
+    assert len(rows) == 8
+    assert rows["these", 8, 1]["power"] is None
+    assert rows["like-these", 12, 3]["width"] < rows["like-these", 8, 1]["width"]
+
+
+def test_a_share_that_is_taken_for_points_is_said_and_no_number_of_topics_is_never(audit: str) -> None:
+    study = planned(audit, detect=0.05, topics=(4,), trials=(1,))
+    said = " ".join(str(part.renderable) for part in plan_tables(study) if isinstance(part, Padding))
+    assert "--detect 0.05 is 0.05 points; for 5 points give --detect 5." in said
+    assert "only more than 100,000 topics" in said
+
+
+@pytest.mark.parametrize("more", [{"detect": 0.001}, {"detect": 1e-9, **STATED}])
+def test_the_smallest_difference_is_planned_for(audit: str, more: dict[str, Any]) -> None:
+    assert planned(audit, **more).beyond["trials_of_these"] > 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({"measure": parse("%recovery")}, r"varies(?s:.*)--from, or state --mean, --between, --failing"),
+        ({"measure": parse("%recovery"), "stated": {"mean": 50.0, "between": 10.0, "failing": 0.0}}, "is a percentage"),
+        ({"stated": {"failing": 30.0}}, "--failing says nothing here: only %recovery"),
+        ({"measure": parse("min(R)")}, "no single trial has a value to simulate"),
+        ({"measure": parse("%useful S3")}, "%useful S3: no conversation can have so many turns\n  allowed: S1 to S2"),
+        ({"measure": parse("R")}, "nothing is known of how R varies"),
+        ({"stated": {"within": 30.0}}, "--within cannot be stated for %useful S1"),
+        ({"stated": {"between": 10.0, "interaction": 20.0}}, "more than lies between the topics"),
+        ({"stated": {"between": 60.0}}, "--between: topics cannot spread by 60 points around a mean of 60%"),
+        ({"stated": {"mean": 120.0}}, "mean 120% is not inside the range(?s:.*)more than 0% and less than 100%"),
+        ({"detect": 90}, "--detect: two systems around a mean of 60% cannot differ by 90 points"),
+        ({"detect": 1e-200}, "1e-200 points is too small a difference to plan for\n  allowed: from 0.001 points"),
+        ({"detect": 1e-200, **STATED}, "1e-200 is too small a difference to plan for\n  allowed: from 1e-09"),
+        ({"topics": (5000,), "trials": (50,)}, "too large to simulate"),
+    ],
+)
+def test_what_cannot_be_planned_is_refused_and_says_why(audit: str, more: dict[str, Any], why: str) -> None:
+    with pytest.raises(InputError, match=why):
+        planned(audit, **more)
+
+
+def test_the_command_refuses_what_are_no_numbers_of_topics(audit: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as done:
+        main(["plan", audit, "--detect", "5", "--topics", "15,x"])
+    assert done.value.code == 2
+    assert "whole numbers from 4" in capsys.readouterr().err

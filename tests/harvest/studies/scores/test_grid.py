@@ -1,0 +1,193 @@
+"""The o/x/- grid at the end of `run` and `score`: what does not fit a line goes on below, and nothing is cut."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from rich.console import Console
+
+from harvest.report.grid import grid_blocks
+from harvest.studies.scores.grid import grids, legend
+from harvest.studies.scores.report import print_scores
+from harvest.studies.scores.scorecard import Material, score_material
+from recordings.conversation import Conversation, Outcome
+from tests.support.scoring_examples import CHAT, conversation
+from topics.topic import Topic, TopicSet, TopicType
+
+WELL, BADLY = Outcome("user-stopped", "plan-done"), Outcome("breakdown", "useless")
+
+
+def material(played: Sequence[Conversation], turns: int) -> Material:
+    names = dict.fromkeys(one.key.topic for one in played)
+    topics = TopicSet("t", tuple(Topic(name, CHAT, f"About {name}?") for name in names), {})
+    systems = tuple(dict.fromkeys(one.key.system for one in played))
+    most = dict.fromkeys(((system, name) for system in systems for name in names), turns)
+    return Material(topics, systems, tuple(played), most, frozenset(one.key for one in played), None, {}, (), ())
+
+
+def talk(labels: str, *, topic: str = "T1", system: str = "A", trial: int = 1, ended: Outcome = WELL) -> Conversation:
+    said = [("say", "reply")] * len(labels)
+    return conversation(*said, labels=labels, topic=topic, system=system, trial=trial, outcome=ended)
+
+
+def printed(held: Material, width: int) -> list[str]:
+    console = Console(width=width, file=io.StringIO(), record=True, force_terminal=True)
+    for grid in grids(held, score_material(held).rows, width=width):
+        console.print(grid)
+    return console.export_text().splitlines()
+
+
+def turns_of(lines: Sequence[str]) -> list[int]:
+    return [int(number) for line in lines for number in re.findall(r"\bS(\d+)\b", line)]
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 200])
+def test_thirty_turns_are_folded_and_never_cut(width: int) -> None:
+    lines = printed(material([talk("ox" * 15), talk("xo" * 15, system="B")], 30), width)
+    assert max(map(len, lines)) <= width
+    assert not [line for line in lines if "…" in line]
+    assert sorted(turns_of(lines)) == sorted([*range(1, 31)] * 2)
+    assert sum(line.count(" o") for line in lines if line.startswith(" T1")) == 30
+
+
+def test_systems_of_one_long_run_are_told_apart() -> None:
+    lines = printed(material([talk("ox", system=f"{name}@a-long-name-2026-11-01") for name in "AB"], 2), 80)
+    assert any(line.split() == ["A", "B"] for line in lines)
+    assert any(line.split() == ["…-2026-11-01", "…-2026-11-01"] for line in lines)
+
+
+@given(
+    turns=st.integers(1, 45),
+    width=st.integers(40, 160),
+    trials=st.integers(1, 4),
+    systems=st.lists(st.sampled_from(["A", "assistant-2026-11-21", "B7"]), min_size=1, unique=True),
+)
+@example(turns=4, width=150, trials=4, systems=["A", "assistant-2026-11-21"])
+def test_every_turn_of_every_trial_stands_once_within_the_width(
+    turns: int, width: int, trials: int, systems: list[str]
+) -> None:
+    played = [talk("o" * turns, system=system, trial=n) for system in systems for n in range(1, trials + 1)]
+    lines = printed(material(played, turns), width)
+    assert max(map(len, lines)) <= width
+    assert sorted(turns_of(lines)) == sorted([*range(1, turns + 1)] * len(played))
+
+
+def test_figures_of_a_whole_trial_stand_once_under_its_last_turn() -> None:
+    lines = printed(material([talk("x" + "o" * 29)], 30), 80)
+    assert len([line for line in lines if line.startswith(" ave%useful")]) == 1
+    (recovery,) = (line for line in lines if line.startswith(" %recovery"))
+    assert recovery.split()[1] == "100"
+    assert len([line for line in lines if line.startswith(" %useful")]) == 2
+
+
+def test_turns_that_nobody_was_asked_have_no_column_and_the_one_a_breakdown_took_has() -> None:
+    left = material([talk("oo"), talk("oxo", trial=2)], 20)
+    assert max(turns_of(printed(left, 80))) == 3
+    assert "not asked" in legend(left)
+    assert "not asked" not in legend(material([talk("oo"), talk("oo", trial=2)], 20))
+    broken = material([talk("oo", ended=BADLY)], 20)
+    assert max(turns_of(printed(broken, 80))) == 3
+
+
+def test_a_mark_stands_under_its_turn_where_another_system_takes_more_turns() -> None:
+    held = material([talk("o"), talk("ox", system="B")], 2)
+    held = replace(held, turns={("A", "T1"): 1, ("B", "T1"): 2})
+    lines = printed(held, 80)
+    turns = next(line for line in lines if "S1" in line)
+    marks = next(line for line in lines if "T1" in line)
+    starts = [found.end() for found in re.finditer(r"S\d", turns)]
+    assert [marks[end - 1 : end] for end in starts] == ["o", " ", "o", "x"]
+
+
+@settings(max_examples=25)
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["oo", "ox", "xo", "xx"])), min_size=1, max_size=9))
+@example([("a", "oo"), ("b", "xx"), ("a", "xx"), ("b", "oo"), ("a", "ox")])
+def test_a_type_has_one_block_and_its_figures_are_of_the_marks_above_them(played: list[tuple[str, str]]) -> None:
+    """However the types alternate in the file; the same in the report."""
+    kinds = {name: TopicType(name) for name in "abc"}
+    topics = [Topic(f"{kind}{number}", kinds[kind], "?") for number, (kind, _) in enumerate(played)]
+    talks = [talk(labels, topic=topic.id) for topic, (_, labels) in zip(topics, played)]
+    held = replace(material(talks, 2), topics=TopicSet("t", tuple(topics), {}))
+    rows = score_material(held).rows
+    text = "\n".join(printed(held, 80))
+    assert text.count("\n %useful ") == len({kind for kind, _ in played})
+    shown = {}
+    for part in text.split("ave%useful")[:-1]:
+        marks = re.findall(r"^ ([abc])\d+ +([ox]) +([ox])$", part, re.MULTILINE)
+        (figures,) = re.findall(r"^ %useful +(\d+) +(\d+)", part, re.MULTILINE)
+        kind = {one for one, *_ in marks}
+        assert len(kind) == 1
+        shown[kind.pop()] = ([labels for _, *labels in marks], [int(one) for one in figures])
+    assert [*shown] == [*dict.fromkeys(kind for kind, _ in played)]
+    for kind, (marks, figures) in shown.items():
+        own = [labels for one, labels in played if one == kind]
+        assert marks == [[*labels] for labels in own]
+        assert figures == [round(100 * sum(labels[turn] == "o" for labels in own) / len(own)) for turn in (0, 1)]
+    grids_of_report = [one["grid"] for one in grid_blocks(held, rows) if "grid" in one]
+    assert [one["name"] for one in grids_of_report] == [*shown]
+    assert [len(one["rows"]) for one in grids_of_report] == [len(marks) for marks, _ in shown.values()]
+    for one in grids_of_report:
+        assert [round(float(cell.rstrip("%"))) for cell in one["foot"][0]["cells"]] == shown[one["name"]][1]
+
+
+def test_marks_have_their_colours() -> None:
+    console = Console(width=80, file=(file := io.StringIO()), force_terminal=True, color_system="standard")
+    for grid in grids(material([talk("oox"), talk("xo", trial=2)], 3), (), width=80):
+        console.print(grid)
+    coloured = re.findall(r"\x1b\[3([23])m([ox ]+)\x1b", file.getvalue())
+    assert [(colour, marks.split()) for colour, marks in coloured] == [
+        ("2", ["o", "o"]),
+        ("3", ["x", "x"]),
+        ("2", ["o"]),
+    ]
+
+
+def test_a_long_name_of_a_topic_is_folded_too() -> None:
+    name = "a-topic-whose-name-is-much-longer-than-a-column-" * 2
+    lines = printed(material([talk("o" * 30, topic=name)], 30), 80)
+    assert max(map(len, lines)) <= 80
+    cells = "".join(line[:27].replace(" ", "") for line in lines[3:9])
+    assert name in cells
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_what_score_prints_of_a_long_conversation_fits_the_terminal(width: int) -> None:
+    held = material([talk("oox", system=system, topic=topic) for system in "AB" for topic in ("T1", "T2")], 30)
+    console = Console(width=width, file=io.StringIO(), record=True, force_terminal=True)
+    print_scores(console, held, score_material(held))
+    text = console.export_text()
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text
+    assert "S4 to S30: no conversation had this many turns" in text
+    assert "%useful S3" in text
+    assert "%useful S4" not in text
+
+
+def test_turns_that_were_asked_and_have_no_labels_are_not_said_to_be_unasked() -> None:
+    held = material([talk("?o??")], 6)
+    console = Console(width=80, file=io.StringIO(), record=True, force_terminal=True)
+    print_scores(console, held, score_material(held))
+    text = console.export_text()
+    assert " ? " in text
+    assert "S5 to S6: no conversation had this many turns" in text
+    assert "S1, S3 to S4: no reply has a label" in text
+    assert "%useful S3" in text
+    assert "%useful S5" not in text
+
+
+def test_the_legend_explains_a_heading_that_stands_there() -> None:
+    held = material([talk("oo"), talk("ox", trial=2)], 2)
+    (heading,) = (part for part in legend(held).split("   ") if ": trial " in part)
+    name, _, meaning = heading.partition(": ")
+    assert meaning == f"trial 1 of {held.systems[0]}"
+    console = Console(width=80, record=True, file=io.StringIO())
+    for table in grids(held, (), width=80):
+        console.print(table)
+    assert name in console.export_text()
+    assert ": trial" not in legend(material([talk("oo")], 2)), "without numbers there is nothing to explain"

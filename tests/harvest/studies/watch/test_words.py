@@ -1,0 +1,165 @@
+"""Sentences on a watched figure: each is made from the state and from this audit's own interval."""
+
+import io
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from harvest.studies.scores.scored_runs import score_runs
+from harvest.studies.watch.baseline import bless
+from harvest.studies.watch.figures import watch_document, watch_tables
+from harvest.studies.watch.watch import Watched, WatchedFigure, watch
+from harvest.studies.watch.words import figure_sentence, over_words
+from recordings.run_folder import read
+from scoring.inference.drift import Difference
+from scoring.inference.settling import Settling
+from scoring.inference.watch_state import Seen, WatchState
+from scoring.inference.watched_audit import Judged
+from tests.harvest.notices.test_verdicts import figure, system, watched
+from tests.harvest.studies.runs.test_side_by_side import made
+
+DAY = 86400.0
+START = 1_767_830_400.0  # 2026-01-08
+CHANGED = WatchState(name="changed", since=START, confirmed=START + 7 * DAY, times=1, audits=((-0.171, 0.001),))
+
+
+def moved(value: float, low: float, high: float) -> Difference:
+    return Difference(value, low, high, low, high, 0.02, 0.01, False, 0.01)
+
+
+def sentence(found: Difference, state: WatchState, before: WatchState | None = None, **of: Any) -> str:
+    seen = Seen(START, found.value, *found.shown, 0.001, None)
+    judged = Judged(found, seen, before or state, state, (-0.15, -0.2, -0.1, 3))
+    one = replace(figure(judged.verdict), difference=found, judged=judged, alarm=state.waits, **of)
+    return figure_sentence(one, watched(system(one)))
+
+
+def test_a_change_is_said_with_its_interval_and_when_it_was_found() -> None:
+    assert sentence(moved(-0.152, -0.21, -0.09), CHANGED) == (
+        "ave%useful changed by -15.2 points [-21.0, -9.0] since the baseline (60.0%); "
+        "alarm of 2026-01-08 00:00, confirmed 2026-01-15 00:00"
+    )
+    second = replace(CHANGED, times=2, raised=START)
+    said = sentence(moved(-0.4, -0.5, -0.3), second)
+    assert said.endswith("second change; alarm for a change further away, to be confirmed by an audit at another hour")
+
+
+def test_a_change_that_rests_on_several_audits_says_their_interval() -> None:
+    said = sentence(moved(-0.06, -0.13, 0.01), CHANGED, WatchState(name="alarm"))
+    assert said.startswith(
+        "ave%useful changed by -15.0 points [-20.0, -10.0] over 3 audits, this one by itself "
+        "-6.0 points [-13.0, +1.0], since the baseline"
+    )
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        (
+            replace(CHANGED, stretch=((-0.02, 0.001),)),
+            "ave%useful: cannot tell whether it is back at the baseline (-2.0 points [-7.2, +3.2]); it had changed by ",
+        ),
+        (
+            replace(CHANGED, name="perhaps back", is_near=True, stretch=((-0.02, 0.001),)),
+            "ave%useful is perhaps back near the baseline (-2.0 points [-7.2, +3.2]), to be confirmed by an audit at "
+            "another hour; it had changed by ",
+        ),
+        (
+            WatchState(back=START + 21 * DAY, ended=START),
+            "ave%useful is back near the baseline (-2.0 points [-7.2, +3.2]); it had changed from 2026-01-08 00:00 to "
+            "2026-01-29 00:00, confirmed; the watch begins again, with evidence at zero and the whole budget of false ",
+        ),
+    ],
+)
+def test_after_a_repair_the_change_is_past(state: WatchState, said: str) -> None:
+    found = sentence(moved(-0.02, -0.072, 0.032), state, CHANGED)
+    assert found.startswith(said)
+    assert "alarm (" not in found
+    assert "-17.1 points (alarm of 2026-01-08 00:00, confirmed 2026-01-15 00:00)" in found or "from 2026" in found
+
+
+def test_audits_that_are_near_the_baseline_only_together_say_their_interval() -> None:
+    state = WatchState(back=START + 21 * DAY, ended=START, joined=(-0.041, -0.098, 0.016, 2))
+    said = sentence(moved(-0.096, -0.225, 0.032), state, CHANGED)
+    assert said.startswith(
+        "ave%useful is back near the baseline (-9.6 points [-22.5, +3.2]; the last 2 audits together: -4.1 points "
+        "[-9.8, +1.6]); it had changed from "
+    )
+    alone = sentence(moved(-0.02, -0.072, 0.032), replace(state, joined=(-0.02, -0.072, 0.032, 1)), CHANGED)
+    assert "together" not in alone
+
+
+def test_an_alarm_says_whether_this_audit_shows_it() -> None:
+    alarm = WatchState(name="alarm", raised=START)
+    shown = sentence(moved(-0.182, -0.25, -0.11), alarm, levels=(1.1, 0.0))
+    assert shown == (
+        "ave%useful: alarm (fell by 18.2 points [-25.0, -11.0]), to be confirmed by an audit at another hour"
+    )
+    held = sentence(moved(-0.02, -0.072, 0.032), alarm, levels=(1.1, 0.0))
+    assert held == (
+        "ave%useful: alarm over the audits until now (evidence 110%), to be confirmed by an audit at another hour; "
+        "this audit by itself does not show it (-2.0 points [-7.2, +3.2])"
+    )
+
+
+def test_a_fall_beyond_what_matters_is_named_and_one_of_these_runs_is_named_so() -> None:
+    fell = sentence(moved(-0.134, -0.186, -0.082), WatchState(), levels=(0.62, 0.0))
+    assert fell == ("ave%useful fell by 13.4 points [-18.6, -8.2]; one audit is not enough for an alarm (evidence 62%)")
+    nan = float("nan")
+    few = Difference(-0.134, nan, nan, nan, nan, 0.02, nan, False, nan, -0.186, -0.082, note="one blessed run")
+    assert sentence(few, WatchState(), levels=(0.62, 0.0)).startswith(
+        "ave%useful fell by 13.4 points [-18.6, -8.2] between these runs; one audit"
+    )
+
+
+def test_that_it_is_back_since_a_date_is_said_later_too() -> None:
+    later = sentence(
+        moved(-0.02, -0.072, 0.032), WatchState(back=START, ended=START - DAY), settles=Settling(0, 0.4, 96, "edge")
+    )
+    assert later.startswith("ave%useful: cannot tell whether it changed (-2.0 points [-7.2, +3.2]; ")
+    assert later.endswith("; back near the baseline since 2026-01-08 00:00")
+
+
+def test_a_difference_that_rounds_to_nothing_has_no_minus() -> None:
+    said = sentence(moved(-0.0004, -0.05, 0.05), WatchState(), settles=Settling(4, 0.8, 96))
+    assert "(0.0 points [-5.0, +5.0]; 4 more trials of each topic" in said
+
+
+def compared(folder: Path, before: dict[str, str], now: dict[str, str]) -> tuple[Watched, dict[str, WatchedFigure]]:
+    runs = [read(made(folder / f"base-{number}", before, trials=3)) for number in range(4)]
+    found = watch(read(made(folder / "now", now, trials=3)), bless(runs, measures=(), by="me", at="2026-01-01"))
+    (one,) = found.systems
+    return found, {figure.name: figure for figure in one.figures}
+
+
+def test_a_figure_of_topics_with_a_value_on_both_sides_says_what_it_is_over_all(tmp_path: Path) -> None:
+    found, figures = compared(tmp_path, {"T1": "oo", "T2": "o", "T3": "ox"}, {"T1": "ox", "T2": "oo", "T3": "oo"})
+    one = figures["%useful S2"]
+    assert one.over is not None
+    assert (one.n, one.over.topics, one.over.now, one.over.n, one.over.blessed) == (6, 2, 3, 9, 2)
+    assert over_words(one) == (
+        "%useful S2 is compared over 2 topics with a value both now and in every blessed run; over all 3 with one "
+        "now it is 66.7% (n 9), at the baseline, over all its 2, 50.0%"
+    )
+    scored = score_runs(tmp_path / "now")
+    (row,) = [
+        row for row in scored.joint if (row.measure, row.turn, row.topic_type) == ("%useful", 2, None) and row.system
+    ]
+    assert row.value == pytest.approx(one.over.value), "that is the figure of harvest score"
+    console = Console(width=200, file=io.StringIO(), record=True)
+    console.print(*watch_tables(found))
+    printed = console.export_text()
+    assert "6 of 9" in printed
+    assert "%useful S2 is compared over 2 topics" in printed
+    (document,) = [each for each in watch_document(found)["systems"][0]["figures"] if each["figure"] == "%useful S2"]
+    assert (document["topics_compared"], document["n_of_all_topics"]) == (2, 9)
+    assert document["value_of_all_topics"] == pytest.approx(2 / 3)
+
+
+def test_where_all_topics_have_a_value_nothing_is_said(tmp_path: Path) -> None:
+    _, figures = compared(tmp_path, {"T1": "oo", "T2": "ox"}, {"T1": "ox", "T2": "oo"})
+    assert {one.over for one in figures.values()} == {None}
+    assert {over_words(one) for one in figures.values()} == {""}
