@@ -12,7 +12,7 @@ from rich.console import Console
 from harvest.studies.scores.grid import grids, legend
 from harvest.studies.scores.scorecard import gather_material, score_material
 from harvest.tables.figures import figures
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 
 
 def picture(run: Path) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from recordings.conversation import TrialKey
+from recordings.conversations.conversation import TrialKey
 from scoring.measure import Figure
 from scoring.named_entities import named_entities
 from topics.gold import GoldEntry

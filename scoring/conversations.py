@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from recordings.conversation import Conversation
+from recordings.conversations.conversation import Conversation
 from scoring.columns import Column, Conversations, column_of
 from scoring.library import measures, plug_ins
 from scoring.material import Material

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from recordings.conversation import Conversation
+from recordings.conversations.conversation import Conversation
 from scoring.lengths import Unit
 from scoring.nuggets import Nugget, find_nuggets
 from scoring.settings import Settings

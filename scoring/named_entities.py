@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from protocols.answer import Answer
-from recordings.conversation import Conversation
+from recordings.conversations.conversation import Conversation
 from scoring.nuggets import find_nuggets
 from scoring.settings import Settings
 from scoring.words import conversation_unit

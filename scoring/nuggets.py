@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from protocols.answer import Answer
-from recordings.conversation import Conversation
+from recordings.conversations.conversation import Conversation
 from scoring.settings import Settings
 from scoring.words import Passage, passages
 from topics.attributes import AttributeSet

@@ -9,8 +9,8 @@ from functools import cache, partial
 
 import numpy as np
 
-from recordings.conversation import Conversation, TrialKey
-from recordings.endings import missing_turns
+from recordings.conversations.conversation import Conversation, TrialKey
+from recordings.conversations.endings import missing_turns
 from scoring.asked import Asked, Judged
 from scoring.catalogue import understand
 from scoring.columns import Columns, column_of

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from recordings.conversation import Conversation
-from recordings.endings import says_how
-from recordings.times import moment
+from recordings.conversations.conversation import Conversation
+from recordings.conversations.endings import says_how
+from recordings.files.times import moment
 from scoring.bare_rows import bare_rows
 from scoring.columns import Columns
 from scoring.inference.bootstrap import Resampler

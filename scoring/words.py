@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from recordings.conversation import Conversation
+from recordings.conversations.conversation import Conversation
 from scoring.lengths import Unit, UnitChoice, length, unit_of, unit_starts
 
 __all__ = ["Passage", "conversation_unit", "passages", "word_count"]

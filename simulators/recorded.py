@@ -10,8 +10,8 @@ from pydantic import Field
 
 from protocols.answer import Answer
 from protocols.route import Say, Stop
-from recordings.conversation import Conversation
-from recordings.run_folder import read
+from recordings.conversations.conversation import Conversation
+from recordings.log.run_folder import read
 from recordings.trees.builder import TreeBuilder
 from recordings.trees.keys import exact_form
 from recordings.trees.tree import ConversationTree

@@ -19,7 +19,7 @@ from pydantic import Field
 
 from protocols.answer import Answer
 from protocols.route import Say, Stop
-from recordings.conversation import Conversation
+from recordings.conversations.conversation import Conversation
 from simulators.memory import check_order, memory_kind, recall
 from simulators.moves import check_traits
 from simulators.reasons import NO_BRANCH, RECORDED_END

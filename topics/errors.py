@@ -5,7 +5,7 @@
 
 `InputError` is for a user's mistake: the command line prints it without a traceback and exits with 2.
 The errors of drivers (what went wrong on the way to a system) live in `harvest.systems.driver`,
-those of a run folder in `recordings.errors`.
+those of a run folder in `recordings.files.errors`.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from plot import Line, Plot, drawn  # stands in the folder above, which is no pa
 
 from protocols.answer import Answer
 from protocols.route import Say
-from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
+from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
 from recordings.trees.builder import TreeBuilder
 from simulators.enumeration import Response, expand
 from simulators.random import Options, build

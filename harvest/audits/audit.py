@@ -32,8 +32,8 @@ from harvest.systems.limits import Limits
 from harvest.voices.endpoints import Endpoints, read_endpoints
 from protocols.library import check_topics, load_protocol
 from protocols.protocol import Protocol
-from recordings.header import Header, make_header
-from recordings.shard import Shard
+from recordings.log.header import Header, make_header
+from recordings.log.shard import Shard
 from simulators.registry import build_users, files_of
 from simulators.user import User
 from topics.document import Document, Loc, read_document

@@ -30,10 +30,10 @@ from harvest.judging.sheets.asked_rows import assess_run, sight_of
 from harvest.judging.sheets.filled_sheet import read_sheet
 from harvest.judging.sheets.sheet_file import sheet_ending
 from harvest.terminal import printable, tell
-from recordings.judgments import Layer, keep_layer, read_layers, write_layer
-from recordings.redaction import Redactor
-from recordings.run_folder import Run, read
-from recordings.times import stamp, utc_now
+from recordings.files.times import stamp, utc_now
+from recordings.judged.judgments import Layer, keep_layer, read_layers, write_layer
+from recordings.log.run_folder import Run, read
+from recordings.secrets.redaction import Redactor
 from scoring.swan.judged import NUGGET
 from scoring.swan.schema import Schema, load_schema
 from topics.counting import pluralize

@@ -21,8 +21,8 @@ from harvest.studies.runs.sources import sources
 from harvest.tables.long_rows import long_latex
 from harvest.tables.paper_tables import csv_rows
 from harvest.terminal import people_console, printable
-from recordings.provenance import software
-from recordings.run_folder import read
+from recordings.log.provenance import software
+from recordings.log.run_folder import read
 from scoring.notation import parse_all
 from topics.errors import InputError
 

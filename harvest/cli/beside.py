@@ -19,7 +19,7 @@ from harvest.studies.pairs.conversation_pairs import (
 from harvest.studies.pairs.conversation_rows import conversation_row
 from harvest.studies.scores.scorecard import refuse_twice
 from harvest.terminal import people_console, printable, tell
-from recordings.run_folder import Run
+from recordings.log.run_folder import Run
 from topics.counting import pluralize
 from topics.errors import InputError
 

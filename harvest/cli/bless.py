@@ -12,9 +12,9 @@ from harvest.cli.path import GivenPath
 from harvest.studies.watch.baseline import GATED, bless, is_baseline
 from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import tell
-from recordings.run_folder import read
-from recordings.shared_file import shared_file
-from recordings.times import stamp
+from recordings.files.shared_file import shared_file
+from recordings.files.times import stamp
+from recordings.log.run_folder import read
 from scoring.notation import parse_all
 from topics.counting import pluralize
 from topics.errors import InputError, Place

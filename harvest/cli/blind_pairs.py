@@ -18,8 +18,8 @@ from harvest.studies.pairs.conversation_pairs import Side, all_sides
 from harvest.studies.pairs.preferences import read_key
 from harvest.studies.scores.scorecard import refuse_twice
 from harvest.terminal import printable, tell
-from recordings.exports import write_export
-from recordings.run_folder import Run, read
+from recordings.log.exports import write_export
+from recordings.log.run_folder import Run, read
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 

@@ -28,10 +28,10 @@ from harvest.studies.breakdown.detection import (
 from protocols.breakdown.detector import Detection, Detector, load_detector
 from protocols.breakdown.features import Utterance
 from protocols.breakdown.training import train as train_detector
-from recordings.dbdc import Counts, SpokenDialogue, spoken_dialogues
-from recordings.evidence import write_safely
-from recordings.run_folder import is_run, read
-from recordings.utterances import utterances_of
+from recordings.conversations.utterances import utterances_of
+from recordings.files.evidence import write_safely
+from recordings.formats.dbdc import Counts, SpokenDialogue, spoken_dialogues
+from recordings.log.run_folder import is_run, read
 from scoring.annotations.breakdown_files import BreakdownMaterial
 from scoring.measures.breakdown import LABELS, labels_of, shares
 from topics.counting import pluralize

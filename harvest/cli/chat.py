@@ -21,11 +21,11 @@ from harvest.playing.play import first_of
 from harvest.playing.runner import Runner
 from harvest.terminal import printable, tell
 from harvest.voices.keyboard import STOP, Keyboard
-from recordings.continuation import refuse_differences
-from recordings.conversation import Outcome, TrialKey
-from recordings.header import Header, make_header, trial_identity
-from recordings.run_folder import Run, begun_files, is_run, read
-from recordings.store import RunWriter
+from recordings.conversations.conversation import Outcome, TrialKey
+from recordings.log.continuation import refuse_differences
+from recordings.log.header import Header, make_header, trial_identity
+from recordings.log.run_folder import Run, begun_files, is_run, read
+from recordings.log.store import RunWriter
 from simulators.human import HumanUser
 from topics.errors import HarvestError, InputError
 from topics.topic import Topic

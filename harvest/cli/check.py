@@ -23,7 +23,7 @@ from harvest.playing.plan import Plan, make_plan
 from harvest.terminal import printable, prose_width, wrap_lines
 from protocols.interpreter import begin
 from protocols.route import Say
-from recordings.conversation import Conversation
+from recordings.conversations.conversation import Conversation
 from scoring.settings import scoring_settings
 from simulators.registry import unasked_hazards
 from simulators.stopping.hazard import ORIGIN
@@ -264,8 +264,8 @@ def _pairs(pairs: Sequence[Sequence[str]]) -> str:
 
 def _recorded(audit: Audit, out: Path) -> tuple[Conversation, ...]:
     """What the run in `out` holds of the audit, if there is one. Raises RunError for a run of another audit."""
-    from recordings.continuation import refuse_differences  # late: mostly nothing is to be read
-    from recordings.run_folder import is_run, read
+    from recordings.log.continuation import refuse_differences  # late: mostly nothing is to be read
+    from recordings.log.run_folder import is_run, read
 
     if not is_run(out):
         return ()

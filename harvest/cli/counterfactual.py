@@ -20,7 +20,7 @@ from harvest.studies.users.counterfactual_figures import (
     counterfactual_tables,
 )
 from harvest.terminal import people_console
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 from scoring.notation import parse_all
 
 __all__ = ["command"]

@@ -12,15 +12,15 @@ from harvest.cli.output_file import check_output_file
 from harvest.cli.path import GivenPath, NameOrFile
 from harvest.terminal import printable, tell
 from protocols.answer import PARTS
-from recordings.answers_export import write_answers
-from recordings.conversation import Conversation
-from recordings.dbdc_export import annotator_counts, write_dialogues
-from recordings.gold_layers import read_gold_layers
-from recordings.judgments import read_layers
-from recordings.lengths import most_turns, with_missing_turns
-from recordings.messages_export import write_messages
-from recordings.run_folder import read
-from recordings.transcript_export import write_transcript
+from recordings.conversations.conversation import Conversation
+from recordings.formats.answers_export import write_answers
+from recordings.formats.dbdc_export import annotator_counts, write_dialogues
+from recordings.formats.lengths import most_turns, with_missing_turns
+from recordings.formats.messages_export import write_messages
+from recordings.formats.transcript_export import write_transcript
+from recordings.judged.gold_layers import read_gold_layers
+from recordings.judged.judgments import read_layers
+from recordings.log.run_folder import read
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 

@@ -15,8 +15,8 @@ from harvest.studies.probes.figures import case_json, case_lines, tables
 from harvest.studies.probes.findings import Noted, Probed, notes_of, read_probes
 from harvest.studies.probes.rows import CRITERION, D_PRIME, probe_rows
 from harvest.terminal import people_console, printable, wrap_lines
-from recordings.conversation import LARGEST_NUMBER
-from recordings.run_folder import read
+from recordings.conversations.conversation import LARGEST_NUMBER
+from recordings.log.run_folder import read
 from scoring.notation import parse_all
 from scoring.table import FORMAT, ScoreRow
 from topics.errors import InputError

@@ -14,7 +14,7 @@ from harvest.cli.setting_options import setting_options
 from harvest.studies.groups.figures import FORMAT, group_rows, group_tables, legend
 from harvest.studies.groups.group_comparison import compare_groups, grouped_systems
 from harvest.terminal import people_console
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 from scoring.notation import parse_all
 
 __all__ = ["command"]

@@ -11,18 +11,18 @@ import click
 from harvest.cli.number import WholeNumberRange
 from harvest.cli.path import GivenPath, NameOrFile
 from harvest.terminal import printable, tell
-from recordings.conversation import LARGEST_NUMBER
-from recordings.dbdc import BREAKDOWNS, COUNTS, Breakdown, Counts
-from recordings.endings import shape_of_ends
-from recordings.gold_layers import keep_gold, read_gold_layers
-from recordings.imported_names import odd_names
-from recordings.importers import IMPORTERS, MADE, Request, formats, importer
-from recordings.imports import import_header, record
-from recordings.judgments import keep_layer
-from recordings.lengths import told_most_turns
-from recordings.run_folder import is_run, read
-from recordings.store import read_header
-from recordings.times import stamp, utc_now
+from recordings.conversations.conversation import LARGEST_NUMBER
+from recordings.conversations.endings import shape_of_ends
+from recordings.files.times import stamp, utc_now
+from recordings.formats.dbdc import BREAKDOWNS, COUNTS, Breakdown, Counts
+from recordings.formats.imported_names import odd_names
+from recordings.formats.importers import IMPORTERS, MADE, Request, formats, importer
+from recordings.formats.imports import import_header, record
+from recordings.formats.lengths import told_most_turns
+from recordings.judged.gold_layers import keep_gold, read_gold_layers
+from recordings.judged.judgments import keep_layer
+from recordings.log.run_folder import is_run, read
+from recordings.log.store import read_header
 from topics.counting import pluralize
 from topics.errors import InputError
 from topics.gold import GoldEntry, GoldTable

@@ -14,7 +14,7 @@ from harvest.audits.audit import read_audit
 from harvest.audits.exposures import read_exposures
 from harvest.audits.starter_files import starter_drivers, starter_files
 from harvest.cli.exposures import show_exposures
-from recordings.run_folder import run_around
+from recordings.log.run_folder import run_around
 from topics.errors import InputError, Place
 
 __all__ = ["begin", "command"]

@@ -20,9 +20,9 @@ from harvest.judging.serving.blind_pairs import judged_folder
 from harvest.judging.sheets.annotators import key_of, people_means
 from harvest.judging.sheets.asked_rows import assess_run, chosen_rows, rows_by_criterion
 from harvest.terminal import printable, tell
-from recordings.conversation import Conversation
-from recordings.judgments import Judgment, Layer, Target, read_layers
-from recordings.run_folder import read
+from recordings.conversations.conversation import Conversation
+from recordings.judged.judgments import Judgment, Layer, Target, read_layers
+from recordings.log.run_folder import read
 from scoring.swan.schema import Schema, load_schema
 from topics.counting import pluralize
 from topics.document import read_document

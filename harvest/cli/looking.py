@@ -22,10 +22,10 @@ from harvest.studies.watch.history import History, WatchRules, open_history, own
 from harvest.studies.watch.watch import Watched, watch
 from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import printable
-from recordings.errors import StoreError, in_words
-from recordings.lock import Lock, Locked
-from recordings.run_folder import Run, begun_files, is_run
-from recordings.store import read_header
+from recordings.files.errors import StoreError, in_words
+from recordings.files.lock import Lock, Locked
+from recordings.log.run_folder import Run, begun_files, is_run
+from recordings.log.store import read_header
 from topics.errors import HarvestError, InputError, Place
 
 __all__ = ["OPTIONS", "Reaudit", "as_begun", "held", "judge"]

@@ -27,7 +27,7 @@ from harvest.cli import interruption
 from harvest.cli.completion import VARIABLE
 from harvest.notices.disarmed import disarmed_output
 from harvest.terminal import printable
-from recordings.errors import in_words
+from recordings.files.errors import in_words
 from topics.errors import HarvestError
 
 __all__ = ["COMMANDS", "main"]

@@ -24,8 +24,8 @@ from harvest.notices.github import LARGEST_SUMMARY, annotation_lines, summary
 from harvest.notices.junit import is_junit, junit
 from harvest.notices.prometheus import is_metrics, metrics
 from harvest.terminal import printable
-from recordings.errors import StoreError, in_words
-from recordings.shared_file import shared_file
+from recordings.files.errors import StoreError, in_words
+from recordings.files.shared_file import shared_file
 from topics.errors import InputError
 
 __all__ = ["Channels", "notice_options"]

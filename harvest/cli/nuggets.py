@@ -19,10 +19,10 @@ from harvest.cli.path import GivenPath
 from harvest.studies.pool.held_nuggets import HeldFigure, held_figures
 from harvest.tables.figures import estimand_of
 from harvest.terminal import people_console, printable, tell
-from recordings.judgments import Layer, read_layers, write_layer
-from recordings.run_folder import Run, read
-from recordings.times import stamp, utc_now
-from recordings.wanted import held_of, read_wanted, wanted_of, write_assigned, write_created
+from recordings.files.times import stamp, utc_now
+from recordings.judged.judgments import Layer, read_layers, write_layer
+from recordings.judged.wanted import held_of, read_wanted, wanted_of, write_assigned, write_created
+from recordings.log.run_folder import Run, read
 from topics.counting import pluralize
 from topics.errors import InputError
 

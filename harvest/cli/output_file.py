@@ -7,7 +7,7 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from recordings.leftovers import remove_leftovers
+from recordings.files.leftovers import remove_leftovers
 from topics.errors import InputError, Place
 
 __all__ = ["check_output_file"]

@@ -12,7 +12,7 @@ from harvest.cli.playing import play_to_folder
 from harvest.parrot.placebo import placebo_server
 from harvest.studies.watch.dated_runs import free_name
 from harvest.studies.watch.harness import Harness, hold_against_placebo
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 
 __all__ = ["play_placebo"]
 

@@ -33,8 +33,8 @@ from harvest.studies.plan.tail_planning import is_tail, plan_tail
 from harvest.tables.long_rows import LongRow, long_latex
 from harvest.tables.paper_tables import csv_rows
 from harvest.terminal import people_console
-from recordings.json_text import Json
-from recordings.run_folder import read
+from recordings.files.json_text import Json
+from recordings.log.run_folder import read
 from scoring.inference.paired import Guard
 from scoring.notation import parse
 from topics.errors import InputError

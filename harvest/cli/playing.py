@@ -18,7 +18,7 @@ from harvest.playing.runner import Watcher
 from harvest.playing.stored_play import play_stored
 from harvest.stores.stored_run import StoredRun
 from harvest.terminal import printable
-from recordings.run_folder import begun_files
+from recordings.log.run_folder import begun_files
 from topics.counting import plural, pluralize
 from topics.errors import HarvestError
 

@@ -17,9 +17,9 @@ from harvest.judging.sheets.sheet_file import sheet_ending, write_rows
 from harvest.studies.pool.figures import COLUMNS, pool_document, pool_rows, pool_table
 from harvest.studies.scores.scorecard import refuse_twice
 from harvest.terminal import people_console, printable, tell
-from recordings.judgments import keep_layer, read_layers
-from recordings.run_folder import read
-from recordings.times import stamp, utc_now
+from recordings.files.times import stamp, utc_now
+from recordings.judged.judgments import keep_layer, read_layers
+from recordings.log.run_folder import read
 from scoring.swan.schema import Schema, load_schema
 from topics.counting import pluralize
 from topics.errors import InputError

@@ -16,7 +16,7 @@ from harvest.studies.scores.judges import Judges
 from harvest.studies.users.population_figures import FORMAT, population_legend, population_rows, population_tables
 from harvest.studies.users.populations import population_figures
 from harvest.terminal import people_console
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 from scoring.notation import parse_all
 
 __all__ = ["command"]

@@ -30,7 +30,7 @@ from harvest.studies.watch.figures import watch_document, watch_tables
 from harvest.studies.watch.history import APART, LOOKS, MATTERS, WatchRules, alarm_waits, open_history, whole_history
 from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import Lasting, live_console, people_console, printable, tell
-from recordings.run_folder import is_run, read, run_around
+from recordings.log.run_folder import is_run, read, run_around
 from topics.errors import InputError, Place
 
 __all__ = ["baseline_beside", "command", "history_beside"]

@@ -14,8 +14,8 @@ from harvest.terminal import printable
 from protocols.interpreter import retrace
 from protocols.library import check_topics, load_protocol
 from protocols.route import Ask, Route, Say, Stop
-from recordings.conversation import Conversation
-from recordings.run_folder import read
+from recordings.conversations.conversation import Conversation
+from recordings.log.run_folder import read
 from simulators.wrappers.wrapped import REWORDING
 from topics.counting import pluralize
 from topics.errors import InputError, Place

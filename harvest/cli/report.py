@@ -17,9 +17,9 @@ from harvest.report.page import is_report, page
 from harvest.studies.watch.history import MATTERS
 from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import printable, terminal_width, wrap_lines
-from recordings.evidence import write_safely
-from recordings.run_folder import read
-from recordings.times import stamp
+from recordings.files.evidence import write_safely
+from recordings.files.times import stamp
+from recordings.log.run_folder import read
 from topics.counting import pluralize
 from topics.errors import InputError
 

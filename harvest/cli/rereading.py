@@ -19,14 +19,14 @@ from harvest.studies.attribute.rerouting import Rerouted, refit_evidence, rerout
 from harvest.systems.driver import DriverError
 from harvest.terminal import printable, tell
 from protocols.answer import PARTS, Answer
-from recordings.answer_parts import parts_row
-from recordings.attempts import AttemptId
-from recordings.conversation import INVALID, Conversation, Outcome
-from recordings.evidence import read_exhibit
-from recordings.redacted_events import redacted_value
-from recordings.redaction import Redactor, marks_in
-from recordings.revision import Revision, check_target, write_revision
-from recordings.run_folder import Run, read
+from recordings.conversations.answer_parts import parts_row
+from recordings.conversations.conversation import INVALID, Conversation, Outcome
+from recordings.events.attempts import AttemptId
+from recordings.events.redacted_events import redacted_value
+from recordings.files.evidence import read_exhibit
+from recordings.log.run_folder import Run, read
+from recordings.merging.revision import Revision, check_target, write_revision
+from recordings.secrets.redaction import Redactor, marks_in
 from simulators.wrappers.wrapped import REWORDING
 from topics.counting import pluralize
 from topics.errors import InputError

@@ -26,7 +26,7 @@ from harvest.studies.scores.judges import Judges
 from harvest.tables.long_rows import long_latex
 from harvest.tables.paper_tables import csv_rows
 from harvest.terminal import people_console
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 from scoring.notation import parse_all
 
 __all__ = ["command"]

@@ -24,9 +24,9 @@ from harvest.stores.store import open_store
 from harvest.stores.stored_run import StoredRun, refuse_other_division
 from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import Lasting, live_console, people_console
-from recordings.endings import is_cut_short
-from recordings.run_folder import Run, read
-from recordings.shard import Shard
+from recordings.conversations.endings import is_cut_short
+from recordings.log.run_folder import Run, read
+from recordings.log.shard import Shard
 from scoring.settings import scoring_settings
 from topics.counting import pluralize
 from topics.errors import InputError

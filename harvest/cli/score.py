@@ -25,7 +25,7 @@ from harvest.systems.timing import REAL_CLOCK
 from harvest.tables.figures import ordered_rows
 from harvest.tables.paper_tables import csv_rows, latex_table
 from harvest.terminal import people_console, tell
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 from topics.counting import pluralize
 from topics.errors import InputError
 

@@ -17,10 +17,10 @@ from harvest.cli.told_agreement import tell_agreement
 from harvest.judging.sheets.adjudication import disputed_rows
 from harvest.judging.sheets.asked_rows import assess_run
 from harvest.terminal import printable
-from recordings.decisions import DecisionBook
-from recordings.errors import StoreError, in_words
-from recordings.judgments import read_layers
-from recordings.run_folder import Run
+from recordings.files.errors import StoreError, in_words
+from recordings.judged.decisions import DecisionBook
+from recordings.judged.judgments import read_layers
+from recordings.log.run_folder import Run
 from scoring.swan.schema import Schema
 from topics.counting import pluralize
 from topics.errors import InputError

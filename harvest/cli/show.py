@@ -29,9 +29,9 @@ from harvest.studies.pairs.conversation_rows import (
 from harvest.studies.validity.witnessed import verdict_lines, wire_verdicts
 from harvest.terminal import people_console, printable, terminal_width, wrap_lines
 from protocols.labels import USEFUL
-from recordings.conversation import LARGEST_NUMBER, Conversation
-from recordings.run_folder import Run, read
-from recordings.shard import planned_trials, shard_note
+from recordings.conversations.conversation import LARGEST_NUMBER, Conversation
+from recordings.log.run_folder import Run, read
+from recordings.log.shard import planned_trials, shard_note
 from topics.errors import InputError, Place
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import click
 from harvest.cli.output_file import check_output_file
 from harvest.cli.path import GivenPath
 from harvest.terminal import printable
-from recordings.evidence import write_safely
+from recordings.files.evidence import write_safely
 from topics.errors import InputError
 
 __all__ = ["check_output", "study_output", "write_figures"]

@@ -9,7 +9,7 @@ import click
 
 from harvest.judging.sheets.annotators import agreements
 from harvest.terminal import printable, tell
-from recordings.judgments import Layer
+from recordings.judged.judgments import Layer
 from scoring.annotations.agreement import Agreement
 from topics.decimals import decimal
 

@@ -29,8 +29,8 @@ from harvest.tables.long_rows import long_latex
 from harvest.tables.paper_tables import csv_rows
 from harvest.terminal import people_console, printable, tell
 from protocols.labels import NOT_USEFUL, USEFUL
-from recordings.run_folder import Run, read
-from recordings.shard import shard_note
+from recordings.log.run_folder import Run, read
+from recordings.log.shard import shard_note
 from recordings.trees.document import FORMAT
 from recordings.trees.node_text import title
 from recordings.trees.tree import ConversationTree

@@ -25,8 +25,8 @@ from harvest.studies.variance.variance import VarianceStudy, study_variance
 from harvest.tables.long_rows import long_latex
 from harvest.tables.paper_tables import csv_rows
 from harvest.terminal import people_console, printable
-from recordings.provenance import software
-from recordings.run_folder import Run, read
+from recordings.log.provenance import software
+from recordings.log.run_folder import Run, read
 from scoring.notation import parse_all
 
 __all__ = ["command"]

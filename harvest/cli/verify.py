@@ -14,9 +14,9 @@ from rich.text import Text
 
 from harvest.cli.path import GivenPath
 from harvest.terminal import people_console, printable
-from recordings.chain_check import check_recording
-from recordings.errors import RunError, no_run
-from recordings.run_folder import event_files, is_run, read
+from recordings.checking.chain_check import check_recording
+from recordings.files.errors import RunError, no_run
+from recordings.log.run_folder import event_files, is_run, read
 from topics.counting import pluralize
 from topics.errors import HarvestError, InputError
 from topics.regular_file import entries

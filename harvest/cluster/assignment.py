@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harvest.audits.audit import Audit, load_audit
-from recordings.header import Header
-from recordings.shard import Shard
+from recordings.log.header import Header
+from recordings.log.shard import Shard
 from topics.identity import content_hash
 
 __all__ = ["Assignment", "Told", "audit_hash"]

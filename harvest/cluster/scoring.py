@@ -9,8 +9,8 @@ from harvest.cluster.client import connected, gone, threads, wait
 from harvest.cluster.scoring_task import KeptScores, score_run, scoring_task
 from harvest.studies.scores.score_request import ScoreRequest
 from harvest.studies.scores.scorecard import refuse_twice
-from recordings.run_folder import Run
-from recordings.store import read_header
+from recordings.log.run_folder import Run
+from recordings.log.store import read_header
 
 __all__ = ["score_apart"]
 

@@ -10,10 +10,10 @@ from typing import Any
 from harvest.studies.scores.bounds import Checked
 from harvest.studies.scores.score_file import write_scores
 from harvest.studies.scores.score_request import ScoreRequest
-from recordings import decisions
-from recordings.digests import content_digest
-from recordings.provenance import software
-from recordings.run_folder import extent, read
+from recordings.files.digests import content_digest
+from recordings.judged import decisions
+from recordings.log.provenance import software
+from recordings.log.run_folder import extent, read
 from topics.errors import HarvestError, InputError
 from topics.regular_file import entries
 

@@ -26,8 +26,8 @@ from harvest.playing.stored_play import play_stored
 from harvest.stores.store import open_store
 from harvest.stores.stored_run import StoredRun
 from harvest.systems.timing import REAL_CLOCK, Clock
-from recordings.conversation import Outcome
-from recordings.lock import Locked
+from recordings.conversations.conversation import Outcome
+from recordings.files.lock import Locked
 from topics.errors import HarvestError
 from topics.identity import content_hash
 

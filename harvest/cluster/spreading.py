@@ -1,8 +1,8 @@
 """Spreading an audit over the workers of a Dask cluster, and uniting what they recorded.
 
-The audit is dealt out in shards (`recordings.shard`), a task each, more of them than are played at a time, so that a
-worker that dies costs little and a quick one gets more. Nothing is kept in the cluster: whatever dies, the same command
-goes on from the folders of the shards, or from the store that they are in.
+The audit is dealt out in shards (`recordings.log.shard`), a task each, more of them than are played at a time, so that
+a worker that dies costs little and a quick one gets more. Nothing is kept in the cluster: whatever dies, the same
+command goes on from the folders of the shards, or from the store that they are in.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from harvest.cluster.client import connected, gone, threads, wait
 from harvest.stores.merging import merge_stored
 from harvest.stores.store import Store, open_store
 from harvest.stores.stored_run import divisions, refuse_other_division
-from recordings.evidence import write_safely
-from recordings.merge import Merged
+from recordings.files.evidence import write_safely
+from recordings.merging.merge import Merged
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 

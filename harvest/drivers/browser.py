@@ -40,7 +40,7 @@ from harvest.systems.driver import (
     Surroundings,
 )
 from harvest.systems.exposure import is_this_machine
-from recordings.conversation import SystemTurn
+from recordings.conversations.conversation import SystemTurn
 from topics.document import StrictModel, refusal
 from topics.errors import InputError
 from topics.written_form import written_form

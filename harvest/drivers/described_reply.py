@@ -17,7 +17,7 @@ from harvest.drivers.received import Received, error_message, excerpt, sound_tex
 from harvest.drivers.reply_path import ReplyPath
 from harvest.systems.driver import Unanswered
 from protocols.answer import Answer
-from recordings.conversation import SystemTurn
+from recordings.conversations.conversation import SystemTurn
 
 WHOLE_BODY = "text"
 PARTS = ("refusal", "links", "thoughts", "tools", "offers", "attachments", "finish", "model", "tokens")

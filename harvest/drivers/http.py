@@ -33,7 +33,7 @@ from harvest.drivers.template import (
 from harvest.drivers.wire import Jar, Request, Wire
 from harvest.systems.driver import Capabilities, Denied, DriverError, Opening, Reply, Surroundings, Unanswered
 from protocols.answer import Exchange
-from recordings.long_work import aside
+from recordings.log.long_work import aside
 from topics.document import StrictModel, refusal
 
 __all__ = ["Options", "build"]

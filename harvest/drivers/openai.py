@@ -19,8 +19,8 @@ from harvest.drivers.reply_path import Paths, ReplyPath
 from harvest.drivers.wire import Request, Wire
 from harvest.systems.driver import Capabilities, DriverError, Opening, Reply, Surroundings, Unanswered
 from protocols.answer import Answer
-from recordings.conversation import SystemTurn
-from recordings.long_work import aside
+from recordings.conversations.conversation import SystemTurn
+from recordings.log.long_work import aside
 from topics.cut_text import Said
 from topics.document import refusal
 from topics.errors import InputError

@@ -17,7 +17,7 @@ from harvest.parrot.parrot import Parrot, ParrotSession
 from harvest.parrot.profiles import PROFILES, Behaviour, Profile
 from harvest.systems.driver import Capabilities, Opening, Reply, Surroundings
 from harvest.systems.timing import REAL_CLOCK, Clock, Stopwatch
-from recordings.conversation import SystemTurn
+from recordings.conversations.conversation import SystemTurn
 from topics.document import StrictModel
 from topics.errors import InputError
 from topics.identity import generator

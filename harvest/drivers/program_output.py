@@ -10,7 +10,7 @@ from harvest.drivers.received import excerpt
 from harvest.drivers.stated_turn import turn_of_fields, turn_of_text
 from harvest.systems.driver import Unanswered
 from harvest.systems.timing import Stopwatch
-from recordings.conversation import SystemTurn
+from recordings.conversations.conversation import SystemTurn
 
 __all__ = ["Mark", "json_turn", "readable", "text_turn"]
 

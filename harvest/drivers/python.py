@@ -30,8 +30,8 @@ from harvest.drivers.stated_turn import turn_of_fields, turn_of_text
 from harvest.systems.driver import Capabilities, Exhibit, Opening, Reply, Surroundings, Unanswered
 from harvest.systems.exposure import Function as Code
 from harvest.systems.timing import REAL_CLOCK, Clock, Stopwatch
-from recordings.conversation import SystemTurn
-from recordings.long_work import aside
+from recordings.conversations.conversation import SystemTurn
+from recordings.log.long_work import aside
 from topics.document import StrictModel, refusal
 from topics.errors import InputError
 from topics.identity import content_hash

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from harvest.drivers.received import excerpt
 from harvest.systems.driver import Capabilities, Driver, Opening, Reply, Surroundings, Unanswered
-from recordings.conversation import Conversation, TrialKey, Turn
+from recordings.conversations.conversation import Conversation, TrialKey, Turn
 from topics.counting import pluralize
 from topics.document import StrictModel
 from topics.errors import HarvestError, InputError
@@ -87,7 +87,7 @@ class _Session:
 
 def build(options: Options, surroundings: Surroundings) -> Driver:
     """Reads the run. Raises InputError where there is none, or it does not have the system or the topics."""
-    from recordings.run_folder import read
+    from recordings.log.run_folder import read
 
     path = surroundings.folder / options.run
     if not path.is_dir():

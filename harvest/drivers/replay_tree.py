@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from harvest.drivers.received import excerpt
 from harvest.systems.driver import Capabilities, Opening, Reply, Unanswered
-from recordings.conversation import Conversation
+from recordings.conversations.conversation import Conversation
 from recordings.trees.builder import TreeBuilder
 from recordings.trees.keys import EXACT, exact_form
 from recordings.trees.tree import ConversationTree

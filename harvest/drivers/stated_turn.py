@@ -17,7 +17,7 @@ from harvest.drivers.parts import MisshapenError, Parts
 from harvest.drivers.received import excerpt
 from harvest.systems.driver import Unanswered
 from harvest.systems.timing import Stopwatch
-from recordings.conversation import SystemTurn
+from recordings.conversations.conversation import SystemTurn
 
 _LISTS = ("links", "sources", "tools", "offers", "attachments")
 

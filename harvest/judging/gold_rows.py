@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harvest.judging.pool import PooledRun, pooled_entities
-from recordings.exports import refuse_target
-from recordings.shared_file import shared_file
+from recordings.files.shared_file import shared_file
+from recordings.log.exports import refuse_target
 from topics.csv_rows import csv_line, decode_table, is_utf16
 from topics.errors import InputError
 from topics.gold import GoldTable, gold_table, parse_gold

@@ -16,11 +16,11 @@ from pathlib import Path
 
 from harvest.judging.sheets.annotation_sheet import Assessed
 from harvest.judging.sheets.annotators import Key, key_of
-from recordings.conversation import Conversation
-from recordings.gold_layers import read_gold_layers
-from recordings.json_text import Json
-from recordings.judgments import UNSURE, Judgment, Layer, Target
-from recordings.run_folder import Run
+from recordings.conversations.conversation import Conversation
+from recordings.files.json_text import Json
+from recordings.judged.gold_layers import read_gold_layers
+from recordings.judged.judgments import UNSURE, Judgment, Layer, Target
+from recordings.log.run_folder import Run
 from scoring.nuggets import find_nuggets
 from scoring.settings import Settings
 from scoring.swan.schema import Criterion, Schema

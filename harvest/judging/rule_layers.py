@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from harvest.judging.extraction.layer import nugget_judgments
 from harvest.judging.sheets.annotation_sheet import Assessed
-from recordings.conversation import Conversation
-from recordings.judgments import Judgment, Layer, Target
+from recordings.conversations.conversation import Conversation
+from recordings.judged.judgments import Judgment, Layer, Target
 from scoring.swan.extraction import RULES
 from scoring.swan.ruled_sets import set_verdicts
 from scoring.swan.rules.rule import Sight

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from os import PathLike
 
-from recordings.conversation import Conversation
-from recordings.exports import write_export
-from recordings.judgments import Target
+from recordings.conversations.conversation import Conversation
+from recordings.judged.judgments import Target
+from recordings.log.exports import write_export
 from scoring.swan.judged import Judgments
 from topics.csv_rows import csv_line
 from topics.identity import content_hash

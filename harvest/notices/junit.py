@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from xml.etree import ElementTree as Tree
 
 from harvest.notices.bulletin import Account, Bulletin, Estimate, Notice, plain
-from recordings.times import stamp
+from recordings.files.times import stamp
 
 __all__ = ["is_junit", "junit"]
 

@@ -13,7 +13,7 @@ from typing import Protocol, runtime_checkable
 from harvest.parrot.parrot import Parrot, ParrotSession
 from protocols.answer import Answer
 from protocols.route import Say
-from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
+from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
 from simulators.scenario import Observation, Scenario
 from simulators.streams import Streams
 from simulators.user import User

@@ -23,10 +23,10 @@ from harvest.systems.timing import REAL_CLOCK, Clock
 from harvest.voices.endpoints import wording_exhibits
 from protocols.answer import Exchange
 from protocols.route import Route, Say, Stop
-from recordings.conversation import INVALID, Outcome, SystemTurn, Turn
-from recordings.events import Answered, Asked, Failed, Routed, TrialEnded, TrialStarted
-from recordings.store import RunWriter
-from recordings.times import stamp
+from recordings.conversations.conversation import INVALID, Outcome, SystemTurn, Turn
+from recordings.events.events import Answered, Asked, Failed, Routed, TrialEnded, TrialStarted
+from recordings.files.times import stamp
+from recordings.log.store import RunWriter
 from simulators.outside import NoWords, WordingSource, respond_with_words
 from simulators.promises import check_opening, check_turn, initial_state
 from simulators.reasons import ENDPOINT_FAILED, MEANING, NO_WORDS

@@ -16,8 +16,8 @@ from harvest.audits.audit import Audit
 from harvest.audits.system import System
 from harvest.playing.topic_order import order_topics
 from protocols.answer import Exchange
-from recordings.conversation import Conversation, TrialKey, Turn
-from recordings.header import trial_identities
+from recordings.conversations.conversation import Conversation, TrialKey, Turn
+from recordings.log.header import trial_identities
 from topics.identity import derived_seed
 from topics.topic import Topic
 

@@ -14,11 +14,11 @@ from harvest.playing.attempt import Player
 from harvest.playing.plan import Plan, Work, make_plan
 from harvest.playing.runner import Runner, Watcher
 from harvest.systems.limits import Gates, own_gate
-from recordings.continuation import extend_header, refuse_differences
-from recordings.conversation import Outcome
-from recordings.gold_layers import keep_gold
-from recordings.run_folder import Run, extent, is_run, read
-from recordings.store import RunWriter
+from recordings.conversations.conversation import Outcome
+from recordings.judged.gold_layers import keep_gold
+from recordings.log.continuation import extend_header, refuse_differences
+from recordings.log.run_folder import Run, extent, is_run, read
+from recordings.log.store import RunWriter
 from simulators.scripted import ScriptedUser
 from topics.errors import HarvestError
 

@@ -14,7 +14,7 @@ from harvest.audits.system import System
 from harvest.playing.plan import Plan, Work
 from harvest.terminal import printable
 from protocols.labels import NOT_USEFUL, USEFUL
-from recordings.conversation import INVALID, Outcome
+from recordings.conversations.conversation import INVALID, Outcome
 from topics.counting import pluralize
 
 __all__ = ["Display"]

@@ -25,7 +25,7 @@ from harvest.systems.driver import Driver, Opening
 from harvest.systems.limits import Busy, Gate, Gates, Openings, own_gate
 from harvest.systems.load import Load
 from protocols.answer import Exchange
-from recordings.conversation import Outcome, TrialKey
+from recordings.conversations.conversation import Outcome, TrialKey
 from topics.counting import pluralize
 from topics.identity import derived_seed
 

@@ -18,10 +18,10 @@ from harvest.playing.runner import Watcher
 from harvest.stores.stint import Sender, take_up
 from harvest.stores.stored_run import Stint, StoredRun, refuse_other_audit
 from harvest.systems.limits import Gates, own_gate
-from recordings.continuation import refuse_differences
-from recordings.conversation import Outcome
-from recordings.header import Header
-from recordings.store import check_worker
+from recordings.conversations.conversation import Outcome
+from recordings.log.continuation import refuse_differences
+from recordings.log.header import Header
+from recordings.log.store import check_worker
 
 __all__ = ["play_stored"]
 

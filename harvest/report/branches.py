@@ -15,7 +15,7 @@ from harvest.studies.trees.words import legend, sentences
 from harvest.tables.drawing.layout import Shown, select_branches
 from harvest.tables.drawing.outline import endings, texts_note
 from protocols.labels import MEANINGS
-from recordings.run_folder import Run
+from recordings.log.run_folder import Run
 from recordings.trees.node_text import node_title, percent
 from recordings.trees.node_text import title as title_of
 from topics.counting import pluralize

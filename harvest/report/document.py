@@ -31,10 +31,10 @@ from harvest.studies.variance.variance import VarianceStudy, study_variance
 from harvest.studies.watch.baseline import read_baseline
 from harvest.studies.watch.history import MATTERS, Look, looks_before, read_history, rules_of
 from harvest.studies.watch.watch import Watched, watch
-from recordings.chain_check import recording_hash
-from recordings.json_text import Json
-from recordings.provenance import software
-from recordings.run_folder import Run
+from recordings.checking.chain_check import recording_hash
+from recordings.files.json_text import Json
+from recordings.log.provenance import software
+from recordings.log.run_folder import Run
 from scoring.library import unasked_plug_ins
 from scoring.measures.usefulness import MEAN_USEFUL
 from scoring.swan.precedence import Precedence

@@ -13,7 +13,7 @@ from harvest.studies.scores.assessed import Assessed, Weighed
 from harvest.studies.scores.scorecard import Material
 from harvest.tables.figures import shown_with_interval
 from harvest.terminal import printable
-from recordings.conversation import Conversation
+from recordings.conversations.conversation import Conversation
 from scoring.asked import NO_COMPARISON
 from scoring.measures.swan import SWAN
 from scoring.table import ScoreRow, ScoreTable

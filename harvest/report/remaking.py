@@ -13,10 +13,10 @@ from typing import Any
 
 from harvest.report.document import make_report
 from harvest.report.page import page
-from recordings.chain_check import recording_hash
-from recordings.errors import in_words
-from recordings.provenance import software
-from recordings.run_folder import is_run, read
+from recordings.checking.chain_check import recording_hash
+from recordings.files.errors import in_words
+from recordings.log.provenance import software
+from recordings.log.run_folder import is_run, read
 from scoring.library import unasked_plug_ins
 from topics.errors import InputError, Place
 from topics.regular_file import missing_advice, read_regular

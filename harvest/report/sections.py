@@ -29,7 +29,7 @@ from harvest.studies.watch.history import Look
 from harvest.studies.watch.history_chart import history_chart
 from harvest.studies.watch.watch import Watched
 from harvest.tables.figures import figures, ordered_rows, printed_rows
-from recordings.conversation import INVALID
+from recordings.conversations.conversation import INVALID
 from scoring.columns import Columns
 from scoring.measures.group_fairness import FAIRNESS
 from scoring.measures.relevance import RELEVANCE

@@ -22,7 +22,7 @@ from harvest.studies.scores.scorecard import Material
 from harvest.studies.validity.witnessed import by_system, verdict_lines
 from harvest.tables.figures import printed_rows
 from harvest.terminal import printable
-from recordings.conversation import Conversation, Turn
+from recordings.conversations.conversation import Conversation, Turn
 from scoring.measures.relevance import POSITION_WEIGHT
 from scoring.table import ScoreTable, shown_value
 

@@ -26,7 +26,7 @@ from harvest.studies.watch.words import (
 )
 from harvest.studies.watch.words import moved_words as moved
 from harvest.tables.comparison_words import p_text
-from recordings.conversation import INVALID
+from recordings.conversations.conversation import INVALID
 from scoring.inference.settling import Settling
 from scoring.measures.usefulness import MEAN_USEFUL
 from topics.counting import pluralize

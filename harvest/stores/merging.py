@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 
 from harvest.stores.store import Store, is_url, open_store
 from harvest.stores.stored_run import Stint, StoredRun, piece_of
-from recordings.errors import RunError, StoreError
-from recordings.merge import Merged, merge
+from recordings.files.errors import RunError, StoreError
+from recordings.merging.merge import Merged, merge
 from topics.errors import InputError, Place
 
 __all__ = ["Copies", "local_copies", "merge_stored"]

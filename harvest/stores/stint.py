@@ -11,14 +11,14 @@ from pathlib import Path
 
 from harvest.stores.store import at_once
 from harvest.stores.stored_run import FILE, Stint, StoredRun, piece
-from recordings.chain import chain_file
-from recordings.errors import RunError, StoreError
-from recordings.evidence import refuse_links, write_safely
-from recordings.header import Header
-from recordings.inventory import INVENTORY, begin_inventory, list_file
-from recordings.lock import Lock
-from recordings.run_folder import event_files, is_run
-from recordings.store import CLAIM
+from recordings.files.errors import RunError, StoreError
+from recordings.files.evidence import refuse_links, write_safely
+from recordings.files.lock import Lock
+from recordings.log.chain import chain_file
+from recordings.log.header import Header
+from recordings.log.inventory import INVENTORY, begin_inventory, list_file
+from recordings.log.run_folder import event_files, is_run
+from recordings.log.store import CLAIM
 from topics.errors import HarvestError, InputError, Place
 from topics.regular_file import entries, open_inside, read_inside
 

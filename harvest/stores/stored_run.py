@@ -22,13 +22,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harvest.stores.store import Store, at_once
-from recordings.chain import chain_file
-from recordings.continuation import differences
-from recordings.errors import RunError
-from recordings.evidence import write_safely
-from recordings.header import Header
-from recordings.inventory import begin_inventory
-from recordings.json_text import parse_value
+from recordings.files.errors import RunError
+from recordings.files.evidence import write_safely
+from recordings.files.json_text import parse_value
+from recordings.log.chain import chain_file
+from recordings.log.continuation import differences
+from recordings.log.header import Header
+from recordings.log.inventory import begin_inventory
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 

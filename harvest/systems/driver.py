@@ -21,7 +21,7 @@ from typing import Protocol, runtime_checkable
 from harvest.systems.exposure import Exposure
 from harvest.systems.timing import REAL_CLOCK, Clock
 from protocols.answer import Exchange
-from recordings.conversation import SystemTurn
+from recordings.conversations.conversation import SystemTurn
 from topics.errors import HarvestError, InputError
 from topics.topic import TopicSet
 

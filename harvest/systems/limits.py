@@ -12,7 +12,7 @@ from typing import TypeAlias
 from harvest.systems.driver import Denied, NotSent
 from harvest.systems.load import Load
 from harvest.systems.timing import REAL_CLOCK, Clock
-from recordings.times import clock_time
+from recordings.files.times import clock_time
 
 __all__ = [
     "BUSY_TIMEOUT",

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-from recordings.times import Now, seconds, stamp, utc_now
+from recordings.files.times import Now, seconds, stamp, utc_now
 
 __all__ = ["MOST_PIECES", "REAL_CLOCK", "SENDING", "Clock", "Stopwatch"]
 

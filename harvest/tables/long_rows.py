@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from typing import Literal
 
 from harvest.tables.paper_tables import latex_text
-from recordings.json_text import Json
+from recordings.files.json_text import Json
 from scoring.inference.paired import ESTIMANDS, Estimand
 from scoring.table import is_percentage
 from topics.decimals import decimal

@@ -28,7 +28,7 @@ from harvest.systems.driver import DriverError, Exhibit, Reply, Surroundings, Un
 from harvest.systems.exposure import Exposure
 from harvest.systems.limits import BUSY_TIMEOUT, Busy, Gate, Limits
 from harvest.systems.load import Load
-from recordings.redaction import Redactor
+from recordings.secrets.redaction import Redactor
 from simulators.llm.acceptance import OTHER_ROLE, SECRET, UNFINISHED
 from simulators.outside import Prompt, Sample, SourceFailed
 from simulators.reasons import ENDPOINT_FAILED

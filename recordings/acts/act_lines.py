@@ -15,7 +15,7 @@ from os import PathLike
 from pathlib import Path
 
 from recordings.acts.dialogue import ActTurn, Dialogue
-from recordings.json_text import Json, line, read_lines
+from recordings.files.json_text import Json, line, read_lines
 from topics.errors import InputError, Place
 
 __all__ = ["FORMAT", "read_act_lines", "write_act_lines"]

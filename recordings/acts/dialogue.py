@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from protocols.labels import USEFUL
-from recordings.conversation import Conversation, TrialKey
+from recordings.conversations.conversation import Conversation, TrialKey
 
 __all__ = ["ActTurn", "Dialogue", "Dialogues", "dialogue_of", "dialogues_of"]
 

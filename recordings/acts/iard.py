@@ -24,7 +24,7 @@ from os import PathLike
 from typing import Literal
 
 from recordings.acts.dialogue import ActTurn, Dialogue
-from recordings.json_text import Json
+from recordings.files.json_text import Json
 from topics.errors import InputError, Place
 from topics.json_file import read_json_value
 

@@ -9,7 +9,7 @@ from recordings.acts.act_lines import FORMAT, read_act_lines
 from recordings.acts.dialogue import Dialogues, dialogues_of
 from recordings.acts.iard import Level, dialogues_in_iard, is_iard
 from recordings.acts.queries import dialogues_in_queries, is_queries
-from recordings.run_folder import is_run, read
+from recordings.log.run_folder import is_run, read
 from topics.errors import InputError, Place
 from topics.json_file import read_json_value
 

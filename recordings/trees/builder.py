@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from recordings.attempts import Attempt
-from recordings.conversation import Conversation, Outcome
-from recordings.endings import end_name
+from recordings.conversations.conversation import Conversation, Outcome
+from recordings.conversations.endings import end_name
+from recordings.events.attempts import Attempt
 from recordings.trees.assembly import Raw, assemble
 from recordings.trees.growth import Growth
 from recordings.trees.keys import EXACT, LABEL, Merging, exact_form

@@ -15,8 +15,8 @@ from os import PathLike
 from typing import Any
 
 from protocols.answer import Answer
-from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
-from recordings.header import trial_identity
+from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
+from recordings.log.header import trial_identity
 from recordings.trees.builder import TreeBuilder
 from recordings.trees.keys import MergeKey, merging
 from recordings.trees.node_text import cut, one_line

@@ -26,7 +26,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from recordings.conversation import TrialKey
+from recordings.conversations.conversation import TrialKey
 from recordings.trees.tree import MOST_TEXTS, ConversationTree, DeclaredKey, FoldedTrial, Scope, Symbol
 from topics.errors import InputError, Place
 from topics.json_file import read_json_value

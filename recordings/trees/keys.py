@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from recordings.conversation import Turn
+from recordings.conversations.conversation import Turn
 from recordings.trees.tree import DeclaredKey
 
 __all__ = [

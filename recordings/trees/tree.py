@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from recordings.conversation import TrialKey
+from recordings.conversations.conversation import TrialKey
 from recordings.trees.fingerprints import MOST_TEXTS, Fingerprints
 from recordings.trees.preorder import depths, group_branches, out_of_order, sizes
 
@@ -97,20 +97,17 @@ def _no_kinds() -> npt.NDArray[np.int32]:
 class ConversationTree:
     """N nodes in pre-order, node 0 is the root, before anything is said. A node is one turn of one speaker.
 
-    merge: the declared keys as one text, for example `exact` or `user=state, system=label`.
-    symbols: sorted by speaker and key, each used by some node.
-    parent: (N,) int32, -1 for the root, always smaller than the node's own index.
-    symbol: (N,) int32 index into `symbols`, -1 for the root.
-    visits: (N,) int64, trials that pass through or end here. stops: (N,) int64, trials that end here:
-    visits = stops + sum of the children's visits.
-    ends: (T,) int32, the node each trial ends at. trials: the T trials, sorted; () where they have no names: `ends`
-    is then in the order in which they were given, which no comparison of trees looks at.
-    outcomes: names of ends (`recordings.endings.end_name`), sorted. endings: (N, len(outcomes)) int64, how the trials
-    that end here ended; its rows sum to at most `stops` (to less where outcomes were not given). kinds: (T,) int32
-    index into `outcomes` of each trial, in the order of `ends`; -1 where it is not known. Not given: known of the
-    trials that end where all ended alike.
-    fingerprints: for each node the `MOST_TEXTS` least fingerprints (48 bits) of the different texts put together
-    there; () where no text was given.
+    merge: the declared keys as one text, for example `exact` or `user=state, system=label`. symbols: sorted by speaker
+    and key, each used by some node. parent: (N,) int32, -1 for the root, always smaller than the node's own index.
+    symbol: (N,) int32 index into `symbols`, -1 for the root. visits: (N,) int64, trials that pass through or end here.
+    stops: (N,) int64, trials that end here: visits = stops + sum of the children's visits. ends: (T,) int32, the node
+    each trial ends at. trials: the T trials, sorted; () where they have no names: `ends` is then in the order in which
+    they were given, which no comparison of trees looks at. outcomes: names of ends
+    (`recordings.conversations.endings.end_name`), sorted. endings: (N, len(outcomes)) int64, how the trials that end
+    here ended; its rows sum to at most `stops` (to less where outcomes were not given). kinds: (T,) int32 index into
+    `outcomes` of each trial, in the order of `ends`; -1 where it is not known. Not given: known of the trials that end
+    where all ended alike. fingerprints: for each node the `MOST_TEXTS` least fingerprints (48 bits) of the different
+    texts put together there; () where no text was given.
 
     Children stand in the order of visits descending, then speaker, then key: equal sets of trials give equal trees,
     whatever the order they came in. Raises ValueError where the arrays are no such tree.

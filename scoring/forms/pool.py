@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from recordings.conversation import Conversation
+from recordings.conversations.conversation import Conversation
 from scoring.forms.part import Part
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.design import Design

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from recordings.conversation import Conversation
+from recordings.conversations.conversation import Conversation
 from scoring.divergences import DIVERGENCES
 from scoring.forms.part import parts
 from scoring.forms.pool import Pool, Reading

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recordings.times import moment
+from recordings.files.times import moment
 from scoring.measure import Declaration, Figure, Measure
 
 if TYPE_CHECKING:
-    from recordings.conversation import Conversation, SystemTurn
+    from recordings.conversations.conversation import Conversation, SystemTurn
     from scoring.material import Material
 
 __all__ = ["LATENCY", "TTFT", "load_notes"]

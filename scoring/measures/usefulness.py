@@ -9,9 +9,9 @@ conversations, and %recovery is one ratio of sums over topics and trials.
 
 Where every conversation has the same number of turns, as in [GFRC], ave%useful is the mean of %useful over the turns.
 
-A turn is `-` where the conversation ended badly (a breakdown, an end by the system) and would
-otherwise certainly have had this turn: `recordings.endings` counts them. It is `·` where nothing was asked and nothing
-is missing: such a turn is in no numerator and no denominator, as if the protocol were shorter there.
+A turn is `-` where the conversation ended badly (a breakdown, an end by the system) and would otherwise certainly have
+had this turn: `recordings.conversations.endings` counts them. It is `·` where nothing was asked and nothing is missing:
+such a turn is in no numerator and no denominator, as if the protocol were shorter there.
 
 All are shares in [0, 1], shown as percentages. A trial that failed for reasons of infrastructure is invalid: it is in
 no numerator and no denominator, is counted next to the value, and `Share.worst` and `Share.best` say what the value
@@ -33,8 +33,8 @@ import numpy.typing as npt
 
 from protocols.labels import MISSING, NOT_USEFUL
 from protocols.labels import USEFUL as USEFUL_LABEL
-from recordings.conversation import Conversation
-from recordings.endings import ended_badly, missing_turns
+from recordings.conversations.conversation import Conversation
+from recordings.conversations.endings import ended_badly, missing_turns
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.design import INDEPENDENT, Design, crossed, too_few_sessions
 from scoring.inference.interval import METHOD, Interval, no_interval, too_few

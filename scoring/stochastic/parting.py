@@ -162,8 +162,8 @@ def both_sides(
 ) -> BothSides:
     """The trials of systems `first` and `second` in a tree that both were folded into, with names.
 
-    how: the name of the end of each trial (`recordings.endings.end_name`), "" or left out where it is not known; None:
-    as the tree has it. If it is not known of every trial that counts, all ends after one node are one.
+    how: the name of the end of each trial (`recordings.conversations.endings.end_name`), "" or left out where it is not
+    known; None: as the tree has it. If it is not known of every trial that counts, all ends after one node are one.
 
     Raises InputError where they have no topic in common, or where answers were merged by their exact words.
     """

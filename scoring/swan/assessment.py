@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from recordings.conversation import Conversation, TrialKey
-from recordings.judgments import Target
+from recordings.conversations.conversation import Conversation, TrialKey
+from recordings.judged.judgments import Target
 from scoring.nuggets import find_nuggets
 from scoring.settings import Settings
 from scoring.swan.extraction import Extractor, extract_nuggets

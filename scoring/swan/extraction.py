@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from recordings.conversation import Conversation
+from recordings.conversations.conversation import Conversation
 from scoring.lengths import UnitChoice
 from scoring.nuggets import Nugget as Entity
 from scoring.swan.clauses import pieces

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from recordings.conversation import Conversation
+from recordings.conversations.conversation import Conversation
 from scoring.lengths import UnitChoice
 from scoring.swan.nugget import Nugget
 from scoring.words import conversation_unit, passages

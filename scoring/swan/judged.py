@@ -17,10 +17,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from recordings.errors import RunError
-from recordings.judgments import KINDS, UNSURE, Judgment, Layer, Target
-from recordings.times import moment
-from recordings.wanted import HELD
+from recordings.files.errors import RunError
+from recordings.files.times import moment
+from recordings.judged.judgments import KINDS, UNSURE, Judgment, Layer, Target
+from recordings.judged.wanted import HELD
 from scoring.swan.extraction import RULES
 from scoring.swan.item import Source
 from scoring.swan.nugget import Candidate, Nugget, place_nuggets

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from recordings.judgments import KINDS
+from recordings.judged.judgments import KINDS
 from scoring.swan.votes import USUAL
 from topics.errors import InputError
 

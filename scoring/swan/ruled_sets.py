@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from recordings.conversation import Conversation
+from recordings.conversations.conversation import Conversation
 from scoring.swan.item import Source
 from scoring.swan.judged import Judgments
 from scoring.swan.rules.rule import SetRule, SetSight, SetVerdict, Sight

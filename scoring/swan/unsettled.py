@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from recordings.errors import RunError
+from recordings.files.errors import RunError
 from scoring.swan.assessment import Assessment
 from scoring.swan.item import Item
 from scoring.swan.judged import Judgments

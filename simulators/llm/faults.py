@@ -53,7 +53,8 @@ class SaidTurn:
     intended: the policy's words for it; "" where they are not known, as of a free model. act: the policy's. earlier:
     what the user said before, with what it was to say ("" where that is not known). answer: the system's last answer.
     need: the topic's texts. language: the code of the language that the user was told to write in; "" for none, None
-    for one that is not known here. again: acts that say a turn again. worded: as in `recordings.conversation.Turn`.
+    for one that is not known here. again: acts that say a turn again. worded: as in
+    `recordings.conversations.conversation.Turn`.
     """
 
     said: str

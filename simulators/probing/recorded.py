@@ -14,7 +14,7 @@ from protocols.answer import Answer
 
 if TYPE_CHECKING:  # pydantic and the simulators, which telling whether a run was probed does not need
     from protocols.protocol import Protocol
-    from recordings.conversation import Turn
+    from recordings.conversations.conversation import Turn
     from simulators.probing.plan import Options
     from topics.topic import Topic
 

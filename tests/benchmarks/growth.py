@@ -37,9 +37,9 @@ from pathlib import Path
 
 from harvest.audits.audit import load_audit
 from harvest.playing.play import play_audit
-from recordings.events import Event, events_of
-from recordings.run_folder import read
-from recordings.store import read_header
+from recordings.events.events import Event, events_of
+from recordings.log.run_folder import read
+from recordings.log.store import read_header
 from tests.benchmarks.recordings import appended
 from tests.support.checkout import DOCS
 from tests.support.performance_page import HEADING, Bounded, machine, write_part

@@ -24,8 +24,8 @@ from harvest.playing.attempt import Player
 from harvest.playing.plan import Work, make_plan
 from harvest.playing.play import Silent
 from harvest.playing.runner import Runner
-from recordings.conversation import Outcome
-from recordings.store import RunWriter
+from recordings.conversations.conversation import Outcome
+from recordings.log.store import RunWriter
 from simulators.scripted import ScriptedUser
 from tests.servers.local_http import Asked, response, serving
 from tests.support.fillers import FILLERS, filled

@@ -28,13 +28,13 @@ from pathlib import Path
 from harvest.studies.trees.folded_trees import fold_trees
 from protocols.answer import Answer
 from protocols.route import Route
-from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
-from recordings.event_lines import encode
-from recordings.events import Event, events_of
-from recordings.header import Header
-from recordings.json_text import document, line
-from recordings.run_folder import read
-from recordings.store import RunWriter
+from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
+from recordings.events.event_lines import encode
+from recordings.events.events import Event, events_of
+from recordings.files.json_text import document, line
+from recordings.log.header import Header
+from recordings.log.run_folder import read
+from recordings.log.store import RunWriter
 from tests.support.performance_page import HEADING, Bounded, machine, write_part
 
 CONVERSATIONS = 10_080

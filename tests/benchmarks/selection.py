@@ -16,7 +16,7 @@ import numpy as np
 from harvest.studies.validity.concentrations import concentrations
 from protocols.answer import Answer
 from protocols.route import Route
-from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
+from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
 
 Lost = Callable[[int, str], bool]
 """Whether a turn is lost: by the number of its topic, and the state it is in."""

@@ -31,7 +31,7 @@ STUDIES: dict[str, tuple[str, ...]] = {
     "variance, shares": ("variance",),
     "variance, R and GF": ("variance", "-m", "R", "-m", "GF"),
 }
-READING = "from recordings.run_folder import read; import sys; len(read(sys.argv[1]).finished)"
+READING = "from recordings.log.run_folder import read; import sys; len(read(sys.argv[1]).finished)"
 
 
 def audit(trials: int) -> str:

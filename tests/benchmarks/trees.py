@@ -42,7 +42,7 @@ import numpy as np
 import numpy.typing as npt
 
 from protocols.answer import Answer
-from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
+from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
 from recordings.trees.builder import PathTurn, TreeBuilder, fold
 from recordings.trees.tree import Symbol
 

@@ -14,7 +14,7 @@ from harvest.audits.audit import load_audit
 from harvest.audits.audit_file import AuditFile, SystemEntry
 from harvest.cli.main import COMMANDS
 from harvest.cli.score import command as score_command
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 from scoring.settings import Settings
 from tests.support.checkout import ROOT
 from tests.support.command_line import harvest

@@ -18,7 +18,7 @@ REGISTRIES = {
     "simulators/stopping/library.py": "StopOption",
     "harvest/pages/browser/busy_signs.py": "SIGNS",
     "protocols/labels.py": "Label",
-    "recordings/importers.py": "IMPORTERS",
+    "recordings/formats/importers.py": "IMPORTERS",
     "harvest/cli/main.py": "COMMANDS",
     "harvest/cli/notifying.py": "_FILES",
     "scoring/swan/rules/registry.py": "RULES",

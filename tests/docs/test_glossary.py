@@ -10,9 +10,9 @@ import protocols
 import recordings
 import simulators
 import topics
-from recordings import judgments
-from recordings.conversation import INVALID, Outcome
-from recordings.events import Event
+from recordings.conversations.conversation import INVALID, Outcome
+from recordings.events.events import Event
+from recordings.judged import judgments
 from scoring.measures.usefulness import NOT_ASKED, UNLABELLED
 from scoring.stochastic.chain import STATES
 from tests.support.checkout import DOCS

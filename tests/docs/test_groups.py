@@ -10,7 +10,7 @@ import pytest
 from harvest.audits.audit import load_audit
 from harvest.cli.main import main
 from protocols.library import load_protocol
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 from simulators.wrappers.persona import Group, Options
 from tests.support.checkout import DOCS, ROOT
 

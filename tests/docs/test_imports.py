@@ -51,7 +51,7 @@ def test_every_key_that_an_export_writes_or_an_import_reads_is_in_the_table(tmp_
     named = {key for row in table.splitlines()[2:] for key in re.findall(r"`([a-z_]+)`", row.split("|")[1])}
     for line in (tmp_path / "again.jsonl").read_text(encoding="utf-8").splitlines():
         assert set(json.loads(line)["metadata"]) <= named
-    reader = (DOCS.parent / "recordings" / "messages.py").read_text(encoding="utf-8")
+    reader = (DOCS.parent / "recordings" / "formats" / "messages.py").read_text(encoding="utf-8")
     assert set(re.findall(r"self\._(?:text|count|list)\(\"([a-z_]+)\"", reader)) <= named
 
 

@@ -297,7 +297,7 @@ from pydantic import Field
 
 from harvest.systems.driver import Capabilities, Opening, Reply, Surroundings
 from protocols.answer import Answer
-from recordings.conversation import SystemTurn
+from recordings.conversations.conversation import SystemTurn
 from topics.document import StrictModel
 
 
@@ -526,7 +526,7 @@ def test_an_import_format(build: Build) -> None:
             '''def read_pairs(request: Request) -> Found:
     """A line of the user, a line of the system, and so on; a file for each conversation."""
     from protocols.answer import Answer
-    from recordings.conversation import Outcome, SystemTurn, TrialKey, Turn
+    from recordings.conversations.conversation import Outcome, SystemTurn, TrialKey, Turn
 
     found = []
     for trial, file in enumerate(request.files, request.trial):

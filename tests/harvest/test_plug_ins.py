@@ -24,7 +24,7 @@ from pydantic import Field
 
 from harvest.systems.driver import Capabilities, Reply
 from protocols.answer import Answer
-from recordings.conversation import SystemTurn
+from recordings.conversations.conversation import SystemTurn
 from topics.document import StrictModel
 
 
@@ -87,7 +87,7 @@ IMPORTER = '''\
 
 from protocols import Answer
 from recordings import Conversation, Outcome, SystemTurn, TrialKey, Turn
-from recordings.importers import Found
+from recordings.formats.importers import Found
 from topics import Topic, TopicSet, TopicType
 
 

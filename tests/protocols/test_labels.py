@@ -21,7 +21,7 @@ OTHER_WORDS = {
     "harvest/pages/browser/window.py": "a place on a page",
     "harvest/pages/chats/composer.py": "a letter that is typed, and taken out again",
     "harvest/pages/sites/selector.py": "what stands for a letter",
-    "recordings/bare_text.py": "how numbers in other bases begin",
+    "recordings/secrets/bare_text.py": "how numbers in other bases begin",
     "simulators/wrappers/reformulating.py": "what stands for a constraint",
 }
 """Modules in which such a letter is something else."""

@@ -22,7 +22,7 @@ from protocols.interpreter import advance, begin, retrace
 from protocols.library import decode_protocol, encode_protocol, load_protocol, protocol_hash
 from protocols.protocol import Protocol
 from protocols.route import Ask, Say, Stop
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 from simulators.conformance import assert_conforms
 from simulators.memory import decode_memory, encode_memory
 from simulators.reasons import LEFT, RECORDED_END

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from protocols.library import decode_protocol
-from recordings.event_lines import FORMAT as EVENTS
-from recordings.evidence import evidence_fault
-from recordings.gold_layers import read_gold_layers
-from recordings.header import FORMAT as RUN
-from recordings.judgments import FORMAT as JUDGMENTS
-from recordings.merge import merge
-from recordings.run_folder import read
-from recordings.store import RunWriter
+from recordings.events.event_lines import FORMAT as EVENTS
+from recordings.files.evidence import evidence_fault
+from recordings.judged.gold_layers import read_gold_layers
+from recordings.judged.judgments import FORMAT as JUDGMENTS
+from recordings.log.header import FORMAT as RUN
+from recordings.log.run_folder import read
+from recordings.log.store import RunWriter
+from recordings.merging.merge import merge
 
 SAMPLES = Path(str(resources.files("recordings") / "samples"))
 V1 = SAMPLES / "run-1"

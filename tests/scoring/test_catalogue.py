@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from harvest.studies.scores.scorecard import Material, gather_material, score_material
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 from scoring.catalogue import understand
 from scoring.inference.tails import cvar, lower_quantile
 from scoring.library import OF_CONVERSATIONS

@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recordings.conversation import Conversation
+from recordings.conversations.conversation import Conversation
 from scoring.conversations import default_columns, default_figures, in_order
 from scoring.measure import Figure
 from scoring.measures.relevance import RELEVANCE

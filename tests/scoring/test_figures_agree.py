@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from harvest.cli.main import main
 from harvest.studies.scores.scorecard import Material, gather_material, score_material
-from recordings.conversation import Conversation, TrialKey
-from recordings.run_folder import read
+from recordings.conversations.conversation import Conversation, TrialKey
+from recordings.log.run_folder import read
 from scoring.measures.usefulness import labels
 from scoring.notation import parse_all
 from scoring.scores import score

@@ -33,9 +33,9 @@ ANOTHER_THING = {
     "a turn's outcome, of a protocol or a recording": {
         ("protocols/schema.py", "breakdown"),
         ("recordings/acts/dialogue.py", "breakdown"),
-        ("recordings/endings.py", "breakdown"),
-        ("recordings/lengths.py", "breakdown"),
-        ("recordings/transcript_turns.py", "breakdown"),
+        ("recordings/conversations/endings.py", "breakdown"),
+        ("recordings/formats/lengths.py", "breakdown"),
+        ("recordings/formats/transcript_turns.py", "breakdown"),
         ("harvest/parrot/truth.py", "breakdown"),
     },
     "a probability, and the rate of a kind of fault": {
@@ -46,8 +46,8 @@ ANOTHER_THING = {
     "the sign of a registered trade mark, as a page raises it": {("harvest/pages/reading/raised.py", "R")},
     "the larger of two numbers, in a formula": {("scoring/measures/relevance.py", "max(0, 1 - (WC(n) - 1)/L)")},
     "the command of that name, the key of its files, their option, and the seed of its draws": {
-        ("recordings/dbdc.py", "breakdown"),
-        ("recordings/dbdc_export.py", "breakdown"),
+        ("recordings/formats/dbdc.py", "breakdown"),
+        ("recordings/formats/dbdc_export.py", "breakdown"),
         ("harvest/cli/importing.py", "breakdown"),
         ("harvest/cli/main.py", "breakdown"),
         ("scoring/annotations/breakdown_files.py", "breakdown"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from recordings.conversation import Conversation
+from recordings.conversations.conversation import Conversation
 from scoring.catalogue import understand
 from scoring.conversations import figure, together
 from scoring.named_entities import named_entities

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocols.answer import Answer, Source
-from recordings.conversation import Conversation
+from recordings.conversations.conversation import Conversation
 from scoring.nuggets import Nugget, find_nuggets
 from scoring.settings import Settings
 from tests.support.scoring_examples import (

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from recordings.conversation import Conversation, Outcome, TrialKey
+from recordings.conversations.conversation import Conversation, Outcome, TrialKey
 from scoring.scores import ScoreRow, ScoreTable, score
 from scoring.settings import Settings
 from tests.support.scoring_examples import (

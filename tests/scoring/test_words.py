@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocols.answer import Answer
-from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
+from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
 from scoring.words import passages, word_count
 
 SPACES = " \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2003\u2028\u2029\u202f\u205f\u3000\u200b\ufeff"

@@ -20,8 +20,8 @@ from harvest.playing.runner import Runner
 from harvest.systems.driver import Driver, Opening, Reply, Session, Surroundings
 from harvest.systems.limits import Limits
 from protocols.library import load_protocol
-from recordings.conversation import TrialKey
-from recordings.events import Answered, Asked, Event, Routed, TrialEnded
+from recordings.conversations.conversation import TrialKey
+from recordings.events.events import Answered, Asked, Event, Routed, TrialEnded
 from simulators.registry import build_users
 from simulators.scripted import ScriptedUser
 from topics.library import load_topics

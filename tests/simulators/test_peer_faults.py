@@ -30,11 +30,11 @@ from harvest.playing.runner import Runner
 from harvest.systems.limits import Limits
 from protocols.answer import Answer
 from protocols.route import Say, Stop
-from recordings.conversation import INVALID, TrialKey
-from recordings.endings import missing_turns
-from recordings.header import make_header, trial_identity
-from recordings.run_folder import Run, read
-from recordings.store import RunWriter
+from recordings.conversations.conversation import INVALID, TrialKey
+from recordings.conversations.endings import missing_turns
+from recordings.log.header import make_header, trial_identity
+from recordings.log.run_folder import Run, read
+from recordings.log.store import RunWriter
 from simulators.conformance import ANSWERS
 from simulators.reasons import ENDPOINT_FAILED
 from simulators.registry import build_user

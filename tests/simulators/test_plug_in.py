@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 from tests.support import distributions
 from tests.support.distributions import commands, python
 

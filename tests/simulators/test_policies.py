@@ -18,7 +18,7 @@ from harvest.parrot.profiles import PROFILES
 from harvest.parrot.rehearsal import rehearse
 from protocols.answer import Answer
 from protocols.route import Say, Stop
-from recordings.conversation import Conversation
+from recordings.conversations.conversation import Conversation
 from recordings.trees.tree import ConversationTree
 from simulators.conformance import assert_conforms
 from simulators.memory import decode_memory

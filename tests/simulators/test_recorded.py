@@ -16,8 +16,8 @@ from harvest.drivers.replay_tree import BranchingReplay
 from harvest.systems.driver import Opening, Session, Surroundings, Unanswered
 from protocols.answer import Answer
 from protocols.route import Say, Stop
-from recordings.conversation import Conversation
-from recordings.run_folder import read
+from recordings.conversations.conversation import Conversation
+from recordings.log.run_folder import read
 from recordings.trees.builder import TreeBuilder
 from simulators.reasons import NO_BRANCH, RECORDED_END
 from simulators.recorded import RecordedMemory, RecordedUser

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from harvest.audits.audit import load_audit
-from recordings.continuation import differences
+from recordings.log.continuation import differences
 from simulators.conformance import assert_conforms
 from simulators.registry import GROUP, SIMULATORS, build_user, plug_ins, simulator
 from simulators.scenario import Scenario

@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from recordings.conversation import TrialKey
+from recordings.conversations.conversation import TrialKey
 from recordings.trees.builder import TreeBuilder
 from recordings.trees.keys import EXACT
 from recordings.trees.tree import ConversationTree, FoldedTrial

@@ -11,10 +11,10 @@ import numpy as np
 from harvest.systems.driver import Exhibit, Reply
 from protocols.answer import Answer
 from protocols.library import load_protocol
-from recordings.conversation import SystemTurn
-from recordings.header import make_header
-from recordings.run_folder import Run, read
-from recordings.store import RunWriter
+from recordings.conversations.conversation import SystemTurn
+from recordings.log.header import make_header
+from recordings.log.run_folder import Run, read
+from recordings.log.store import RunWriter
 from tests.support.kept_answers import record_conversation
 from topics.links import links_in
 from topics.topic import Topic, TopicSet, TopicType

@@ -21,7 +21,7 @@ from typing import Any
 import psutil
 from distributed import Client, LocalCluster
 
-from recordings.run_folder import Run
+from recordings.log.run_folder import Run
 from tests.support.checkout import ROOT
 
 __all__ = ["Cluster", "CountingApi", "cluster", "cluster_here", "content", "counting_api", "sends"]

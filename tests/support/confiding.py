@@ -11,10 +11,10 @@ from harvest.parrot.confidant import Character, Confidant
 from harvest.parrot.rehearsal import converse
 from protocols.protocol import Protocol
 from protocols.reading import read_protocol
-from recordings.conversation import Conversation, TrialKey
-from recordings.header import make_header
-from recordings.imports import record
-from recordings.json_text import Json
+from recordings.conversations.conversation import Conversation, TrialKey
+from recordings.files.json_text import Json
+from recordings.formats.imports import record
+from recordings.log.header import make_header
 from simulators.probing.recorded import probes
 from simulators.registry import build_users
 from simulators.scripted import ScriptedUser

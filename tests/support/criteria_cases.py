@@ -12,8 +12,8 @@ from typing import Any
 
 import yaml
 
-from recordings.conversation import Conversation, Outcome, Turn
-from recordings.judgments import Judgment, Layer, Target
+from recordings.conversations.conversation import Conversation, Outcome, Turn
+from recordings.judged.judgments import Judgment, Layer, Target
 from scoring.swan.assessment import Assessment, PageText, assess
 from scoring.swan.item import Scored
 from scoring.swan.judged import Judgments

@@ -20,7 +20,7 @@ from harvest.studies.scores.trial_values import share_values
 from protocols.answer import Answer
 from protocols.reading import read_protocol
 from protocols.route import Stop
-from recordings.conversation import INVALID, Conversation, Outcome, SystemTurn, TrialKey, Turn
+from recordings.conversations.conversation import INVALID, Conversation, Outcome, SystemTurn, TrialKey, Turn
 from scoring.catalogue import understand
 from scoring.comparison.result import Pair
 from scoring.inference.aligned import align

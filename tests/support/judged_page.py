@@ -13,8 +13,8 @@ from harvest.judging.serving.desk import Desk
 from harvest.judging.serving.questions import Question, Same, questions
 from harvest.judging.serving.serving import bind, make_links, serve
 from harvest.judging.sheets.asked_rows import assess_run, chosen_rows
-from recordings.decisions import DecisionBook
-from recordings.run_folder import read
+from recordings.judged.decisions import DecisionBook
+from recordings.log.run_folder import read
 from scoring.swan.schema import Schema, load_schema
 
 __all__ = ["ServedPage", "asked_of", "desk_of", "served"]

@@ -11,10 +11,10 @@ from protocols.answer import Answer, Exchange
 from protocols.interpreter import retrace
 from protocols.protocol import Protocol
 from protocols.route import Ask, Say, Stop
-from recordings.conversation import Outcome, SystemTurn, TrialKey
-from recordings.events import Answered, Asked, Routed, TrialEnded, TrialStarted
-from recordings.header import make_header, trial_identity
-from recordings.store import RunWriter
+from recordings.conversations.conversation import Outcome, SystemTurn, TrialKey
+from recordings.events.events import Answered, Asked, Routed, TrialEnded, TrialStarted
+from recordings.log.header import make_header, trial_identity
+from recordings.log.store import RunWriter
 from topics.topic import Topic, TopicSet, TopicType
 
 __all__ = ["EVERY", "keep_answers", "record_conversation", "topic_of"]

@@ -12,7 +12,7 @@ import numpy as np
 
 from harvest.studies.scores.scorecard import Material
 from protocols.reading import read_protocol
-from recordings.conversation import Conversation, TrialKey
+from recordings.conversations.conversation import Conversation, TrialKey
 from simulators.llm.acceptance import Expected, refused_as
 from simulators.outside import Prompt, Sample
 from simulators.registry import build_users

@@ -17,7 +17,7 @@ from harvest.parrot.rehearsal import rehearse
 from harvest.parrot.truth import Truth, truth
 from protocols.library import load_protocol
 from protocols.protocol import Protocol
-from recordings.conversation import Conversation
+from recordings.conversations.conversation import Conversation
 from scoring.measure import Declaration
 from scoring.measures.conversation_breakdown import BREAKDOWN
 from scoring.measures.relevance import RELEVANCE

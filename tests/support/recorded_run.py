@@ -7,10 +7,10 @@ from pathlib import Path
 
 from harvest.drivers.registry import build_driver
 from harvest.systems.driver import Opening, Surroundings
-from recordings.conversation import Outcome, TrialKey
-from recordings.events import Answered, Asked, TrialEnded, TrialStarted
-from recordings.header import make_header, trial_identity
-from recordings.store import RunWriter
+from recordings.conversations.conversation import Outcome, TrialKey
+from recordings.events.events import Answered, Asked, TrialEnded, TrialStarted
+from recordings.log.header import make_header, trial_identity
+from recordings.log.store import RunWriter
 from tests.servers import echo
 
 

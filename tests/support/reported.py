@@ -10,7 +10,7 @@ from pathlib import Path
 
 from harvest.studies.watch.baseline import read_baseline
 from harvest.studies.watch.watch import watch
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 from tests.support.command_line import harvest
 from tests.support.histories import write_history
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from protocols.answer import Answer
 from protocols.route import Route
-from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
+from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
 from scoring.material import Judged, Material
 from scoring.settings import Settings
 from scoring.swan.judged import Judgments

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recordings.message_shapes import is_conversation
-from recordings.messages import Messages, read_messages
+from recordings.formats.message_shapes import is_conversation
+from recordings.formats.messages import Messages, read_messages
 from topics.errors import InputError
 from topics.mended_json import mended
 

@@ -14,10 +14,10 @@ from harvest.judging.extraction.reply import Reading, read_reply
 from harvest.judging.replies.asking import Answers, Asking, ask_all
 from harvest.judging.replies.kept import EXTRACTION_REPLIES, KeptReplies
 from harvest.voices.endpoint import Endpoint
-from recordings.conversation import Conversation
-from recordings.judgments import Judgment, read_layers, write_layer
-from recordings.redaction import Redactor
-from recordings.times import stamp, utc_now
+from recordings.conversations.conversation import Conversation
+from recordings.files.times import stamp, utc_now
+from recordings.judged.judgments import Judgment, read_layers, write_layer
+from recordings.secrets.redaction import Redactor
 from scoring.swan.judged import EXTRACTION, NUGGET, words_hash
 from scoring.words import passages
 from simulators.outside import Sample

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from harvest.judging.extraction.questions import Question
 from harvest.judging.extraction.reply import Reading
 from harvest.judging.replies.asking import Answers
-from recordings.conversation import Conversation
-from recordings.judgments import Judgment, Layer, Target
+from recordings.conversations.conversation import Conversation
+from recordings.judged.judgments import Judgment, Layer, Target
 from scoring.swan.extraction import extract_nuggets
 from scoring.swan.judged import EXTRACTION, NUGGET, words_hash
 from scoring.swan.nugget import Candidate, Nugget

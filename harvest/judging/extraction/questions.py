@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from harvest.judging.extraction.prompting import prompt_messages
-from recordings.conversation import Conversation
+from recordings.conversations.conversation import Conversation
 from scoring.words import Passage, passages
 from simulators.outside import Message
 from topics.identity import content_hash

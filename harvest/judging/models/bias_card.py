@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from harvest.judging.models.questions import PREFERENCE
-from recordings.judgments import Judgment
+from recordings.judged.judgments import Judgment
 from scoring.simulation.reliability import kendall_tau
 from topics.counting import pluralize
 from topics.decimals import decimal

@@ -14,9 +14,9 @@ from harvest.judging.models.verdict import Verdict, failure_of, read_better, rea
 from harvest.judging.replies.asking import Answers, Asking, ask_all
 from harvest.judging.replies.kept import JUDGE_REPLIES, KeptReplies
 from harvest.voices.endpoint import Endpoint
-from recordings.judgments import Judgment, Layer, keep_layer, read_layers
-from recordings.redaction import Redactor
-from recordings.times import Now, stamp, utc_now
+from recordings.files.times import Now, stamp, utc_now
+from recordings.judged.judgments import Judgment, Layer, keep_layer, read_layers
+from recordings.secrets.redaction import Redactor
 from simulators.outside import Sample
 from topics.counting import pluralize
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harvest.judging.serving.questions import Question
-from recordings.conversation import Conversation
+from recordings.conversations.conversation import Conversation
 from simulators.outside import Message
 from topics.identity import content_hash
 

@@ -11,8 +11,8 @@ from harvest.judging.models.prompting import item_messages, pair_messages
 from harvest.judging.models.verdict import Verdict
 from harvest.judging.serving.questions import Question
 from harvest.judging.sheets.pair_sheet import BlindPair, text_hash, transcript
-from recordings.json_text import Json
-from recordings.judgments import UNSURE, Judgment
+from recordings.files.json_text import Json
+from recordings.judged.judgments import UNSURE, Judgment
 from simulators.outside import Message
 from topics.identity import content_hash
 from topics.topic import Topic

@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import Any
 
 from harvest.voices.endpoint import OVERFLOW, REFUSED
-from recordings.json_text import Json
-from recordings.judgments import UNSURE
+from recordings.files.json_text import Json
+from recordings.judged.judgments import UNSURE
 from simulators.llm.acceptance import SECRET
 from simulators.outside import Sample
 

@@ -14,14 +14,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from recordings.errors import RunError, StoreError
-from recordings.event_lines import check_format
-from recordings.evidence import fsync_folder
-from recordings.inner_folder import inner_folder
-from recordings.journal import Journal
-from recordings.json_text import line, read_lines
-from recordings.lock import Lock
-from recordings.redaction import Redactor
+from recordings.events.event_lines import check_format
+from recordings.files.errors import RunError, StoreError
+from recordings.files.evidence import fsync_folder
+from recordings.files.inner_folder import inner_folder
+from recordings.files.json_text import line, read_lines
+from recordings.files.lock import Lock
+from recordings.log.journal import Journal
+from recordings.secrets.redaction import Redactor
 from simulators.outside import Sample
 
 __all__ = ["EXTRACTION_REPLIES", "JUDGE_REPLIES", "KeptReplies", "Kind"]

@@ -12,8 +12,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from harvest.judging.serving.desk import Desk, Unacceptable
-from recordings.errors import StoreError, in_words
-from recordings.json_text import Json, line
+from recordings.files.errors import StoreError, in_words
+from recordings.files.json_text import Json, line
 
 __all__ = ["application"]
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from harvest.judging.serving.questions import Question
 from harvest.judging.sheets.pair_sheet import CHOICES, UNCHECKED, BlindPair, Filled, Preference, text_hash, transcript
-from recordings.decisions import FOLDER
-from recordings.errors import RunError
-from recordings.judgments import read_layers
+from recordings.files.errors import RunError
+from recordings.judged.decisions import FOLDER
+from recordings.judged.judgments import read_layers
 from topics.errors import InputError, Place
 from topics.identity import content_hash
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from recordings.json_text import Json
-from recordings.judgments import UNSURE
+from recordings.files.json_text import Json
+from recordings.judged.judgments import UNSURE
 
 __all__ = ["PAIR_CHOICES", "Choice", "scale_choices", "value_choices"]
 

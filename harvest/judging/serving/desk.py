@@ -15,10 +15,10 @@ from statistics import median
 from harvest.judging.serving.choices import Choice
 from harvest.judging.serving.questions import Question, shown
 from harvest.judging.sheets.annotators import key_of, newest_judgments
-from recordings.decisions import Decision, DecisionBook, read_decisions
-from recordings.json_text import Json
-from recordings.judgments import Judgment, decided_layers, read_layers
-from recordings.times import moment
+from recordings.files.json_text import Json
+from recordings.files.times import moment
+from recordings.judged.decisions import Decision, DecisionBook, read_decisions
+from recordings.judged.judgments import Judgment, decided_layers, read_layers
 from topics.counting import pluralize
 from topics.identity import content_hash, generator
 from topics.topic import Topic

@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMappi
 from dataclasses import dataclass
 from typing import Any
 
-from recordings.json_text import line
+from recordings.files.json_text import line
 
 __all__ = ["BODY_SECONDS", "HEADERS", "LARGEST_BODY", "TOKEN_HEADER", "Addresses", "Guard"]
 

@@ -15,9 +15,9 @@ from harvest.judging.pool import plain_words
 from harvest.judging.serving.covers import cover
 from harvest.judging.sheets.annotation_sheet import Assessed
 from harvest.judging.sheets.sheet_file import Row
-from recordings.conversation import Conversation
-from recordings.json_text import Json
-from recordings.judgments import Target
+from recordings.conversations.conversation import Conversation
+from recordings.files.json_text import Json
+from recordings.judged.judgments import Target
 from topics.identity import content_hash
 from topics.topic import Topic
 

@@ -15,7 +15,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from harvest.judging.serving.application import application
 from harvest.judging.serving.desk import Desk
 from harvest.judging.serving.guard import BODY_SECONDS, Addresses, Guard
-from recordings.errors import StoreError
+from recordings.files.errors import StoreError
 from topics.errors import InputError
 
 __all__ = ["bind", "make_links", "serve"]

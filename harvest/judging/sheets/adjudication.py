@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from harvest.judging.sheets.annotation_sheet import COLUMNS
 from harvest.judging.sheets.annotators import Key, key_of, newest_judgments
 from harvest.judging.sheets.sheet_file import Row
-from recordings.judgments import UNSURE, Judgment, Layer, Target
+from recordings.judged.judgments import UNSURE, Judgment, Layer, Target
 
 __all__ = ["ADJUDICATION_COLUMNS", "disputed_rows"]
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from harvest.judging.sheets.pair_sheet import transcript
 from harvest.judging.sheets.sheet_file import Row, write_rows
-from recordings.conversation import Conversation, Turn
+from recordings.conversations.conversation import Conversation, Turn
 from scoring.swan.assessment import Assessment
 from scoring.swan.item import Item
 from scoring.swan.schema import Criterion

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from recordings.judgments import UNSURE, Judgment, Layer
+from recordings.judged.judgments import UNSURE, Judgment, Layer
 from scoring.annotations.agreement import Agreement, agreement
 
 __all__ = ["Among", "Key", "agreements", "compare_with_earlier", "key_of", "newest_judgments", "people_means"]

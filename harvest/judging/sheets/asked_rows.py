@@ -8,10 +8,10 @@ from os import PathLike
 
 from harvest.judging.sheets.annotation_sheet import Assessed, counts, sample_rows, sheet_rows, shuffle_rows
 from harvest.judging.sheets.sheet_file import Row
-from recordings.conversation import Conversation
-from recordings.gold_layers import read_gold_layers
-from recordings.judgments import read_layers
-from recordings.run_folder import Run
+from recordings.conversations.conversation import Conversation
+from recordings.judged.gold_layers import read_gold_layers
+from recordings.judged.judgments import read_layers
+from recordings.log.run_folder import Run
 from scoring.settings import Settings
 from scoring.swan.assessment import PageText, assess
 from scoring.swan.judged import Judgments

@@ -10,8 +10,8 @@ from os import PathLike
 from harvest.judging.sheets.annotation_sheet import COLUMNS, OPEN_COLUMNS, Assessed, set_id, sides
 from harvest.judging.sheets.pair_sheet import transcript
 from harvest.judging.sheets.sheet_file import LONGEST_CELL, Given, kept_apart, read_rows, taken_back, writable
-from recordings.json_text import Json
-from recordings.judgments import UNSURE, Judgment, Target
+from recordings.files.json_text import Json
+from recordings.judged.judgments import UNSURE, Judgment, Target
 from scoring.swan.item import Item
 from scoring.swan.schema import Criterion, Schema
 from topics.errors import InputError, Place

@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 
 from harvest.judging.sheets.sheet_file import LONGEST_CELL, Given, Row, read_rows, taken_back, writable, write_rows
-from recordings.conversation import Conversation
+from recordings.conversations.conversation import Conversation
 from topics.errors import InputError, Place
 
 __all__ = [

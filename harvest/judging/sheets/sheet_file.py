@@ -16,8 +16,8 @@ from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 
-from recordings.exports import write_export
-from recordings.json_text import line
+from recordings.files.json_text import line
+from recordings.log.exports import write_export
 from topics.csv_rows import Cell, csv_line, decode_table, read_table
 from topics.errors import InputError, Place
 from topics.json_file import JsonValue, read_json_text
@@ -77,7 +77,7 @@ def writable(text: str) -> str:
 
 def write_rows(rows: Iterable[Row], columns: Sequence[str], path: str | PathLike[str]) -> int:
     """Write the rows and return how many. Raises InputError for another ending than .csv or .jsonl and for a sheet too
-    large to be read again, and as `recordings.exports.write_export` does.
+    large to be read again, and as `recordings.log.exports.write_export` does.
     """
     as_csv = sheet_ending(path) == ".csv"
     pieces: list[bytes] = ["\ufeff".encode(), csv_line(columns).encode()] if as_csv else []

@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Collection
 from typing import Any
 
-from recordings.redaction import Redactor
+from recordings.secrets.redaction import Redactor
 
 __all__ = ["clean_archive"]
 

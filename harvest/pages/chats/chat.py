@@ -31,7 +31,7 @@ from harvest.pages.sites.site import Site
 from harvest.pages.witness.judgement import Acquaintance
 from harvest.systems.driver import Denied, DriverError, Exhibit, NotSent, Unanswered
 from protocols.answer import Answer
-from recordings.times import stamp
+from recordings.files.times import stamp
 
 __all__ = ["Chat", "Manners", "Said"]
 

@@ -18,12 +18,12 @@ from harvest.pages.reading.page import Page, parse_page
 from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.turn import Habits, ReadTurn, learn, read_bubbles, read_turn
 from protocols.answer import Answer
-from recordings.attempts import Attempt
-from recordings.conversation import Conversation, SystemTurn, Turn
-from recordings.evidence import read_exhibit
-from recordings.redacted_events import redacted_value
-from recordings.redaction import Redactor, marks_in
-from recordings.run_folder import Run
+from recordings.conversations.conversation import Conversation, SystemTurn, Turn
+from recordings.events.attempts import Attempt
+from recordings.events.redacted_events import redacted_value
+from recordings.files.evidence import read_exhibit
+from recordings.log.run_folder import Run
+from recordings.secrets.redaction import Redactor, marks_in
 
 __all__ = ["Found", "Reread", "read_again"]
 

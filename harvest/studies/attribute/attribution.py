@@ -20,9 +20,9 @@ from harvest.studies.scores.scorecard import Material, gather_material, refuse_t
 from harvest.studies.scores.trial_values import Key, Values, measure_values, share_values
 from harvest.studies.watch.baseline import identities
 from protocols.protocol import Protocol
-from recordings.header import plain
-from recordings.json_text import Json
-from recordings.run_folder import Run
+from recordings.files.json_text import Json
+from recordings.log.header import plain
+from recordings.log.run_folder import Run
 from scoring.catalogue import understand
 from scoring.inference.attribution import Attribution, Side, Told, attribute
 from scoring.library import list_forms, single

@@ -13,7 +13,7 @@ from protocols.answer import Answer, Exchange
 from protocols.interpreter import retrace
 from protocols.protocol import Protocol
 from protocols.route import Ask, Route, Say, Stop
-from recordings.conversation import INVALID, Conversation, Outcome, Turn
+from recordings.conversations.conversation import INVALID, Conversation, Outcome, Turn
 from simulators.wrappers.wrapped import REWORDING
 from topics.topic import Topic
 

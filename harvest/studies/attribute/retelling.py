@@ -14,9 +14,9 @@ from protocols.answer import Answer, Exchange
 from protocols.interpreter import retrace
 from protocols.protocol import Protocol
 from protocols.route import Stop
-from recordings.attempts import AttemptId
-from recordings.conversation import Conversation, Turn
-from recordings.run_folder import Run
+from recordings.conversations.conversation import Conversation, Turn
+from recordings.events.attempts import AttemptId
+from recordings.log.run_folder import Run
 from topics.topic import TopicSet
 
 __all__ = ["Reading", "decide_again", "todays_reading"]

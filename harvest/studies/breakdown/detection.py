@@ -16,7 +16,7 @@ import numpy.typing as npt
 from protocols.breakdown.detector import Detector
 from protocols.breakdown.features import Utterance
 from protocols.breakdown.training import Annotated, Examples, examples_of, train
-from recordings.dbdc import Counts, SpokenDialogue, spoken_dialogues
+from recordings.formats.dbdc import Counts, SpokenDialogue, spoken_dialogues
 from scoring.annotations.breakdown_files import Predicted, Submission
 from scoring.annotations.held_out import splits
 from scoring.measures.breakdown import labels_of, shares

@@ -32,9 +32,9 @@ from harvest.studies.trees.cores import cores
 from harvest.studies.trees.parted_systems import PartedSystems, parted_systems
 from harvest.studies.validity.concentrations import Concentration
 from harvest.studies.validity.user_card import UserDifference
-from recordings.json_text import Json
-from recordings.run_folder import Run
-from recordings.times import moment
+from recordings.files.json_text import Json
+from recordings.files.times import moment
+from recordings.log.run_folder import Run
 from scoring.catalogue import understand
 from scoring.comparison.pairs import compare_pairs
 from scoring.comparison.result import MeasureComparison

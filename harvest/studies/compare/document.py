@@ -10,7 +10,7 @@ from harvest.studies.compare.comparison import Comparison
 from harvest.studies.trees.parted_systems import PartedSystems
 from harvest.studies.trees.parting_figures import parting_document
 from harvest.tables.long_rows import LongRow, unit_of
-from recordings.provenance import software
+from recordings.log.provenance import software
 from scoring.comparison.result import MeasureComparison, Pair
 from scoring.table import is_percentage
 

@@ -16,8 +16,8 @@ from harvest.audits.groups import grouped_name, noise_pairs
 from harvest.studies.scores.lost_attempts import Cells, lost_attempts, within_bounds
 from harvest.studies.scores.scorecard import Material, gather_material, score_material
 from harvest.studies.scores.trial_values import Key, row_values, share_values
-from recordings.conversation import Conversation, TrialKey
-from recordings.run_folder import Run
+from recordings.conversations.conversation import Conversation, TrialKey
+from recordings.log.run_folder import Run
 from scoring.catalogue import understand
 from scoring.inference.matched import Difference, compare, difference
 from scoring.lengths import Unit, length

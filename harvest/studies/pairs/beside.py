@@ -18,7 +18,7 @@ from harvest.studies.pairs.conversation_rows import label_line, outcome_words
 from harvest.studies.pairs.word_differences import WordDifferences, compare_words
 from harvest.terminal import printable
 from protocols.labels import USEFUL
-from recordings.conversation import Conversation, SystemTurn, Turn
+from recordings.conversations.conversation import Conversation, SystemTurn, Turn
 from topics.counting import pluralize
 
 __all__ = ["pair_line", "pair_lines", "summary_lines"]

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from harvest.studies.pairs.conversation_pairs import Side, pair_conversations
 from harvest.studies.runs.sources import sources
-from recordings.conversation import Conversation
+from recordings.conversations.conversation import Conversation
 from topics.clusters import joined_clusters
 from topics.document import StrictModel
 from topics.errors import InputError

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from harvest.studies.runs.side_by_side import run_names
-from recordings.conversation import Conversation, TrialKey
-from recordings.run_folder import Run
+from recordings.conversations.conversation import Conversation, TrialKey
+from recordings.log.run_folder import Run
 from topics.errors import InputError
 
 __all__ = [

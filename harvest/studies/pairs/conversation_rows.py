@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from protocols.answer import Answer
 from protocols.choice import Choice
-from recordings.answer_parts import choice_row, parts_row
-from recordings.conversation import Conversation, Turn
+from recordings.conversations.answer_parts import choice_row, parts_row
+from recordings.conversations.conversation import Conversation, Turn
 from topics.languages import language_of
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from harvest.studies.pairs.preferences import PreferenceStudy, Preferred, Side
 from harvest.tables.comparison_words import p_text
 from harvest.tables.long_rows import LongRow
 from harvest.terminal import printable
-from recordings.provenance import software
+from recordings.log.provenance import software
 from scoring.inference.interval import Interval
 from topics.counting import pluralize
 from topics.decimals import decimal

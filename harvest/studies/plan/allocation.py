@@ -22,8 +22,8 @@ from harvest.studies.runs.sources import sources
 from harvest.studies.scores.scorecard import Material, gather_material
 from harvest.studies.scores.trial_values import Key
 from harvest.studies.trees.merge_keys import merging_named
-from recordings.json_text import Json
-from recordings.run_folder import Run
+from recordings.files.json_text import Json
+from recordings.log.run_folder import Run
 from recordings.trees.builder import path_of
 from scoring.inference.allocation import FLOOR, Allocation, Chances, Spreads, Variances, allocate, foretold
 from scoring.inference.unseen import Unseen, unseen_mass

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from harvest.audits.audit import Audit
-from recordings.conversation import Conversation
+from recordings.conversations.conversation import Conversation
 
 __all__ = ["PlanCosts", "observed_costs"]
 

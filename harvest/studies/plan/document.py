@@ -9,7 +9,7 @@ from typing import Any
 from harvest.studies.plan.figures import answer
 from harvest.studies.plan.planning import WANTED, Design, Study
 from harvest.tables.long_rows import LongRow, unit_of
-from recordings.provenance import software
+from recordings.log.provenance import software
 from scoring.inference.paired import ESTIMANDS, Estimand
 from scoring.table import is_percentage
 

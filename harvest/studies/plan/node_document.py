@@ -10,7 +10,7 @@ from harvest.studies.plan.node_figures import node_answer, node_path
 from harvest.studies.plan.node_planning import NodeDesign, NodePlan
 from harvest.studies.plan.planning import WANTED
 from harvest.tables.long_rows import LongRow
-from recordings.provenance import software
+from recordings.log.provenance import software
 
 __all__ = ["FORMAT", "node_plan_document", "node_plan_rows"]
 

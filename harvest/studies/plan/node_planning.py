@@ -22,9 +22,9 @@ from harvest.studies.runs.sources import sources
 from harvest.studies.scores.scorecard import gather_material
 from harvest.studies.trees.merge_keys import merging_named
 from harvest.studies.trees.parted_systems import how_ended, turn_name
-from recordings.conversation import Conversation
-from recordings.json_text import Json
-from recordings.run_folder import Run
+from recordings.conversations.conversation import Conversation
+from recordings.files.json_text import Json
+from recordings.log.run_folder import Run
 from recordings.trees.builder import TreeBuilder
 from recordings.trees.tree import ConversationTree
 from scoring.settings import Settings, scoring_settings

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from harvest.studies.plan.costs import observed_costs
 from harvest.studies.scores.scorecard import Material, gather_material
 from harvest.studies.scores.trial_values import SHARES, Key, Values, measure_values, share_values
-from recordings.run_folder import Run
+from recordings.log.run_folder import Run
 from scoring.inference.components import across_systems, upper_interaction, within_system
 from scoring.inference.ratio_power import smoothed_shares
 from scoring.measure import Declaration, Measure

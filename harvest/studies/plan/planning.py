@@ -21,8 +21,8 @@ from harvest.studies.plan.pilot import Pilot, assumed_components, coming_shares,
 from harvest.studies.plan.planned_measure import planned_measure
 from harvest.studies.runs.sources import sources
 from harvest.studies.scores.trial_values import Key
-from recordings.json_text import Json
-from recordings.run_folder import Run
+from recordings.files.json_text import Json
+from recordings.log.run_folder import Run
 from scoring.inference.differences import FEWEST_OPEN
 from scoring.inference.needed import first_enough, taken_up
 from scoring.inference.paired import ESTIMANDS, Estimand, Guard

@@ -8,7 +8,7 @@ from typing import Any
 
 from harvest.studies.plan.allocation import Spending
 from harvest.tables.long_rows import LongRow, unit_of
-from recordings.provenance import software
+from recordings.log.provenance import software
 from scoring.table import is_percentage
 
 __all__ = ["FORMAT", "spending_document", "spending_rows"]

@@ -10,7 +10,7 @@ from harvest.studies.plan.planning import WANTED
 from harvest.studies.plan.tail_figures import tail_answer
 from harvest.studies.plan.tail_planning import TailDesign, TailPlan
 from harvest.tables.long_rows import LongRow
-from recordings.provenance import software
+from recordings.log.provenance import software
 
 __all__ = ["FORMAT", "tail_plan_document", "tail_plan_rows"]
 

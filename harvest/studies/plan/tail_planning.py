@@ -18,8 +18,8 @@ from harvest.studies.plan.pilot import assumed_components, pilot_cells
 from harvest.studies.plan.planning import WANTED, multiples, refuse_large
 from harvest.studies.runs.sources import sources
 from harvest.studies.scores.scorecard import gather_material
-from recordings.json_text import Json
-from recordings.run_folder import Run
+from recordings.files.json_text import Json
+from recordings.log.run_folder import Run
 from scoring.catalogue import understand
 from scoring.forms.worst import CVAR, QUANTILE, tail_kind, tail_words, worst_end
 from scoring.inference.tail_power import NO_TOP, TailModel, TailPower, simulate_tail, stated_tail_model, tail_model

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recordings.conversation import Conversation
-from recordings.wanted import Held
+from recordings.conversations.conversation import Conversation
+from recordings.judged.wanted import Held
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.interval import Interval
 from topics.identity import generator

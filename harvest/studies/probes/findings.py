@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from harvest.studies.scores.scorecard import Material, gather_material
-from recordings.conversation import Conversation, TrialKey, Turn
-from recordings.run_folder import Run, first_valid
+from recordings.conversations.conversation import Conversation, TrialKey, Turn
+from recordings.log.run_folder import Run, first_valid
 from simulators.probing.cases import Case, cases
 from simulators.probing.plan import Options, Step
 from simulators.probing.probe import Finding, walk

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harvest.studies.probes.findings import Found, Probed
-from recordings.conversation import TrialKey
+from recordings.conversations.conversation import TrialKey
 from scoring.inference.interval import Interval, no_interval
 from scoring.measures.clustered_detection import detection_over
 from scoring.measures.usefulness import share

@@ -13,7 +13,7 @@ from harvest.studies.robustness.ranking_by_user import RankedPair
 from harvest.studies.robustness.ranking_figures import long_ranking_rows, ranking_rows
 from harvest.studies.robustness.robustness import MeasureOverArms, Robustness
 from harvest.tables.long_rows import LongRow, unit_of
-from recordings.provenance import software
+from recordings.log.provenance import software
 from scoring.table import is_percentage
 
 __all__ = ["long_robustness_rows", "robustness_document"]

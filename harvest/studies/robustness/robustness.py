@@ -21,9 +21,9 @@ from harvest.studies.scores.lost_attempts import Cells, lost_attempts, within_bo
 from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.trial_values import Key, Values
 from protocols.labels import NOT_USEFUL, USEFUL
-from recordings.conversation import Conversation
-from recordings.endings import end_name
-from recordings.json_text import Json
+from recordings.conversations.conversation import Conversation
+from recordings.conversations.endings import end_name
+from recordings.files.json_text import Json
 from scoring.inference.components import Component, across_systems
 from scoring.inference.interval import Interval, no_interval
 from scoring.inference.matched import Difference, compare, difference

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from recordings.json_text import Json
+from recordings.files.json_text import Json
 from topics.counting import pluralize
 
 __all__ = ["by_value", "changes_between", "in_words"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from recordings.json_text import Json
+from recordings.files.json_text import Json
 
 __all__ = ["Contrast"]
 

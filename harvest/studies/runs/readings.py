@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from harvest.studies.runs.changed_values import by_value, changes_between, in_words
 from harvest.studies.runs.contrast import Contrast
 from harvest.studies.runs.recorded_audit import recorded_audit
-from recordings.json_text import Json
-from recordings.openings import harvest_versions
-from recordings.provenance import DISTRIBUTION
-from recordings.run_folder import Run
+from recordings.files.json_text import Json
+from recordings.log.provenance import DISTRIBUTION
+from recordings.log.run_folder import Run
+from recordings.merging.openings import harvest_versions
 
 __all__ = ["Reading", "reading_contrasts", "reading_of", "reread_sentence"]
 

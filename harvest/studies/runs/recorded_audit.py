@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 from harvest.audits.audit_file import Scoring
 from harvest.audits.threshold import Threshold
-from recordings.header_faults import placed_part
-from recordings.run_folder import Run
+from recordings.log.header_faults import placed_part
+from recordings.log.run_folder import Run
 from topics.document import Document, Loc, StrictModel
 from topics.errors import InputError
 

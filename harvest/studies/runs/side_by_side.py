@@ -16,11 +16,11 @@ from harvest.studies.runs.contrast import Contrast
 from harvest.studies.runs.readings import reading_contrasts
 from harvest.studies.runs.recorded_audit import recorded_audit, recorded_scoring
 from harvest.studies.runs.silent_systems import none_valid, silent_systems, what_went_wrong
-from recordings.gold_layers import read_gold_layers
-from recordings.header import plain, topic_value
-from recordings.json_text import Json
-from recordings.judgments import read_layers
-from recordings.run_folder import Run
+from recordings.files.json_text import Json
+from recordings.judged.gold_layers import read_gold_layers
+from recordings.judged.judgments import read_layers
+from recordings.log.header import plain, topic_value
+from recordings.log.run_folder import Run
 from scoring.settings import SETTINGS, Settings
 from topics.counting import pluralize
 from topics.errors import InputError, Place

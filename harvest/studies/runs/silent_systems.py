@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Sequence
 
-from recordings.conversation import Conversation
+from recordings.conversations.conversation import Conversation
 
 __all__ = ["none_valid", "silent_systems", "what_went_wrong"]
 

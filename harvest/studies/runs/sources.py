@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from harvest.studies.runs.readings import reading_of
 from harvest.studies.runs.side_by_side import run_names
-from recordings.json_text import Json
-from recordings.provenance import DISTRIBUTION
-from recordings.run_folder import Run
+from recordings.files.json_text import Json
+from recordings.log.provenance import DISTRIBUTION
+from recordings.log.run_folder import Run
 from topics.identity import content_hash
 
 __all__ = ["sources"]

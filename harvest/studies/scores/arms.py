@@ -10,8 +10,8 @@ from harvest.audits.groups import grouped_name
 from harvest.studies.scores.judges import Judges
 from harvest.studies.scores.scorecard import Material, gather_material
 from harvest.studies.scores.trial_values import SHARES, Key, Values, measure_values, refuse_turn, share_values
-from recordings.json_text import Json
-from recordings.run_folder import Run
+from recordings.files.json_text import Json
+from recordings.log.run_folder import Run
 from scoring.catalogue import understand
 from scoring.library import list_forms, single
 from scoring.measure import Measure

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from harvest.audits.threshold import Threshold
-from recordings.json_text import Json
+from recordings.files.json_text import Json
 from scoring.catalogue import understand
 from scoring.forms.worst import tail_kind
 from scoring.inference.tails import tail_share, trials_needed

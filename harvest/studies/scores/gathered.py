@@ -10,7 +10,7 @@ from harvest.studies.runs.side_by_side import SideBySide, set_apart
 from harvest.studies.scores.assessed import Assessed, assess_material
 from harvest.studies.scores.scorecard import Material, gather_material, score_material
 from harvest.studies.scores.trial_values import Values, share_values
-from recordings.run_folder import Run
+from recordings.log.run_folder import Run
 from scoring.swan.precedence import Precedence
 from scoring.swan.schema import Schema
 from scoring.table import ScoreTable

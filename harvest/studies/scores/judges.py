@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from recordings.judgments import Layer
+from recordings.judged.judgments import Layer
 from scoring.asked import Judged
 from scoring.scores import SHIPPED
 from scoring.swan.judged import Judgments

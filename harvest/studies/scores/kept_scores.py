@@ -15,8 +15,8 @@ from msgspec import MsgspecError, Raw, Struct
 from msgspec.json import decode
 
 from recordings.acts.dialogue import Dialogue
-from recordings.errors import RunError
-from recordings.json_text import line, parse_value
+from recordings.files.errors import RunError
+from recordings.files.json_text import line, parse_value
 from topics.errors import InputError, Place
 from topics.regular_file import read_inside
 

@@ -13,8 +13,8 @@ from protocols.answer import Answer
 from protocols.labels import NOT_USEFUL
 from protocols.labels import USEFUL as USEFUL_LABEL
 from protocols.route import Route
-from recordings.conversation import Conversation, Outcome, SystemTurn, Turn
-from recordings.endings import is_cut_short
+from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, Turn
+from recordings.conversations.endings import is_cut_short
 from scoring.inference.aligned import Cell, Trial
 from scoring.inference.interval import Interval, no_interval
 from scoring.inference.losses import Lost, with_losses

@@ -20,7 +20,7 @@ from harvest.studies.validity.user_card import UserCard
 from harvest.studies.validity.user_card_figures import card_lines, card_tables, card_warnings
 from harvest.tables.figures import figures, printed_rows
 from harvest.terminal import printable
-from recordings.conversation import INVALID
+from recordings.conversations.conversation import INVALID
 from scoring.table import ScoreTable
 from topics.counting import pluralize
 

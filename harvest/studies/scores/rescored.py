@@ -13,7 +13,7 @@ from typing import Any, Self
 from harvest.studies.scores.kept_scores import kept_scores
 from harvest.studies.scores.scorecard import gather_material, score_material
 from harvest.studies.scores.selection import selection
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 from scoring.inference.interval import EARLIER_METHOD, METHOD
 from scoring.notation import parse
 from scoring.settings import SETTINGS

@@ -12,12 +12,12 @@ import msgspec
 from harvest.studies.runs.side_by_side import SideBySide
 from harvest.studies.runs.sources import sources
 from harvest.studies.scores.bounds import Checked
-from recordings.errors import StoreError
-from recordings.evidence import write_safely
-from recordings.json_text import Json, document, line
-from recordings.leftovers import remove_leftovers
-from recordings.provenance import software
-from recordings.run_folder import Run
+from recordings.files.errors import StoreError
+from recordings.files.evidence import write_safely
+from recordings.files.json_text import Json, document, line
+from recordings.files.leftovers import remove_leftovers
+from recordings.log.provenance import software
+from recordings.log.run_folder import Run
 from scoring.notation import Term
 from scoring.table import ScoreRow, ScoreTable
 

@@ -18,7 +18,7 @@ from harvest.studies.scores.scorecard import (
     score_material,
 )
 from harvest.studies.scores.selection import Selection, selection
-from recordings.run_folder import Run
+from recordings.log.run_folder import Run
 from scoring.notation import Term, parse_all
 from scoring.swan.precedence import Precedence
 from scoring.swan.schema import load_schema

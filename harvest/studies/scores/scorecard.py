@@ -26,13 +26,13 @@ from harvest.studies.validity.odd_users import odd_users
 from harvest.studies.validity.user_card import UserCard, UserDifference, fault_tables, user_card
 from harvest.studies.validity.witnessed import witness_notes
 from harvest.studies.validity.worded_turns import Models, WordedTurn, models_of, worded_turns
-from recordings.conversation import Conversation, TrialKey
-from recordings.gold_layers import read_gold_layers
-from recordings.header import topic_value
-from recordings.judgments import Layer, read_layers
-from recordings.lengths import most_turns, with_missing_turns
-from recordings.run_folder import Run, first_valid
-from recordings.shard import planned_trials, refuse_shard
+from recordings.conversations.conversation import Conversation, TrialKey
+from recordings.formats.lengths import most_turns, with_missing_turns
+from recordings.judged.gold_layers import read_gold_layers
+from recordings.judged.judgments import Layer, read_layers
+from recordings.log.header import topic_value
+from recordings.log.run_folder import Run, first_valid
+from recordings.log.shard import planned_trials, refuse_shard
 from scoring.asked import Judged
 from scoring.catalogue import understand
 from scoring.inference.design import Design

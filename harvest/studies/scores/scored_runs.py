@@ -8,7 +8,7 @@ from typing import Any
 
 from harvest.studies.runs.side_by_side import set_apart
 from harvest.studies.scores.scorecard import gather_material, refuse_twice, score_material
-from recordings.run_folder import Run, read
+from recordings.log.run_folder import Run, read
 from scoring.notation import parse_all
 from scoring.table import ScoreTable
 

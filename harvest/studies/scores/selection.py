@@ -19,7 +19,7 @@ from harvest.studies.scores.scorecard import Material
 from harvest.studies.validity.concentrations import Concentration
 from protocols.labels import NOT_USEFUL
 from protocols.labels import USEFUL as USEFUL_LABEL
-from recordings.conversation import INVALID, Conversation, Outcome, TrialKey
+from recordings.conversations.conversation import INVALID, Conversation, Outcome, TrialKey
 from scoring.forms.worst import RATE
 from scoring.library import declared
 from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL

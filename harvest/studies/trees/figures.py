@@ -8,7 +8,7 @@ from math import isnan
 from typing import Any
 
 from harvest.studies.trees.tree_scores import TreeScores
-from recordings.conversation import TrialKey
+from recordings.conversations.conversation import TrialKey
 from recordings.trees.document import tree_as_json
 from recordings.trees.node_text import cut, one_line, percent
 from recordings.trees.tree import ConversationTree

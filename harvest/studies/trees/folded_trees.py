@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from harvest.studies.trees.merge_keys import merging_named
-from recordings.attempts import Attempt
-from recordings.conversation import Conversation, TrialKey
-from recordings.run_folder import Run
+from recordings.conversations.conversation import Conversation, TrialKey
+from recordings.events.attempts import Attempt
+from recordings.log.run_folder import Run
 from recordings.trees.builder import SPOKEN, TreeBuilder
 from recordings.trees.tree import ConversationTree
 from topics.counting import pluralize

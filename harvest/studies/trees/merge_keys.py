@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from protocols.answer import Answer
-from recordings.conversation import Turn
+from recordings.conversations.conversation import Turn
 from recordings.trees.keys import EXACT, EXACT_SAID, EXACT_TEXT, LABEL, LABEL_KEY, STATE, MergeKey, Merging, merging
 from scoring.swan.extraction import RULES, act_key
 from topics.errors import InputError

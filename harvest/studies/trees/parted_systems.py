@@ -12,8 +12,8 @@ import numpy as np
 
 from harvest.studies.trees.cores import cores
 from harvest.studies.trees.merge_keys import merging_named
-from recordings.conversation import Conversation
-from recordings.endings import end_name, says_how
+from recordings.conversations.conversation import Conversation
+from recordings.conversations.endings import end_name, says_how
 from recordings.trees.builder import PathTurn, TreeBuilder, path_of
 from recordings.trees.keys import LABEL, Merging
 from recordings.trees.node_text import node_title, one_line

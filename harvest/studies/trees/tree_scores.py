@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harvest.studies.scores.scorecard import Material, score_material
-from recordings.conversation import TrialKey
+from recordings.conversations.conversation import TrialKey
 from recordings.trees.preorder import depths
 from recordings.trees.tree import ConversationTree
 from scoring.catalogue import understand

@@ -25,9 +25,9 @@ from harvest.studies.scores.judges import Judges
 from harvest.studies.scores.scorecard import Material, continued_systems, gather_material
 from harvest.studies.scores.trial_values import SHARES, Key, Values, measure_values, share_values
 from harvest.studies.users.recorded_users import Drawn, RecordedUsers, recorded_users
-from recordings.conversation import Conversation
-from recordings.endings import is_cut_short
-from recordings.run_folder import Run
+from recordings.conversations.conversation import Conversation
+from recordings.conversations.endings import is_cut_short
+from recordings.log.run_folder import Run
 from scoring.inference.aligned import Cell, Trial, cluster_numbers
 from scoring.inference.foretold import Foretold, foretold_mean
 from scoring.inference.interval import Interval, no_interval

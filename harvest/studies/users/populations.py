@@ -26,7 +26,7 @@ from harvest.studies.scores.judges import Judges
 from harvest.studies.scores.scorecard import Material, gather_material, recorded_design
 from harvest.studies.scores.trial_values import SHARES, Key, Values, measure_values, share_values
 from harvest.studies.users.recorded_users import recorded_users
-from recordings.run_folder import Run
+from recordings.log.run_folder import Run
 from scoring.inference.aligned import Cell, Trial
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.interval import no_interval

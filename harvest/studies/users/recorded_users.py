@@ -9,8 +9,8 @@ from typing import Any
 
 from protocols.library import decode_protocol
 from protocols.protocol import Protocol
-from recordings.json_text import Json
-from recordings.run_folder import Run
+from recordings.files.json_text import Json
+from recordings.log.run_folder import Run
 from simulators.registry import build_users, files_of
 from simulators.scripted import ScriptedUser
 from simulators.user import EnumerableUser, User

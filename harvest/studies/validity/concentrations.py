@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from statistics import median
 
 from protocols.labels import NOT_USEFUL, USEFUL
-from recordings.conversation import Conversation, TrialKey
-from recordings.endings import is_cut_short
+from recordings.conversations.conversation import Conversation, TrialKey
+from recordings.conversations.endings import is_cut_short
 from scoring.statistics.association import fisher_exact
 from scoring.statistics.stratified import compare_within
 from topics.counting import pluralize

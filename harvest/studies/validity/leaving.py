@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from protocols.labels import NOT_USEFUL, USEFUL
-from recordings.conversation import Conversation
-from recordings.endings import says_how
+from recordings.conversations.conversation import Conversation
+from recordings.conversations.endings import says_how
 from simulators.reasons import FRUSTRATED, WITHOUT_A_CHOICE
 from topics.counting import pluralize
 

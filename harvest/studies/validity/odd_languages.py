@@ -7,7 +7,7 @@ to load what tells languages apart takes longer than the rest of a small run's s
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from recordings.conversation import Conversation
+from recordings.conversations.conversation import Conversation
 from topics.counting import pluralize
 from topics.languages import language_of
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 
 from harvest.studies.validity.worded_turns import refused_in
 from protocols.labels import NOT_USEFUL, USEFUL
-from recordings.conversation import Conversation
-from recordings.endings import is_cut_short
+from recordings.conversations.conversation import Conversation
+from recordings.conversations.endings import is_cut_short
 from simulators.llm.prompting import names_sign
 from simulators.llm.voices import orders_a_model
 from topics.counting import pluralize

@@ -21,7 +21,7 @@ import numpy as np
 
 from harvest.studies.validity.worded_turns import WordedTurn
 from protocols.labels import USEFUL
-from recordings.conversation import Conversation, TrialKey
+from recordings.conversations.conversation import Conversation, TrialKey
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.design import Design
 from scoring.inference.interval import Interval, no_interval

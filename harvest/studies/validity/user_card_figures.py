@@ -12,7 +12,7 @@ from rich.text import Text
 
 from harvest.studies.validity.user_card import KEPT, ORDERS, REFUSED, CardRate, SystemCard, UserCard, UserDifference
 from harvest.terminal import printable
-from recordings.json_text import Json
+from recordings.files.json_text import Json
 from scoring.inference.turn_events import Contrast
 from simulators.llm.faults import FAULTS
 from topics.counting import pluralize

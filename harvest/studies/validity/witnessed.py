@@ -7,9 +7,9 @@ from pathlib import Path
 
 from harvest.pages.witness.account import Account
 from harvest.pages.witness.judgement import Judged, Verdict, judge
-from recordings.conversation import Conversation
-from recordings.evidence import read_exhibit
-from recordings.run_folder import Run
+from recordings.conversations.conversation import Conversation
+from recordings.files.evidence import read_exhibit
+from recordings.log.run_folder import Run
 from scoring.inference.reading_error import SENSITIVITY, ReadingError, Told, reading_error
 from topics.counting import pluralize
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from recordings.conversation import Conversation, TrialKey, Turn
-from recordings.evidence import read_exhibit
-from recordings.run_folder import Run
+from recordings.conversations.conversation import Conversation, TrialKey, Turn
+from recordings.files.evidence import read_exhibit
+from recordings.log.run_folder import Run
 from simulators.llm.faults import SaidTurn, fault_of, words_kept
 from simulators.llm.likeness import NAMED_LANGUAGES
 from simulators.llm.prompting import FREE, intended_words, names_sign

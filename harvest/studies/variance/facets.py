@@ -12,8 +12,8 @@ from dataclasses import astuple, dataclass, fields, replace
 
 from harvest.studies.runs.side_by_side import run_names
 from harvest.studies.scores.scorecard import Material, told_apart
-from recordings.json_text import Json
-from recordings.run_folder import Run
+from recordings.files.json_text import Json
+from recordings.log.run_folder import Run
 
 __all__ = ["Facets", "Group", "facets", "groups"]
 

@@ -22,7 +22,7 @@ from harvest.studies.scores.judges import Judges
 from harvest.studies.scores.scorecard import Material, gather_material, refuse_twice, told_apart
 from harvest.studies.scores.trial_values import Key, Values, measure_values, refuse_turn, share_values
 from harvest.studies.variance.facets import Facets, Group, facets, groups
-from recordings.run_folder import Run
+from recordings.log.run_folder import Run
 from scoring.catalogue import understand
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.carry_over import CarryOver, carry_over

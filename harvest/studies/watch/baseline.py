@@ -24,11 +24,11 @@ from harvest.studies.scores.scorecard import Material, gather_material, refuse_t
 from harvest.studies.scores.trial_figures import Figure, figure_values, figures_of
 from harvest.studies.trees.merge_keys import merging_named
 from harvest.studies.validity.user_card import joined_tables
-from recordings.conversation import Conversation
-from recordings.endings import end_name, says_how
-from recordings.header import Header
-from recordings.json_text import Json
-from recordings.run_folder import Run
+from recordings.conversations.conversation import Conversation
+from recordings.conversations.endings import end_name, says_how
+from recordings.files.json_text import Json
+from recordings.log.header import Header
+from recordings.log.run_folder import Run
 from recordings.trees.builder import path_of
 from scoring.inference.drift import Baseline
 from scoring.notation import Term

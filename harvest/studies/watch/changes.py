@@ -10,7 +10,7 @@ from harvest.studies.trees.merge_keys import merging_named
 from harvest.studies.trees.parted_systems import end_title
 from harvest.studies.watch.baseline import MERGE, Turn, Ways
 from protocols.labels import USEFUL
-from recordings.conversation import TrialKey
+from recordings.conversations.conversation import TrialKey
 from recordings.trees.builder import TreeBuilder
 from recordings.trees.node_text import node_title
 from recordings.trees.tree import ConversationTree, FoldedTrial

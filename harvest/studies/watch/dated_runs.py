@@ -13,13 +13,13 @@ from pathlib import Path
 
 from harvest.studies.watch.baseline import BaselineFile
 from harvest.studies.watch.history import Look
-from recordings.errors import RunError
-from recordings.header import Header
-from recordings.lock import is_locked
-from recordings.run_folder import is_run, read
-from recordings.shard import planned_trials
-from recordings.store import read_header
-from recordings.times import moment, stamp
+from recordings.files.errors import RunError
+from recordings.files.lock import is_locked
+from recordings.files.times import moment, stamp
+from recordings.log.header import Header
+from recordings.log.run_folder import is_run, read
+from recordings.log.shard import planned_trials
+from recordings.log.store import read_header
 from topics.counting import pluralize
 
 __all__ = ["LeftRun", "UnjudgedRun", "free_name", "new_dated_run", "unjudged_runs"]

@@ -24,7 +24,7 @@ from harvest.studies.watch.words import (
 )
 from harvest.tables.comparison_words import p_text
 from harvest.terminal import printable
-from recordings.times import stamp
+from recordings.files.times import stamp
 from scoring.inference.drift import BUDGET, SAME_BUDGET
 from scoring.inference.run_effects import FEWEST_RUNS
 from scoring.statistics.change_points import FEWEST, ChangePoint

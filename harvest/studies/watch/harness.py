@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from harvest.parrot.placebo import answer_to
-from recordings.conversation import Conversation, Turn
-from recordings.run_folder import Run
+from recordings.conversations.conversation import Conversation, Turn
+from recordings.log.run_folder import Run
 from topics.counting import pluralize
 from topics.links import links_in
 

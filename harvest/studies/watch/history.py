@@ -28,8 +28,8 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from recordings.shared_file import SharedFile, shared_file
-from recordings.times import moment
+from recordings.files.shared_file import SharedFile, shared_file
+from recordings.files.times import moment
 from scoring.inference.drift import SAME_BUDGET, SAME_SHARE, Baseline
 from scoring.inference.watch_state import Seen, WatchState, advance
 from scoring.inference.watched_audit import JudgingRules, pooled

@@ -30,8 +30,8 @@ from harvest.studies.watch.history import (
     own_look,
     state_after,
 )
-from recordings.run_folder import Run
-from recordings.times import moment
+from recordings.files.times import moment
+from recordings.log.run_folder import Run
 from scoring.inference.drift import SAME_BUDGET, Baseline, Difference, difference
 from scoring.inference.run_effects import FEWEST_RUNS
 from scoring.inference.settling import Settling, trials_to_settle

@@ -4,7 +4,7 @@ import math
 from datetime import UTC, datetime
 
 from harvest.studies.watch.watch import Watched, WatchedFigure, WatchedSystem
-from recordings.times import stamp
+from recordings.files.times import stamp
 from scoring.inference.run_effects import FEWEST_RUNS
 from scoring.inference.settling import Settling
 from scoring.table import is_percentage

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from recordings.utterances import utterances_of
+from recordings.conversations.utterances import utterances_of
 from scoring.swan.rules.rule import Sight, Verdict
 
 __all__ = ["Breakdown"]

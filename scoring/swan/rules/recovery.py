@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import ClassVar, Literal
 
 from protocols.labels import NOT_USEFUL, USEFUL
-from recordings.conversation import Turn
+from recordings.conversations.conversation import Turn
 from scoring.swan.rules.own_words import own_words
 from scoring.swan.rules.rule import Sight, Verdict
 from topics.late_pattern import late_pattern

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal, Protocol, runtime_checkable
 
-from recordings.conversation import Conversation
+from recordings.conversations.conversation import Conversation
 from scoring.nuggets import Nugget as Entity
 from scoring.settings import Settings
 from scoring.swan.item import Item

@@ -10,7 +10,7 @@ import pytest
 from harvest.audits.audit import load_audit
 from harvest.playing.plan import make_plan, queue_sittings
 from harvest.playing.play import play
-from recordings.run_folder import Run
+from recordings.log.run_folder import Run
 from tests.support.command_line import harvest
 from topics.errors import InputError
 

@@ -13,7 +13,7 @@ from harvest.studies.groups.group_comparison import compare_groups, grouped_syst
 from harvest.studies.robustness.factors import ARM, GROUP, factor_study
 from harvest.studies.robustness.ranking_by_user import ranking_by_user
 from harvest.studies.scores.arms import armed_systems, gather_arms
-from recordings.run_folder import Run
+from recordings.log.run_folder import Run
 from tests.harvest.audits.test_arms import audit_file
 from tests.harvest.audits.test_groups import GROUPS
 from tests.support.command_line import harvest

@@ -10,7 +10,7 @@ import pytest
 from harvest.audits.audit import load_audit
 from harvest.cli import main
 from harvest.drivers import python as python_driver
-from recordings.continuation import differences
+from recordings.log.continuation import differences
 
 AUDIT = """\
 format: harvest-audit/1

@@ -19,9 +19,9 @@ from harvest.playing.progress import Display
 from harvest.playing.runner import Runner
 from harvest.studies.scores.scorecard import gather_material, score_material
 from harvest.systems.driver import NotSent, Opening, Unanswered
-from recordings.conversation import Conversation, Outcome
-from recordings.run_folder import Run, read
-from recordings.store import RunWriter
+from recordings.conversations.conversation import Conversation, Outcome
+from recordings.log.run_folder import Run, read
+from recordings.log.store import RunWriter
 from simulators.scripted import ScriptedUser
 from tests.harvest.playing.test_policies import Quiet, Scripted
 from tests.support.checkout import ROOT

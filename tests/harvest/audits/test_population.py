@@ -13,8 +13,8 @@ from scipy import stats
 from harvest.audits.audit import load_audit
 from harvest.audits.population import draw_member
 from harvest.playing.plan import make_plan
-from recordings.run_folder import read
-from recordings.shard import Shard
+from recordings.log.run_folder import read
+from recordings.log.shard import Shard
 from tests.support.command_line import harvest
 from topics.errors import InputError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 from tests.support.command_line import harvest
 
 AUDIT = """\

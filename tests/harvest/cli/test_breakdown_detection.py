@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from protocols.breakdown.detector import load_detector
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 from tests.support.checkout import DATA, TESTS
 from tests.support.command_line import harvest
 

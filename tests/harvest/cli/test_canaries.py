@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.recordings.test_redaction import encodings, leaks
+from tests.recordings.secrets.test_redaction import encodings, leaks
 from tests.servers.local_http import STREAM_HEAD, Asked, chunk, response, serving
 from tests.support.command_line import harvest
 from tests.support.listening import listening

@@ -22,7 +22,7 @@ import pytest
 from harvest.voices.keyboard import Keyboard
 from protocols.answer import Answer
 from protocols.route import Say, Stop
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 from simulators.human import HumanUser
 from simulators.outside import Message, Prompt, Sample, WordsWanted, respond_with_words
 from simulators.scenario import Observation, Scenario, State

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from protocols.choice import Choice
-from recordings.events import Asked
-from recordings.messages import read_messages
-from recordings.redacted_events import redacted_event
-from recordings.redaction import Redactor
-from recordings.run_folder import read
-from recordings.transcript import read_transcript
+from recordings.events.events import Asked
+from recordings.events.redacted_events import redacted_event
+from recordings.formats.messages import read_messages
+from recordings.formats.transcript import read_transcript
+from recordings.log.run_folder import read
+from recordings.secrets.redaction import Redactor
 from tests.support.command_line import harvest
 
 AUDIT = """\

@@ -17,7 +17,7 @@ from harvest.cli.notifying import Channels
 from harvest.notices.prometheus import metrics, succeeded_before
 from harvest.studies.watch.baseline import bless
 from harvest.studies.watch.history import whole_history
-from recordings.shared_file import shared_file
+from recordings.files.shared_file import shared_file
 from tests.support.bulletins import AT, CHANGED, bulletin
 from tests.support.command_line import harvest
 from tests.support.forked_commands import fork_command

@@ -11,12 +11,12 @@ import pytest
 from harvest.cli.main import main
 from harvest.judging.validation_rows import split_of
 from protocols.answer import Answer, Source
-from recordings.conversation import INVALID, Outcome
-from recordings.dbdc_export import annotator_counts
-from recordings.header import make_header
-from recordings.imports import record
-from recordings.judgments import Judgment, Layer, Target, read_layers, write_layer
-from recordings.run_folder import read
+from recordings.conversations.conversation import INVALID, Outcome
+from recordings.formats.dbdc_export import annotator_counts
+from recordings.formats.imports import record
+from recordings.judged.judgments import Judgment, Layer, Target, read_layers, write_layer
+from recordings.log.header import make_header
+from recordings.log.run_folder import read
 from tests.support.checkout import DATA
 from tests.support.command_line import harvest
 from tests.support.recorded_run import record as record_echo

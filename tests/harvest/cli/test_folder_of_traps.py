@@ -13,13 +13,13 @@ import pytest
 
 from harvest.cli import main
 from harvest.judging.replies.kept import EXTRACTION_REPLIES, JUDGE_REPLIES, KeptReplies
-from recordings.decisions import DecisionBook
-from recordings.errors import RunError
-from recordings.evidence import keep_exhibit, read_exhibit
-from recordings.judgments import Layer, put_layer, write_layer
-from recordings.merge import merge
-from recordings.redaction import Redactor
-from recordings.run_folder import read
+from recordings.files.errors import RunError
+from recordings.files.evidence import keep_exhibit, read_exhibit
+from recordings.judged.decisions import DecisionBook
+from recordings.judged.judgments import Layer, put_layer, write_layer
+from recordings.log.run_folder import read
+from recordings.merging.merge import merge
+from recordings.secrets.redaction import Redactor
 from topics.regular_file import read_inside
 
 OUTSIDE = "what lies outside of the run"

@@ -18,7 +18,7 @@ from xml.etree import ElementTree
 import pytest
 
 from harvest.report.transcripts import MOST_TEXT
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 from tests.support.bulletins import commands
 from tests.support.command_line import harvest
 from tests.support.hostile_replies import HOSTILE, LARGE

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from harvest.cli import main
-from recordings.importers import IMPORTERS, Found, Importer, Request, importer
-from recordings.judgments import read_layers
-from recordings.run_folder import read
+from recordings.formats.importers import IMPORTERS, Found, Importer, Request, importer
+from recordings.judged.judgments import read_layers
+from recordings.log.run_folder import read
 from topics.errors import InputError
 
 
@@ -114,7 +114,10 @@ def returns_nothing(request: Request) -> None: ...
     ("function", "said"),
     [
         ("fails", f"failed with ZeroDivisionError: no way (at {__file__}:"),
-        ("returns_nothing", "returned NoneType\n  allowed: a function from a recordings.importers.Request to Found"),
+        (
+            "returns_nothing",
+            "returned NoneType\n  allowed: a function from a recordings.formats.importers.Request to Found",
+        ),
     ],
 )
 def test_an_importer_of_others_that_fails_is_named_and_harvest_is_not_blamed(

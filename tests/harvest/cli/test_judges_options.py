@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from recordings.judgments import Judgment, Layer, Target, write_layer
-from recordings.run_folder import read
+from recordings.judged.judgments import Judgment, Layer, Target, write_layer
+from recordings.log.run_folder import read
 from tests.support.command_line import harvest
 
 AUDIT = """\

@@ -11,7 +11,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from harvest.studies.watch.history import read_history
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 from tests.support.bulletins import commands
 from tests.support.chat_api import chat_api
 from tests.support.command_line import harvest

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from harvest.studies.pool.held_nuggets import READINGS, recall
-from recordings.judgments import read_layers
+from recordings.judged.judgments import read_layers
 from tests.support.command_line import harvest
 
 Row = dict[str, Any]

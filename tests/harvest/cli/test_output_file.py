@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harvest.cli.output_file import check_output_file
-from recordings.evidence import write_safely
+from recordings.files.evidence import write_safely
 from tests.support.command_line import harvest
 from topics.errors import InputError
 

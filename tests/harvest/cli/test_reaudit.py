@@ -17,9 +17,9 @@ from harvest.parrot.placebo import placebo_server
 from harvest.report.document import make_report
 from harvest.studies.watch.history import WatchRules, read_history
 from protocols.answer import Answer
-from recordings.errors import StoreError
-from recordings.run_folder import read
-from recordings.shared_file import SharedFile
+from recordings.files.errors import StoreError
+from recordings.files.shared_file import SharedFile
+from recordings.log.run_folder import read
 from tests.support.command_line import harvest
 from tests.support.watched_bot import WATCHED, becomes, bless, copied, watch
 

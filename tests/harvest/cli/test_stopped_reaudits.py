@@ -18,9 +18,9 @@ from harvest.parrot.placebo import placebo_server
 from harvest.studies.watch.dated_runs import new_dated_run
 from harvest.studies.watch.history import WatchRules, read_history, whole_history
 from harvest.systems.timing import REAL_CLOCK
-from recordings.lock import Lock
-from recordings.run_folder import read
-from recordings.store import read_header
+from recordings.files.lock import Lock
+from recordings.log.run_folder import read
+from recordings.log.store import read_header
 from tests.support.command_line import harvest
 from tests.support.forked_commands import fork_command
 from tests.support.watched_bot import WATCHED, becomes, bless, copied, watch
@@ -256,7 +256,7 @@ def test_a_baseline_that_is_replaced_meanwhile_is_said(folder: Path, monkeypatch
         Path("audit.baseline.json").write_text(text.replace('"blessed_by": "me"', '"blessed_by": "you"'))
         return whole(path)
 
-    monkeypatch.setattr("recordings.run_folder.read_header", replaced)
+    monkeypatch.setattr("recordings.log.run_folder.read_header", replaced)
     said = reaudit("--run", "runs/base-1")
     assert "audit.baseline.json was replaced meanwhile" in said
     assert "to hold it against the new one: harvest reaudit audit.yaml --run runs/base-1" in said

@@ -19,11 +19,11 @@ from harvest.cli import main
 from harvest.studies.trees.figures import tree_figures
 from harvest.studies.trees.folded_trees import fold_trees
 from harvest.studies.trees.merge_keys import merging_named
-from recordings.conversation import Outcome, TrialKey
-from recordings.events import TrialEnded, TrialStarted
-from recordings.header import make_header, trial_identity
-from recordings.run_folder import read
-from recordings.store import RunWriter
+from recordings.conversations.conversation import Outcome, TrialKey
+from recordings.events.events import TrialEnded, TrialStarted
+from recordings.log.header import make_header, trial_identity
+from recordings.log.run_folder import read
+from recordings.log.store import RunWriter
 from recordings.trees.document import read_trees
 from recordings.trees.entity_names import entity_names
 from recordings.trees.node_text import cells

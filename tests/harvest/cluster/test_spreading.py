@@ -17,10 +17,10 @@ from pathlib import Path
 
 import pytest
 
-from recordings.run_folder import Run, read
-from recordings.shard import planned_trials
-from recordings.store import read_header
-from recordings.times import moment
+from recordings.files.times import moment
+from recordings.log.run_folder import Run, read
+from recordings.log.shard import planned_trials
+from recordings.log.store import read_header
 from tests.support.cluster import CountingApi, cluster, content, counting_api, sends
 from tests.support.command_line import harvest
 from tests.support.fault_page import Row, hold

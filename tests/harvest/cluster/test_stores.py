@@ -22,10 +22,10 @@ from harvest.cluster.spreading import spread
 from harvest.playing.play import play_audit
 from harvest.stores.store import StoreFault, open_store
 from harvest.stores.stored_run import StoredRun
-from recordings.conversation import Conversation
-from recordings.errors import RunError
-from recordings.run_folder import read
-from recordings.shard import planned_trials
+from recordings.conversations.conversation import Conversation
+from recordings.files.errors import RunError
+from recordings.log.run_folder import read
+from recordings.log.shard import planned_trials
 from tests.harvest.cluster.test_spreading import AUDIT, Killer, check, command, holder, played
 from tests.support.cluster import CountingApi, cluster, cluster_here, content, counting_api
 from tests.support.object_store import CANARY, s3_server

@@ -13,7 +13,7 @@ from harvest.drivers.received import Received
 from harvest.systems.driver import Unanswered
 from harvest.systems.timing import Stopwatch
 from protocols.answer import Answer, Source, ToolCall
-from recordings.conversation import SystemTurn
+from recordings.conversations.conversation import SystemTurn
 
 FILM = "https://www.imdb.com/title/tt0088763/"
 

@@ -10,9 +10,9 @@ import pytest
 from harvest.drivers.registry import build_driver
 from harvest.drivers.replay import Options, ReplayDriver
 from harvest.systems.driver import Driver, Opening, Surroundings, Unanswered
-from recordings.chain import chain_file
-from recordings.conversation import Conversation, Outcome, TrialKey, Turn
-from recordings.run_folder import read
+from recordings.conversations.conversation import Conversation, Outcome, TrialKey, Turn
+from recordings.log.chain import chain_file
+from recordings.log.run_folder import read
 from tests.support.recorded_run import record
 from topics.errors import InputError
 

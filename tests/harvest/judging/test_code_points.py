@@ -15,8 +15,8 @@ from harvest.judging.serving.questions import questions, shown
 from harvest.judging.sheets.annotation_sheet import COLUMNS, Assessed, sheet_rows
 from harvest.judging.sheets.filled_sheet import read_sheet
 from harvest.judging.sheets.sheet_file import Row, write_rows
-from recordings.json_text import line
-from recordings.judgments import Judgment, Layer, Target, read_layers, write_layer
+from recordings.files.json_text import line
+from recordings.judged.judgments import Judgment, Layer, Target, read_layers, write_layer
 from scoring.swan.assessment import assess
 from scoring.swan.judged import NUGGET, Judgments
 from scoring.swan.schema import Schema, load_schema

@@ -12,9 +12,9 @@ import pytest
 
 from harvest.judging.pool import SOURCE, PooledRun, Words, plain_words, pooled_entities, pooled_words, spread
 from harvest.judging.sheets.asked_rows import assess_run
-from recordings.json_text import Json
-from recordings.judgments import UNSURE, Judgment, Layer, Target, read_layers, write_layer
-from recordings.run_folder import read
+from recordings.files.json_text import Json
+from recordings.judged.judgments import UNSURE, Judgment, Layer, Target, read_layers, write_layer
+from recordings.log.run_folder import read
 from scoring.swan.assessment import assess
 from scoring.swan.judged import Judgments
 from scoring.swan.precedence import Precedence

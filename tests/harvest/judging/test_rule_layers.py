@@ -11,7 +11,7 @@ import pytest
 
 from harvest.cli import main
 from harvest.judging.rule_layers import look_first
-from recordings.judgments import read_layers
+from recordings.judged.judgments import read_layers
 from tests.support.checkout import ROOT
 from tests.support.scoring_examples import conversation
 

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from harvest.audits.audit import load_audit
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 from tests.harvest.pages.conftest import SharedInterface
 from tests.support.command_line import harvest
 from tests.support.interfaces import Interface

@@ -17,8 +17,8 @@ import pytest
 import yaml
 
 from harvest.pages.chats.reread import read_again
-from recordings.conversation import Conversation
-from recordings.run_folder import Run, read
+from recordings.conversations.conversation import Conversation
+from recordings.log.run_folder import Run, read
 from tests.harvest.pages.conftest import SharedInterface
 from tests.support.command_line import harvest
 from tests.support.interfaces import NAMES, QUICK, BackEnd, Interface, back_end_server, interface_to

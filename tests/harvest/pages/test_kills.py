@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from recordings.run_folder import Run, read
+from recordings.log.run_folder import Run, read
 from tests.harvest.pages.conftest import SharedInterface
 from tests.support.fault_page import Row, code, hold
 from tests.support.interfaces import NAMES, Interface, Truth, interface

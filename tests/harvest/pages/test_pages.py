@@ -23,7 +23,7 @@ from harvest.pages.chats.reread import read_again
 from harvest.pages.reading.page import parse_page
 from harvest.pages.reading.turn import Habits, read_turn
 from harvest.systems.driver import Denied, DriverError, NotSent, Opening, Reply, Surroundings, Unanswered
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 from tests.servers.page_replies import ALONE, LAYOUTS, PAGES, reply_of
 from tests.servers.short_answers import SHORT
 from tests.support.browsing import settings

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from harvest.audits.audit import load_audit
 from harvest.cli.placebo import play_placebo
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 
 AUDIT = """\
 format: harvest-audit/1

@@ -22,7 +22,7 @@ from harvest.parrot.profiles import PROFILES
 from harvest.parrot.rehearsal import rehearse
 from harvest.parrot.truth import truth
 from protocols.library import load_protocol
-from recordings.conversation import Conversation
+from recordings.conversations.conversation import Conversation
 from scoring.inference.bootstrap import Resampler
 from scoring.measures.relevance import relevance
 from scoring.measures.usefulness import labels, recovery_cells, share, useful_cells

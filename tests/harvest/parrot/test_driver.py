@@ -21,8 +21,8 @@ from harvest.systems.timing import Clock
 from protocols.answer import Answer
 from protocols.library import load_protocol
 from protocols.route import Say
-from recordings.conversation import TrialKey
-from recordings.run_folder import read
+from recordings.conversations.conversation import TrialKey
+from recordings.log.run_folder import read
 from simulators.scenario import Observation, Scenario
 from simulators.scripted import ScriptedUser
 from simulators.streams import Streams

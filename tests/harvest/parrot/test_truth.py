@@ -19,7 +19,7 @@ from harvest.parrot.profiles import PROFILES, Profile
 from harvest.parrot.rehearsal import rehearse, sit
 from harvest.parrot.truth import Truth, paths, sitting, truth
 from protocols.library import load_protocol
-from recordings.conversation import Conversation
+from recordings.conversations.conversation import Conversation
 from scoring.measures.relevance import relevance
 from scoring.nuggets import find_nuggets
 from scoring.scores import score

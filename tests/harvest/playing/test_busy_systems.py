@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 from tests.support.chat_api import chat_api
 from tests.support.command_line import harvest
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 
 BOT = """\
 import json, os, time

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from recordings.run_folder import begun_files, is_run, read
+from recordings.log.run_folder import begun_files, is_run, read
 from tests.support.command_line import harvest
 from tests.support.fault_page import Row, code, hold, rows
 from tests.support.faulty_disk import FaultyDisk, faulty_disk

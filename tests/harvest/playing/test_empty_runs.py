@@ -14,10 +14,10 @@ from harvest.audits.audit import Audit, load_audit
 from harvest.cli import main
 from protocols.answer import Answer
 from protocols.route import Route
-from recordings.conversation import Outcome, SystemTurn, TrialKey
-from recordings.events import Answered, Asked, Event, Failed, Routed, TrialEnded, TrialStarted
-from recordings.header import trial_identity
-from recordings.store import RunWriter
+from recordings.conversations.conversation import Outcome, SystemTurn, TrialKey
+from recordings.events.events import Answered, Asked, Event, Failed, Routed, TrialEnded, TrialStarted
+from recordings.log.header import trial_identity
+from recordings.log.store import RunWriter
 
 AUDIT = """\
 format: harvest-audit/1

@@ -21,8 +21,8 @@ from typing import Any
 import pytest
 import yaml
 
-from recordings.conversation import Conversation
-from recordings.run_folder import Run, read
+from recordings.conversations.conversation import Conversation
+from recordings.log.run_folder import Run, read
 from tests.servers.faulty_chat import FAULTS, Fault, FaultyChat
 from tests.servers.local_http import response, serving
 from tests.support.checkout import DATA

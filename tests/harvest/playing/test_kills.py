@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 from tests.support.checkout import TESTS
 
 AUDIT = f"""\

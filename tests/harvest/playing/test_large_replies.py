@@ -14,22 +14,22 @@ from typing import Any
 
 import pytest
 
-import recordings.store
+import recordings.log.store
 from harvest import load_audit, play
 from harvest.drivers.received import sound_text
 from harvest.drivers.registry import build_driver
 from harvest.systems.driver import Opening, Surroundings
 from protocols.answer import Answer
-from recordings.conversation import Outcome, SystemTurn, TrialKey
-from recordings.events import Answered, TrialEnded, TrialStarted
-from recordings.events import Asked as AskedTurn
-from recordings.header import Header
-from recordings.json_text import line
-from recordings.long_work import LONG
-from recordings.redacted_events import redacted_event
-from recordings.redaction import Redactor
-from recordings.run_folder import read
-from recordings.store import RunWriter
+from recordings.conversations.conversation import Outcome, SystemTurn, TrialKey
+from recordings.events.events import Answered, TrialEnded, TrialStarted
+from recordings.events.events import Asked as AskedTurn
+from recordings.events.redacted_events import redacted_event
+from recordings.files.json_text import line
+from recordings.log.header import Header
+from recordings.log.long_work import LONG
+from recordings.log.run_folder import read
+from recordings.log.store import RunWriter
+from recordings.secrets.redaction import Redactor
 from simulators.promises import check_memory
 from tests.servers.local_http import Asked, response, serving
 from tests.support.fillers import FILLERS, filled
@@ -228,7 +228,7 @@ def test_an_answer_is_redacted_once_as_a_value_and_what_was_stored_is_gone_on_wi
             answered.append(value)
         return whole(value, redactor)
 
-    monkeypatch.setattr(recordings.store, "redacted_event", noting)
+    monkeypatch.setattr(recordings.log.store, "redacted_event", noting)
     run = play(load_audit("demo", only=("M001", "M002"), trials=2), tmp_path / "run")
     turns = [turn for conversation in run.finished for turn in conversation.turns if turn.reply is not None]
     assert len(answered) == len(turns)

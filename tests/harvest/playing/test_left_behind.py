@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 from tests.support.interfaces import interface
 from tests.support.processes import below, browsers_of, gone, heeding_signals
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from harvest.playing.play import play
-from recordings.conversation import Conversation
-from recordings.run_folder import read
+from recordings.conversations.conversation import Conversation
+from recordings.log.run_folder import read
 from tests.support.chat_api import chat_api
 from tests.support.command_line import harvest
 

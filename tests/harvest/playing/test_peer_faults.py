@@ -17,8 +17,8 @@ import pytest
 
 from harvest.cli import main
 from harvest.studies.scores.scorecard import Material, score_material
-from recordings.evidence import write_safely
-from recordings.run_folder import read
+from recordings.files.evidence import write_safely
+from recordings.log.run_folder import read
 from tests.support.checkout import ROOT
 from tests.support.scoring_examples import conversation, grid_topics
 

@@ -22,10 +22,10 @@ from harvest.systems.limits import Gate, Limits
 from harvest.systems.timing import Clock
 from protocols.answer import Answer
 from protocols.library import load_protocol
-from recordings.conversation import Outcome, SystemTurn, TrialKey
-from recordings.header import make_header, trial_identity
-from recordings.run_folder import Run, read
-from recordings.store import RunWriter
+from recordings.conversations.conversation import Outcome, SystemTurn, TrialKey
+from recordings.log.header import make_header, trial_identity
+from recordings.log.run_folder import Run, read
+from recordings.log.store import RunWriter
 from simulators.scripted import ScriptedUser
 from tests.support.stepping import Stepped
 from topics.library import load_topics

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from harvest.systems.timing import REAL_CLOCK
-from recordings.evidence import read_exhibit
-from recordings.run_folder import Run, read
+from recordings.files.evidence import read_exhibit
+from recordings.log.run_folder import Run, read
 from tests.support.command_line import harvest
 from tests.support.fault_page import Row, code, hold
 from tests.support.processes import heeding_signals

@@ -10,7 +10,7 @@ from rich.console import Console
 from harvest.audits.audit import load_audit
 from harvest.playing.plan import make_plan
 from harvest.playing.progress import Display
-from recordings.conversation import INVALID, Outcome
+from recordings.conversations.conversation import INVALID, Outcome
 
 
 def test_why_attempts_fail_is_said_at_the_first_and_once(tmp_path: Path) -> None:

@@ -12,21 +12,21 @@ from typing import Any
 import pytest
 
 import harvest.playing.play
-import recordings.header
-import recordings.run_folder
+import recordings.log.header
+import recordings.log.run_folder
 from harvest.audits.audit import Audit, load_audit
 from harvest.cli import main
 from harvest.playing.plan import make_plan
 from protocols.protocol import Protocol
-from recordings.conversation import Outcome, TrialKey
-from recordings.event_lines import encode
-from recordings.events import Asked, Event, TrialEnded, TrialStarted
-from recordings.header import trial_identity
-from recordings.json_text import blocks_of
-from recordings.run_folder import extent, read
-from recordings.store import RunWriter
+from recordings.conversations.conversation import Outcome, TrialKey
+from recordings.events.event_lines import encode
+from recordings.events.events import Asked, Event, TrialEnded, TrialStarted
+from recordings.files.json_text import blocks_of
+from recordings.log.header import trial_identity
+from recordings.log.run_folder import extent, read
+from recordings.log.store import RunWriter
 from tests.harvest.playing.test_empty_runs import AUDIT
-from tests.recordings.test_store import header, play, started
+from tests.recordings.log.test_store import header, play, started
 
 
 def identity(audit: Audit, topic: str, trial: int) -> str:
@@ -59,7 +59,7 @@ def test_what_is_recorded_is_read_once_before_it_is_played_and_once_to_be_scored
         opened[path.name] += 1
         return blocks_of(path, folder)
 
-    monkeypatch.setattr(recordings.run_folder, "blocks_of", counting)
+    monkeypatch.setattr(recordings.log.run_folder, "blocks_of", counting)
     with pytest.raises(SystemExit) as done:
         main(["run", "audit.yaml", "--out", "run"])
     assert done.value.code == 0
@@ -107,7 +107,7 @@ def test_the_words_of_what_is_recorded_are_read_only_for_systems_whose_session_g
     asyncio.run(write(Path("run"), audit, "M002", "invalid"))
     asked: list[set[str]] = []
 
-    def noting(path: Any, *, turns_of: Any = None, **more: Any) -> recordings.run_folder.Run:
+    def noting(path: Any, *, turns_of: Any = None, **more: Any) -> recordings.log.run_folder.Run:
         asked.append(set(turns_of))
         return read(path, turns_of=turns_of, **more)
 
@@ -140,13 +140,13 @@ def test_a_plan_hashes_the_protocol_once_for_each_system_however_many_trials_the
     audit: Audit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hashed: list[object] = []
-    protocol_hash = recordings.header._protocol_hash
+    protocol_hash = recordings.log.header._protocol_hash
 
     def counting(protocol: Protocol) -> str:
         hashed.append(protocol)
         return protocol_hash(protocol)
 
-    monkeypatch.setattr(recordings.header, "_protocol_hash", counting)
+    monkeypatch.setattr(recordings.log.header, "_protocol_hash", counting)
     plan = make_plan(audit)
     assert plan.to_play == 6
     assert len(hashed) == 1

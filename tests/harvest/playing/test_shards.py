@@ -14,10 +14,10 @@ import pytest
 from harvest.audits.audit import load_audit
 from harvest.cli import main
 from harvest.playing.play import play, play_audit
-from recordings.merge import merge
-from recordings.run_folder import read
-from recordings.shard import Shard
-from recordings.times import moment
+from recordings.files.times import moment
+from recordings.log.run_folder import read
+from recordings.log.shard import Shard
+from recordings.merging.merge import merge
 from tests.support.cluster import content, counting_api
 from tests.support.fault_page import Row, code_lines, hold
 

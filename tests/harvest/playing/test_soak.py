@@ -21,9 +21,9 @@ from typing import Any
 import pytest
 import yaml
 
-from recordings.conversation import Conversation
-from recordings.run_folder import Run, read
-from recordings.times import moment
+from recordings.conversations.conversation import Conversation
+from recordings.files.times import moment
+from recordings.log.run_folder import Run, read
 from tests.servers.failing_chat import TOKEN
 from tests.support.checkout import ROOT
 

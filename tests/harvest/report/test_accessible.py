@@ -10,7 +10,7 @@ from playwright.sync_api import Browser
 
 from harvest.report.document import make_report
 from harvest.report.page import page
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 from tests.support.accessibility import violations
 from tests.support.opened_report import launched, opened, press_until, until
 from tests.support.reported import full_run

@@ -15,8 +15,8 @@ from harvest.report.document import make_report
 from harvest.report.finding import Finding, compared, of_turns, single
 from harvest.studies.compare.comparison import Comparison, compare_runs
 from harvest.studies.scores.scorecard import Material, gather_material, score_material
-from recordings.conversation import Outcome
-from recordings.run_folder import read
+from recordings.conversations.conversation import Outcome
+from recordings.log.run_folder import read
 from scoring.comparison.result import Driver, Pair, Verdict
 from scoring.inference.interval import Interval
 from scoring.inference.needed import Needed

@@ -11,7 +11,7 @@ import pytest
 
 from harvest.report.document import make_report
 from harvest.report.page import page
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 from tests.support.command_line import harvest
 from tests.support.hostile_replies import HOSTILE
 from tests.support.opened_report import launched, opened

@@ -14,7 +14,7 @@ import pytest
 from harvest.cli.main import main
 from harvest.report.document import Report, make_report
 from harvest.report.page import page
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 from tests.support.command_line import harvest
 from tests.support.reported import full_run, small_run
 

@@ -20,7 +20,7 @@ from harvest.report.transcripts import MOST_TEXT, bounded
 from harvest.studies.compare.comparison import compare_runs
 from harvest.studies.scores.scored_runs import score_runs
 from harvest.tables.figures import shown_with_interval
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 from tests.support.checkout import ROOT
 from tests.support.command_line import harvest
 from tests.support.reported import HOSTILE, hostile_run, small_run

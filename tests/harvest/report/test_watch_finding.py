@@ -16,7 +16,7 @@ from harvest.studies.scores.scorecard import Material, gather_material
 from harvest.studies.watch.baseline import read_baseline
 from harvest.studies.watch.changes import ChangedTopic, ChangedTurn
 from harvest.studies.watch.watch import Watched, WatchedSystem, watch
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 from scoring.inference.drift import Difference
 from scoring.inference.settling import Settling
 from scoring.inference.watch_state import WatchState

@@ -17,13 +17,13 @@ from harvest.stores.merging import local_copies, merge_stored
 from harvest.stores.stint import Sender, TakenOver, take_up
 from harvest.stores.store import Store, StoreFault, open_store
 from harvest.stores.stored_run import Stint, StoredRun, piece
-from recordings.chain_check import check_recording
-from recordings.errors import RunError, StoreError
-from recordings.header import Header
-from recordings.inventory import INVENTORY, begin_inventory
-from recordings.lock import Lock, Locked
-from recordings.run_folder import Run, event_files, read
-from recordings.shard import Shard
+from recordings.checking.chain_check import check_recording
+from recordings.files.errors import RunError, StoreError
+from recordings.files.lock import Lock, Locked
+from recordings.log.header import Header
+from recordings.log.inventory import INVENTORY, begin_inventory
+from recordings.log.run_folder import Run, event_files, read
+from recordings.log.shard import Shard
 from tests.support.cluster import content, counting_api
 from tests.support.fault_page import Row, code_lines, hold
 from tests.support.faulty_disk import FaultyDisk, faulty_disk

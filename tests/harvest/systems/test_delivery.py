@@ -12,7 +12,7 @@ from harvest.systems.delivery import deliver
 from harvest.systems.driver import Denied, DriverError, NotSent, Reply, Unanswered
 from harvest.systems.limits import LONGEST_WAIT, Busy, Gate, Limits
 from protocols.answer import Answer
-from recordings.conversation import SystemTurn
+from recordings.conversations.conversation import SystemTurn
 from tests.support.stepping import Stepped
 
 

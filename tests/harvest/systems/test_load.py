@@ -14,7 +14,7 @@ from harvest.systems.driver import NotSent, Reply, Unanswered
 from harvest.systems.limits import Gate, Limits
 from harvest.systems.load import Load
 from protocols.answer import Answer
-from recordings.conversation import SystemTurn
+from recordings.conversations.conversation import SystemTurn
 from tests.support.stepping import Stepped
 
 SECONDS = {1: 4.0, 2: 9.0}

@@ -12,8 +12,8 @@ ROOT = Path(__file__).parents[3]
 PACKAGES = ("topics", "protocols", "recordings", "simulators", "scoring", "harvest")
 ALLOWED = {
     "harvest/systems/timing.py": {"time", "asyncio.sleep"},  # the place
-    "recordings/times.py": {"datetime.now"},  # the time of day, which recordings need as well
-    "recordings/lock.py": {"time"},  # waits for other processes, which no clock of ours could hurry
+    "recordings/files/times.py": {"datetime.now"},  # the time of day, which recordings need as well
+    "recordings/files/lock.py": {"time"},  # waits for other processes, which no clock of ours could hurry
     "harvest/drivers/supervisor.py": {"time"},  # a program of its own, which imports nothing of ours
 }
 _MODULES = frozenset({"time", "random"})

@@ -27,7 +27,7 @@ from harvest.tables.drawing.axis import Axis
 from harvest.tables.drawing.colours import THEMES
 from harvest.tables.drawing.interval_chart import IntervalPanel, IntervalRow, interval_panel, panel_width
 from harvest.tables.drawing.svg import MARGIN, page
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 from scoring.notation import parse
 from tests.support.command_line import harvest
 from topics.decimals import change

@@ -25,11 +25,11 @@ from harvest.playing.play import Silent
 from harvest.playing.runner import Runner
 from harvest.systems.driver import Surroundings
 from harvest.voices.endpoint import Endpoint, EndpointFailed, EndpointOptions
-from recordings.continuation import refuse_differences
-from recordings.conversation import Conversation, Outcome
-from recordings.endings import missing_turns
-from recordings.run_folder import Run, read
-from recordings.store import RunWriter
+from recordings.conversations.conversation import Conversation, Outcome
+from recordings.conversations.endings import missing_turns
+from recordings.log.continuation import refuse_differences
+from recordings.log.run_folder import Run, read
+from recordings.log.store import RunWriter
 from simulators.outside import Message, Prompt, Sample
 from simulators.scripted import ScriptedUser
 from tests.servers.local_http import Asked, LocalServer, response, serving

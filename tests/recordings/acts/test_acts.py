@@ -16,7 +16,7 @@ from recordings.acts.dialogue import ActTurn, Dialogue, dialogue_of, dialogues_o
 from recordings.acts.iard import read_iard
 from recordings.acts.queries import query_act, read_queries
 from recordings.acts.reading import read_dialogues
-from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
+from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
 from scoring.simulation.decisions import START, STOP, decisions_of
 from tests.support.simulated_dialogues import IARD, SIM4IA, iard
 from topics.errors import InputError

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recordings.conversation import Conversation, TrialKey
+from recordings.conversations.conversation import Conversation, TrialKey
 from recordings.trees.builder import PathTurn, TreeBuilder, fold, merge_trees, path_of
 from recordings.trees.fingerprints import Fingerprints
 from recordings.trees.growth import Growth

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from harvest.cli import main
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 from recordings.trees.cast import read_cast
 from recordings.trees.keys import EXACT
 from tests.support.checkout import DATA

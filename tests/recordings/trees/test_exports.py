@@ -19,8 +19,8 @@ from hypothesis import given
 from harvest.studies.trees.figures import tree_figures
 from harvest.tables.drawing.diagrams import WIDTH, dot, mermaid
 from harvest.tables.drawing.outline import outline, outline_text
-from recordings.conversation import Conversation, Outcome
-from recordings.json_text import document
+from recordings.conversations.conversation import Conversation, Outcome
+from recordings.files.json_text import document
 from recordings.trees.builder import fold, merge_trees
 from recordings.trees.document import read_trees, trees_as_json, trees_from_json
 from recordings.trees.graph import as_graph, graphml, positions

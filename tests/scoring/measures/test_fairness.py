@@ -10,7 +10,7 @@ import pytest
 from rich.text import Text
 
 from harvest.tables.figures import figures as drawn
-from recordings.conversation import Conversation, TrialKey
+from recordings.conversations.conversation import Conversation, TrialKey
 from scoring.conversations import default_figures
 from scoring.divergences import distr_sim, jsd, rnod
 from scoring.measure import Figure

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import pytest
 
-from recordings.conversation import Conversation
+from recordings.conversations.conversation import Conversation
 from scoring.catalogue import understand
 from scoring.conversations import figure
 from scoring.measure import Figure

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recordings.conversation import Conversation
+from recordings.conversations.conversation import Conversation
 from scoring.measures.relevance import hard_normaliser, position_weight, relevance
 from scoring.nuggets import Nugget, find_nuggets
 from scoring.settings import Settings

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from recordings.conversation import Conversation
+from recordings.conversations.conversation import Conversation
 from scoring.catalogue import understand
 from scoring.conversations import figure
 from scoring.measure import Figure

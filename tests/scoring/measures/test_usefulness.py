@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recordings.conversation import Outcome, TrialKey
+from recordings.conversations.conversation import Outcome, TrialKey
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.proportions import clopper_pearson, wilson
 from scoring.inference.unseen_topic import answer_ends

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recordings.conversation import Conversation
-from recordings.dialeval import read_helpdesk
-from recordings.errors import RunError
-from recordings.importers import made_of
-from recordings.judgments import Judgment, Layer, Target
+from recordings.conversations.conversation import Conversation
+from recordings.files.errors import RunError
+from recordings.formats.dialeval import read_helpdesk
+from recordings.formats.importers import made_of
+from recordings.judged.judgments import Judgment, Layer, Target
 from scoring.catalogue import understand
 from scoring.material import Judged
 from scoring.notation import parse, parse_all

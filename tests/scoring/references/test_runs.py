@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from harvest.cli.main import main
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 from tests.support import reference_measures as ref
 from tests.support import reference_statistics, reference_swan
 from tests.support.reference_runs import GOLD, TOPICS, Talk, over_topics, write_transcripts, written_run

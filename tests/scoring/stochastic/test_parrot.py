@@ -21,7 +21,7 @@ from harvest.parrot.profiles import PROFILES
 from harvest.parrot.rehearsal import rehearse
 from harvest.parrot.truth import PATIENCE, Path, paths, truth
 from protocols.library import load_protocol
-from recordings.conversation import Conversation
+from recordings.conversations.conversation import Conversation
 from recordings.trees.builder import TreeBuilder
 from recordings.trees.keys import LABEL
 from recordings.trees.tree import ConversationTree

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recordings.conversation import Conversation, TrialKey
+from recordings.conversations.conversation import Conversation, TrialKey
 from recordings.trees.builder import merge_trees
 from recordings.trees.keys import EXACT, LABEL
 from recordings.trees.tree import ConversationTree, FoldedTrial

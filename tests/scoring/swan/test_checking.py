@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from recordings.judgments import Judgment, Layer, Target
+from recordings.judged.judgments import Judgment, Layer, Target
 from scoring.asked import Judged
 from scoring.inference.prediction_powered import Compared, corrected_mean
 from scoring.notation import parse_all

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recordings.errors import RunError
-from recordings.judgments import Judgment, Layer, Target, keep_layer, read_layers, write_layer
+from recordings.files.errors import RunError
+from recordings.judged.judgments import Judgment, Layer, Target, keep_layer, read_layers, write_layer
 from scoring.swan.assessment import assess, of_system
 from scoring.swan.item import Source
 from scoring.swan.judged import NUGGET, Judgments

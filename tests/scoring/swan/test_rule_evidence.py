@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recordings.conversation import Turn
+from recordings.conversations.conversation import Turn
 from scoring.swan.assessment import PageText, assess
 from scoring.swan.item import Scored, nugget_items, turn_items
 from scoring.swan.rules.asked_count import asked_for

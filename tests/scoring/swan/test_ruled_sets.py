@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from recordings.conversation import Conversation
-from recordings.judgments import Judgment, Layer
+from recordings.conversations.conversation import Conversation
+from recordings.judged.judgments import Judgment, Layer
 from scoring.asked import Judged
 from scoring.notation import parse_all
 from scoring.scores import score

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from protocols.breakdown.detector import load_detector
 from protocols.breakdown.features import Utterance
-from recordings.conversation import Conversation, Outcome
+from recordings.conversations.conversation import Conversation, Outcome
 from scoring.conversations import default_figures
 from scoring.swan.assessment import PageText, assess
 from scoring.swan.item import nugget_items, turn_items

@@ -19,10 +19,10 @@ import pytest
 from harvest.cli.main import main
 from harvest.judging.extraction.endpoint_file import read_extraction_endpoint
 from harvest.judging.extraction.extracting import Extracted, account, extract
-from recordings.errors import RunError, StoreError
-from recordings.judgments import Layer, read_layers
-from recordings.merge import merge
-from recordings.run_folder import read
+from recordings.files.errors import RunError, StoreError
+from recordings.judged.judgments import Layer, read_layers
+from recordings.log.run_folder import read
+from recordings.merging.merge import merge
 from scoring.swan.assessment import assess
 from scoring.swan.extraction import extract_nuggets
 from scoring.swan.judged import EXTRACTION, NUGGET, Judgments
@@ -779,7 +779,7 @@ async def test_a_disk_that_takes_no_replies_ends_the_command_with_one_message(
     def full(descriptor: int, data: Any) -> int:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("recordings.journal.os.write", full)
+    monkeypatch.setattr("recordings.log.journal.os.write", full)
     with pytest.raises(StoreError, match="No space left"):
         async with extraction(run, replying(ruled)):
             pass

@@ -10,7 +10,7 @@ import pytest
 
 from harvest.judging.extraction.endpoint_file import read_extraction_endpoint
 from harvest.judging.extraction.extracting import Extracted, extract
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 from tests.servers.litellm_proxy import KEY
 from tests.support.nugget_model import endpoints_file
 from tests.support.recorded_run import record

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harvest.judging.models.bias_card import Item, card, half_of, order_sentence, vendor_of
-from recordings.judgments import Judgment
+from recordings.judged.judgments import Judgment
 
 
 def item(words: int, score: float, people: float | None = None, topic: str = "M002") -> Item:

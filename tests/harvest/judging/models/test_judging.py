@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from harvest.cli.main import main
-from recordings.judgments import Layer, read_layers
+from recordings.judged.judgments import Layer, read_layers
 from tests.servers.local_http import Asked, response, serving
 from tests.support.command_line import harvest
 from tests.support.judge_model import by_length, judge_file, prefers_first, prefers_longer, scoring, shown_to

@@ -13,7 +13,7 @@ from harvest.judging.models.judging import Judged, judge_things
 from harvest.judging.models.questions import of_items
 from harvest.judging.serving.questions import questions
 from harvest.judging.sheets.asked_rows import assess_run, chosen_rows
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 from scoring.swan.schema import load_schema
 from tests.servers.litellm_proxy import KEY
 from tests.support.judge_model import judge_file

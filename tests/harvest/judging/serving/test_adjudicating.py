@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, sync_playwright
 
-from recordings.decisions import Decision, DecisionBook, read_decisions
-from recordings.judgments import Judgment, Layer, Target, read_layers, write_layer
-from recordings.merge import merge
-from recordings.run_folder import read
+from recordings.judged.decisions import Decision, DecisionBook, read_decisions
+from recordings.judged.judgments import Judgment, Layer, Target, read_layers, write_layer
+from recordings.log.run_folder import read
+from recordings.merging.merge import merge
 from tests.harvest.judging.serving.test_judging_in_browser import SIZES
 from tests.support.accessibility import violations
 from tests.support.browsing import settings

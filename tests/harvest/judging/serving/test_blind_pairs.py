@@ -13,7 +13,7 @@ from harvest.judging.serving.choices import PAIR_CHOICES
 from harvest.judging.serving.desk import Desk, Unacceptable
 from harvest.judging.serving.questions import Question
 from harvest.judging.sheets.pair_sheet import BlindPair, Preference
-from recordings.decisions import DecisionBook
+from recordings.judged.decisions import DecisionBook
 from tests.support.command_line import harvest
 from tests.support.scoring_examples import conversation
 from topics.errors import InputError

@@ -13,9 +13,9 @@ import pytest
 
 from harvest.judging.serving.covers import cover
 from harvest.judging.serving.desk import LONGEST_NOTE, Desk, Unacceptable
-from recordings.decisions import DecisionBook
-from recordings.judgments import Judgment, Layer, read_layers, write_layer
-from recordings.run_folder import read
+from recordings.judged.decisions import DecisionBook
+from recordings.judged.judgments import Judgment, Layer, read_layers, write_layer
+from recordings.log.run_folder import read
 from scoring.swan.assessment import assess, of_system
 from scoring.swan.judged import Judgments
 from scoring.swan.schema import load_schema

@@ -10,9 +10,9 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recordings.decisions import DecisionBook, read_decisions
-from recordings.json_text import Json
-from recordings.judgments import read_layers
+from recordings.files.json_text import Json
+from recordings.judged.decisions import DecisionBook, read_decisions
+from recordings.judged.judgments import read_layers
 from tests.support.checkout import ROOT
 from tests.support.judged_page import PEOPLE, desk_of
 

@@ -15,8 +15,8 @@ import pytest_asyncio
 
 from harvest.judging.serving import guard, serving
 from harvest.judging.serving.guard import HEADERS, LARGEST_BODY
-from recordings import journal
-from recordings.decisions import read_decisions
+from recordings.judged.decisions import read_decisions
+from recordings.log import journal
 from tests.support.checkout import ROOT
 from tests.support.judged_page import ServedPage, served
 

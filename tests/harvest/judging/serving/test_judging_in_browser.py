@@ -20,9 +20,9 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from harvest.judging.serving.guard import TOKEN_HEADER
-from recordings.decisions import read_decisions
-from recordings.judgments import read_layers
-from recordings.run_folder import read
+from recordings.judged.decisions import read_decisions
+from recordings.judged.judgments import read_layers
+from recordings.log.run_folder import read
 from tests.support.accessibility import violations
 from tests.support.browsing import settings
 from tests.support.checkout import ROOT

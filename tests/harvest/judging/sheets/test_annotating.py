@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from harvest.cli.main import main
-from recordings.judgments import Judgment, Layer, read_layers, write_layer
-from recordings.run_folder import read
+from recordings.judged.judgments import Judgment, Layer, read_layers, write_layer
+from recordings.log.run_folder import read
 from scoring.swan.assessment import assess, of_system
 from scoring.swan.judged import NUGGET, Judgments
 from scoring.swan.schema import load_schema

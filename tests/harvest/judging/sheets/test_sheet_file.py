@@ -21,7 +21,7 @@ from harvest.judging.sheets.asked_rows import chosen_rows
 from harvest.judging.sheets.filled_sheet import FilledSheet, read_sheet
 from harvest.judging.sheets.sheet_file import LARGEST, kept_apart, read_rows, taken_back, writable
 from protocols.answer import Answer
-from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
+from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
 from scoring.swan.assessment import assess
 from scoring.swan.schema import load_schema
 from topics.errors import InputError

@@ -29,7 +29,7 @@ from harvest.pages.browser.login import keep_login, log_in, secrets_of
 from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.browser.window import Window
 from harvest.systems.driver import DriverError, Unanswered
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 from tests.servers.local_http import Asked, LocalServer, response
 from tests.support.browsing import browsing, pages, run, settings, until
 from topics.document import parse_document

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from harvest.pages.browser.login import keep_login
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 from tests.servers.local_http import Asked, response
 from tests.support.browsing import pages
 

@@ -26,9 +26,9 @@ from harvest.pages.browser.window import Browser
 from harvest.pages.chats.reread import read_again
 from harvest.systems.driver import Exhibit, Opening, Reply, Surroundings
 from protocols.answer import Answer
-from recordings.chain import chain_file
-from recordings.run_folder import Run, read
-from recordings.store import RunWriter
+from recordings.log.chain import chain_file
+from recordings.log.run_folder import Run, read
+from recordings.log.store import RunWriter
 from tests.servers.page_replies import reply_of
 from tests.support.browsing import settings
 from tests.support.interfaces import awkward_pages

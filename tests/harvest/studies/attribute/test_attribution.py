@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from harvest.cli.main import main
 from harvest.studies.attribute.attribution import study_attribution
 from harvest.studies.attribute.figures import _sentence, _with_interval
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 from scoring.inference.attribution import SOURCES, Told, attribute
 from scoring.notation import parse_all
 from tests.support.changed_worlds import CHANGES, two_audits

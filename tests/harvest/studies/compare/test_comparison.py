@@ -14,11 +14,11 @@ from harvest.studies.compare.comparison import compare_runs
 from harvest.studies.scores.scored_runs import score_runs
 from harvest.studies.trees.parting_figures import COMMAND
 from protocols.library import load_protocol
-from recordings.conversation import Outcome
-from recordings.header import make_header
-from recordings.imports import record
-from recordings.json_text import Json
-from recordings.run_folder import read
+from recordings.conversations.conversation import Outcome
+from recordings.files.json_text import Json
+from recordings.formats.imports import record
+from recordings.log.header import make_header
+from recordings.log.run_folder import read
 from scoring.notation import parse
 from tests.support.command_line import harvest
 from tests.support.scoring_examples import CHAT, MOVIE, conversation, movie, topic_set

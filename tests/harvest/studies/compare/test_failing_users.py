@@ -17,7 +17,7 @@ from harvest.studies.compare.figures import comparison_tables
 from harvest.studies.scores.lost_attempts import Cells, within_bounds
 from harvest.studies.scores.scorecard import gather_material
 from harvest.studies.validity.concentrations import concentrations
-from recordings.conversation import Conversation, Outcome, TrialKey, Turn
+from recordings.conversations.conversation import Conversation, Outcome, TrialKey, Turn
 from scoring.inference.losses import Lost
 from scoring.inference.matched import Difference, difference
 from tests.benchmarks import selection as worlds

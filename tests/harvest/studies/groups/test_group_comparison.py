@@ -23,7 +23,7 @@ from harvest.parrot.rehearsal import rehearse
 from harvest.studies.groups.group_comparison import Comparison, compare_groups, grouped_systems
 from harvest.systems.driver import Opening, Unanswered
 from protocols.library import load_protocol
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 from scoring.inference.aligned import Cell, Trial
 from scoring.inference.interval import no_interval
 from scoring.inference.matched import Difference, compare, difference

@@ -12,10 +12,10 @@ from rich.console import Console
 
 from harvest.studies.pairs.beside import pair_lines
 from harvest.studies.pairs.conversation_pairs import Side, choose_sides, pair_conversations
-from recordings.conversation import Conversation, Outcome
-from recordings.header import make_header
-from recordings.imports import record
-from recordings.run_folder import read
+from recordings.conversations.conversation import Conversation, Outcome
+from recordings.formats.imports import record
+from recordings.log.header import make_header
+from recordings.log.run_folder import read
 from tests.support.command_line import harvest
 from tests.support.scoring_examples import conversation
 

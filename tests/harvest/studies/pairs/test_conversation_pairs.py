@@ -14,10 +14,10 @@ from harvest.studies.pairs.conversation_pairs import (
     label_differences,
     pair_conversations,
 )
-from recordings.conversation import Conversation, Outcome
-from recordings.header import make_header
-from recordings.imports import record
-from recordings.run_folder import Run, read
+from recordings.conversations.conversation import Conversation, Outcome
+from recordings.formats.imports import record
+from recordings.log.header import make_header
+from recordings.log.run_folder import Run, read
 from tests.support.scoring_examples import conversation
 from topics.errors import InputError
 

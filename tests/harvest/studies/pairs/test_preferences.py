@@ -21,9 +21,9 @@ from harvest.studies.pairs.blind_pairs import KeptPair, PairKey, draw_pairs
 from harvest.studies.pairs.conversation_pairs import all_sides
 from harvest.studies.pairs.preference_figures import preference_tables
 from harvest.studies.pairs.preferences import PreferenceStudy, Said, preferences, read_key
-from recordings.header import make_header
-from recordings.imports import record
-from recordings.run_folder import read
+from recordings.formats.imports import record
+from recordings.log.header import make_header
+from recordings.log.run_folder import read
 from tests.support.rare_worlds import PREFERRED, preferred_system
 from tests.support.scoring_examples import conversation
 from topics.errors import InputError

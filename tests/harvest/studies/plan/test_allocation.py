@@ -13,9 +13,9 @@ from harvest.studies.plan.allocation import Spending, plan_spending
 from harvest.studies.plan.spending_document import spending_document
 from harvest.studies.plan.spending_figures import trials_lines
 from protocols.library import load_protocol
-from recordings.header import make_header
-from recordings.imports import record
-from recordings.run_folder import read
+from recordings.formats.imports import record
+from recordings.log.header import make_header
+from recordings.log.run_folder import read
 from scoring.notation import parse
 from tests.support.scoring_examples import CHAT, conversation, movie, topic_set
 from topics.errors import InputError

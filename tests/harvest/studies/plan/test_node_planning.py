@@ -18,8 +18,8 @@ from harvest.studies.plan.node_document import node_plan_document, node_plan_row
 from harvest.studies.plan.node_figures import node_answer, node_plan_tables
 from harvest.studies.plan.node_planning import NodePlan, plan_node
 from harvest.studies.trees.parted_systems import parted_systems
-from recordings.conversation import Outcome
-from recordings.run_folder import read
+from recordings.conversations.conversation import Outcome
+from recordings.log.run_folder import read
 from topics.errors import InputError
 
 AUDIT = (

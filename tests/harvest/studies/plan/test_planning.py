@@ -20,7 +20,7 @@ from harvest.studies.plan.document import plan_document
 from harvest.studies.plan.figures import answer, plan_tables
 from harvest.studies.plan.planning import Study, plan_study
 from harvest.studies.variance.variance import study_variance
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 from scoring.notation import parse
 from topics.errors import InputError
 

@@ -13,7 +13,7 @@ import pytest
 from harvest.audits.audit import load_audit
 from harvest.cli.main import main
 from harvest.studies.plan.tail_planning import TailPlan, plan_tail
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 from scoring.notation import parse
 from tests.support.reported import small_run
 from topics.errors import InputError

@@ -22,8 +22,8 @@ from harvest.studies.scores.scorecard import PROBED
 from protocols.answer import Answer
 from protocols.library import load_protocol
 from protocols.protocol import Protocol
-from recordings.conversation import Conversation, Outcome, TrialKey
-from recordings.run_folder import read
+from recordings.conversations.conversation import Conversation, Outcome, TrialKey
+from recordings.log.run_folder import read
 from scoring.notation import parse
 from scoring.table import ScoreRow
 from simulators.probing.recorded import holds_probe, probe_turns, probes

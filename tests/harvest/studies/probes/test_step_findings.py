@@ -16,7 +16,7 @@ from harvest.studies.probes.findings import Probed, found_in, notes_of
 from harvest.studies.probes.rows import probe_rows
 from harvest.studies.scores.scorecard import Material
 from protocols.protocol import Protocol
-from recordings.conversation import Conversation
+from recordings.conversations.conversation import Conversation
 from scoring.notation import parse
 from scoring.table import ScoreRow
 from simulators.probing.recorded import probes

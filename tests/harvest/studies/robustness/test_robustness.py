@@ -18,7 +18,7 @@ from harvest.studies.compare.comparison import compare_runs
 from harvest.studies.robustness.ranking_by_user import ranking_by_user
 from harvest.studies.robustness.robustness import Robustness, robustness
 from harvest.studies.scores.arms import armed_systems, gather_arms
-from recordings.run_folder import Run
+from recordings.log.run_folder import Run
 from scoring.inference.components import across_systems
 from scoring.inference.spreads import Range
 from scoring.notation import parse

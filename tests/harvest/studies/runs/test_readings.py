@@ -17,14 +17,14 @@ from harvest.studies.runs.side_by_side import set_apart
 from harvest.studies.runs.sources import sources
 from harvest.studies.variance.variance import study_variance
 from protocols.library import load_protocol
-from recordings.conversation import Conversation
-from recordings.header import make_header
-from recordings.imports import record
-from recordings.json_text import Json
-from recordings.openings import harvest_versions
-from recordings.provenance import DISTRIBUTION
-from recordings.revision import write_revision
-from recordings.run_folder import Run, read
+from recordings.conversations.conversation import Conversation
+from recordings.files.json_text import Json
+from recordings.formats.imports import record
+from recordings.log.header import make_header
+from recordings.log.provenance import DISTRIBUTION
+from recordings.log.run_folder import Run, read
+from recordings.merging.openings import harvest_versions
+from recordings.merging.revision import write_revision
 from tests.support.command_line import harvest
 from tests.support.scoring_examples import CHAT, conversation, topic_set
 from topics.topic import Topic

@@ -22,13 +22,13 @@ from harvest.studies.watch.figures import watch_tables
 from harvest.studies.watch.watch import watch
 from protocols.library import load_protocol
 from protocols.protocol import Protocol
-from recordings.conversation import Conversation, Turn
-from recordings.gold_layers import keep_gold
-from recordings.header import make_header
-from recordings.imports import record
-from recordings.json_text import Json
-from recordings.judgments import Judgment, Layer, write_layer
-from recordings.run_folder import read
+from recordings.conversations.conversation import Conversation, Turn
+from recordings.files.json_text import Json
+from recordings.formats.imports import record
+from recordings.judged.gold_layers import keep_gold
+from recordings.judged.judgments import Judgment, Layer, write_layer
+from recordings.log.header import make_header
+from recordings.log.run_folder import read
 from tests.support.scoring_examples import CHAT, GENDER, MOVIE, conversation, movie, topic_set
 from topics.attributes import AttributeSet
 from topics.gold import GoldEntry, GoldTable

@@ -14,8 +14,8 @@ import pytest
 from harvest.audits.threshold import Threshold
 from harvest.cli.main import main
 from harvest.studies.scores.bounds import Checked, Verdict, checked_bounds, code_of
-from recordings.chain import chain_file
-from recordings.conversation import TrialKey
+from recordings.conversations.conversation import TrialKey
+from recordings.log.chain import chain_file
 from scoring.inference.unseen_topic import answer_ends
 from scoring.notation import parse
 from scoring.scores import score

@@ -16,7 +16,7 @@ from harvest.report.grid import grid_blocks
 from harvest.studies.scores.grid import grids, legend
 from harvest.studies.scores.report import print_scores
 from harvest.studies.scores.scorecard import Material, score_material
-from recordings.conversation import Conversation, Outcome
+from recordings.conversations.conversation import Conversation, Outcome
 from tests.support.scoring_examples import CHAT, conversation
 from topics.topic import Topic, TopicSet, TopicType
 

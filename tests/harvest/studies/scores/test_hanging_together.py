@@ -20,9 +20,9 @@ from harvest.studies.trees.tree_scores import tree_scores, trial_values
 from harvest.studies.trees.words import legend
 from harvest.studies.variance.variance import study_variance
 from protocols.library import load_protocol
-from recordings.header import make_header
-from recordings.imports import record
-from recordings.run_folder import Run, read
+from recordings.formats.imports import record
+from recordings.log.header import make_header
+from recordings.log.run_folder import Run, read
 from scoring.notation import parse, parse_all
 from scoring.table import ScoreRow, ScoreTable
 from tests.support.command_line import harvest

@@ -12,10 +12,10 @@ import pytest
 
 from harvest.studies.scores.score_file import scores_document, write_scores
 from harvest.studies.scores.scorecard import gather_material, refuse_twice, score_material
-from recordings.conversation import INVALID, Outcome
-from recordings.header import make_header
-from recordings.imports import record
-from recordings.run_folder import Run, read
+from recordings.conversations.conversation import INVALID, Outcome
+from recordings.formats.imports import record
+from recordings.log.header import make_header
+from recordings.log.run_folder import Run, read
 from scoring.table import Late, ScoreRow, ScoreTable
 from tests.support.command_line import harvest
 from tests.support.scoring_examples import MOVIE, conversation, topic_set

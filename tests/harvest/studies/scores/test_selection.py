@@ -15,8 +15,8 @@ from scipy.stats import hypergeom
 
 from harvest.studies.scores.scorecard import Material
 from harvest.studies.validity.concentrations import concentrations, first_lost, lost_in
-from recordings.conversation import Conversation, Outcome, TrialKey
-from recordings.run_folder import read
+from recordings.conversations.conversation import Conversation, Outcome, TrialKey
+from recordings.log.run_folder import read
 from scoring.statistics.association import fisher_exact
 from tests.benchmarks import selection as worlds
 from tests.support.command_line import harvest

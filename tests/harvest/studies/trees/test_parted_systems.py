@@ -16,7 +16,7 @@ from harvest.parrot.rehearsal import rehearse
 from harvest.studies.trees.parted_systems import parted_systems
 from harvest.studies.trees.parting_figures import parting_lines
 from protocols.library import load_protocol
-from recordings.conversation import Conversation, Outcome
+from recordings.conversations.conversation import Conversation, Outcome
 from simulators.scripted import ScriptedUser
 from tests.support.tree_examples import conversation
 from topics.errors import InputError

@@ -16,9 +16,9 @@ from harvest.studies.trees.folded_trees import fold_trees, folds_spoken
 from harvest.studies.trees.merge_keys import merging_named
 from harvest.studies.trees.tree_scores import tree_scores, trial_scores, trial_values
 from harvest.studies.trees.words import legend
-from recordings.conversation import TrialKey
-from recordings.judgments import Target
-from recordings.run_folder import Run, read
+from recordings.conversations.conversation import TrialKey
+from recordings.judged.judgments import Target
+from recordings.log.run_folder import Run, read
 from recordings.trees.builder import TreeBuilder
 from scoring.notation import parse
 from tests.scoring.swan.test_judged import layer

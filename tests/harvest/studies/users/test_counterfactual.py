@@ -15,8 +15,8 @@ from harvest.studies.users.counterfactual import counterfactual, follow
 from protocols.answer import Answer, Exchange
 from protocols.protocol import Protocol
 from protocols.reading import read_protocol
-from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
-from recordings.run_folder import read
+from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
+from recordings.log.run_folder import read
 from scoring.inference.foretold import Foretold, foretold_mean
 from scoring.notation import parse
 from simulators.enumeration import ExactPath, ExactTree, Response, expand

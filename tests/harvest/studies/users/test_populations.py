@@ -18,8 +18,8 @@ from harvest.studies.scores.trial_values import share_values
 from harvest.studies.users.populations import Figure, population_figures, system_figures
 from protocols.answer import Answer, Exchange
 from protocols.reading import read_protocol
-from recordings.conversation import INVALID, Conversation, Outcome, TrialKey
-from recordings.run_folder import read
+from recordings.conversations.conversation import INVALID, Conversation, Outcome, TrialKey
+from recordings.log.run_folder import read
 from scoring.catalogue import understand
 from scoring.inference.bootstrap import Resampler
 from scoring.measures.usefulness import MEAN_USEFUL

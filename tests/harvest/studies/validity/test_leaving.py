@@ -10,7 +10,7 @@ import pytest
 from harvest.studies.validity.leaving import share_that_left, users_leaving
 from protocols.answer import Answer, Exchange
 from protocols.route import Route, Say
-from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
+from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
 from scoring.measures.usefulness import labels, useful_cells
 from simulators import markov
 from simulators.enumeration import Response, expand

@@ -16,9 +16,9 @@ from harvest.studies.scores.scorecard import gather_material, score_material
 from harvest.studies.validity.odd_answers import odd_answers
 from harvest.studies.validity.odd_languages import odd_languages
 from protocols.answer import Answer, Attachment, Offer
-from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
-from recordings.evidence import keep_exhibit
-from recordings.run_folder import read
+from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
+from recordings.files.evidence import keep_exhibit
+from recordings.log.run_folder import read
 from tests.servers.local_http import Asked, response, serving
 
 

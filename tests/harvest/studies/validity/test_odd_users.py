@@ -8,7 +8,7 @@ import pytest
 
 from harvest.studies.validity.odd_users import odd_users
 from protocols.answer import Answer
-from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey
+from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey
 from simulators.outside import Prompt, Sample
 from tests.benchmarks.selection import turn
 from tests.support.failing_users import MODELS, intended, pairs, played

@@ -21,8 +21,8 @@ from harvest.studies.validity.worded_turns import NOT_RECORDED, WordedTurn, refu
 from harvest.studies.watch.baseline import BaselineFile, SystemBaseline, read_baseline
 from protocols.answer import Answer
 from protocols.choice import Choice
-from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
-from recordings.evidence import keep_exhibit
+from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
+from recordings.files.evidence import keep_exhibit
 from scoring.inference.turn_events import EventTable
 from simulators.llm.faults import FAULTS, OWN_WORDS
 from tests.harvest.voices.test_endpoint import completion, played

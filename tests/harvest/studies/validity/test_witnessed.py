@@ -16,12 +16,12 @@ from harvest.studies.scores.scorecard import gather_material, score_material
 from harvest.studies.validity.witnessed import verdict_lines, witness_notes, witnessed
 from protocols.answer import Answer
 from protocols.library import load_protocol
-from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
-from recordings.events import events_of
-from recordings.evidence import keep_exhibit
-from recordings.header import make_header
-from recordings.run_folder import read
-from recordings.store import RunWriter
+from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
+from recordings.events.events import events_of
+from recordings.files.evidence import keep_exhibit
+from recordings.log.header import make_header
+from recordings.log.run_folder import read
+from recordings.log.store import RunWriter
 from tests.support.scoring_examples import grid_topics
 
 TWO_ROUND = load_protocol("fairweb-two-round")

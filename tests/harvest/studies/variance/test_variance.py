@@ -16,7 +16,7 @@ from harvest.cli.main import main
 from harvest.studies.variance.figures import sentences
 from harvest.studies.variance.rows import variance_rows
 from harvest.studies.variance.variance import Figure, SystemVariance, study_variance
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 from scoring.inference.components import within_system
 from scoring.inference.instability import between_trials
 from scoring.inference.interval import no_interval

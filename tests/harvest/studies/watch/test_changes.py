@@ -8,7 +8,7 @@ import pytest
 
 from harvest.studies.watch.baseline import SystemBaseline, Ways, ways
 from harvest.studies.watch.changes import changed_turns
-from recordings.conversation import Conversation, Outcome
+from recordings.conversations.conversation import Conversation, Outcome
 from tests.support.tree_examples import conversation
 
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from harvest.parrot.placebo import answer_to
 from harvest.studies.watch.harness import Harness, hold_against_placebo
 from protocols.answer import Answer
-from recordings.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
-from recordings.header import make_header
-from recordings.imports import record
-from recordings.run_folder import read
+from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
+from recordings.formats.imports import record
+from recordings.log.header import make_header
+from recordings.log.run_folder import read
 from topics.links import links_in
 from topics.topic import Topic, TopicSet, TopicType
 

@@ -20,7 +20,7 @@ from harvest.studies.watch.history import (
     state_after,
     whole_history,
 )
-from recordings.times import moment
+from recordings.files.times import moment
 from scoring.inference.drift import SAME_BUDGET, SAME_SHARE
 from scoring.inference.watch_state import WatchState
 from scoring.inference.watched_audit import JudgingRules

@@ -13,7 +13,7 @@ from harvest.studies.watch.baseline import bless
 from harvest.studies.watch.figures import watch_document, watch_tables
 from harvest.studies.watch.watch import Watched, WatchedFigure, watch
 from harvest.studies.watch.words import figure_sentence, over_words
-from recordings.run_folder import read
+from recordings.log.run_folder import read
 from scoring.inference.drift import Difference
 from scoring.inference.settling import Settling
 from scoring.inference.watch_state import Seen, WatchState

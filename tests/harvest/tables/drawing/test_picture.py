@@ -26,7 +26,7 @@ from harvest.tables.drawing.colours import STYLE
 from harvest.tables.drawing.layout import places, select_branches
 from harvest.tables.drawing.picture import picture
 from harvest.tables.drawing.text_fitting import break_lines, fit_text, room
-from recordings.conversation import Conversation, Outcome
+from recordings.conversations.conversation import Conversation, Outcome
 from recordings.trees.builder import fold
 from recordings.trees.keys import LABEL
 from recordings.trees.node_text import cells

@@ -1,0 +1,1 @@
+"""Whether a run is whole, and whether anything in it was changed."""

@@ -1,0 +1,314 @@
+"""Whether a recording is as it was written: every file against its chain, its name, the inventory, or what names it.
+
+Three answers are kept apart. A *fault* is something that is not as it was written. A *gap* is something that should be
+covered, and is not: a chain that is gone, a layer that was listed. A *note* is what nothing promises to cover, as the
+last lines of a process that was killed. Hashes without a key prove nothing against people who can write the folder and
+mean to deceive. What proves more is the hash of the recording, kept or signed elsewhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from recordings.files.digests import content_digest, read_object
+from recordings.files.errors import RunError
+from recordings.files.evidence import evidence_fault
+from recordings.judged.decisions import FOLDER as DECISIONS
+from recordings.judged.decisions import read_decisions
+from recordings.judged.judgments import layer_fault
+from recordings.log.chained_file import ChainedFile, Fault, check_file, check_gone, later_accounts
+from recordings.log.inventory import CHAINED, INVENTORY, Inventory, read_inventory, says_chained
+from recordings.log.noted import Noted, read_noted
+from recordings.log.run_folder import event_files
+from topics.counting import pluralize
+from topics.regular_file import entries, kind_of, read_inside
+
+__all__ = ["Checked", "Fault", "check_recording", "check_written", "recording_hash"]
+
+_LATER = "recorded before layers were hashed, so nothing shows whether one of judgments or decisions is gone"
+_UNLISTED = (
+    "not in the inventory: put here by hand or by an earlier version of Harvest, or its writer was stopped at that "
+    "moment, or the inventory was cut"
+)
+_GOLD = "judgments/gold-"
+_NAMED = 3
+_AGAIN = "an earlier inventory was gone when this one was begun, so nothing shows what is gone with it"
+
+
+@dataclass(slots=True)
+class Checked:
+    """hash: of the recording, 32 hex digits; "" where not all of it can be read. lines: of events; chained: how many of
+    them a chain or a later file covers. evidence, layers: files whose content is what their names say. faults, gaps,
+    notes: see the module. gone: files of events, layers and files of decisions that were here and are not; `gaps` has a
+    sentence on each.
+    """
+
+    hash: str
+    lines: int = 0
+    chained: int = 0
+    evidence: int = 0
+    layers: int = 0
+    faults: list[Fault] = field(default_factory=list)
+    gaps: list[Fault] = field(default_factory=list)
+    notes: list[Fault] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
+
+    def noted(self, run: Path, faults: Iterable[str], notes: Iterable[str] = ()) -> Iterator[Noted]:
+        """What a run that is made of this one, in the folder `run`, is to keep of it. faults, notes: what else is wrong
+        with it, sentences that name its files."""
+        for what in (*map(str, self.faults), *map(str, self.gaps), *faults):
+            yield Noted(self.hash, _inside(what, run))
+        for what in (*map(str, self.notes), *notes):
+            yield Noted(self.hash, _inside(what, run), open=False)
+
+
+def _inside(what: str, run: Path) -> str:
+    """A sentence about files of a run that does not name its folder, which may be another tomorrow."""
+    return what.replace(f"{run}/", "").replace(f"{run}: ", "")
+
+
+def recording_hash(run: Path) -> str:
+    """Of `run.json` and every file of events, which name the evidence by its content. Judgments, which may be added
+    later, are not in it. Raises OSError."""
+    digest = hashlib.blake2b(digest_size=16, person=b"harvest-run")
+    for file in (run / "run.json", *event_files(run)):
+        digest.update(f"{file.name} {content_digest(file)}\n".encode())
+    return digest.hexdigest()
+
+
+def check_recording(run: Path) -> Checked:
+    """Every file of the run folder `run`, also where it cannot be read as a run. Raises OSError."""
+    strange = [Fault(name, None, f"this is {kind}, not a file, and is not read") for name, kind in _not_files(run)]
+    if strange:  # a pipe would be waited on for ever, and a link leads out of the folder
+        return Checked("", gaps=strange)
+    found, named = _checked(run)
+    _check_evidence(run, named, found)
+    for one in read_noted(run):
+        (found.gaps if one.open else found.notes).append(Fault("run.json", None, str(one)))
+    return found
+
+
+def check_written(run: Path) -> Checked:
+    """The same without exhibits, for whoever copies those and looks at each, and without what was noted of the
+    recordings that the run was made of. Raises OSError."""
+    return _checked(run)[0]
+
+
+def _checked(run: Path) -> tuple[Checked, set[str]]:
+    """What is found, and the addresses of evidence that events name."""
+    found = Checked(recording_hash(run))
+    files = event_files(run)
+    inventory = read_inventory(run)
+    later = later_accounts(files)
+    declared = _declares_chains(run)
+    named: set[str] = set()
+    chained: list[ChainedFile] = []
+    for file in files:
+        one, lines = check_file(file, later.get(file.name, ()), declared=declared)
+        chained.append(one)
+        for data in lines:
+            evidence = (read_object(data) or {}).get("evidence") if b'"evidence"' in data else None
+            named.update(map(str, evidence.values()) if isinstance(evidence, dict) else ())
+    chained += _check_gone(run.glob("trials-*.chain"), found)
+    found.lines, found.chained = sum(one.lines for one in chained), sum(one.covered for one in chained)
+    _take(chained, found)
+    headers = [str(one.opening["header"]) for one in chained if "header" in one.opening]
+    _check_header(run, headers, found, declared=declared)
+    decided = _check_decisions(run, found, declared=declared)
+    layers = _check_layers(run, found)
+    _check_inventory(run, inventory, [*chained, *decided], layers, found, declared=declared)
+    gold = any(name.startswith(_GOLD) for name in (*layers, *found.gone))
+    if declared and found.lines > len(files) and not gold and _wants_gold(run):
+        what = "run.json names a gold table, and the layer that kept it is gone"
+        found.gaps.append(Fault(f"{_GOLD}*.jsonl", None, what))
+        found.gone.append(f"{_GOLD}*.jsonl")
+    kept = [
+        *layers,
+        *(one.name for one in decided if one.name not in found.gone),
+        *(["evidence"] if entries(run, "evidence", "??", "*") else []),
+    ]
+    if not files and not any(name.startswith("trials-") for name in found.gone):
+        what = "no file of events is here: they are gone, or the first process was stopped before it began one"
+        found.gaps.append(Fault("run.json", None, what))
+    elif files and kept and found.lines <= len(files):
+        what = "it is here, and no event that it could come from: the events are gone"
+        found.gaps.append(Fault(kept[0], None, what))
+    said = {str(name) for one in chained for name in one.closing.get("layers") or ()}
+    unlisted = {f"judgments/{name}" for name in said} - set(layers) - set(inventory.held if inventory else ())
+    found.gaps += [Fault(name, None, "it was here when the run was closed, and is gone") for name in sorted(unlisted)]
+    found.gone += sorted(unlisted)
+    return found, named
+
+
+def _check_gone(chains: Iterable[Path], found: Checked) -> list[ChainedFile]:
+    """What is known of files that are gone from the chains that are left of them."""
+    gone = [
+        check_gone(chain.with_suffix(".jsonl")) for chain in sorted(chains) if not chain.with_suffix(".jsonl").exists()
+    ]
+    found.gone += [one.name for one in gone]
+    return gone
+
+
+def _not_files(run: Path) -> Iterator[tuple[str, str]]:
+    """What is in the place of a file of the run and is none, by its path in the run, and what it is."""
+    paths = [run / "run.json", run / INVENTORY, *sorted(run.glob("trials-*"))]
+    for folder in ("judgments", DECISIONS):
+        for pattern in ("*.jsonl", "*.chain"):
+            paths += entries(run, folder, pattern)
+    for path in paths:
+        kind = kind_of(path) if path.exists() or path.is_symlink() else ""
+        if kind:
+            yield path.relative_to(run).as_posix(), kind
+
+
+def _take(files: Sequence[ChainedFile], found: Checked) -> None:
+    for one in files:
+        found.faults += one.faults
+        found.gaps += one.gaps
+        found.notes += one.notes
+
+
+def _declares_chains(run: Path) -> bool:
+    """Whether `run.json` says that the files of the run have chains, and an inventory: those of earlier versions do
+    not."""
+    return CHAINED in (read_object(read_inside(run, "run.json")) or {})
+
+
+def _wants_gold(run: Path) -> bool:
+    """Whether `run.json` names a gold table, which is kept as a layer before anything is asked."""
+    audit = (read_object(read_inside(run, "run.json")) or {}).get("audit")
+    return isinstance(audit, dict) and bool(audit.get("gold"))
+
+
+def _check_header(run: Path, headers: list[str], found: Checked, *, declared: bool) -> None:
+    if not headers and declared:
+        what = "no chain is left that says what it was, so nothing shows whether it is as it was written"
+        found.gaps.append(Fault("run.json", None, what))
+    elif not headers:
+        what = "recorded without a chain, so nothing shows whether it is as it was written"
+        found.notes.append(Fault("run.json", None, what))
+    elif content_digest(run / "run.json") != headers[-1]:
+        found.faults.append(Fault("run.json", None, "it is not what it was when the last process began to record"))
+
+
+def _check_evidence(run: Path, named: set[str], found: Checked) -> None:
+    there = {
+        file.relative_to(run).as_posix()
+        for file in entries(run, "evidence", "??", "*")
+        if not file.name.startswith(".")
+    }
+    for address in sorted(there):
+        fault = evidence_fault(run, address)
+        if fault:
+            found.faults.append(Fault(address, None, fault))
+        else:
+            found.evidence += 1
+    found.faults += [Fault(address, None, "named by an event, and gone") for address in sorted(named - there)]
+
+
+def _check_layers(run: Path, found: Checked) -> list[str]:
+    """The layers that are there, by their paths in the run."""
+    there = []
+    for file in sorted(entries(run, "judgments", "*.jsonl")):
+        name = f"judgments/{file.name}"
+        there.append(name)
+        fault = layer_fault(file)
+        if fault:
+            found.faults.append(Fault(name, None, fault))
+        else:
+            found.layers += 1
+    return there
+
+
+def _check_decisions(run: Path, found: Checked, *, declared: bool) -> list[ChainedFile]:
+    """What people decided: whether it can be read, and against its chains."""
+    try:
+        read_decisions(run)
+    except RunError as fault:
+        place = fault.place
+        file = f"{DECISIONS}/{Path(place.path).name}" if place and place.path.endswith(".jsonl") else DECISIONS
+        found.faults.append(Fault(file, place.line or None if place else None, fault.what))
+        return []
+    files = entries(run, DECISIONS, "*.jsonl")
+    later = later_accounts(files)
+    checked = [check_file(file, later.get(file.name, ()), declared=declared)[0] for file in files]
+    checked += _check_gone(entries(run, DECISIONS, "*.chain"), found)
+    _take(checked, found)
+    return checked
+
+
+def _check_inventory(
+    run: Path,
+    inventory: Inventory | None,
+    chained: Sequence[ChainedFile],
+    layers: Sequence[str],
+    found: Checked,
+    *,
+    declared: bool,
+) -> None:
+    """What was listed and is gone, is another now, or was not closed; and what is here and was never listed."""
+    if inventory is None:
+        if declared or any(says_chained(run / one.name) for one in chained):
+            what = "it is gone: nothing shows whether a layer of judgments, or a file of decisions, is gone with it"
+            found.gaps.append(Fault(INVENTORY, None, what))
+        else:
+            found.notes.append(Fault(INVENTORY, None, _LATER))
+        return
+    if inventory.broken:
+        found.faults.append(Fault(INVENTORY, inventory.broken, "from here on it is not what was written"))
+    if inventory.torn:
+        found.notes.append(Fault(INVENTORY, None, "its last line is torn: its writer was stopped, or its end was cut"))
+    if inventory.again:
+        found.gaps.append(Fault(INVENTORY, 1, _AGAIN))
+    files = {one.name: one for one in chained}
+    told = {fault.file for fault in found.faults}
+    for name, digest in inventory.held.items():
+        if name not in files and name not in layers:
+            if name not in told:
+                found.gaps.append(Fault(name, None, "it was put into this run, and is gone"))
+                found.gone.append(name)
+        elif digest and name not in found.gone and name not in told and content_digest(run / name) != digest:
+            found.faults.append(Fault(name, None, "it was changed after it was put into this run"))
+    for name, (lines, head) in inventory.closed.items():
+        if name in files:
+            _check_closed(files[name], lines, head, found)
+    unlisted = [name for name in (*files, *layers) if name not in inventory.held]
+    unclosed = [
+        name
+        for name, one in files.items()
+        if one.closing and name not in inventory.closed and name not in inventory.copied and _is_chained(run, name)
+    ]
+    written = [name for name in unlisted if name in files and files[name].lines > 1]
+    if written or (unclosed and len({*unlisted, *unclosed}) > 1):
+        # A file is listed before its second line, and a writer that is stopped leaves one thing unsaid.
+        what = (
+            f"it does not say what became of {' and '.join([*unlisted, *unclosed][:_NAMED])}: it was cut, or they were"
+        )
+        found.gaps.append(Fault(INVENTORY, None, f"{what} put here by hand, and nothing shows what else is gone"))
+        return
+    found.notes += [Fault(name, None, _UNLISTED) for name in unlisted]
+    for name in unclosed:
+        what = "its chain is closed, and the inventory does not say so: its writer was stopped at that moment, or"
+        found.notes.append(Fault(name, None, f"{what} the inventory was cut"))
+
+
+def _is_chained(run: Path, name: str) -> bool:
+    return (run / name).exists() and says_chained(run / name)
+
+
+def _check_closed(one: ChainedFile, lines: int, head: str, found: Checked) -> None:
+    """A file that was closed once never changes again, and neither does its chain."""
+    if one.closing and (len(one.hashes), one.head) == (lines, head):
+        return
+    if len(one.hashes) < lines or not one.closing:
+        what = (
+            f"the file was closed with {pluralize(lines, 'line')}, and this has {len(one.hashes)} hashes and "
+            f"{'an' if one.closing else 'no'} end: nothing shows whether the rest is as it was written"
+        )
+        if one.opening or not one.gaps:  # else it was told
+            found.gaps.append(Fault(one.chain, None, what))
+    elif not one.faults:
+        found.faults.append(Fault(one.chain, None, "it is not the chain with which the file was closed"))

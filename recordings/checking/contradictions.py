@@ -1,0 +1,145 @@
+"""What the lines of an attempt must agree with, beyond their order: their file, each other, and the plan of the run.
+
+A reader takes every recording of format 1, and some hold less than Harvest writes: an import may know neither routes
+nor answers. What Harvest itself played is written in one way only, so a missing or changed line often contradicts the
+others:
+
+- a trial is known by the hash of its protocol, topic, system and number;
+- every answer is routed by the state that asked, and its route leads to the next state that asks, or to the end;
+- an attempt that is valid has an answer to every turn and no failure but one of its user's, and an invalid one says
+  what failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from recordings.conversations.conversation import Outcome, Turn
+from recordings.conversations.endings import is_cut_short
+from recordings.events.attempts import Attempt
+from recordings.events.events import Asked, Event, Routed, TrialEnded, TrialStarted
+from recordings.files.json_text import Json
+from recordings.log.header import Header
+from topics.identity import content_hash
+
+__all__ = ["Contradictions"]
+
+
+class Contradictions:
+    """Contradictions within the run that `header` describes.
+
+    played: Harvest recorded its conversations as they happened, none was imported. by_protocol: and a protocol decided.
+    reread: they were decided again later, so that a way may end in another state than the one it was recorded to.
+    """
+
+    def __init__(self, header: Header) -> None:
+        self._hashes = header.hashes
+        sources = [_origin(source) for source in _sources(header)]
+        self.played = all(source is None for source in sources)
+        self._by_protocol = self.played and header.protocol is not None
+        self._reread = any(source is not None for source in _sources(header))
+
+    def at_start(self, started: TrialStarted) -> str:
+        """What contradicts the beginning of an attempt, as a sentence; "" for nothing."""
+        if not self.played:
+            return ""
+        key = started.key
+        planned = {kind: self._planned(kind, name) for kind, name in (("system", key.system), ("topic", key.topic))}
+        recorded = started.hashes or {"protocol": self._hashes.get("protocol", ""), **planned}
+        for kind, hashed in planned.items():
+            if recorded.get(kind, "") != hashed:
+                return f"{kind} {getattr(key, kind)!r} is not the one that run.json knows by that name"
+        content = {
+            "protocol": recorded.get("protocol", ""),
+            "system": recorded.get("system", ""),
+            "topic": recorded.get("topic") or {"id": key.topic},
+            "trial": key.trial,
+        }
+        if content_hash("trial", content) != started.trial_id:
+            return f"trial {key.trial} of {key.system!r} on {key.topic!r} is not the trial {started.trial_id}"
+        return ""
+
+    def within(self, attempt: Attempt, event: Event) -> str:
+        """What in `attempt` contradicts the event that comes next, as a sentence; "" for nothing."""
+        return next(self._within(attempt, event), "") if self.played else ""
+
+    def _within(self, attempt: Attempt, event: Event) -> Iterator[str]:
+        last = attempt.last_turn
+        match event:
+            case Asked() if last is not None:
+                if last.reply is not None and last.reply.ended:
+                    yield f"turn {event.turn} is asked after the system ended the conversation"
+                yield from self._unrouted(last, f"turn {event.turn} is asked")
+                yield from self._led_elsewhere(last, event.state, f"state {event.state!r} asks next")
+            case Routed() if last is not None:
+                if self._by_protocol and event.route.state != last.state:
+                    yield f"state {event.route.state!r} routes turn {last.number}, which state {last.state!r} asked"
+                yield from _misquoted(last, event)
+            case TrialEnded():
+                yield from self._ended(attempt, last, event.outcome)
+
+    def _ended(self, attempt: Attempt, last: Turn | None, outcome: Outcome) -> Iterator[str]:
+        how = f"the attempt ends as {outcome.kind!r}"
+        if not outcome.valid:
+            if not attempt.failures and not self._reread:
+                yield f"{how}, and nothing says what failed"
+            return
+        cut_short = is_cut_short(outcome) and bool(attempt.failures)
+        if attempt.failures and not cut_short:
+            yield f"{how} after a failure"
+        if last is None:
+            if self._by_protocol and outcome.kind != "user-stopped":
+                yield f"{how}, and no turn was asked"
+            return
+        if last.reply is None:
+            yield f"{how}, and turn {last.number} has no answer"
+        elif last.reply.ended != (outcome.kind == "system-ended"):
+            said = "ended" if last.reply.ended else "did not end"
+            yield f"{how}, and the system {said} the conversation with turn {last.number}"
+        if not cut_short:  # the rules that route an answer can be what failed
+            yield from self._unrouted(last, how)
+        if outcome.kind != "system-ended":
+            yield from self._led_elsewhere(last, f"stop:{outcome.kind}", how)
+
+    def _unrouted(self, last: Turn, then: str) -> Iterator[str]:
+        if self._by_protocol and last.route is None:
+            yield f"{then}, and the answer to turn {last.number} has no route"
+
+    def _led_elsewhere(self, last: Turn, to: str, then: str) -> Iterator[str]:
+        """A user who is to speak next in a state may leave there instead."""
+        if not self._by_protocol or self._reread or last.route is None:
+            return
+        target = last.route.target
+        left = to == "stop:user-stopped" and not target.startswith("stop:")
+        if target != to and not left:
+            yield f"{then}, and the route of turn {last.number} leads to {target!r}"
+
+    def _planned(self, kind: str, name: str) -> str:
+        return str(self._hashes.get(f"{kind}s", {}).get(name, ""))
+
+
+def _misquoted(last: Turn, event: Routed) -> Iterator[str]:
+    """Only where the words stand nowhere: two halves of a character that were written apart are read as one, which
+    moves what follows."""
+    if last.reply is None:
+        return
+    text = last.reply.answer.text
+    for piece in event.route.evidence:
+        if piece.start >= 0 and text[piece.start : piece.end] != piece.quote and piece.quote not in text:
+            yield f"the route of turn {last.number} quotes {piece.quote[:60]!r}, which the answer does not say"
+
+
+def _sources(header: Header) -> Iterator[Json]:
+    """Where the conversations of a run came from, if not from playing."""
+    yield header.source
+    for one in (*header.parts, *header.changes):
+        if isinstance(one, Mapping):
+            yield one.get("source")
+
+
+def _origin(source: Any) -> Json:
+    """What was imported; None where nothing was: a run that was read anew was played first."""
+    while isinstance(source, Mapping) and source.get("format") == "reread":
+        source = source.get("source")
+    return source

@@ -1,0 +1,223 @@
+"""Saving what a damaged run still holds.
+
+The content of an unreadable line is lost, and it is uncertain which attempt it belonged to. So every attempt that it
+may have belonged to is cut there: what went before stays, as an interrupted attempt, which is never scored and can be
+resumed. An attempt without its first line is left out. Every other attempt stays as it is, and a copy of the damaged
+file is kept. No hashes are looked at: a letter changed inside a text, or a line removed without a contradiction
+(`recordings.checking.contradictions`), goes unnoticed.
+
+A file that is in the folder twice gives each of its attempts once. Where its two accounts of an attempt differ,
+neither is to be trusted beyond the lines they share.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+from os import PathLike
+from pathlib import Path
+
+from recordings.checking.contradictions import Contradictions
+from recordings.events.attempts import Attempt, AttemptId, Attempts
+from recordings.events.event_lines import FORMAT, decode
+from recordings.events.events import Event, TrialStarted
+from recordings.files.errors import RunError
+from recordings.files.json_text import Json
+from recordings.log.chain import chain_file
+from recordings.log.lost_events import lost_events
+from recordings.log.run_folder import Run, event_files, order_attempts, read_events
+from recordings.log.store import read_header
+from topics.counting import pluralize
+from topics.errors import Place
+
+__all__ = ["DamagedFile", "salvage_run"]
+
+
+@dataclass(frozen=True, slots=True)
+class DamagedFile:
+    """A damaged file of events, or the chain of one that is lost. told: what is wrong and what became of it, in
+    sentences."""
+
+    path: Path
+    told: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Cut:
+    place: Place
+    later: int = 0
+
+
+def salvage_run(path: str | PathLike[str]) -> tuple[Run, tuple[DamagedFile, ...]]:
+    """The run in the folder `path` with every attempt as far as it can be trusted, and the files that are damaged.
+
+    Of an attempt that two machines recorded in this folder, each in its own way, both are given. Raises RunError where
+    the header or a file cannot be read, and for an unknown version.
+    """
+    folder = Path(path)
+    header = read_header(folder)
+    contradictions = Contradictions(header)
+    files = [_Trusted(file, contradictions) for file in event_files(folder)]
+    faults = [read_events(file.path, file) for file in files]
+    attempts = _agreed(files)
+    told = [(*more, *file.told()) for more, file in zip(faults, files, strict=True)]
+    damaged = tuple(DamagedFile(file.path, sentences) for file, sentences in zip(files, told, strict=True) if sentences)
+    damaged += tuple(
+        DamagedFile(chain_file(file), (f"{file}: {what}; the attempts in it are lost",))
+        for file, what in lost_events(folder)
+    )
+    lost = _lost(folder, files) if contradictions.played else ()
+    damage = (*(sentence for file in damaged for sentence in file.told), *lost)
+    return Run(folder, header, tuple(order_attempts(attempts, header)), damage), damaged
+
+
+def _agreed(files: Sequence[_Trusted]) -> list[Attempt]:
+    """The attempts of all files, those of a file and of a copy of it once."""
+    accounts: dict[AttemptId, list[tuple[_Trusted, Attempt]]] = defaultdict(list)
+    for file in files:
+        for name, attempt in file.found.items():
+            several = accounts[name]
+            for i, (other, known) in enumerate(several):
+                if file.may_copy(other, attempt, known):
+                    several[i] = other, _shared(other, known, file, attempt)
+                    break
+            else:
+                several.append((file, attempt))
+    return [attempt for several in accounts.values() for _, attempt in several if attempt.rows]
+
+
+def _shared(first: _Trusted, one: Attempt, second: _Trusted, two: Attempt) -> Attempt:
+    """What two accounts of one attempt by the same process come to: the longer one if it begins with the other."""
+    both = list(zip(one.rows, two.rows, strict=False))
+    same = next((i for i, (row, other) in enumerate(both) if row != other), len(both))
+    if same == len(both):
+        return max(one, two, key=lambda attempt: len(attempt.rows))
+    lines = f"cut after {pluralize(same, 'line')}, which both have, and counts as interrupted" if same else "left out"
+    second.blame(f"{_whose(two)} is recorded otherwise here than in {first.path.name}; {lines}")
+    cut = Attempt(one.started, one.worker, one.place, one.rows[:same])
+    for row in one.rows[1:same]:
+        event = decode(row, one.place)
+        if event is not None:
+            cut.take(event, one.place)
+    return cut
+
+
+def _lost(folder: Path, files: Sequence[_Trusted]) -> Iterator[str]:
+    """Attempts of which no line is left, though later ones at the same trial are there."""
+    begun: dict[str, set[int]] = defaultdict(set)
+    last: dict[str, Attempt] = {}
+    for file in files:
+        for trial_id, number in file.named:
+            begun[trial_id].add(number)
+        for (trial_id, number), attempt in file.found.items():
+            if trial_id not in last or number > last[trial_id].started.attempt:
+                last[trial_id] = attempt
+    for trial_id, attempt in last.items():
+        first = next(number for number in count(1) if number not in begun[trial_id])
+        if first < attempt.started.attempt:
+            yield f"{folder}: {_whose(attempt)} is here, but no line of attempt {first} before it"
+
+
+class _Trusted(Attempts):
+    """The attempts of one file, each up to the first line that casts doubt on it."""
+
+    def __init__(self, path: Path, contradictions: Contradictions) -> None:
+        super().__init__(keep_rows=True)
+        self.path = path
+        self._contradictions = contradictions
+        self._opening: dict[str, Json] = {}
+        self._faults: list[str] = []
+        self._cuts: dict[AttemptId, _Cut] = {}
+        self._strays: dict[AttemptId, list[int]] = {}
+
+    @property
+    def named(self) -> Iterator[AttemptId]:
+        """Every attempt of which there is a line, whatever became of it."""
+        yield from (*self.found, *self._strays)
+
+    def may_copy(self, other: _Trusted, attempt: Attempt, known: Attempt) -> bool:
+        """Whether `attempt`, in this file, and `known`, in the other one, may have been written by one process: each
+        says which did, unless its first line is lost."""
+        one, two = self._writer(attempt), other._writer(known)
+        return one is None or two is None or one == two
+
+    def _writer(self, attempt: Attempt) -> tuple[Json, ...] | None:
+        opened = self._opening
+        return (attempt.started.worker or opened.get("worker"), opened.get("pid"), opened.get("at")) if opened else None
+
+    def blame(self, sentence: str) -> None:
+        self._faults.append(f"{self.path}: {sentence}")
+
+    def begin(self, opening: dict[str, Json], place: Place) -> None:
+        self._opening = opening
+        worker, named = opening.get("worker"), self.path.name
+        if isinstance(worker, str) and named != f"trials-{worker}.jsonl":
+            self._faults.append(f"{place}: worker {worker!r} wrote this: the file is a copy of another, or was renamed")
+
+    def take(self, event: Event, row: dict[str, Json], worker: str, place: Place) -> None:
+        name = (event.trial_id, event.attempt)
+        if name in self._cuts:
+            self._cuts[name].later += 1
+        elif name in self._strays or not (name in self.found or isinstance(event, TrialStarted)):
+            self._strays.setdefault(name, []).append(place.line)
+        elif fault := self._contradiction(self.found.get(name), event):
+            if name in self.found:
+                raise RunError(fault, place=place)
+            self._faults.append(f"{place}: {fault}")
+            self._strays[name] = [place.line]
+        else:
+            super().take(event, row, str(self._opening.get("worker") or worker), place)
+
+    def _contradiction(self, attempt: Attempt | None, event: Event) -> str:
+        if attempt is None:
+            return self._contradictions.at_start(event) if isinstance(event, TrialStarted) else ""
+        return "" if attempt.ended else self._contradictions.within(attempt, event)
+
+    def refuse(self, fault: RunError, row: dict[str, Json] | None) -> None:
+        if row is not None and _is_of_another_version(row):
+            raise fault
+        place = fault.place or Place(str(self.path))
+        self._faults.append(f"{place}: {fault.what}")
+        name = _named(row)
+        if name in self._cuts:
+            return
+        # What cannot be read may have been of any attempt that was under way, and two lines run into one of several.
+        open_ones = [one for one, attempt in self.found.items() if not attempt.ended and one not in self._cuts]
+        for one in [one for one in self.found if one == name] or open_ones:
+            self.found[one].interrupt()
+            self._cuts[one] = _Cut(place)
+
+    def told(self) -> list[str]:
+        """What is wrong, and what became of each attempt that it touches."""
+        told = list(self._faults)
+        for name, cut in self._cuts.items():
+            place = Place(cut.place.path, cut.place.line)
+            later = f", {pluralize(cut.later, 'later line')} left out" if cut.later else ""
+            told.append(f"{place}: {_whose(self.found[name])} is cut here and counts as interrupted{later}")
+        for (trial_id, number), lines in self._strays.items():
+            place = Place(str(self.path), lines[0])
+            told.append(
+                f"{place}: attempt {number} at trial {trial_id} has no first line here that can be trusted; left out "
+                f"({pluralize(len(lines), 'line')}, the last at {lines[-1]})"
+            )
+        return told
+
+
+def _named(row: dict[str, Json] | None) -> AttemptId | None:
+    """The attempt that a line names, where it names one as lines do."""
+    name, number = (row.get("id"), row.get("attempt")) if row is not None else (None, None)
+    return (name, number) if isinstance(name, str) and isinstance(number, int) else None
+
+
+def _whose(attempt: Attempt) -> str:
+    key = attempt.started.key
+    return f"{key.system}, {key.topic}, trial {key.trial}, attempt {attempt.started.attempt}"
+
+
+def _is_of_another_version(row: dict[str, Json]) -> bool:
+    """Whether it opens a file of another major version, as far as can be told from a line that may be damaged."""
+    name = FORMAT.partition("/")[0]
+    return row.get("event") == "opened" and re.fullmatch(rf"{name}/\d+(\.\d+)*", str(row.get("format"))) is not None

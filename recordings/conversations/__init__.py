@@ -1,0 +1,1 @@
+"""Conversations as values: turns, parts of answers, endings, rows."""

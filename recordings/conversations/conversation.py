@@ -1,0 +1,177 @@
+"""A recorded conversation: one attempt at one trial, turn by turn.
+
+Values only; nothing here reads or writes. `recordings.events.events` turns them into lines and back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from protocols.answer import Answer, Exchange
+from protocols.choice import Choice
+from protocols.route import Route
+from recordings.conversations.reply_endings import ending_of
+
+__all__ = ["INVALID", "LARGEST_NUMBER", "Conversation", "Outcome", "SystemTurn", "TrialKey", "Turn"]
+
+INVALID = "invalid"
+"""The outcome of an attempt that the infrastructure failed: not counted, tried again as a new attempt."""
+
+LARGEST_NUMBER = 10**9 - 1
+"""Of a trial, an attempt, a place in a session or a count of turns, in every file and option that names one."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TrialKey:
+    """What is played: the `trial`-th playing of the run's protocol on `topic` with `system`.
+
+    trial: from 1 to LARGEST_NUMBER.
+    """
+
+    system: str
+    topic: str
+    trial: int
+
+
+@dataclass(frozen=True, slots=True)
+class SystemTurn:
+    """What came back for one user turn.
+
+    asked_at: UTC time of sending, ISO 8601 with microseconds ("" where an import does not know).
+    first_seconds / seconds: from sending to the first piece / to the last one; None where not known.
+    finish: why the system stopped writing, in its own word (`stop`, `length`, …); "" if it does not say.
+    tokens: counts the system reported (`prompt`, `completion`, …). pieces: for streams, (seconds since sending,
+    characters received so far). evidence: content addresses in the run's `evidence/` folder, by what they are.
+    ended: the system closed the conversation with this turn. sends: how often the turn was handed to the system;
+    more than 1 only where it never took the turn, or keeps no state. sent_as: the user's words as they were sent, where
+    a page has changed them on the way; "" where they are what was said, as they always are elsewhere. model: what the
+    system calls the model that answered, with its fingerprint if it has one; "" where it does not say.
+    notes: what a reader of the figures should know about how the reply came, a sentence each, and the same sentence for
+    the same thing.
+    """
+
+    answer: Answer
+    asked_at: str = ""
+    first_seconds: float | None = None
+    seconds: float | None = None
+    finish: str = ""
+    tokens: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    pieces: tuple[tuple[float, int], ...] = ()
+    evidence: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    ended: bool = False
+    sends: int = 1
+    sent_as: str = ""
+    model: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ending(self) -> str:
+        """Whether the answer is `whole`, `cut` by the system's own limit, `filtered` or `refused`, by the system's
+        word for its end; "" where the word says none of these."""
+        return "refused" if self.answer.refused else ending_of(self.finish)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One user turn (number from 1, said in protocol state `state`), its reply, and the route taken after it.
+
+    reply: None when the turn was asked and nothing whole came back. route: None when no decision was recorded.
+    user, act: where a simulated user of the protocol spoke, its name there and what it did; both "" where the protocol
+    did. A user that plays without a protocol has its act as `state`. worded: as in `protocols.route.Say`. choice: what
+    that user chose among; None where no simulated user spoke, and in recordings that do not say it. session: the name
+    of the system's session that begins with this turn, because the user came back; "" where it goes on.
+    """
+
+    number: int
+    state: str
+    said: str
+    reply: SystemTurn | None = None
+    route: Route | None = None
+    user: str = ""
+    act: str = ""
+    worded: str = ""
+    choice: Choice | None = None
+    session: str = ""
+
+    @property
+    def label(self) -> str | None:
+        """`o`, `x`, or None where no decision was recorded."""
+        return self.route.label if self.route else None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How an attempt ended.
+
+    kind, the earlier taking precedence: `invalid` (infrastructure), `system-ended`, `completed` or `breakdown` or
+    `no-match` (the protocol's end), `user-stopped`, `turn-limit`. reason: a short slug for counting (`timeout`,
+    `http-503`, `script-ended`); detail: a sentence for a person. missing: user turns that the conversation would still
+    have had, see `recordings.conversations.endings`; None where the recording does not say, and the protocol may.
+    choice: what a simulated user that left chose among; None as for a turn.
+    """
+
+    kind: str
+    reason: str = ""
+    detail: str = ""
+    missing: int | None = None
+    choice: Choice | None = None
+
+    @property
+    def valid(self) -> bool:
+        """Whether the attempt ended otherwise than by a fault of the infrastructure."""
+        return self.kind != INVALID
+
+    @property
+    def why(self) -> str:
+        """The reason, in words also where none is recorded: an import need not give one."""
+        return self.reason or "no reason given"
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """One attempt (from 1) at one trial.
+
+    trial_id: content-derived identity of the trial; the same in every attempt and on every machine.
+    session: name of the system's memory this took place in; place: 1 for a fresh session, else the position
+    among the conversations of that session. outcome: None when the recording breaks off (interrupted). member: of the
+    population whose user was drawn for the trial; "" where none was.
+    """
+
+    key: TrialKey
+    trial_id: str
+    attempt: int
+    turns: tuple[Turn, ...]
+    outcome: Outcome | None
+    session: str = ""
+    place: int = 1
+    user: str = "scripted"
+    worker: str = ""
+    started_at: str = ""
+    ended_at: str = ""
+    member: str = ""
+
+    @property
+    def valid(self) -> bool:
+        """Finished, and not by a fault of the infrastructure."""
+        return self.outcome is not None and self.outcome.valid
+
+    @property
+    def exchanges(self) -> tuple[Exchange, ...]:
+        """What was said and answered, as a user would have it before their eyes."""
+        return tuple(Exchange(turn.said, turn.reply.answer) for turn in self.turns if turn.reply is not None)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """What the system called the models that answered, each once."""
+        return tuple(
+            dict.fromkeys(turn.reply.model for turn in self.turns if turn.reply is not None and turn.reply.model)
+        )
+
+    def label(self, turn_number: int) -> str:
+        """`o` or `x` for user turn `turn_number` (from 1); `-` where there was no such turn."""
+        for turn in self.turns:
+            if turn.number == turn_number and turn.label:
+                return turn.label
+        return "-"

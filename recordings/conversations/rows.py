@@ -1,0 +1,126 @@
+"""A run as tidy rows: one row per attempt or per user turn, each value in a named column.
+
+    turn_rows(run.finished)            a list of dicts, ready for csv.DictWriter, pandas or polars
+    data_frame(turn_rows(run.finished))    the same as a data frame, where pandas or polars is installed
+    turn_rows(run.finished, run="may")    with the name of the run, so that rows of several runs go into one table
+
+What is not known is None: no number stands in for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from protocols.answer import Answer
+from recordings.conversations.conversation import Conversation, SystemTurn, Turn
+from topics.languages import language_of
+
+__all__ = ["conversation_rows", "data_frame", "turn_rows"]
+
+LIBRARIES = ("pandas", "polars")
+"""Libraries of data frames, in the order in which they are looked for."""
+
+
+def conversation_rows(conversations: Iterable[Conversation], run: str | None = None) -> list[dict[str, Any]]:
+    """One row per attempt: what was played, how it ended, and how many user turns it had.
+
+    run: what to call the run in each row. Columns: run (None where not given), system, topic, trial, attempt, user,
+    valid, outcome, reason (both "" where the recording breaks off), turns (asked), missing (turns that the conversation
+    would still have had; None where not known), session, place, worker, started_at and ended_at (UTC, ISO 8601; ""
+    where not known).
+    """
+    return [
+        {
+            **_attempt(one, run),
+            "user": one.user,
+            "valid": one.valid,
+            "outcome": one.outcome.kind if one.outcome else "",
+            "reason": one.outcome.reason if one.outcome else "",
+            "turns": len(one.turns),
+            "missing": one.outcome.missing if one.outcome else None,
+            "session": one.session,
+            "place": one.place,
+            "worker": one.worker,
+            "started_at": one.started_at,
+            "ended_at": one.ended_at,
+        }
+        for one in conversations
+    ]
+
+
+def turn_rows(conversations: Iterable[Conversation], run: str | None = None) -> list[dict[str, Any]]:
+    """One row per user turn that was asked.
+
+    run: what to call the run in each row. Columns: run (None where not given), system, topic, trial, attempt, valid,
+    turn (from 1), state, act, said, answer (None where nothing whole came back), label (`o`, `x`, or None where no
+    decision was recorded), links (how many; None without an answer), sources, calls, offers and attachments (how many),
+    thoughts (as text), refused, ending (`whole`, `cut`, `filtered`, `refused`, or "" where the system does not say),
+    language (a code such as `de`, or "" where it cannot be told from the words), asked_at, first_seconds and seconds
+    (from sending to the first and to the last piece), finish, model, sends, ended.
+    """
+    return [
+        {**_attempt(one, run), "valid": one.valid, **_turn(turn), **_reply(turn.reply)}
+        for one in conversations
+        for turn in one.turns
+    ]
+
+
+def data_frame(rows: Sequence[Mapping[str, Any]], library: str = "") -> Any:
+    """The rows as a DataFrame of `library`, `pandas` or `polars`; "" takes the first of the two that is installed.
+
+    Half a surrogate pair, which a system can send and no data frame holds, becomes U+FFFD.
+
+    Raises ValueError for another library, and ImportError where it (or either of them) is not installed.
+    """
+    if library and library not in LIBRARIES:
+        raise ValueError(f"no data frames of {library!r}; allowed: {', '.join(LIBRARIES)}")
+    found = [name for name in (library, *LIBRARIES) if name and find_spec(name)]
+    if not found or (library and found[0] != library):
+        raise ImportError(f"a data frame needs {library or ' or '.join(LIBRARIES)}: pip install {library or 'pandas'}")
+    module = import_module(found[0])
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    return module.DataFrame({name: [_unicode(row.get(name)) for row in rows] for name in columns})
+
+
+def _unicode(value: Any) -> Any:
+    if isinstance(value, str) and not value.isascii():
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return value
+
+
+def _attempt(one: Conversation, run: str | None) -> dict[str, Any]:
+    key = one.key
+    return {"run": run, "system": key.system, "topic": key.topic, "trial": key.trial, "attempt": one.attempt}
+
+
+def _turn(turn: Turn) -> dict[str, Any]:
+    return {"turn": turn.number, "state": turn.state, "act": turn.act, "said": turn.said, "label": turn.label}
+
+
+def _reply(reply: SystemTurn | None) -> dict[str, Any]:
+    """The columns of a reply, all of them None where there is none."""
+    if reply is None:
+        return dict.fromkeys(_reply(SystemTurn(Answer(""))))
+    answer = reply.answer
+    return {
+        "answer": answer.text,
+        "links": len(answer.links) + answer.links_left_out,
+        "sources": len(answer.sources),
+        "calls": len(answer.calls),
+        "offers": len(answer.offers),
+        "attachments": len(answer.attachments),
+        "thoughts": answer.thoughts,
+        "refused": answer.refused,
+        "ending": reply.ending,
+        "language": language_of(answer.text),
+        "asked_at": reply.asked_at,
+        "first_seconds": reply.first_seconds,
+        "seconds": reply.seconds,
+        "finish": reply.finish,
+        "model": reply.model,
+        "sends": reply.sends,
+        "ended": reply.ended,
+    }

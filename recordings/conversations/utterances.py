@@ -1,0 +1,20 @@
+"""A recorded conversation as the detector of breakdown looks at it."""
+
+from __future__ import annotations
+
+from protocols.breakdown.features import Utterance
+from recordings.conversations.conversation import Conversation
+
+__all__ = ["utterances_of"]
+
+
+def utterances_of(conversation: Conversation) -> tuple[tuple[Utterance, ...], dict[int, int]]:
+    """What both sides said, and by number of the turn the place of each answer in it."""
+    found: list[Utterance] = []
+    places = {}
+    for turn in conversation.turns:
+        found.append(Utterance("U", turn.said))
+        if turn.reply is not None:
+            places[turn.number] = len(found)
+            found.append(Utterance("S", turn.reply.answer.text))
+    return tuple(found), places

@@ -1,0 +1,1 @@
+"""Events of a run, as lines and as attempts."""

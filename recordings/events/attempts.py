@@ -1,0 +1,293 @@
+"""From events to conversations: one attempt is built line by line, and checked as it grows."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+from dataclasses import dataclass, field
+
+from msgspec import Struct
+
+from protocols.choice import Choice
+from protocols.route import Route
+from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, Turn
+from recordings.events.events import Answered, Asked, Event, Failed, Routed, TrialEnded, TrialStarted
+from recordings.events.typed_lines import AskedLine, ChoiceLine, EndedLine, Line, RouteLine, TurnLine
+from recordings.files.errors import RunError
+from recordings.files.json_text import Json
+from topics.errors import Place
+
+__all__ = ["Attempt", "AttemptId", "Attempts", "SpokenTurn"]
+
+AttemptId = tuple[str, int]
+"""Identity of a trial, and number of the attempt."""
+
+SpokenTurn = tuple[str, str, str, str | None]
+"""The state of a turn, what was said, the label of the answer ("" for none), and the answer, None for none."""
+
+_KNOWN = 2**13  # spoken turns that are known again
+
+
+class _OpenTurn(Struct):  # which is made in a fifth of the time that a dataclass takes
+    state: str
+    said: str
+    user: str
+    act: str
+    worded: str
+    choice: Choice | ChoiceLine | None
+    session: str
+    reply: SystemTurn | TurnLine | None = None
+    route: Route | RouteLine | None = None
+
+
+@dataclass(slots=True)
+class Attempt:
+    """An attempt as far as its events go. rows: its lines as they stand in the file, where they are kept."""
+
+    started: TrialStarted
+    worker: str
+    place: Place
+    rows: list[dict[str, Json]] = field(default_factory=list)
+    failures: list[Failed] = field(default_factory=list)
+    _turns: list[_OpenTurn] = field(default_factory=list)
+    _spoken: tuple[SpokenTurn, ...] | None = None  # in place of `_turns`
+    _outcome: Outcome | None = None
+    _ended_at: str = ""
+
+    @property
+    def ended(self) -> bool:
+        return self._outcome is not None
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How it ended; None where the recording breaks off."""
+        return self._outcome
+
+    @property
+    def valid(self) -> bool:
+        """Finished, and not by a fault of the infrastructure."""
+        return self._outcome is not None and self._outcome.valid
+
+    @property
+    def spoken(self) -> Iterable[SpokenTurn]:
+        """What was spoken in each turn: in a fraction of the time that `conversation` takes."""
+        return _spoken_in(self._turns) if self._spoken is None else self._spoken
+
+    @property
+    def last_turn(self) -> Turn | None:
+        """The turn that was asked last, as far as it was recorded."""
+        turns = self._whole_turns()
+        return _recorded(len(turns), turns[-1]) if turns else None
+
+    def take(self, event: Event, place: Place) -> None:
+        """Add the next event. Raises RunError, with the place, where it cannot come here."""
+        if self.ended:
+            raise self._wrong(place, "an event after its trial-ended")
+        match event:
+            case Asked():
+                if self._turns and self._turns[-1].reply is None:
+                    raise self._wrong(place, f"turn {event.turn} is asked before turn {len(self._turns)} was answered")
+                if event.turn != len(self._turns) + 1:
+                    raise self._wrong(place, f"turn {event.turn} is asked where turn {len(self._turns) + 1} is next")
+                self._turns.append(
+                    _OpenTurn(
+                        *(event.state, event.text, event.user, event.act, event.worded),
+                        event.choice,
+                        event.session,
+                    )
+                )
+            case Answered():
+                turn = self._turn(event.turn, "answer", place)
+                if turn.reply is not None:
+                    raise self._wrong(place, f"a second answer to turn {event.turn}")
+                turn.reply = event.reply
+            case Routed():
+                turn = self._turn(event.route.turn, "route", place)
+                if turn.reply is None:
+                    raise self._wrong(place, f"a route for turn {event.route.turn}, which has no answer")
+                if turn.route is not None:
+                    raise self._wrong(place, f"a second route for turn {event.route.turn}")
+                turn.route = event.route
+            case Failed():
+                if event.turn > len(self._turns):
+                    raise self._wrong(place, f"a failure at turn {event.turn}, which was not asked")
+                self.failures.append(event)
+            case TrialEnded():
+                self._outcome, self._ended_at = event.outcome, event.at
+            case TrialStarted():
+                raise self._wrong(place, "a second trial-started")
+
+    def take_lines(self, rows: list[Line], first: int) -> int:
+        """Add what the lines from the number `first` on hold, as long as they are of turns of this attempt, or of its
+        end, and come where they must. Returns the number of the next line."""
+        if self._outcome is not None:
+            return first
+        name, attempt, turns = self.started.trial_id, self.started.attempt, self._turns
+        turn, count = turns[-1] if turns else None, len(turns)
+        for number in range(first, len(rows)):
+            row = rows[number]
+            if row.id != name or row.attempt != attempt:
+                return number
+            # `isinstance` takes several times as long to say no.
+            if type(row) is TurnLine:
+                if turn is None or row.turn != count or turn.reply is not None:
+                    return number
+                turn.reply = row
+            elif type(row) is RouteLine:
+                if turn is None or row.turn != count or turn.reply is None or turn.route is not None:
+                    return number
+                turn.route = row
+            elif type(row) is AskedLine:
+                if row.turn != count + 1 or (turn is not None and turn.reply is None):
+                    return number
+                spoke = (row.state, row.text, row.user, row.act, row.worded, row.choice, row.session)
+                turn, count = _OpenTurn(*spoke), row.turn
+                turns.append(turn)
+            elif type(row) is EndedLine:
+                self._outcome, self._ended_at = row.ended(), row.at
+                return number + 1
+            else:
+                return number
+        return len(rows)
+
+    def forget_turns(self) -> None:
+        """Keep no more than how it ended."""
+        self._turns, self.failures = [], []
+
+    def keep_spoken(self, known: dict[SpokenTurn, SpokenTurn]) -> None:
+        """Keep no more of the turns than what was spoken. known: turns that came before, and added to: what is like
+        one of them is in memory once."""
+        self._spoken = tuple([known.setdefault(turn, turn) for turn in _spoken_in(self._turns)])
+        self._turns = []
+
+    def interrupt(self) -> None:
+        """Remove its end, with the row of it, because what went before may be incomplete."""
+        if self.ended:
+            self._outcome, self._ended_at = None, ""
+            del self.rows[-1:]
+
+    def _whole_turns(self) -> list[_OpenTurn]:
+        if self._spoken is not None:
+            raise ValueError("no more was kept of this attempt than what was spoken")
+        return self._turns
+
+    def _turn(self, number: int, what: str, place: Place) -> _OpenTurn:
+        if number != len(self._turns) or not self._turns:
+            raise self._wrong(place, f"{what} for turn {number}, where {len(self._turns)} turns were asked")
+        return self._turns[-1]
+
+    def _wrong(self, place: Place, what: str) -> RunError:
+        key = self.started.key
+        whose = f"attempt {self.started.attempt} at {key.system}, {key.topic}, trial {key.trial}"
+        return RunError(f"{what} ({whose}, begun at {self.place})", place=place)
+
+    def conversation(self) -> Conversation:
+        """The attempt as a value. Raises ValueError where no more was kept than what was spoken."""
+        started = self.started
+        return Conversation(
+            key=started.key,
+            trial_id=started.trial_id,
+            attempt=started.attempt,
+            turns=tuple(_recorded(number, turn) for number, turn in enumerate(self._whole_turns(), 1)),
+            outcome=self._outcome,
+            session=started.session,
+            place=started.place,
+            user=started.user,
+            worker=started.worker or self.worker,
+            started_at=started.at,
+            ended_at=self._ended_at,
+            member=started.member,
+        )
+
+
+def _spoken_in(turns: Iterable[_OpenTurn]) -> list[SpokenTurn]:
+    found: list[SpokenTurn] = []
+    for turn in turns:
+        reply, label = turn.reply, turn.route.label if turn.route else ""
+        if reply is None:
+            found.append((turn.state, turn.said, label, None))
+        else:
+            text = reply.text if isinstance(reply, TurnLine) else reply.answer.text
+            found.append((turn.state, turn.said, label, text))
+    return found
+
+
+def _recorded(number: int, turn: _OpenTurn) -> Turn:
+    reply = turn.reply.reply() if isinstance(turn.reply, TurnLine) else turn.reply
+    route = turn.route.route() if isinstance(turn.route, RouteLine) else turn.route
+    choice = turn.choice.choice() if isinstance(turn.choice, ChoiceLine) else turn.choice
+    return Turn(
+        *(number, turn.state, turn.said, reply, route, turn.user, turn.act, turn.worded),
+        choice,
+        turn.session,
+    )
+
+
+class Attempts:
+    """The attempts of a run, as its files are read one after the other.
+
+    keep_rows: for copying them. turns_of: systems of which an attempt that has ended keeps its turns; None for all.
+    spoken: of its turns such an attempt keeps what was spoken alone.
+    """
+
+    def __init__(
+        self, *, keep_rows: bool = False, turns_of: Container[str] | None = None, spoken: bool = False
+    ) -> None:
+        self.found: dict[AttemptId, Attempt] = {}
+        self.keep_rows, self._turns_of = keep_rows, turns_of
+        self._spoken: dict[SpokenTurn, SpokenTurn] | None = {} if spoken else None
+
+    def begin(self, opening: dict[str, Json], place: Place) -> None:
+        """The next events are those of another file. opening: the line it begins with."""
+
+    def take(self, event: Event, row: dict[str, Json], worker: str, place: Place) -> None:
+        """Add an event of `worker`'s file. row: its line, {} where rows are not kept. Raises RunError, with the place,
+        where it does not fit."""
+        name = (event.trial_id, event.attempt)
+        attempt = self.found.get(name)
+        if isinstance(event, TrialStarted):
+            if attempt is not None:
+                elsewhere = attempt.worker != worker
+                raise RunError(
+                    f"attempt {event.attempt} at trial {event.trial_id} begins again (first at {attempt.place})",
+                    place=place,
+                    advice="files of several machines belong in separate folders; merge the folders"
+                    if elsewhere
+                    else None,
+                )
+            attempt = self.found[name] = Attempt(event, worker, place)
+        elif attempt is None or attempt.worker != worker:
+            raise RunError(
+                f"an event of attempt {event.attempt} at trial {event.trial_id}, which was not started in this file",
+                place=place,
+            )
+        else:
+            attempt.take(event, place)
+            if attempt.ended:
+                self._lighten(attempt)
+        if self.keep_rows:
+            attempt.rows.append(row)
+
+    def _lighten(self, attempt: Attempt) -> None:
+        """Let go of what need not be kept of an attempt that has ended."""
+        if self._turns_of is not None and attempt.started.key.system not in self._turns_of:
+            attempt.forget_turns()
+        if self._spoken is not None:
+            if len(self._spoken) > _KNOWN:
+                self._spoken.clear()
+            attempt.keep_spoken(self._spoken)
+
+    def take_lines(self, rows: list[Line], first: int, worker: str) -> int:
+        """Add lines of `worker`'s file, from the number `first` on, as long as they are of turns of one attempt, or of
+        its end, and come where they must. Returns the number of the next: `first` where that is another line, whose
+        event is to be taken."""
+        attempt = self.found.get((rows[first].id, rows[first].attempt))
+        if attempt is None or attempt.worker != worker:
+            return first
+        after = attempt.take_lines(rows, first)
+        if after > first and attempt.ended:
+            self._lighten(attempt)
+        return after
+
+    def refuse(self, fault: RunError, row: dict[str, Json] | None) -> None:
+        """What to do about a line that cannot be taken: raise `fault`. row: what it holds; None for no JSON object."""
+        raise fault

@@ -1,0 +1,159 @@
+"""The events of a recording: what happens in an attempt, in the order in which it happens.
+
+An event names its attempt by the identity of the trial and the number of the attempt. `recordings.events.event_lines`
+turns events into lines and back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from protocols.choice import Choice
+from protocols.route import Route
+from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey
+
+__all__ = [
+    "Answered",
+    "Asked",
+    "Event",
+    "Failed",
+    "Routed",
+    "TrialEnded",
+    "TrialStarted",
+    "events_of",
+]
+
+_EMPTY: Mapping[str, str] = MappingProxyType({})
+
+
+def _empty() -> Mapping[str, str]:
+    return _EMPTY
+
+
+@dataclass(frozen=True, slots=True)
+class TrialStarted:
+    """`trial-started`: an attempt begins. at: UTC time, ISO 8601.
+
+    hashes: content hashes of `protocol`, `topic` and `system`; the writer fills them in from the run's header.
+    worker: who recorded it, where that is not the file's own worker (after a merge). original_attempt: the number
+    it had before a merge gave it another one; 0 where it has its own. goes_on_from: the number of the interrupted
+    attempt whose answered turns it begins with, as far as the user says the same; 0 where it begins anew. member: as in
+    Conversation.
+    """
+
+    trial_id: str
+    key: TrialKey
+    attempt: int
+    session: str = ""
+    place: int = 1
+    user: str = "scripted"
+    at: str = ""
+    hashes: Mapping[str, str] = field(default_factory=_empty)
+    worker: str = ""
+    original_attempt: int = 0
+    goes_on_from: int = 0
+    member: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """`asked`: the user turn that is about to be sent. turn: from 1. state: of the protocol. user, act, worded, choice,
+    session: as in Turn."""
+
+    trial_id: str
+    attempt: int
+    turn: int
+    state: str
+    text: str
+    at: str = ""
+    user: str = ""
+    act: str = ""
+    worded: str = ""
+    choice: Choice | None = None
+    session: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """`turn`: the whole system turn that came back for user turn `turn`."""
+
+    trial_id: str
+    attempt: int
+    turn: int
+    reply: SystemTurn
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    """`route`: the decision on the answer to user turn `route.turn`."""
+
+    trial_id: str
+    attempt: int
+    route: Route
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """`failed`: something between us and the system broke; what came back is kept and never scored.
+
+    turn: the user turn it broke at, 0 where none was open (the session could not be opened).
+    """
+
+    trial_id: str
+    attempt: int
+    reason: str
+    detail: str = ""
+    partial: str = ""
+    evidence: Mapping[str, str] = field(default_factory=_empty)
+    at: str = ""
+    turn: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TrialEnded:
+    """`trial-ended`: the last event of an attempt. redacted: marks `[redacted:…]` in its lines and its evidence."""
+
+    trial_id: str
+    attempt: int
+    outcome: Outcome
+    at: str = ""
+    redacted: int = 0
+
+
+Event = TrialStarted | Asked | Answered | Routed | Failed | TrialEnded
+
+
+def events_of(conversation: Conversation, hashes: Mapping[str, str] = _EMPTY) -> tuple[Event, ...]:
+    """The events that record `conversation`, in order: what an import or a copy writes."""
+    trial_id, attempt = conversation.trial_id, conversation.attempt
+    events: list[Event] = [
+        TrialStarted(
+            trial_id,
+            conversation.key,
+            attempt,
+            conversation.session,
+            conversation.place,
+            conversation.user,
+            conversation.started_at,
+            hashes,
+            conversation.worker,
+            member=conversation.member,
+        )
+    ]
+    for turn in conversation.turns:
+        at = turn.reply.asked_at if turn.reply else ""
+        events.append(
+            Asked(
+                *(trial_id, attempt, turn.number, turn.state, turn.said, at),
+                *(turn.user, turn.act, turn.worded, turn.choice, turn.session),
+            )
+        )
+        if turn.reply is not None:
+            events.append(Answered(trial_id, attempt, turn.number, turn.reply))
+        if turn.route is not None:
+            events.append(Routed(trial_id, attempt, replace(turn.route, turn=turn.number)))
+    if conversation.outcome is not None:
+        events.append(TrialEnded(trial_id, attempt, conversation.outcome, conversation.ended_at))
+    return tuple(events)

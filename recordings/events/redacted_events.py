@@ -1,0 +1,57 @@
+"""Events and what they are made of, as a run stores them: without the secrets that its redactor knows."""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from functools import cache
+from typing import Any, TypeVar
+
+from protocols.answer import Answer
+from recordings.events.event_lines import encode
+from recordings.events.events import Event
+from recordings.files.json_text import texts_in
+from recordings.secrets.redaction import Redactor
+from topics.links import Link
+
+__all__ = ["redacted_event", "redacted_value"]
+
+_Event = TypeVar("_Event", bound=Event)
+
+
+def redacted_event(event: _Event, redactor: Redactor) -> tuple[_Event, dict[str, Any]]:
+    """An event as a run with this redactor stores it, and its row. Nearly all are stored as they are."""
+    row = encode(event)
+    if redactor.leaves(texts_in(row.values())):
+        return event, row
+    clean: _Event = redacted_value(event, redactor)
+    return clean, encode(clean)
+
+
+def redacted_value(value: Any, redactor: Redactor) -> Any:
+    """A frozen dataclass or JSON value as a run with this redactor stores it."""
+    if isinstance(value, str):
+        return redactor.text(value)
+    if isinstance(value, tuple) and len(value) > 1 and all(type(item) is Link for item in value):
+        return _links(value, redactor)
+    if isinstance(value, tuple):
+        items = [redacted_value(item, redactor) for item in value]
+        return value if all(map(operator.is_, items, value)) else tuple(items)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        # The places of an answer's sources are those of its text, which redaction makes longer or shorter.
+        placed: Any = value.with_text(redactor.text(value.text)) if isinstance(value, Answer) else value
+        clean = {name: redacted_value(getattr(placed, name), redactor) for name in _fields(type(value))}
+        changed = {name: item for name, item in clean.items() if item is not getattr(placed, name)}
+        return dataclasses.replace(placed, **changed) if changed else placed
+    return redactor.value(value)
+
+
+def _links(links: tuple[Link, ...], redactor: Redactor) -> tuple[Link, ...]:
+    texts = [part for link in links for part in (link.text, link.href)]
+    clean = redactor.texts(texts)
+    return links if clean == texts else tuple(map(Link, clean[::2], clean[1::2]))
+
+
+@cache
+def _fields(kind: type[Any]) -> tuple[str, ...]:
+    return tuple(entry.name for entry in dataclasses.fields(kind))

@@ -1,0 +1,1 @@
+"""Durable files: locks, digests, evidence, JSON text, times, errors."""

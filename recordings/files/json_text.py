@@ -1,0 +1,177 @@
+"""JSON as it stands in our files: real UTF-8, no NaN, one object a line. Files that people give: `topics.json_file`.
+
+A reply may hold halves of surrogate pairs, which UTF-8 cannot write. They are written as JSON's own `\\ud83d`, so
+that every file is valid UTF-8 and valid JSON and nothing is lost. Two halves that stand side by side and make a
+character come back as that character. NUL and other control characters are escaped by JSON; U+2028 and U+0085
+stand as themselves, because lines end at the byte 0x0A and nowhere else.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from recordings.files.errors import RunError
+from topics.errors import Place
+from topics.regular_file import open_inside, open_regular
+
+__all__ = [
+    "Json",
+    "blocks_of",
+    "document",
+    "line",
+    "lines_of",
+    "parse_value",
+    "read_lines",
+    "read_unended",
+    "row_of",
+    "texts_in",
+]
+
+Json = object
+"""A JSON value: dict with text keys, list, text, number, true, false, null."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+_LINE = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def line(value: Json) -> bytes:
+    """`value` as one line of UTF-8 with its line end. Raises ValueError for NaN, infinities and what is no JSON."""
+    return _encoded(_LINE.encode(value)) + b"\n"
+
+
+def texts_in(values: Iterable[Json]) -> list[str]:
+    """Every text in JSON values, in order, keys too."""
+    texts: list[str] = []
+    _gather(values, texts)
+    return texts
+
+
+def _gather(values: Iterable[Json], texts: list[str]) -> None:
+    for value in values:
+        kind = type(value)
+        if kind is str:  # these first, because they are quick
+            texts.append(value)  # type: ignore[arg-type]
+        elif kind is float or kind is int or not value:
+            continue
+        elif isinstance(value, str):
+            texts.append(value)
+        elif isinstance(value, dict):
+            texts += value
+            _gather(value.values(), texts)
+        elif isinstance(value, (list, tuple)):
+            _gather(value, texts)
+
+
+def document(value: Json) -> bytes:
+    """`value` as an indented JSON file for people to read."""
+    return _encoded(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)) + b"\n"
+
+
+def _encoded(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:  # quicker to learn than by looking for them
+        return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode()
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is not a number in JSON")
+
+
+def parse_value(data: bytes, place: Place) -> Json:
+    """The value in `data`, which a program of ours wrote. Raises RunError, naming the place, where it is no JSON."""
+    try:
+        return json.loads(data.decode(), parse_constant=_no_constant)
+    except UnicodeDecodeError as fault:
+        raise RunError(f"byte 0x{data[fault.start]:02x} is not UTF-8", place=place) from None
+    except json.JSONDecodeError as fault:
+        at = Place(place.path, place.line + fault.lineno - 1 if place.line else fault.lineno, fault.colno)
+        raise RunError(f"not valid JSON: {fault.msg}", place=at) from None
+    except RecursionError:
+        raise RunError("not valid JSON: nested too deeply", place=place) from None
+    except ValueError as fault:
+        if "integer string conversion" in str(fault):
+            raise RunError("a number of more than 4300 digits", place=place, advice="remove it") from None
+        raise RunError(f"not valid JSON: {fault}", place=place) from None
+
+
+_BLOCK = 2**17  # what is made of it stays in the processor's cache until it is looked at
+
+
+def blocks_of(path: Path, folder: Path | None = None) -> Iterator[tuple[int, int, bytes]]:
+    """The lines of a file with their ends, about 128 KiB of them at a time: the number of the first, how many line ends
+    there are, and the lines.
+
+    Only the last line can be unended, and is then a block of its own: it is what a killed writer leaves. folder: where
+    the file was found; no link below it is followed. Raises RunError where the file cannot be read.
+    """
+    try:
+        with open_regular(path) if folder is None else open_inside(folder, path.relative_to(folder)) as file:
+            number, begun = 1, []
+            while data := file.read(_BLOCK):
+                end = data.rfind(b"\n") + 1
+                if not end:
+                    begun.append(data)
+                    continue
+                ends = data.count(b"\n")
+                yield number, ends, b"".join((*begun, data[:end]))
+                number += ends
+                begun = [data[end:]] if end < len(data) else []
+            if begun:
+                yield number, 0, b"".join(begun)
+    except OSError as fault:
+        raise RunError(f"cannot be read: {fault.strerror}", place=Place(str(path))) from None
+
+
+def lines_of(path: Path, folder: Path | None = None) -> Iterator[tuple[Place, bytes, bool]]:
+    """The lines of a file with their places, without their ends, and whether each is ended, one after the other.
+
+    Only the last can be unended. folder, errors: as in `blocks_of`.
+    """
+    name = str(path)
+    for first, _, block in blocks_of(path, folder):
+        *lines, rest = block.split(b"\n")
+        for number, data in enumerate(lines, first):
+            yield Place(name, number), data, True
+        if rest:
+            yield Place(name, first), rest, False
+
+
+def row_of(data: bytes, place: Place) -> dict[str, Json]:
+    """The object that the line `data` holds. Raises RunError, with the place, where it is no JSON object."""
+    value = parse_value(data, place)
+    if not isinstance(value, dict):
+        raise RunError("a line that is not a JSON object", place=place)
+    return value
+
+
+def read_unended(data: bytes, place: Place) -> tuple[dict[str, Json] | None, str]:
+    """The object in a last line without a line end where it is whole; otherwise None, and a sentence that says so."""
+    try:
+        return row_of(data, place), ""
+    except RunError:
+        told = f"the last line is torn after {len(data)} bytes (the writer was stopped while writing it)"
+        return None, f"{place}: {told}"
+
+
+def read_lines(path: Path, folder: Path | None = None) -> tuple[list[tuple[Place, dict[str, Json]]], str]:
+    """The objects of a JSONL file with their places, and what is wrong with its last line ("" if nothing).
+
+    A last line without a line end is taken if it is whole, and left out and described if it is not. folder: as in
+    `lines_of`. Raises RunError for anything else that is no JSON object, and where the file cannot be read.
+    """
+    rows: list[tuple[Place, dict[str, Json]]] = []
+    torn = ""
+    for place, data, ended in lines_of(path, folder):
+        if ended:
+            rows.append((place, row_of(data, place)))
+            continue
+        last, torn = read_unended(data, place)
+        if last is not None:
+            rows.append((place, last))
+    return rows, torn

@@ -1,0 +1,59 @@
+"""Temporary files of writers that were killed: they are found by their names, and removed by whoever writes there next.
+
+A writer holds its temporary file locked until the file has its real name. So one that can be locked belongs to nobody
+any more, whichever machine or container its writer was in. Where a disk has no locks, all of them stay.
+"""
+
+import os
+import re
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from typing import BinaryIO
+
+from recordings.files.lock import flock
+
+__all__ = ["new_temporary", "remove_leftovers"]
+
+_TEMPORARY = re.compile(r"\.(.+)\.[0-9]+-[0-9]+\.tmp")
+_numbers = count(1)
+
+
+def new_temporary(path: Path, mode: int = 0o666) -> tuple[Path, BinaryIO]:
+    """A new file beside `path`, locked until it is closed, and its name. mode: who may read it. Raises OSError."""
+    while True:
+        temporary = path.with_name(f".{path.name}.{os.getpid()}-{next(_numbers)}.tmp")
+        file = os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), "wb")
+        try:
+            with suppress(OSError):  # a disk without locks: nobody will remove it there either
+                flock(file.fileno(), patience=1)
+            if os.fstat(file.fileno()).st_nlink:
+                return temporary, file
+        except BaseException:
+            file.close()
+            temporary.unlink(missing_ok=True)
+            raise
+        file.close()  # it was removed as a leftover before it was locked
+
+
+def remove_leftovers(folder: Path, of: str | None = None) -> None:
+    """Remove what killed writers left in `folder`. of: the name of the file that they were to write; None for any.
+
+    What cannot be removed stays: it is never read, and to complain of it would stop work that could be done.
+    """
+    with suppress(OSError):
+        for entry in os.scandir(folder):
+            found = _TEMPORARY.fullmatch(entry.name)
+            if found and of in (None, found[1]) and entry.is_file(follow_symlinks=False):
+                with suppress(OSError):
+                    _remove(Path(entry.path))
+
+
+def _remove(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        # Its writer may have given it its real name since it was found: then this is another file, or none.
+        if flock(descriptor) and os.path.samestat(os.fstat(descriptor), path.lstat()):
+            path.unlink()
+    finally:
+        os.close(descriptor)

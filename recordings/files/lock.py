@@ -1,0 +1,118 @@
+"""The lock that keeps two processes from writing the same run, or the same file, at a time.
+
+It is the operating system's own (flock): let go however a process ends, so nothing that is killed leaves one behind. On
+a disk that several machines share it holds between them where the disk's file locks do.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import re
+import stat
+import time
+from pathlib import Path
+
+from recordings.files.errors import RunError, StoreError
+from topics.errors import Place
+
+__all__ = ["Lock", "Locked", "flock", "is_locked"]
+
+_STEP = 0.02
+"""Seconds between two looks at a lock that another process holds."""
+_GLANCE = 0.1
+"""Seconds that a lock may be taken by somebody who only asks whether it is."""
+_HOLDER = re.compile(rb"[0-9]{0,20}\n?")
+
+
+class Locked(RunError):
+    """Another process is writing the run or the file."""
+
+
+def flock(descriptor: int, patience: float = 0.0) -> bool:
+    """Lock an open file for whoever opened it here, until it is closed, and say whether that was possible: another may
+    hold it for longer than `patience` seconds. Raises OSError where its disk has no locks."""
+    until = time.monotonic() + patience
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                return False
+        time.sleep(_STEP)  # a signal is heard in between, which it would not be by a thread that waits in the kernel
+
+
+class Lock:
+    """Held from its making until `release`, or until the process ends, however it ends.
+
+    Raises Locked where another process holds it, naming that process; RunError where `lock` is not a file of ours;
+    StoreError where the folder cannot be written.
+    """
+
+    def __init__(self, run: Path) -> None:
+        path = run / "lock"
+        # A link is not followed: what it leads to would be emptied for the number of this process.
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        try:
+            self._descriptor = os.open(path, flags, 0o666)
+        except OSError as fault:
+            if fault.errno in (errno.ELOOP, errno.EISDIR, errno.ENXIO):
+                raise _no_lock(path) from None
+            raise StoreError(path, fault, "lock") from fault
+        try:
+            self._take(path, run)
+        except BaseException:
+            self.release()
+            raise
+
+    def _take(self, path: Path, run: Path) -> None:
+        if not stat.S_ISREG(os.fstat(self._descriptor).st_mode):
+            raise _no_lock(path)
+        holder = os.pread(self._descriptor, 32, 0)
+        if not _HOLDER.fullmatch(holder):
+            raise _no_lock(path)
+        try:
+            ours = flock(self._descriptor, _GLANCE)
+        except OSError as fault:
+            raise StoreError(path, fault, "lock") from fault
+        if not ours:
+            raise Locked(
+                f"this run is being written by another process (pid {holder.decode().strip() or 'unknown'})",
+                place=Place(str(run)),
+                advice="wait for it to end, or stop it; then give the same command again",
+            )
+        try:
+            os.ftruncate(self._descriptor, 0)
+            os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
+        except OSError:
+            pass  # the number is a courtesy; on a full disk the lock itself still holds
+
+    def release(self) -> None:
+        """Let go; may be called twice."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def is_locked(run: Path) -> bool:
+    """Whether a process is writing the run in this folder, as far as can be told."""
+    try:
+        descriptor = os.open(run / "lock", os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        return not flock(descriptor)
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+
+
+def _no_lock(path: Path) -> RunError:
+    return RunError(
+        "this is not the lock of a run (a link, a folder, or a file with something in it)",
+        place=Place(str(path)),
+        advice="find out where it comes from; if it is removed, the run makes its own",
+    )

@@ -1,0 +1,1 @@
+"""What other programs wrote, and what they read."""

@@ -1,0 +1,48 @@
+"""Answers as retrieval tracks and nugget tools take them: JSONL, a record for each conversation.
+
+    {"run_id": "B1/1", "topic_id": "M002", "topic": "…", "references": ["https://…"], "response_length": 31,
+     "answer": [{"text": "…", "citations": [0]}]}
+
+`run_id` is SYSTEM/TRIAL; `answer` holds the text of each system turn, and `citations` the places in `references`,
+from 0, of the sources that the turn gave, each once: their addresses, or titles where they have none. `response_length`
+counts words at white space. It is the form of TREC's RAG tracks, which `nuggetizer` reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from os import PathLike
+
+from recordings.conversations.conversation import Conversation
+from recordings.files.json_text import Json, line
+from recordings.log.exports import write_export
+
+__all__ = ["write_answers"]
+
+
+def write_answers(
+    conversations: Iterable[Conversation], path: str | PathLike[str], requests: Mapping[str, str] | None = None
+) -> None:
+    """Write the conversations to `path`, whole or not at all. requests: by topic, what the user wants; where one is
+    missing, the first words of the user stand for it. Raises as `write_export` does."""
+    write_export(path, b"".join(_record(one, requests or {}) for one in conversations))
+
+
+def _record(one: Conversation, requests: Mapping[str, str]) -> bytes:
+    answers = [exchange.answer for exchange in one.exchanges]
+    places: dict[str, int] = {}
+    answer: list[Json] = []
+    for each in answers:
+        named = dict.fromkeys(filter(None, (source.href or source.title for source in each.sources)))
+        answer.append({"text": each.text, "citations": [places.setdefault(name, len(places)) for name in named]})
+    first = one.turns[0].said if one.turns else ""
+    return line(
+        {
+            "run_id": f"{one.key.system}/{one.key.trial}",
+            "topic_id": one.key.topic,
+            "topic": requests.get(one.key.topic) or first,
+            "references": list(places),
+            "response_length": sum(len(each.text.split()) for each in answers),
+            "answer": answer,
+        }
+    )

@@ -1,0 +1,167 @@
+"""ChatGPT's export, `conversations.json`: a conversation is a tree, for answers are made again and questions edited.
+
+    {"id": …, "create_time": 1700000000.0, "mapping": {NODE: {"message": {…}, "parent": NODE, "children": [NODE, …]}}}
+
+Each path from the first message to a last one is a conversation of its own, and the paths are trials of one topic: the
+same question, answered again. A path on which a message is missing is no conversation that anybody had: an answer would
+be read as the answer to another question. It is left out.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from recordings.files.json_text import Json
+from topics.errors import InputError
+
+_READ = ("mapping", "messages", "current_node", "id", "conversation_id", "create_time", "update_time")
+
+
+def is_chatgpt(value: Json) -> bool:
+    """Whether a JSON value is a conversation of this export."""
+    if not isinstance(value, dict) or not isinstance(value.get("mapping"), dict):
+        return False
+    if value.get("messages") and isinstance(value["messages"], list):  # another program's, with a `mapping` of its own
+        return False
+    return all(isinstance(node, dict) and "parent" in node for node in value["mapping"].values())
+
+
+HIDDEN_KEPT = "hidden messages of the user"
+"""Counted where the page hides what stood in the user's place, and an answer follows: it is read as the user's."""
+
+
+@dataclass(slots=True)
+class Path:
+    """A path from the first message to a last one. keys: of the nodes of its messages. passed: how many messages were
+    left out, because nobody saw them, by kind.
+    """
+
+    keys: list[str] = field(default_factory=list)
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    passed: Counter[str] = field(default_factory=Counter)
+
+    def add(self, key: str, message: Json) -> None:
+        found = _message(message)
+        if not found:
+            return
+        if _is_hidden(message) and not (self.messages and found["role"] == "user"):
+            self.passed["hidden messages"] += 1
+        else:
+            self.passed[HIDDEN_KEPT] += _is_hidden(message)
+            self.keys.append(key)
+            self.messages.append(found)
+
+
+def paths_of(value: Mapping[str, Any]) -> tuple[Sequence[Path], InputError | None]:
+    """The whole paths of a conversation, and what is missing of the others. A conversation in which nothing was said
+    has one path, without messages."""
+    nodes = value["mapping"]
+    parents = {node["parent"] for node in nodes.values()}
+    roots = sum(not node["parent"] for node in nodes.values())
+    gone = _missing(value)
+    paths: dict[tuple[str, ...], Path] = {}
+    reached: set[str] = set()
+    broken = 0
+    for leaf in [one for one in nodes if one not in parents]:
+        way, whole = _way(nodes, leaf)
+        reached |= way.keys()
+        path = Path()
+        for one in reversed(way):
+            path.add(one, nodes[one].get("message"))
+        cut = value.get("current_node") in gone or not gone.isdisjoint(_named(nodes[leaf].get("children")))
+        apart = roots > 1 and bool(path.messages) and path.messages[0]["role"] == "assistant"
+        if whole and not cut and not apart:
+            paths.setdefault(tuple(path.keys), path)
+        else:
+            broken += 1
+    broken += len(reached) < len(nodes)  # a circle, which has no last message
+    if not broken and not gone:
+        return list(paths.values()) or [Path()], None
+    paths.pop((), None)
+    total = len(paths) + max(1, broken)
+    names = f" ({', '.join(sorted(gone)[:3])}{', …' if len(gone) > 3 else ''})" if gone else ""
+    return list(paths.values()), InputError(
+        f"messages of a conversation are missing{names}: {len(paths)} of its {total} paths "
+        f"{'is' if len(paths) == 1 else 'are'} whole, and the others are left out",
+        advice="export it again: on the other paths, answers would be read as answers to other questions",
+    )
+
+
+def records_of_paths(value: Mapping[str, Any], paths: Sequence[Path], *, several: bool) -> Sequence[dict[str, Any]]:
+    """Each path as an object with `messages`. several: whether the conversation has more paths than one."""
+    further = {key: value[key] for key in value if key not in _READ and value[key] not in (None, [], {}, "")}
+    name = name_of(value)
+    return [
+        {
+            "messages": path.messages,
+            "id": "/".join((name, *path.keys[-1:] * several)),
+            "create_time": value.get("create_time"),
+            **further,
+        }
+        for path in paths
+    ]
+
+
+def name_of(value: Mapping[str, Any]) -> str:
+    """The conversation's id, which is what all its paths are about."""
+    return str(value.get("conversation_id") or value.get("id") or "")
+
+
+def _missing(value: Mapping[str, Any]) -> set[str]:
+    """The nodes that others name, and that are not there."""
+    nodes = value["mapping"]
+    named = [one for node in nodes.values() for one in (node["parent"], *_named(node.get("children")))]
+    return {str(one) for one in (*named, value.get("current_node")) if one and one not in nodes}
+
+
+def _named(children: Json) -> list[str]:
+    return [one for one in children if isinstance(one, str)] if isinstance(children, list) else []
+
+
+def _way(nodes: Mapping[str, Any], leaf: str) -> tuple[dict[str, None], bool]:
+    """From a leaf towards the root; and whether it gets there, past no node that has lost its message."""
+    way: dict[str, None] = {}
+    at: Any = leaf
+    while at and at in nodes and at not in way:  # a damaged export may go in circles
+        way[at] = None
+        at = nodes[at]["parent"]
+    return way, not at and not any(_has_lost_its_message(nodes[one]) for one in way)
+
+
+def _has_lost_its_message(node: Mapping[str, Any]) -> bool:
+    """A root has none in most exports. A message that nobody wrote is none either."""
+    message = node.get("message")
+    if not message:
+        return bool(node["parent"])
+    return not isinstance(message, dict) or not isinstance(message.get("author"), dict)
+
+
+def _is_hidden(message: Any) -> bool:
+    about = message.get("metadata")
+    return isinstance(about, dict) and bool(about.get("is_visually_hidden_from_conversation"))
+
+
+def _is_of_system(message: Any) -> bool:
+    author = message.get("author") if isinstance(message, dict) else None
+    return isinstance(author, dict) and author.get("role") == "system"
+
+
+def _message(message: Json) -> dict[str, Any]:
+    """The message as others write it; {} for one of the program's own. What is not text keeps its kind alone."""
+    if not isinstance(message, dict) or not isinstance(message.get("author"), dict) or _is_of_system(message):
+        return {}
+    role, content = message["author"].get("role"), message.get("content")
+    if not isinstance(content, dict):
+        return {"role": role, "content": [{"type": "without content"}]}
+    kind = content.get("content_type")
+    if role == "assistant" and message.get("recipient") not in (None, "all"):
+        return {"role": "assistant", "content": [{"type": "tool_call"}]}
+    if kind in ("text", "multimodal_text") and isinstance(content.get("parts"), list):
+        parts = [part if isinstance(part, str) else {"type": _kind(part)} for part in content["parts"]]
+        return {"role": role, "content": parts}
+    return {"role": role, "content": [{"type": str(kind)}]}
+
+
+def _kind(part: Json) -> str:
+    return str(part.get("content_type")) if isinstance(part, dict) else "unknown"

@@ -1,0 +1,253 @@
+"""Dialogues of the Dialogue Breakdown Detection Challenges, with what their annotators said of each system turn.
+
+    dialogue-id, turns: [{turn-index, speaker, utterance, annotations: [{breakdown}, …]}]    the organisers' *.log.json
+    subset, dialogues: [{id, turns: [{i, s, u, c: [O, T, X], cr: [O, T, X]}]}]               compact, a system a file
+
+Annotators call a system turn O (not a breakdown), T (possibly one) or X (a breakdown). Its label is `x` where the most
+frequent of the three is a breakdown, ties going to O before T before X, as in the challenge; else `o`. How many said
+what is kept as a layer of judgments.
+
+A system turn before the first user turn answers nothing. Where nobody annotated it, it is left out, and counted.
+Compact files may lack texts and turns without annotation: these turns have no words, and nothing else changes.
+
+Source: R. Higashinaka et al., "Overview of Dialogue Breakdown Detection Challenge 3", DSTC6 2017.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from protocols.answer import Answer
+from protocols.labels import NOT_USEFUL, USEFUL
+from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
+from recordings.formats.transcript_turns import IMPORT_RULE, imported_route, state_name
+from recordings.judged.judgments import Judgment, Layer, Target
+from recordings.log.header import trial_identity
+from topics.counting import pluralize
+from topics.json_file import JsonValue, read_json_value
+from topics.topic import check_topic_id
+
+__all__ = [
+    "BREAKDOWNS",
+    "COUNTS",
+    "CRITERION",
+    "TOPIC",
+    "Breakdown",
+    "Counts",
+    "Dialogues",
+    "Spoken",
+    "SpokenDialogue",
+    "read_dialogues",
+    "spoken_dialogues",
+]
+
+Counts = Literal["workshop", "revised"]
+Breakdown = Literal["B", "PB+B"]
+COUNTS: tuple[Counts, ...] = get_args(Counts)
+BREAKDOWNS: tuple[Breakdown, ...] = get_args(Breakdown)
+
+TOPIC = "dbdc"
+"""The topic of dialogues that were about nothing in particular."""
+
+CRITERION = "annotators"
+"""What the judgments of a turn are for: the numbers of annotators who said O, T and X."""
+
+_ANNOTATED = ("O", "T", "X")
+_KEYS = {"workshop": "c", "revised": "cr"}
+_SYSTEM = "S"
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogues:
+    """conversations: in the order of the files; the trial of each is its number among those of its system, its session
+    its id. layers: one of the kind `human`. warnings: what was left out, in sentences."""
+
+    conversations: tuple[Conversation, ...]
+    layers: tuple[Layer, ...]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A turn of one side. counts: of O, T and X; None where nobody annotated it."""
+
+    text: str
+    counts: tuple[int, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """A turn as a file has it. speaker: S or U. number: its index in the file. counts: of O, T, X; None without any."""
+
+    speaker: str
+    number: int
+    text: str
+    counts: tuple[int, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenDialogue:
+    """All turns of a dialogue, openings of the system too. system: as `read_dialogues` finds it."""
+
+    name: str
+    system: str
+    turns: tuple[Spoken, ...]
+
+
+@dataclass
+class _Exchange:
+    user: str
+    system: _Said | None = None
+
+
+def read_dialogues(
+    files: Sequence[Path], *, system: str = "", topic: str = "", counts: Counts = "workshop", breakdown: Breakdown = "B"
+) -> Dialogues:
+    """The dialogues in the files. Raises InputError with file:line:column.
+
+    system: of all of them; "" takes the compact file's subset, or the folder of a log. topic: one for all; "" for
+    `TOPIC`. counts: which annotation of compact files labels turns. breakdown: whether T, a possible breakdown, counts
+    as one (`PB+B`).
+    """
+    check_topic_id(topic or TOPIC)
+    conversations: list[Conversation] = []
+    judgments: list[Judgment] = []
+    seen: dict[tuple[str, str], str] = {}
+    numbers: Counter[str] = Counter()
+    openings = 0
+    for file in files:
+        for name, at, own, turns in _dialogues(file, counts):
+            about = system or own
+            if (about, name) in seen:
+                raise at.error(
+                    f"dialogue {name!r} of {about} comes a second time (first in {seen[about, name]})",
+                    advice="give each file once",
+                )
+            seen[about, name] = str(file)
+            numbers[about] += 1
+            exchanges, left_out = _exchanges(turns, at)
+            openings += left_out
+            key = TrialKey(about, topic or TOPIC, numbers[about])
+            identity = trial_identity(None, key.topic, {"name": about}, key.trial)
+            conversations.append(_conversation(key, identity, name, exchanges, breakdown))
+            for number, exchange in enumerate(exchanges, 1):
+                if exchange.system is not None and exchange.system.counts is not None:
+                    value = dict(zip(_ANNOTATED, exchange.system.counts, strict=True))
+                    judgments.append(Judgment(Target(identity, 1, number).about(), CRITERION, dict(value)))
+    named = ", ".join(file.name for file in files)
+    layer = Layer("human", "DBDC annotators", counts, named, judgments=tuple(judgments))
+    warnings = []
+    if openings:
+        warnings.append(
+            f"{pluralize(openings, 'opening turn')} of systems, before the user said anything and not annotated, "
+            "left out"
+        )
+    return Dialogues(tuple(conversations), (layer,) if judgments else (), tuple(warnings))
+
+
+def spoken_dialogues(files: Sequence[Path], *, counts: Counts = "workshop") -> Iterator[SpokenDialogue]:
+    """The dialogues in the files turn by turn, for what looks at turns themselves. Raises InputError as above."""
+    for file in files:
+        for name, _, system, turns in _dialogues(file, counts):
+            numbers = [at["i" if at.has("i") else "turn-index"].index() for _, _, at in turns]
+            spoken = [
+                Spoken(speaker, number, said.text, said.counts)
+                for (speaker, said, _), number in zip(turns, numbers, strict=True)
+            ]
+            yield SpokenDialogue(name, system, tuple(spoken))
+
+
+def _conversation(
+    key: TrialKey, identity: str, name: str, exchanges: Sequence[_Exchange], breakdown: Breakdown
+) -> Conversation:
+    outcome = Outcome("completed", IMPORT_RULE, "the file does not say how the conversation ended")
+    turns = []
+    for number, exchange in enumerate(exchanges, 1):
+        state = state_name([], number)
+        target = f"stop:{outcome.kind}" if number == len(exchanges) else state_name([], number + 1)
+        reply = exchange.system
+        route = None
+        if reply is not None and reply.counts is not None:
+            route = imported_route(number, state, _label(reply.counts, breakdown), target)
+        told = None if reply is None else SystemTurn(Answer.of(reply.text))
+        turns.append(Turn(number, state, exchange.user, told, route))
+    return Conversation(key, identity, 1, tuple(turns), outcome, session=name, user="imported")
+
+
+def _label(counts: Sequence[int], breakdown: Breakdown) -> str:
+    most = _ANNOTATED[counts.index(max(counts))]  # the first of equals
+    return NOT_USEFUL if most == "X" or (most == "T" and breakdown == "PB+B") else USEFUL
+
+
+def _exchanges(turns: Sequence[tuple[str, _Said, JsonValue]], at: JsonValue) -> tuple[list[_Exchange], int]:
+    """User turns with what answered them, and how many openings are left out."""
+    found: list[_Exchange] = []
+    left_out = 0
+    for speaker, said, place in turns:
+        if speaker != _SYSTEM:
+            found.append(_Exchange(said.text))
+        elif found and found[-1].system is None:
+            found[-1].system = said
+        elif found and said.text:
+            raise place.error("two turns of the system follow each other", advice="leave this dialogue out")
+        elif found or said.counts is not None:  # the user's turn is not in the file, or there was none
+            found.append(_Exchange("", said))
+        else:
+            left_out += 1
+    if not found:
+        raise at.error("a dialogue without turns", advice="leave it out")
+    return found, left_out
+
+
+def _dialogues(file: Path, counts: Counts) -> Iterator[tuple[str, JsonValue, str, list[tuple[str, _Said, JsonValue]]]]:
+    """Of each dialogue: its id, its place, the system that the file names, and its turns."""
+    value = read_json_value(file)
+    if value.has("dialogues"):
+        system = value["subset"].text() if value.has("subset") else file.stem
+        for dialogue in value["dialogues"].elements():
+            yield (
+                dialogue["id"].text(),
+                dialogue,
+                system,
+                [_compact(one, counts) for one in dialogue["turns"].elements()],
+            )
+    elif value.has("dialogue-id"):
+        turns = [_official(one) for one in value["turns"].elements()]
+        yield value["dialogue-id"].text(), value, file.resolve().parent.name, turns
+    else:
+        raise value.error(
+            "no dialogues of DBDC",
+            allowed='{"dialogue-id": …, "turns": […]} as in *.log.json, or {"subset": …, "dialogues": […]}',
+        )
+
+
+def _compact(turn: JsonValue, counts: Counts) -> tuple[str, _Said, JsonValue]:
+    speaker = turn["s"].text(("S", "U"))
+    text = turn["u"].value if turn.has("u") else ""
+    annotated = _counts(turn[_KEYS[counts]]) if turn.has("c") or turn.has("cr") else None
+    return speaker, _Said(_words(turn, text), annotated), turn
+
+
+def _counts(at: JsonValue) -> tuple[int, ...]:
+    found = tuple(one.index() for one in at.elements())
+    if len(found) != len(_ANNOTATED) or not sum(found):
+        raise at.error("not the numbers of annotators who said O, T and X", allowed="[O, T, X], not all 0")
+    return found
+
+
+def _official(turn: JsonValue) -> tuple[str, _Said, JsonValue]:
+    speaker = turn["speaker"].text(("S", "U"))
+    given = turn["annotations"].elements() if turn.has("annotations") else []
+    said = [one["breakdown"].text(_ANNOTATED) for one in given]
+    annotated = tuple(said.count(label) for label in _ANNOTATED) if said else None
+    return speaker, _Said(_words(turn, turn["utterance"].value), annotated), turn
+
+
+def _words(turn: JsonValue, text: object) -> str:
+    if not isinstance(text, str):
+        raise turn.error("what was said is not text")
+    return text

@@ -1,0 +1,193 @@
+"""Helpdesk dialogues of the NTCIR tasks STC-3 and DialEval, with what their annotators said of them.
+
+    [{id, turns: [{sender, utterances: [text, …]}], annotations: [{nugget: [type, …], quality: {A, E, S: level}}]}]
+
+The organisers' form; a `*.jsonl` file has one dialogue a line. A turn is a block: all that one side says before the
+other speaks. The customer is the user, the helpdesk the system. A dialogue is a topic of its own, since each is about a
+problem of its own and dialogues are what intervals resample.
+
+Annotators come without names, and differ from dialogue to dialogue: the first of each dialogue become the layer
+`annotator 01`, and so on. Their nugget types are judgments of turns, by the criteria of the schema `dialeval-nuggets`;
+their levels from -2 to 2 are scores from 0 to 1, by those of `dialeval-quality`.
+
+Source: Z. Zeng, S. Kato, T. Sakai, I. Kang, "Overview of the NTCIR-15 Dialogue Evaluation Task (DialEval-1)", 2020.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from protocols.answer import Answer
+from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
+from recordings.formats.transcript_turns import IMPORT_RULE, state_name
+from recordings.judged.judgments import Judgment, Layer, Target
+from recordings.log.header import trial_identity
+from topics.counting import pluralize
+from topics.errors import InputError
+from topics.json_file import JsonValue, read_json
+from topics.topic import check_topic_id
+
+__all__ = ["NUGGET_CRITERIA", "NUGGET_TYPES", "QUALITIES", "Helpdesk", "read_helpdesk"]
+
+NUGGET_CRITERIA = {"customer": "Customer nugget", "helpdesk": "Helpdesk nugget"}
+NUGGET_TYPES = {"customer": ("CNUG0", "CNUG", "CNUG*", "CNaN"), "helpdesk": ("HNUG", "HNUG*", "HNaN")}
+QUALITIES = {"A": "Accomplishment", "E": "Effectiveness", "S": "Satisfaction"}
+_SPEAKERS = {"customer": "user", "helpdesk": "system"}
+_LEVELS = (-2, -1, 0, 1, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Helpdesk:
+    """conversations: in the order of the files, each with its dialogue's id as topic. layers: of the kind `human`, one
+    for each place in the lists of annotators. warnings: what was left out, in sentences."""
+
+    conversations: tuple[Conversation, ...]
+    layers: tuple[Layer, ...]
+    warnings: tuple[str, ...]
+
+
+@dataclass
+class _Exchange:
+    """system: None where the helpdesk did not answer."""
+
+    user: str
+    system: str | None = None
+
+
+def read_helpdesk(files: Sequence[Path], *, system: str = "") -> Helpdesk:
+    """The dialogues in the files. system: who the helpdesk is; "" takes the name of the file.
+
+    Raises InputError with file:line:column: a dialogue that comes twice, two blocks of one side in a row, a number of
+    types other than that of the blocks, a type or a level that does not exist.
+    """
+    conversations: list[Conversation] = []
+    said: dict[int, list[Judgment]] = {}
+    seen: dict[tuple[str, str], str] = {}
+    unknown: Counter[str] = Counter()
+    for file in files:
+        about = system or file.stem
+        for dialogue in (one for value in read_json(file) for one in _dialogues(value)):
+            name = _name(dialogue["id"])
+            if (about, name) in seen:
+                first = seen[about, name]
+                raise dialogue["id"].error(f"dialogue {name!r} of {about} comes a second time (first in {first})")
+            seen[about, name] = str(file)
+            senders, exchanges, numbers = _exchanges(dialogue["turns"])
+            identity = trial_identity(None, name, {"name": about}, 1)
+            conversations.append(_conversation(TrialKey(about, name, 1), identity, exchanges))
+            for place, one in enumerate(dialogue["annotations"].elements() if dialogue.has("annotations") else ()):
+                mine = said.setdefault(place, [])
+                if one.has("nugget"):
+                    mine += _types(one["nugget"], identity, senders, numbers)
+                if one.has("quality"):
+                    mine += _qualities(one["quality"], identity, unknown)
+    named = ", ".join(file.name for file in files)
+    layers = (
+        Layer("human", f"annotator {place + 1:02}", "", named, judgments=tuple(judgments))
+        for place, judgments in sorted(said.items())
+        if judgments
+    )
+    warnings = [
+        f"{pluralize(count, 'judgment')} by the question {question!r}, which DialEval does not have, left out"
+        for question, count in unknown.items()
+    ]
+    return Helpdesk(tuple(conversations), tuple(layers), tuple(warnings))
+
+
+def _dialogues(value: JsonValue) -> Sequence[JsonValue]:
+    found = value.elements() if isinstance(value.value, list) else [value]
+    for one in found:
+        if not (one.has("id") and one.has("turns")):
+            raise one.error(
+                "no dialogue of DialEval",
+                allowed='{"id": …, "turns": [{"sender": …, "utterances": […]}], "annotations": […]}',
+                advice="counts of annotators without texts are read by: harvest helpdesk eval"
+                if one.has("dialogues")
+                else None,
+            )
+    return found
+
+
+def _name(at: JsonValue) -> str:
+    name = str(at.value) if isinstance(at.value, int) and not isinstance(at.value, bool) else at.text()
+    try:
+        check_topic_id(name)
+    except InputError as fault:
+        raise at.error(fault.what, allowed=fault.allowed) from None
+    return name
+
+
+def _exchanges(turns: JsonValue) -> tuple[list[str], list[_Exchange], list[int]]:
+    """Who sent each block, the exchanges, and the number of the exchange that each block is in. A helpdesk that speaks
+    first, speaks in an exchange in which the customer says nothing."""
+    senders: list[str] = []
+    exchanges: list[_Exchange] = []
+    numbers: list[int] = []
+    for turn in turns.elements():
+        sender = turn["sender"].text(tuple(_SPEAKERS))
+        if senders and senders[-1] == sender:
+            raise turn.error(
+                f"two turns of the {sender} follow each other", advice="put all that one side says in a row in one turn"
+            )
+        text = _text(turn["utterances"])
+        if sender == "customer":
+            exchanges.append(_Exchange(text))
+        else:
+            exchanges = exchanges or [_Exchange("")]
+            exchanges[-1].system = text
+        senders.append(sender)
+        numbers.append(len(exchanges))
+    if not senders:
+        raise turns.error("a dialogue without turns", advice="leave it out")
+    return senders, exchanges, numbers
+
+
+def _text(utterances: JsonValue) -> str:
+    if isinstance(utterances.value, str):
+        return utterances.text()
+    said = [one.text() for one in utterances.elements()]
+    if not said:
+        raise utterances.error("a turn in which nothing was said", advice="leave it out, with its annotations")
+    return "\n".join(said)
+
+
+def _conversation(key: TrialKey, identity: str, exchanges: Sequence[_Exchange]) -> Conversation:
+    outcome = Outcome("completed", IMPORT_RULE, "the file does not say how the conversation ended")
+    turns = tuple(
+        Turn(
+            number, state_name([], number), one.user, None if one.system is None else SystemTurn(Answer.of(one.system))
+        )
+        for number, one in enumerate(exchanges, 1)
+    )
+    return Conversation(key, identity, 1, turns, outcome, session=key.topic, user="imported")
+
+
+def _types(at: JsonValue, trial: str, senders: Sequence[str], numbers: Sequence[int]) -> list[Judgment]:
+    given = at.elements()
+    if len(given) != len(senders):
+        raise at.error(
+            f"{len(given)} types, and the dialogue has {len(senders)} turns", allowed="one for each turn, in order"
+        )
+    return [
+        Judgment(
+            Target(trial, 1, number, _SPEAKERS[sender]).about(), NUGGET_CRITERIA[sender], one.text(NUGGET_TYPES[sender])
+        )
+        for one, sender, number in zip(given, senders, numbers, strict=True)
+    ]
+
+
+def _qualities(at: JsonValue, trial: str, unknown: Counter[str]) -> list[Judgment]:
+    found = []
+    for question in at.keys():  # noqa: SIM118  no mapping
+        level = at[question].value
+        if question not in QUALITIES:
+            unknown[question] += 1
+            continue
+        written = {str(one): one for one in _LEVELS}
+        if isinstance(level, bool) or str(level) not in written:
+            raise at[question].error(f"{level!r} is not a level", allowed=", ".join(written))
+        found.append(Judgment({"trial": trial, "attempt": 1}, QUALITIES[question], (written[str(level)] + 2) / 4))
+    return found

@@ -1,0 +1,171 @@
+"""Conversations that were exported while they went on, and again later: the same id or time, and more words.
+
+The longer one counts, because the shorter one is a part of it. Nothing that is recorded is written again: if the run
+holds the beginning with an end that counts, the longer one is left out and named.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from recordings.conversations.conversation import Conversation
+from recordings.files.times import instant
+from recordings.formats.import_drafts import Draft, Identity, Words, identity_of, words_of
+from topics.counting import pluralize
+from topics.errors import InputError
+
+_TRIES = 300_000
+"""Recorded conversations that are asked, in all, whether they have the id of a new one: about two seconds."""
+
+_About = tuple[str, str]
+
+
+class RecordedImports:
+    """What a run holds already. `found` says which of it a new conversation is, or goes on from."""
+
+    def __init__(self, recorded: Sequence[Conversation]) -> None:
+        self._attempts: defaultdict[str, list[Conversation]] = defaultdict(list)
+        self._same_time: dict[str, str] = {}
+        self._begun: defaultdict[tuple[object, ...], list[Conversation]] = defaultdict(list)
+        self._identity = Identity()
+        self._tries = _TRIES
+        self.counts: Counter[str] = Counter()
+        for one in recorded:
+            self._attempts[one.trial_id].append(one)
+            if one.turns:
+                self._begun[one.key.system, one.key.topic, one.turns[0].said].append(one)
+            if one.started_at and instant(one.started_at) != one.started_at:  # by which earlier versions knew it
+                about, words = _about(one), words_of(one)
+                if identity_of(*about, "time", one.started_at, words=words) == one.trial_id:
+                    now = identity_of(*about, "time", instant(one.started_at), words=words)
+                    self._same_time[now] = one.trial_id
+
+    def found(self, draft: Draft, refuse: Callable[[InputError], object]) -> Draft | None:
+        """The draft under the identity and with the notation of times that the run has for it; as the recorded
+        conversation if it is the beginning of one. None for one that goes on from a recorded one that counts, of which
+        `refuse` gets the fault.
+        """
+        one = draft.conversation
+        one = replace(one, trial_id=self._same_time.get(one.trial_id, one.trial_id))
+        if one.trial_id not in self._attempts and draft.name and one.attempt == 1:
+            words = self._identity.cleaned(words_of(one))
+            if earlier := self._beginning(draft, words):
+                grown = self._grown(one, words, earlier)
+                if grown is None:
+                    refuse(draft.record.placed(_recorded_beginning(earlier[0])))
+                    return None
+                one = grown
+            else:
+                of_this_id = list(self._of_this_id(draft, words))
+                for other in of_this_id:
+                    if _begins(words, words_of(other)):
+                        self.counts["shorter"] += 1
+                        return replace(draft, conversation=other)
+                self.counts["other words"] += draft.known == "id" and bool(of_this_id)
+        for known in self._attempts.get(one.trial_id, ()):
+            if known.attempt == one.attempt:
+                one = _in_its_notation(one, known)
+        return replace(draft, conversation=one)
+
+    def told(self) -> Iterator[str]:
+        if count := self.counts["grown"]:
+            what = pluralize(count, "conversation")
+            yield f"{what} that the run holds without an end that counts: now there as a further attempt, which counts"
+        if count := self.counts["shorter"]:
+            verb = "is the beginning of a recorded one" if count == 1 else "are beginnings of recorded ones"
+            yield f"{count} {verb} of the same id or time: those count"
+        if count := self.counts["other words"]:
+            verb = "has" if count == 1 else "have"
+            yield (
+                f"{count} {verb} the id of a recorded conversation and other words: each counts, as a trial of its own"
+            )
+
+    def _beginning(self, draft: Draft, words: Words) -> Sequence[Conversation]:
+        """The attempts of the longest recorded conversation with which this one begins."""
+        about = _about(draft.conversation)
+        for shorter in _beginnings(words):
+            identity = identity_of(*about, draft.known, draft.name, words=shorter)
+            if found := self._attempts.get(self._same_time.get(identity, identity)):
+                return found
+        return ()
+
+    def _grown(self, one: Conversation, words: Words, earlier: Sequence[Conversation]) -> Conversation | None:
+        """As an attempt of the trial that is recorded; None if an attempt of it counts and has other words."""
+        first = earlier[0]
+        one = replace(one, trial_id=first.trial_id, key=first.key)
+        for known in earlier:
+            if list(words_of(known)) == list(words):
+                return replace(one, attempt=known.attempt)
+        if any(known.valid for known in earlier):
+            return None
+        self.counts["grown"] += 1
+        return replace(one, attempt=max(known.attempt for known in earlier) + 1)
+
+    def _of_this_id(self, draft: Draft, words: Words) -> Iterator[Conversation]:
+        about = _about(draft.conversation)
+        for other in self._begun[(*about, words[0][0])] if words else ():
+            self._tries -= 1
+            if self._tries < 0:
+                return
+            names = {draft.name, other.started_at} if draft.known == "time" else {draft.name}
+            if draft.known == "time" and instant(other.started_at) != draft.name:
+                continue
+            said = words_of(other)
+            if any(identity_of(*about, draft.known, name, words=said) == other.trial_id for name in names):
+                yield other
+
+
+def longest(drafts: Iterable[Draft]) -> tuple[Sequence[Draft], int]:
+    """The drafts without those that are the beginning of another one of the same id or time, and how many those are."""
+    several = tuple(drafts)
+    named: defaultdict[tuple[object, ...], list[int]] = defaultdict(list)
+    for at, draft in enumerate(several):
+        if draft.name:
+            named[*_about(draft.conversation), draft.known, draft.name, draft.conversation.attempt].append(at)
+    gone: set[int] = set()
+    for places in named.values():
+        if len(places) == 1:
+            continue
+        begun = {tuple(shorter) for at in places for shorter in _beginnings(list(words_of(several[at].conversation)))}
+        gone |= {at for at in places if tuple(words_of(several[at].conversation)) in begun}
+    return [draft for at, draft in enumerate(several) if at not in gone], len(gone)
+
+
+def _beginnings(words: Words) -> Iterator[Words]:
+    """What these words may have been when less of them had been said, the longest first. At least one answer: a
+    question alone says of no conversation that it is the same."""
+    for end in range(len(words), 0, -1):
+        if end < len(words):
+            yield words[:end]
+        said, answered = words[end - 1]
+        if end > 1 and answered is not None:
+            yield [*words[: end - 1], (said, None)]
+
+
+def _begins(shorter: Words, longer: Words) -> bool:
+    return any(answered is not None for _, answered in shorter) and any(
+        list(one) == list(shorter) for one in _beginnings(longer) if len(one) == len(shorter)
+    )
+
+
+def _about(conversation: Conversation) -> _About:
+    return conversation.key.system, conversation.key.topic
+
+
+def _in_its_notation(one: Conversation, known: Conversation) -> Conversation:
+    """Times as the run has them, if they are the same in another notation."""
+    same = {
+        name: getattr(known, name)
+        for name in ("started_at", "ended_at")
+        if instant(getattr(known, name)) == instant(getattr(one, name))
+    }
+    return replace(one, **same)
+
+
+def _recorded_beginning(recorded: Conversation) -> InputError:
+    key = recorded.key
+    return InputError(
+        f"it goes on from a conversation that is recorded ({key.system}, {key.topic}, trial {key.trial}) and that "
+        "counts as it is",
+        advice="import the newer file into a new folder, where the longer one counts",
+    )

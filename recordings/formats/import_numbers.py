@@ -1,0 +1,156 @@
+"""Which conversations of an import are one and the same, and the trial numbers of those that came without one.
+
+A place in a file is no identity: a file of the next day begins at its first line again. A conversation is known by the
+first of these that it has, together with its system and topic:
+
+    number   `metadata.trial`
+    id       what another program calls it, and its words
+    time     when it began, and its words
+    file     the bytes of its file, and its place there: the same file again holds the same conversations
+
+A conversation that was exported while it went on, and again later, counts once: see `recordings.formats.import_growth`.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from recordings.conversations.conversation import Conversation, TrialKey
+from recordings.files.times import instant
+from recordings.formats.import_drafts import Draft, Known
+from recordings.formats.import_growth import RecordedImports, longest
+from recordings.formats.message_shapes import place_of
+from recordings.secrets.redaction import Redactor
+from topics.counting import pluralize
+from topics.errors import InputError
+
+_SAME: dict[Known, str] = {
+    "number": "the trial number of others, and all else",
+    "id": "the id of others, and their words",
+    "time": "the time of others, and their words",
+    "file": "the place of others in a file of the same bytes",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """Each conversation once, in the order of the drafts, and sentences on what was found to be the same."""
+
+    drafts: Sequence[Draft]
+    told: Sequence[str]
+
+
+def number(
+    drafts: Iterable[Draft], recorded: Sequence[Conversation], refuse: Callable[[InputError], object]
+) -> Numbered:
+    """Numbers go on after those in `recorded`, which is what the run holds; what is there already keeps its number.
+
+    refuse: gets the fault of each draft that contradicts an earlier one: another conversation under the same number, or
+    under the same id with other labels, say; or that goes on from a recorded one. It is then left out.
+    """
+    run = RecordedImports(recorded)
+    kept: dict[tuple[str, int], Draft] = {}
+    places: dict[tuple[TrialKey, int], Draft] = {}
+    repeated: Counter[Known] = Counter()
+    named: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
+    for draft in drafts:
+        one = draft.conversation
+        first = kept.get((one.trial_id, one.attempt))
+        if first is None and one.key.trial:
+            first = places.get((one.key, one.attempt))
+        if first is None:
+            kept[one.trial_id, one.attempt] = places[one.key, one.attempt] = draft
+        elif _in_one_notation(first.conversation) == _in_one_notation(one):
+            repeated[draft.known] += 1
+        else:
+            refuse(draft.record.placed(_contradiction(first, draft)))
+    whole, shorter = longest(kept.values())
+    for draft in whole:
+        if draft.known == "id":
+            one = draft.conversation
+            named[one.key.system, one.key.topic, draft.name].add(one.trial_id)
+    new = [draft for draft in (run.found(draft, refuse) for draft in whole) if draft]
+    found = _numbers(new, recorded)
+    told = [f"{count} {'has' if count == 1 else 'have'} {_SAME[known]}: once each" for known, count in repeated.items()]
+    if double := sum(len(ids) - 1 for ids in named.values()):
+        verb = "has" if double == 1 else "have"
+        told.append(
+            f"{double} {verb} the id of another conversation and other words: each counts, as a trial of its own"
+        )
+    if shorter:
+        verb = "is the beginning of another" if shorter == 1 else "are beginnings of others"
+        told.append(f"{shorter} {verb} of the same id or time, exported while it went on: the longer one counts")
+    told += [*run.told(), *_alike(found, recorded)]
+    return Numbered(found, told)
+
+
+def _in_one_notation(one: Conversation) -> Conversation:
+    return replace(one, started_at=instant(one.started_at), ended_at=instant(one.ended_at))
+
+
+def _numbers(drafts: Iterable[Draft], recorded: Sequence[Conversation]) -> Sequence[Draft]:
+    several = tuple(drafts)
+    there = {one.trial_id: one.key.trial for one in recorded}
+    used: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
+    for key in (*(one.key for one in recorded), *(draft.conversation.key for draft in several)):
+        used[key.system, key.topic].add(key.trial)
+    last: Counter[tuple[str, str]] = Counter()
+    given: dict[str, int] = {}  # attempts of one trial have one number
+    found = []
+    for draft in several:
+        one = draft.conversation
+        about = (one.key.system, one.key.topic)
+        trial = one.key.trial or there.get(one.trial_id) or given.get(one.trial_id, 0)
+        if not trial:
+            last[about] += 1
+            while last[about] in used[about]:
+                last[about] += 1
+            trial = given[one.trial_id] = last[about]
+        found.append(replace(draft, conversation=replace(one, key=replace(one.key, trial=trial))))
+    return found
+
+
+def _alike(drafts: Sequence[Draft], recorded: Sequence[Conversation]) -> list[str]:
+    """A sentence on new conversations with the words of recorded ones, if only their file tells them apart."""
+    there = {one.trial_id for one in recorded}
+    words = {_words(one) for one in recorded}
+    redactor = Redactor()
+    alike = sum(
+        draft.known == "file"
+        and draft.conversation.trial_id not in there
+        and _words(draft.conversation, redactor.text) in words
+        for draft in drafts
+        if words
+    )
+    if not alike:
+        return []
+    what = f"{pluralize(alike, 'conversation')} of new files with the words of recorded ones"
+    return [f"{what}: nothing says whether they are the same, so each counts; an id would say it (metadata.id)"]
+
+
+def _words(conversation: Conversation, clean: Callable[[str], str] = str) -> tuple[object, ...]:
+    key = conversation.key
+    said = [
+        (clean(turn.said), "" if turn.reply is None else clean(turn.reply.answer.text)) for turn in conversation.turns
+    ]
+    return (key.system, key.topic, *said)
+
+
+def _contradiction(first: Draft, draft: Draft) -> InputError:
+    key, where = draft.conversation.key, f"line {place_of(first.record.at).line}"
+    if place_of(first.record.at).path != place_of(draft.record.at).path:
+        where = str(place_of(first.record.at))
+    if draft.known == "number" and first.conversation.key == key:
+        return InputError(
+            f"{key.system}, {key.topic}, trial {key.trial} comes a second time (first in {where})",
+            advice="give the conversations different trial numbers in their metadata, or none: they are then numbered",
+        )
+    if draft.known == "number":
+        return InputError(
+            f"the id {draft.conversation.trial_id[:60]!r} is that of another conversation (in {where})",
+            advice="give each conversation an id of its own, or none",
+        )
+    return InputError(
+        f"the same conversation as in {where}, with other labels or metadata",
+        advice="keep the one that is right, or give each its trial number: metadata.trial",
+    )

@@ -1,0 +1,86 @@
+"""What an import may call a system, an outcome and a time: a wrong word here would be a wrong figure later."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from recordings.conversations.conversation import INVALID
+from recordings.conversations.endings import KINDS
+from recordings.files.times import moment
+from topics.errors import InputError
+from topics.suggestions import did_you_mean
+from topics.unseen_characters import unseen_in
+
+__all__ = [
+    "INTERRUPTED",
+    "MOST_TURNS_ALLOWED",
+    "OUTCOMES",
+    "check_outcome",
+    "check_system_name",
+    "check_time",
+    "odd_names",
+]
+
+INTERRUPTED = "interrupted"
+"""What files call the outcome of a conversation that breaks off; it is recorded without one."""
+
+OUTCOMES = (*KINDS, INVALID, INTERRUPTED)
+
+MOST_TURNS_ALLOWED = 10_000
+"""User turns that a conversation may have or lack by what a file says: as many as a protocol can limit it to."""
+
+
+def check_system_name(name: str) -> None:
+    """Raises InputError for a name that an import may not give a system; names of systems are otherwise free."""
+    wrong = (
+        "has an @, which would be taken for SYSTEM@RUN"
+        if "@" in name
+        else "is a path"
+        if {".", ".."} & set(re.split(r"[/\\]", name))
+        else "is blank"
+        if not name.strip()
+        else "holds half a character (a lone surrogate)"
+        if re.search("[\ud800-\udfff]", name)
+        else ""
+    )
+    if wrong:
+        raise InputError(
+            f"{name!r} cannot be the name of a system: it {wrong}",
+            allowed="any name without @ that is no path",
+            advice="rename it in the file, or give --system where the file names none",
+        )
+
+
+def odd_names(systems: Iterable[str]) -> Iterator[str]:
+    """A sentence on each name of a system that does not look as it is: with white space around it, with line ends, or
+    with characters that nobody sees; and on names that look the same. They are kept, and each is a system of its own.
+    """
+    alike: defaultdict[str, list[str]] = defaultdict(list)
+    for name in sorted(set(systems)):
+        shown = name.translate({ord(one): f"<U+{ord(one):04X}>" for one in {*unseen_in(name), *"\t\n\r"}})
+        if shown != name:
+            yield f"the name of a system has characters that nobody sees: {shown[:100]}"
+        elif name != name.strip():
+            yield f"the name of a system has white space around it: {name!r}"
+        seen = name.translate(dict.fromkeys(map(ord, unseen_in(name)), ""))
+        alike[" ".join(unicodedata.normalize("NFC", seen).split())].append(name)
+    for several in alike.values():
+        if len(several) > 1:
+            codes = ", ".join(ascii(name)[:100] for name in several)
+            yield f"names that look the same count as {len(several)} systems: {codes}"
+
+
+def check_outcome(kind: str) -> None:
+    """Raises InputError for an outcome that no conversation can have."""
+    if kind not in OUTCOMES:
+        raise InputError(f"{kind!r} is no outcome{did_you_mean(kind, OUTCOMES)}", allowed=", ".join(OUTCOMES))
+
+
+def check_time(written: str) -> None:
+    """Raises InputError for a text that is no instant; "" is one that nobody knows."""
+    if written and moment(written) == -math.inf:
+        raise InputError(f"{written!r} is no time", allowed="ISO 8601, such as 2026-01-31T12:00:00Z")

@@ -1,0 +1,284 @@
+"""The formats that `harvest import` reads. Each has one function from a request to conversations:
+
+    def read(request: Request) -> Found: ...
+
+A format of our own also declares which options have no effect on it. Other distributions add formats as plain
+functions, by entry points of the group `harvest.importers`, `name = "module:read"`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from importlib import import_module
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from traceback import extract_tb
+from types import MappingProxyType
+from typing import TypeAlias
+
+from recordings.conversations.conversation import Conversation
+from recordings.formats.dbdc import TOPIC, Breakdown, Counts, read_dialogues
+from recordings.formats.dialeval import read_helpdesk
+from recordings.formats.messages import read_messages
+from recordings.formats.transcript import Transcript, read_transcript
+from recordings.judged.judgments import Layer
+from topics.errors import HarvestError, InputError, Place
+from topics.gold import GoldEntry, GoldTable
+from topics.library import load_topics
+from topics.plug_ins import found_in, load_entry, source
+from topics.suggestions import did_you_mean
+from topics.topic import Topic, TopicSet, TopicType
+
+__all__ = ["IMPORTERS", "MADE", "Found", "Importer", "Request", "formats", "importer"]
+
+GROUP = "harvest.importers"
+"""The group of entry points by which other distributions add formats."""
+
+MADE = "imported"
+"""The name of a topic set that was made from the files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is to be read. files: at least one. system: of conversations that do not name theirs; "" for the name of
+    their file. trial: of conversations without one. topics: None where they are made from the files, or the format has
+    some of its own. topic: of conversations that do not name theirs; "" where each does. counts, breakdown: where
+    people annotated breakdowns, which of two annotations labels turns, and whether a possible breakdown counts as one.
+    recorded: conversations that are in the run already, for formats that number theirs on. strict: refuse everything if
+    one conversation cannot be read, and leave none out.
+    """
+
+    files: tuple[Path, ...]
+    system: str = ""
+    trial: int = 1
+    topics: TopicSet | None = None
+    topic: str = ""
+    counts: Counts = "workshop"
+    breakdown: Breakdown = "B"
+    recorded: tuple[Conversation, ...] = ()
+    strict: bool = False
+
+    def system_of(self, file: Path) -> str:
+        return self.system or file.stem
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the files hold. conversations: each with its `outcome`; one without an outcome counts as interrupted, and is
+    in no figure. topics: those of the conversations. most_turns: user turns that the protocol could take, by system and
+    topic, where a file says so. gold: what the files judge. notes: words about a topic's entity, by (topic, entity).
+    warnings: sentences for the person who imports. layers: other judgments, kept with the run. left_out: what is wrong
+    with each conversation that could not be read.
+    """
+
+    conversations: tuple[Conversation, ...]
+    topics: TopicSet
+    most_turns: Mapping[tuple[str, str], int] = field(default_factory=lambda: MappingProxyType({}))
+    gold: GoldTable = field(default_factory=GoldTable)
+    notes: Mapping[tuple[str, str], str] = field(default_factory=lambda: MappingProxyType({}))
+    warnings: tuple[str, ...] = ()
+    layers: tuple[Layer, ...] = ()
+    left_out: tuple[InputError, ...] = ()
+
+
+Read: TypeAlias = Callable[[Request], Found]
+
+
+@dataclass(frozen=True, slots=True)
+class Importer:
+    """A format. read: makes conversations of files. about: what its files hold, for `harvest import --help`; "" takes
+    the first line of what `read` says of itself. unused: what a caller may ask for that would have no effect here
+    (`trial` and `topic` of a `Request`), and what to do instead. annotated: whether `counts` and `breakdown` have one.
+    """
+
+    read: Read
+    about: str = ""
+    unused: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    annotated: bool = False
+
+    @property
+    def sentence(self) -> str:
+        return self.about or (self.read.__doc__ or "").partition("\n")[0].rstrip(".")
+
+
+def formats() -> tuple[str, ...]:
+    """The names of all formats, those of other distributions last."""
+    return (*IMPORTERS, *found_in(GROUP, "importers", IMPORTERS))
+
+
+def importer(name: str) -> Importer:
+    """The importer of a format. Raises InputError for an unknown name, and for a plug-in that cannot be loaded."""
+    if name in IMPORTERS:
+        return IMPORTERS[name]
+    others = found_in(GROUP, "importers", IMPORTERS)
+    if name not in others:
+        raise InputError(f"there is no format {name!r}{did_you_mean(name, formats())}", allowed=", ".join(formats()))
+    return load_entry(others[name], "the importer", _FUNCTION, partial(_declared, others[name]))
+
+
+_FUNCTION = "a function from a recordings.formats.importers.Request to Found"
+
+
+def _declared(entry: EntryPoint, read: Read) -> Importer:
+    if not callable(read):
+        raise TypeError("it is not a function")
+
+    def guarded(request: Request) -> Found:
+        """What is not ours may fail in any way: it is then named, and not taken for a fault of Harvest."""
+        what = f"the importer {entry.name!r} of {source(entry)}"
+        try:
+            found = read(request)
+        except HarvestError:
+            raise
+        except Exception as fault:
+            *_, last = extract_tb(fault.__traceback__)
+            where = f"{last.filename}:{last.lineno}"
+            said = f"{what} failed with {type(fault).__name__}: {fault} (at {where})"
+            raise InputError(said, advice="it is not a part of Harvest: correct it, or tell who made it") from fault
+        if not isinstance(found, Found):
+            raise InputError(f"{what} returned {type(found).__name__}", allowed=_FUNCTION)
+        return found
+
+    return Importer(guarded)
+
+
+def read_gfrc(request: Request) -> Found:
+    """Annotated transcripts as in the GFRC paper."""
+    topics = request.topics or load_topics("fairweb-45")
+    read = [
+        read_transcript(file, system=request.system_of(file), trial=request.trial, topics=topics)
+        for file in request.files
+    ]
+    return Found(
+        tuple(one for transcript in read for one in transcript.conversations),
+        topics,
+        _longest(read),
+        _united(request.files, read),
+        {about: words for transcript in read for about, words in transcript.notes.items()},
+        tuple(warning for transcript in read for warning in transcript.warnings),
+    )
+
+
+def read_messages_files(request: Request) -> Found:
+    """Files of JSON messages, as chat programs and data sets have them."""
+    read = read_messages(
+        *request.files,
+        system=request.system,
+        topic=request.topic,
+        topics=request.topics,
+        recorded=request.recorded,
+        strict=request.strict,
+    )
+    topics = request.topics or made_of(read.conversations)
+    return Found(read.conversations, topics, read.most_turns, warnings=read.warnings, left_out=read.left_out)
+
+
+def read_cast2022(request: Request) -> Found:
+    """The topic trees of TREC CAsT 2022: every path from the root to a leaf is a trial."""
+    cast = import_module("recordings.trees.cast")  # late: brings numpy
+    if len(request.files) > 1:  # paths of two files would get the same trial numbers
+        what = f"{len(request.files)} files of trees were given"
+        raise InputError(what, allowed="one", advice="import each with its --system")
+    conversations = cast.read_cast(request.files[0], system=request.system or cast.SYSTEM).conversations
+    return Found(tuple(conversations), request.topics or made_of(conversations))
+
+
+def read_dbdc(request: Request) -> Found:
+    """Dialogues of the Dialogue Breakdown Detection Challenges, labelled by their annotators."""
+    topic = request.topic or TOPIC
+    if request.topics is not None and topic not in {one.id for one in request.topics.topics}:
+        raise InputError(
+            f"topic {topic!r} is not in the topic set {request.topics.name!r}", advice="name one of them with --topic"
+        )
+    found = read_dialogues(
+        request.files, system=request.system, topic=topic, counts=request.counts, breakdown=request.breakdown
+    )
+    topics = request.topics or TopicSet(MADE, (Topic(topic, TopicType("unknown"), topic),), {})
+    return Found(found.conversations, topics, warnings=found.warnings, layers=found.layers)
+
+
+def read_dialeval(request: Request) -> Found:
+    """Helpdesk dialogues of STC-3 and DialEval, with the nugget types and qualities that their annotators gave."""
+    found = read_helpdesk(request.files, system=request.system)
+    topics = request.topics or made_of(found.conversations)
+    return Found(found.conversations, topics, warnings=found.warnings, layers=found.layers)
+
+
+IMPORTERS: Mapping[str, Importer] = MappingProxyType(
+    {
+        "gfrc": Importer(
+            read_gfrc,
+            "annotated transcripts as in the GFRC paper (##### M002, ### U1, ### S1 o, #L2, …)",
+            {"topic": "each conversation names its topic (##### M002): leave out --topic"},
+        ),
+        "messages": Importer(
+            read_messages_files,
+            'conversations as JSON, one a line or all in a list: {"messages": [{"role": …, "content": …}, …]}; also '
+            "ShareGPT, WildChat, LMSYS, and ChatGPT's conversations.json, of which every path is a trial",
+            {
+                "trial": 'leave out --trial, and write {"metadata": {"trial": 2}} on the line of a conversation; '
+                "lines without one are numbered in their order"
+            },
+        ),
+        "cast2022": Importer(
+            read_cast2022,
+            "the topic trees of TREC CAsT 2022, of which every path from the root to a leaf becomes a trial",
+            {
+                "trial": "every path is a trial of its own: leave out --trial",
+                "topic": "each tree names its topic: leave out --topic",
+            },
+        ),
+        "dbdc": Importer(
+            read_dbdc,
+            "dialogues whose breakdowns people annotated (DBDC), one topic for all, every dialogue a trial",
+            {"trial": "dialogues are numbered in their order: leave out --trial"},
+            annotated=True,
+        ),
+        "dialeval": Importer(
+            read_dialeval,
+            "helpdesk dialogues with what annotators said of turns and of the whole (STC-3, DialEval), every dialogue "
+            "a topic",
+            {
+                "trial": "every dialogue is a topic of its own: leave out --trial",
+                "topic": "every dialogue is a topic of its own: leave out --topic",
+            },
+        ),
+    }
+)
+
+
+def made_of(conversations: Iterable[Conversation]) -> TopicSet:
+    """Topics for conversations that came without a topic set: their names, and what was asked first."""
+    kind = TopicType("unknown")
+    made: dict[str, Topic] = {}
+    for conversation in conversations:
+        first = conversation.turns[0].said if conversation.turns else ""
+        made.setdefault(conversation.key.topic, Topic(conversation.key.topic, kind, first or conversation.key.topic))
+    return TopicSet(MADE, tuple(made.values()), {})
+
+
+def _longest(files: Iterable[Transcript]) -> dict[tuple[str, str], int]:
+    """User turns that the protocol could take at most, by (system, topic), where any of the files says so."""
+    found: dict[tuple[str, str], int] = {}
+    for file in files:
+        for about, most in file.most_turns.items():
+            found[about] = max(most, found.get(about, 0))
+    return found
+
+
+def _united(files: Iterable[Path], transcripts: Iterable[Transcript]) -> GoldTable:
+    """The judgments of all files; two files that disagree on an entity are refused, because one must be wrong."""
+    found: dict[tuple[str, str], tuple[GoldEntry, Path]] = {}
+    for file, transcript in zip(files, transcripts, strict=True):
+        for entry in transcript.gold:
+            known, where = found.setdefault((entry.topic, entry.entity), (entry, file))
+            if (known.grade, known.groups) != (entry.grade, entry.groups):
+                raise InputError(
+                    f"{entry.entity} is judged L{entry.grade} {dict(entry.groups)} for topic {entry.topic}, and "
+                    f"L{known.grade} {dict(known.groups)} in {where}",
+                    place=Place(str(file)),
+                    advice="make the two agree, or import the files into two runs",
+                )
+    return GoldTable(entry for entry, _ in found.values())

@@ -1,0 +1,152 @@
+"""Conversations recorded elsewhere, put into a run folder of our own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+
+from recordings.conversations.conversation import Conversation
+from recordings.conversations.endings import NO_REPLY, says_how
+from recordings.events.attempts import AttemptId
+from recordings.events.events import events_of
+from recordings.events.redacted_events import redacted_value
+from recordings.files.errors import RunError
+from recordings.files.json_text import Json
+from recordings.files.times import Now, utc_now
+from recordings.formats.imported_names import check_system_name
+from recordings.formats.lengths import MOST_TURNS
+from recordings.log.header import Header, make_header
+from recordings.log.run_folder import read
+from recordings.log.store import RunWriter
+from recordings.secrets.redaction import Redactor
+from topics.errors import Place
+from topics.topic import TopicSet, check_topic_id
+
+__all__ = ["Imported", "import_header", "record"]
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """How many conversations were written, and how many were there already, word for word."""
+
+    written: int
+    known: int
+
+
+def import_header(
+    conversations: Sequence[Conversation],
+    topics: TopicSet | None,
+    *,
+    source: Json = None,
+    most_turns: Mapping[tuple[str, str], int] | None = None,
+    clock: Now = utc_now,
+) -> Header:
+    """The header of a run of imported conversations: no protocol, and systems of which only the name is known.
+
+    topics: only those that occur are kept, in the order of the set. most_turns: user turns that the protocol could take
+    at most, by (system, topic), where the import knows. Raises InputError for an id that no topic can have, because a
+    run with it could never be read again, and for a name that no system may have.
+    """
+    for system in sorted({conversation.key.system for conversation in conversations}):
+        check_system_name(system)
+    names = {conversation.key.topic for conversation in conversations}
+    kept = None
+    if topics is not None:
+        for name in sorted(names):
+            check_topic_id(name)
+        kept = topics.only(names)
+    systems = {conversation.key.system: {"name": conversation.key.system} for conversation in conversations}
+    audit: dict[str, Json] = {"name": "import", "topics": topics.name if topics else "", "trials": 0}
+    if most_turns:
+        by_system: dict[str, dict[str, int]] = {}
+        for (system, topic), most in sorted(most_turns.items()):
+            by_system.setdefault(system, {})[topic] = most
+        audit[MOST_TURNS] = by_system
+    return make_header(audit=audit, protocol=None, topics=kept, systems=systems, source=source, clock=clock)
+
+
+def record(
+    run: str | PathLike[str],
+    conversations: Iterable[Conversation],
+    header: Header,
+    *,
+    secrets: Iterable[str] = (),
+    clock: Now = utc_now,
+) -> Imported:
+    """Write conversations into a new run folder, or add them to one that was made of imports.
+
+    A conversation that is already there, word for word, is skipped, and one that is given twice is written once. Raises
+    RunError where a different conversation is there, or is given, under the same trial and attempt, or where the header
+    differs (see `RunWriter.resume`); no conversation is written then. Not for use inside a running event loop.
+    """
+    several = tuple(conversations)
+    given: dict[AttemptId, Conversation] = {}
+    for one in several:
+        first = given.setdefault(_name(one), one)
+        if first.key != one.key:
+            raise RunError(
+                f"the id {one.trial_id[:60]!r} is given to two conversations: {_words(first)}, and {_words(one)}",
+                advice="give each conversation an id of its own, or none",
+            )
+        if first != one:
+            raise RunError(
+                f"two conversations are given as {_words(one)}",
+                advice="give each its own trial or system: in its file, or with --trial or --system, file by file",
+            )
+    written = asyncio.run(_record(Path(run), given, header, tuple(secrets), clock))
+    return Imported(written, len(several) - written)
+
+
+async def _record(
+    run: Path, given: Mapping[AttemptId, Conversation], header: Header, secrets: Sequence[str], clock: Now
+) -> int:
+    fresh = dict(given)
+
+    def check(redactor: Redactor) -> None:
+        recorded = {_name(one): one for one in read(run).conversations}
+        numbered = {(one.key, one.attempt): one for one in recorded.values()}
+        for name, one in given.items():
+            known = recorded.get(name) or numbered.get((one.key, one.attempt))
+            if known is None:
+                continue
+            if known.trial_id != one.trial_id or not _same(redacted_value(one, redactor), known):
+                raise RunError(
+                    f"another conversation is recorded as {_words(known)}",
+                    place=Place(str(run)),
+                    advice="import it under another system or trial, or into another folder",
+                )
+            del fresh[name]
+
+    async with RunWriter.open(run, header, secrets=secrets, clock=clock, check=check) as writer:
+        for conversation in fresh.values():
+            await writer.append(*events_of(conversation), sync=False)
+    return len(fresh)
+
+
+def _name(conversation: Conversation) -> AttemptId:
+    return conversation.trial_id, conversation.attempt
+
+
+def _words(conversation: Conversation) -> str:
+    key = conversation.key
+    return f"{key.system}, {key.topic}, trial {key.trial}, attempt {conversation.attempt}"
+
+
+def _same(conversation: Conversation, known: Conversation) -> bool:
+    worker = conversation.worker or known.worker
+    return known.worker == worker and _as_known(known) == _as_known(conversation, known)
+
+
+def _as_known(conversation: Conversation, known: Conversation | None = None) -> Conversation:
+    """What two imports of one file have in common: earlier versions did not count the turns that never came, and took a
+    last user turn for one whose reply was lost."""
+    outcome = conversation.outcome
+    if outcome is not None and known is not None and known.outcome is not None:
+        if known.outcome.missing is None:
+            outcome = replace(outcome, missing=None)
+        if known.outcome.reason == NO_REPLY and not says_how(outcome):
+            outcome = known.outcome
+    return replace(conversation, worker="", outcome=outcome)

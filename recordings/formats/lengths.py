@@ -1,0 +1,88 @@
+"""How many user turns the conversations of a run can have, and which are missing after a bad end, by its protocol."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from protocols.missing_turns import fewest_turns_onward
+from protocols.protocol import Protocol
+from recordings.conversations.conversation import Conversation
+from recordings.conversations.endings import ended_badly, missing_turns
+from recordings.files.json_text import Json
+from recordings.log.header import Header
+from topics.topic import Topic, TopicSet
+
+__all__ = ["MOST_TURNS", "most_turns", "told_most_turns", "with_missing_turns"]
+
+MOST_TURNS = "most_turns"
+"""What the audit of a run of imports calls the turns that the protocol could take at most, by system and topic."""
+
+
+def most_turns(header: Header, conversations: Iterable[Conversation]) -> dict[tuple[str, str], int]:
+    """User turns that a conversation can have at most, by (system, topic id).
+
+    By the run's protocol; without one, by what was told on import, and by the longest of its `conversations` with the
+    system, with the turns that are missing after it.
+    """
+    recorded = tuple(conversations)
+    topics, protocol = header.topic_set(), header.played_protocol()
+    known = {topic.id: topic for topic in topics.topics} if topics else {one.key.topic: None for one in recorded}
+    told = told_most_turns(header)
+    longest: Counter[str] = Counter()
+    for one in recorded:
+        longest[one.key.system] = max(longest[one.key.system], len(one.turns) + missing_turns(one))
+    systems, found = dict.fromkeys((*header.systems, *(one.key.system for one in recorded))), {}
+    for name, topic in known.items():
+        by_protocol = protocol.most_turns(topic) if protocol is not None and topic is not None else None
+        for system in systems:
+            found[system, name] = (
+                max(longest[system], told.get((system, name), 0)) if by_protocol is None else by_protocol
+            )
+    return found
+
+
+def told_most_turns(header: Header) -> dict[tuple[str, str], int]:
+    """The same, as it was told on import; {} where it was not."""
+    audit = _object(header.audit)
+    return {
+        (system, topic): most
+        for system, topics in _object(audit.get(MOST_TURNS)).items()
+        for topic, most in _object(topics).items()
+        if isinstance(most, int)
+    }
+
+
+def with_missing_turns(conversations: Iterable[Conversation], header: Header) -> Iterator[Conversation]:
+    """The conversations of a run, with the number of missing turns wherever its protocol tells it."""
+    protocol, topics = header.played_protocol(), header.topic_set()
+    known = _by_id(topics)
+    for one in conversations:
+        topic = known.get(one.key.topic)
+        if protocol is None or topic is None or not one.turns or not ended_badly(one.outcome):
+            yield one
+            continue
+        assert one.outcome is not None
+        yield replace(one, outcome=replace(one.outcome, missing=_missing(one, protocol, topic)))
+
+
+def _missing(conversation: Conversation, protocol: Protocol, topic: Topic) -> int:
+    last = conversation.turns[-1]
+    used = Counter(turn.state for turn in conversation.turns if turn.state in protocol.states)
+    lists = {name: count for name, count in used.items() if protocol.states[name].each}
+    target = last.route.target if last.route else ""
+    if target.startswith("stop:"):
+        if conversation.outcome and conversation.outcome.kind in ("breakdown", "no-match"):
+            target = ""
+        else:  # the protocol was through as well
+            return 0
+    return fewest_turns_onward(protocol, topic, last.state, lists, last.number, target=target)
+
+
+def _by_id(topics: TopicSet | None) -> Mapping[str, Topic]:
+    return {topic.id: topic for topic in topics.topics} if topics else {}
+
+
+def _object(value: Json) -> Mapping[str, Json]:
+    return value if isinstance(value, dict) else {}

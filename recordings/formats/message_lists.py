@@ -1,0 +1,182 @@
+"""Which of the lists of messages in a record is its conversation.
+
+Logs of models keep what went in and what came out: `input` and `output`, `prompt`, `chosen` and `rejected`, a request
+and its response. Each is a part of a conversation, or another version of it. As conversations of their own they would
+count twice, or a question would be left without its answer. So a list that another one of the same record holds is a
+part of that one; if more than one is left, the record is refused.
+"""
+
+import re
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from recordings.files.json_text import Json
+from recordings.formats.message_sides import speaks, words_by_side
+from topics.errors import InputError
+
+LISTS = ("messages", "conversation", "conversations")
+"""Keys under which programs keep the messages of a conversation."""
+
+_ANSWERS = frozenset(
+    ("response", "responses", "completion", "completions", "output", "outputs", "reply", "replies", "chosen")
+)
+_PARTS = _ANSWERS | {
+    *("input", "inputs", "prompt", "prompts", "request", "requests", "query", "question", "answer", "answers"),
+    *("rejected", "preferred", "dispreferred", "expected", "reference", "ideal", "target", "candidate", "candidates"),
+    *("generation", "generations", "before", "after", "winner", "loser", "positive", "negative", "choices"),
+}
+"""Words in the names of what is a part of a conversation, or a version of it."""
+_MANY = 200
+"""Lists and single messages of a record that are compared with one another: each with each."""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageList:
+    """A list of messages in a record. path: the keys to it. owner: the object that it is in. said: who says what."""
+
+    path: tuple[str | int, ...]
+    messages: Sequence[Json]
+    owner: Mapping[str, Any]
+    said: list[tuple[str, str]] = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        return ".".join(map(str, self.path))
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is under a key for conversations, in the record itself."""
+        return len(self.path) == 1 and self.path[0] in LISTS
+
+    @property
+    def answered(self) -> bool:
+        return bool(self.said) and self.said[-1][0] == "assistant"
+
+
+def are_messages(value: Json) -> bool:
+    return isinstance(value, list) and bool(value) and speaks(value[0])
+
+
+def is_part(*names: str | int) -> bool:
+    """Whether something under these keys is a part of a conversation by its name, such as `input` or `model_output`."""
+    return bool(_PARTS & _words(*names))
+
+
+def whole_conversation(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The record as an object with `messages`; None if it has none. What lies around the messages, and in the objects
+    on the way to them, becomes a member of it, so that the record is known by its id. Raises InputError, without a
+    place, where it cannot be told what the conversation is.
+    """
+    every = [one for one in lists_in(record) if one.said]
+    if len(every) > _MANY:
+        every = [one for one in every if all(isinstance(key, str) for key in one.path)][:_MANY]
+    left = [one for i, one in enumerate(every) if not _is_elsewhere(one, i, every)]
+    own = sorted((one for one in left if one.is_own), key=lambda one: LISTS.index(str(one.path[0])))
+    if not left:
+        return _empty(record)
+    chosen = own[0] if own else left[0]
+    answers = [one for one in left if one is not chosen and any(side == "assistant" for side, _ in one.said)]
+    if (not own and len(left) > 1) or (answers and not chosen.answered):
+        names = ", ".join(one.name for one in left[:8])
+        raise _refused(f"a record with several lists of messages, parts or versions of one conversation: {names}")
+    begun = [one for one in every if one is not chosen and chosen.said[: len(one.said)] == one.said]
+    if not own and not begun and (chosen.path[-1] not in LISTS or is_part(*chosen.path[:-1])):
+        if chosen.path[-1] not in LISTS and not is_part(*chosen.path):
+            return None
+        raise _refused(f"a record of which only a part is a list of messages: {chosen.name}")
+    if not chosen.answered and (name := _answer_beside(record, chosen, every)):
+        raise _refused(f"a record whose messages end with the user, and {name!r} beside them may be the answer")
+    return _lifted(record, chosen, begun)
+
+
+def lists_in(record: Mapping[str, Any], without: Container[tuple[str | int, ...]] = ()) -> list[MessageList]:
+    """Every list of messages in the record, and every message that is in none, those nearest to the top first. without:
+    paths to what is not looked into."""
+    found: list[MessageList] = []
+    open_: list[tuple[tuple[str | int, ...], Json, Mapping[str, Any]]] = [((), record, record)]
+    for path, value, owner in open_:  # grows while it is gone through
+        if path in without:
+            continue
+        if isinstance(value, dict):
+            if path and speaks(value) and {"content", "value"} & value.keys():
+                found.append(MessageList(path, [value], owner, words_by_side([value])))
+            else:
+                open_ += [((*path, key), one, value) for key, one in value.items() if isinstance(one, (dict, list))]
+        elif isinstance(value, list):
+            if are_messages(value):
+                found.append(MessageList(path, value, owner, words_by_side(value)))
+            else:
+                open_ += [((*path, at), one, owner) for at, one in enumerate(value) if isinstance(one, (dict, list))]
+    return found
+
+
+def _is_elsewhere(one: MessageList, at: int, every: Sequence[MessageList]) -> bool:
+    """Whether another list holds all of it, in its order; of equal ones, the first stays."""
+    length = len(one.said)
+    return any(
+        other is not one
+        and length <= len(other.said)
+        and (length < len(other.said) or i < at)
+        and any(other.said[start : start + length] == one.said for start in range(len(other.said) - length + 1))
+        for i, other in enumerate(every)
+    )
+
+
+def _empty(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The record by a list in which nobody says anything, rather one that holds something."""
+    lists = [key for key in LISTS if isinstance(record.get(key), list)]
+    for key in sorted(lists, key=lambda key: not record[key])[:1]:
+        return {**{one: record[one] for one in record if one != key}, "messages": record[key]}
+    return None
+
+
+def _answer_beside(record: Mapping[str, Any], chosen: MessageList, every: Sequence[MessageList]) -> str:
+    """A key beside the messages whose name says that the answer is there; "" if there is none, or if what is there is
+    in the messages."""
+    known = {one.path[0] for one in every}
+    answers = [text for side, text in chosen.said if side == "assistant"]
+    beside = {key: value for holder in (record, chosen.owner) for key, value in holder.items() if key not in known}
+    for key, value in beside.items():
+        if _words(key) & _ANSWERS and isinstance(value, (str, dict, list)) and value and value not in answers:
+            return key
+    return ""
+
+
+def _lifted(record: Mapping[str, Any], chosen: MessageList, begun: Sequence[MessageList]) -> Mapping[str, Any]:
+    gone = {chosen.path, *(one.path for one in begun)}
+    around: dict[str, Any] = {}
+
+    def keep(value: Mapping[str, Any], path: tuple[str | int, ...]) -> None:
+        for key, one in value.items():
+            here = (*path, key)
+            if here in gone or (path and value is chosen.owner):
+                continue
+            if isinstance(one, dict) and any(way[: len(here)] == here for way in gone):
+                keep(one, here)
+            else:
+                around[".".join(map(str, here))] = one
+
+    keep(record, ())
+    if around.get("messages"):
+        around["messages[]"] = around["messages"]  # of which it is said that nothing reads it
+    if len(chosen.path) > 1:
+        own = {key: one for key, one in chosen.owner.items() if key != chosen.path[-1]}
+        if isinstance(own.get("metadata"), dict) and isinstance(around.get("metadata"), dict):
+            own["metadata"] = {**around["metadata"], **own["metadata"]}
+        around |= own
+    return {**around, "messages": chosen.messages}
+
+
+def _words(*names: str | int) -> frozenset[str]:
+    return frozenset(
+        word.casefold() for name in names if isinstance(name, str) for word in re.findall("[A-Z]?[a-z]+|[A-Z]+", name)
+    )
+
+
+def _refused(what: str) -> InputError:
+    return InputError(
+        what,
+        allowed='one list that holds the whole conversation: {"messages": [{"role": "user", "content": …}, …]}',
+        advice="write each conversation so, one a line",
+    )

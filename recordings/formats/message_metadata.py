@@ -1,0 +1,269 @@
+"""What a line of messages says of its conversation besides the messages: checked, because every figure rests on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from difflib import SequenceMatcher
+from typing import Any
+
+from protocols.choice import Choice
+from protocols.labels import LABELS, MISSING, allowed_labels
+from recordings.conversations.answer_parts import choice_from
+from recordings.conversations.conversation import INVALID, LARGEST_NUMBER, Outcome
+from recordings.conversations.endings import NO_REPLY
+from recordings.files.times import moment, other_instant
+from recordings.formats.imported_names import INTERRUPTED, MOST_TURNS_ALLOWED, check_outcome, check_time
+from recordings.formats.transcript_turns import IMPORT_RULE, marked_breakdown
+from topics.counting import pluralize
+from topics.errors import InputError, Place
+from topics.links import Link
+from topics.suggestions import nearest
+
+__all__ = ["Metadata"]
+
+_KINDS: Mapping[str, type] = {
+    **dict.fromkeys(
+        ("system", "topic", "outcome", "reason", "detail", "id", "session", "user", "worker", "member"), str
+    ),
+    **dict.fromkeys(("started_at", "ended_at"), str),
+    **dict.fromkeys(("trial", "attempt", "place", "missing", "most_turns"), int),
+    **dict.fromkeys(("labels", "acts", "states", "links", "parts", "users", "worded", "sessions", "choices"), list),
+    "end_choice": dict,
+}
+"""Keys, and of what kind their values are."""
+
+_NUMBERED = ("system", "topic", "id")
+"""Keys of texts in whose place other programs have numbers."""
+
+# Not those of sessions and threads, which may hold several conversations. Those of conversations come first: a row of a
+# table has an id of its own, and the same conversation may be in two rows.
+_IDENTITY = (
+    *("conversationid", "conversationuuid", "conversationhash", "convid", "chatid", "dialogueid", "dialogid"),
+    *("uuid", "guid", "id"),
+)
+_BEGAN = ("startedat", "createdat", "createtime", "createdtime", "starttime", "timestamp", "tstamp", "created")
+"""Keys by which a conversation is known again, as `_plain` has them: what other programs call it, and when it began."""
+
+_AHEAD = 86_400
+"""Seconds by which the clock that wrote a time may be ahead of ours."""
+
+_ALIKE = 0.8
+"""From which likeness on a key that nobody knows, of the right kind, is a slip of the pen (`lables`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """values: by key. name, began: what other programs call it and when they say that it began, "" if they do not.
+    ignored: keys that nothing reads, as they are written for people. Errors have no place: a record has one."""
+
+    values: Mapping[str, Any]
+    name: str = ""
+    began: str = ""
+    ignored: tuple[str, ...] = field(default=())
+
+    @classmethod
+    def of(cls, line: Mapping[str, Any]) -> Metadata:
+        """Those of a line. Raises InputError for a key that is plainly a misspelt one; others by others are left."""
+        values = line.get("metadata") or {}
+        if not isinstance(values, dict):
+            raise InputError("'metadata' is not an object")
+        further = [key for key in line if key not in ("messages", "metadata")]
+        for key in further:
+            if "metadata" not in line and isinstance(line[key], dict) and _alike(key, "metadata"):
+                raise InputError(f"unknown key {key!r}: did you mean 'metadata'?")
+        own = [key for key in values if key not in _KINDS]
+        ends = [key for key in ("reason", "detail") if values.get(key) not in (None, "") and not values.get("outcome")]
+        for key in own:
+            meant = nearest(key, _KINDS)
+            if meant and _alike(key, meant) and type(values[key]) is _KINDS[meant]:
+                raise InputError(
+                    f"unknown key {key!r} in metadata: did you mean {meant!r}?",
+                    allowed=", ".join(sorted(_KINDS)),
+                    advice="rename it; keys that are unlike these may stay, and nothing reads them",
+                )
+        given = {**{key: line[key] for key in further}, **values}
+        plain = [(_plain(key), key) for key in given]
+        names = [key for known in _IDENTITY for one, key in plain if one == known and _name(given[key])]
+        times = [key for known in _BEGAN for one, key in plain if one == known and other_instant(given[key])]
+        # A number says which trial it is, and nothing else is then looked at.
+        known = (*names[:1], *times[:1]) if values.get("trial") is None else (*names, *times)
+        ignored = (
+            *(f"metadata.{key}" for key in own if key not in known),
+            *(f"metadata.{key} (without an outcome)" for key in ends),
+            *(key for key in further if key not in known),
+        )
+        name = _name(given[names[0]]) if names else ""
+        return cls(values, name, other_instant(given[times[0]]) if times else "", ignored)
+
+    def checked(self, check: Callable[[str], None], text: str) -> str:
+        """The text, which `check` refuses by an InputError."""
+        check(text)
+        return text
+
+    def text(self, key: str, default: str = "") -> str:
+        value = self.values.get(key, default)
+        if value is None:
+            return default
+        if key in _NUMBERED and (name := _name(value)):
+            return name
+        if not isinstance(value, str):
+            raise InputError(f"metadata.{key} is not text")
+        return value
+
+    def time(self, key: str) -> str:
+        value = self.values.get(key)
+        return other_instant(value) or self.checked(check_time, self.text(key))
+
+    def count(self, key: str, default: int, *, least: int = 1, most: int = LARGEST_NUMBER) -> int:
+        value = self.values.get(key)
+        value = default if value is None else value
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise InputError(f"metadata.{key} is not a number from {least} to {most}")
+        return value
+
+    @property
+    def most_turns(self) -> int:
+        """0 where the line does not say."""
+        return self.count("most_turns", 0, least=0, most=MOST_TURNS_ALLOWED)
+
+    def _list(self, key: str) -> list[Any]:
+        value = self.values.get(key) or []
+        if not isinstance(value, list):
+            raise InputError(f"metadata.{key} is not a list")
+        return value
+
+    def _texts(self, key: str) -> list[str]:
+        value = self.values.get(key) or []
+        if not isinstance(value, list) or not all(item is None or isinstance(item, str) for item in value):
+            raise InputError(f"metadata.{key} is not a list of texts")
+        return [item or "" for item in value]
+
+    def of_turns(self, key: str, turns: int) -> list[str]:
+        """A text for each user turn; [] where the line does not say."""
+        found = self._texts(key)
+        if found and len(found) != turns:
+            raise InputError(f"metadata.{key} has {len(found)} for {pluralize(turns, 'turn')}", allowed=_EACH_TURN)
+        return found
+
+    def labels(self, turns: int, answers: int) -> list[str]:
+        """Of each answer, and of turns after them that have none; [] where the line does not say."""
+        labels = self._texts("labels")
+        for label in labels:
+            if label not in (*LABELS, MISSING, ""):
+                allowed = f"{allowed_labels()}, null (not labelled)"
+                raise InputError(f"label {label!r} in metadata.labels", allowed=allowed)
+        further = {*labels[answers:turns]} - {MISSING, ""} or {*labels[turns:]} - {MISSING}
+        if labels and (len(labels) < answers or further):
+            what = f"metadata.labels has {len(labels)} for {pluralize(answers, 'answer')}"
+            raise InputError(what, allowed="one for each answer; after these - for each turn that never came")
+        return labels
+
+    def doubts(self, labels: Sequence[str], answers: int) -> Iterator[str]:
+        """What the line says of labels and ends that its messages contradict, as it is named to people."""
+        if MISSING in labels[:answers] and not self.text("outcome"):
+            yield f"labels with {MISSING} (no such turn) for answers that are there, which count as not labelled"
+        if self.text("outcome") == "completed" and not answers:
+            yield "the outcome completed, and no answer"
+
+    def doubtful_times(self, began: str, ended: str, now: datetime) -> Iterator[str]:
+        latest = now.timestamp() + _AHEAD
+        if began and ended and moment(ended) < moment(began):
+            yield "the end before the beginning"
+        if (began and moment(began) > latest) or (ended and moment(ended) > latest):
+            yield "a time in the future"
+
+    def doubtful_numbers(self) -> Iterator[str]:
+        if self.count("place", 1) > 1 and not self.text("session"):
+            yield "a place above 1 without the session that goes on"
+        if self.count("attempt", 1) > 1 and self.values.get("trial") is None:
+            yield "an attempt above 1 without the number of its trial"
+
+    def links(self, turns: int, answers: int) -> list[tuple[Link, ...] | None]:
+        """Of each answer; None where they are those of its text."""
+        found: list[tuple[Link, ...] | None] = []
+        for item in self._list("links"):
+            if item is not None and not isinstance(item, list):
+                raise InputError("metadata.links holds something that is not a list of links", allowed=_LINKS)
+            links: list[Link] = []
+            for link in item or ():
+                match link:
+                    case [str(text), str(href)]:
+                        links.append(Link(text, href))
+                    case _:
+                        raise InputError("metadata.links holds something that is not a link", allowed="[text, address]")
+            found.append(None if item is None else tuple(links))
+        if found and len(found) not in (answers, turns):
+            raise InputError(f"metadata.links has {len(found)} for {pluralize(answers, 'answer')}", allowed=_LINKS)
+        return found
+
+    def parts(self, turns: int) -> list[Mapping[str, Any] | None]:
+        """What came with the text of each turn's answer, as a recording has it; [] where the line does not say."""
+        return self._objects("parts", turns)
+
+    def choices(self, turns: int, place: Place) -> list[Choice | None]:
+        """What the user chose among at each turn; [] where the line does not say."""
+        return [None if one is None else choice_from(one, place) for one in self._objects("choices", turns)]
+
+    def end_choice(self, place: Place) -> Choice | None:
+        """What a user that left chose among; None where the line does not say."""
+        found = self.values.get("end_choice")
+        if found is not None and not isinstance(found, dict):
+            raise InputError("metadata.end_choice is not an object")
+        return None if found is None else choice_from(found, place)
+
+    def _objects(self, key: str, turns: int) -> list[Mapping[str, Any] | None]:
+        found = self._list(key)
+        if not all(item is None or isinstance(item, dict) for item in found) or (found and len(found) != turns):
+            raise InputError(f"metadata.{key} is not an object or null for each turn", allowed=_EACH_TURN)
+        return found
+
+    def outcome(self, turns: int, answers: int, labels: Sequence[str], last: str) -> Outcome | None:
+        """How it ended, by what the line says or else by its shape; None if it was interrupted. last: who spoke last,
+        in text or otherwise."""
+        missing = self.count("missing", 0, least=0, most=MOST_TURNS_ALLOWED) if "missing" in self.values else None
+        if kind := self.text("outcome"):
+            self.checked(check_outcome, kind)
+            ended = Outcome(kind, self.text("reason"), self.text("detail"), missing)
+            return None if kind == INTERRUPTED else ended
+        if missing is not None:
+            raise InputError("metadata.missing without an outcome", advice="give the outcome too, such as breakdown")
+        if MISSING in labels[answers:]:
+            never = list(labels[turns:]).count(MISSING)
+            return marked_breakdown(never, "the file marks a turn that never came")
+        if not answers:
+            return Outcome(INVALID, NO_REPLY, "the file holds no answer")
+        if answers < turns and last != "user":
+            return Outcome(INVALID, NO_REPLY, "the file holds no text of the answer to the last user turn")
+        kind = "user-stopped" if answers < turns else "completed"
+        return Outcome(kind, IMPORT_RULE, "the file does not say how the conversation ended")
+
+
+def is_name(key: str) -> bool:
+    """Whether other programs keep under this key what they call a conversation."""
+    return _plain(key) in _IDENTITY
+
+
+def _plain(key: str) -> str:
+    """A key without what programs write differently: `_id`, `conversationId` and `conversation-id` are the same."""
+    return key.replace("_", "").replace("-", "").casefold()
+
+
+def _name(value: object) -> str:
+    """A text or a whole number, also in the wrapping of a database (`{"$oid": …}`); "" for what is none."""
+    while isinstance(value, dict) and (len(value) == 1 or any(key in value for key in ("$binary", "base64"))):
+        value = value.get("$binary", value.get("base64", next(iter(value.values()))))
+    if isinstance(value, float) and value.is_integer():  # a data frame in which the id of one row is missing
+        value = int(value)
+    return str(value) if isinstance(value, (str, int)) and not isinstance(value, bool) else ""
+
+
+_EACH_TURN = "one for each turn of the user (messages of one side in a row are one turn, a greeting one of its own)"
+_LINKS = "for each answer a list of [text, address], or null"
+
+
+def _alike(key: str, known: str) -> bool:
+    """Whether it was plainly meant. `session_id` and its like are words of others."""
+    word = key.casefold()
+    return not word.startswith((f"{known}_", f"{known}-")) and SequenceMatcher(None, word, known).ratio() >= _ALIKE

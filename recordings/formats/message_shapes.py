@@ -1,0 +1,149 @@
+"""The conversations in a JSON file, whichever program wrote it; each becomes a record in the first shape.
+
+{"messages": [{"role": "user", "content": "…"}, …], "metadata": {…}}   one on each line, several in a list, or alone
+{"conversations": [{"from": "human", "value": "…"}, …]}                ShareGPT; `conversation` in WildChat and LMSYS
+[{"role": "user", "content": "…"}, …]                                  the messages alone {"train": [CONVERSATION, …],
+"test": [CONVERSATION, …], …}             an object with lists of any of these {"mapping": {…}, "current_node": "…"}
+ChatGPT's export, see `recordings.formats.chatgpt`
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from recordings.files.json_text import Json
+from recordings.formats.chatgpt import is_chatgpt, name_of, paths_of, records_of_paths
+from recordings.formats.message_lists import LISTS, are_messages, is_part, lists_in, whole_conversation
+from recordings.formats.message_metadata import is_name
+from recordings.formats.message_sides import words_by_side
+from topics.errors import InputError, Place
+from topics.json_file import JsonValue
+
+_STEPS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One conversation as a file has it. value: an object with `messages`, a list. at: where it is in the file. topic:
+    what it is about if neither it nor the caller says so. passed: what its shape leaves out, by kind.
+    """
+
+    value: Mapping[str, Any]
+    at: JsonValue
+    topic: str = ""
+    passed: Counter[str] = field(default_factory=Counter)
+
+    def placed(self, fault: InputError) -> InputError:
+        """The fault with the place of the record, which is looked for only now."""
+        return InputError(fault.what, place=place_of(self.at), allowed=fault.allowed, advice=fault.advice)
+
+
+def place_of(at: JsonValue) -> Place:
+    """Its line; in a list, also its column."""
+    return at.place if at.loc else Place(at.path, at.line)
+
+
+def conversations_in(value: JsonValue, unread: list[str], *, alone: bool = True) -> Sequence[JsonValue]:
+    """The conversations of a JSON value: its elements, all that an object holds by name or in lists, also in objects
+    within it, or itself. It is not yet known whether they can be read. unread: gets the keys of an object under which
+    something else is. alone: whether it is all that its file holds; an object of several is a record, and what it holds
+    by name are parts of one conversation (see `recordings.formats.message_lists`)."""
+    found = value.value
+    if isinstance(found, list) and found and not are_messages(found):
+        return value.elements()
+    if not isinstance(found, dict) or _has_messages(found):
+        return [value]
+    inside: list[JsonValue] = []
+    others: list[str] = []
+    open_ = [("", value)]
+    for name, at in open_:  # grows while it is gone through
+        for key in at.keys():  # noqa: SIM118
+            path, one = f"{name}{key}", at[key]
+            if _holds_conversations(one.value) or (isinstance(one.value, dict) and is_conversation(one.value)):
+                inside.append(one)
+            elif isinstance(one.value, dict) and one.value:
+                open_.append((f"{path}.", one))
+            elif one.value not in (None, [], {}, ""):
+                others.append(path)
+    named = [one for one in inside if isinstance(one.value, dict)]
+    if len(inside) == 1 and named and is_chatgpt(named[0].value):
+        return named
+    if any(one.said for one in lists_in(found, {one.loc for one in inside})):  # a prompt beside lists of answers, say
+        return [value]
+    if len(inside) > 1 and any(is_part(*one.loc) for one in inside):
+        return [value]
+    if len(inside) == len(named) and not (len(named) > 1 and alone and _are_apart(found, named)):
+        return [value]
+    several = [each for one in inside for each in (one.elements() if isinstance(one.value, list) else [one])]
+    if (not alone or any(map(is_name, found))) and _go_on(several):  # the steps of one conversation
+        return [value]
+    unread += others
+    return several
+
+
+def _are_apart(found: Mapping[str, Any], named: Sequence[JsonValue]) -> bool:
+    """Whether several conversations that an object holds by name are conversations of their own: whole ones, none of
+    them a part of another, in an object that is not itself a record."""
+    for one in named:
+        holder: Any = found
+        for key in one.loc[:-1]:
+            holder = holder[key]
+        if any(is_name(key) for key in holder):
+            return False
+    said = [_said(one.value) for one in named]
+    return all({side for side, _ in words} == {"user", "assistant"} for words in said if words) and not _go_on(named)
+
+
+def _go_on(several: Sequence[JsonValue]) -> bool:
+    """Whether one of several conversations is the beginning of another. More than a record has steps are not asked."""
+    if len(several) > _STEPS:
+        return False
+    said = [words for one in several if (words := _said(one.value))]
+    lengths = {len(words) for words in said}
+    begun = {tuple(words[:length]) for words in said for length in lengths if length < len(words)}
+    return any(tuple(words) in begun for words in said)
+
+
+def _said(value: Json) -> list[tuple[str, str]]:
+    if isinstance(value, dict):
+        value = next((value[key] for key in LISTS if are_messages(value.get(key))), None)
+    return words_by_side(value) if isinstance(value, list) and are_messages(value) else []
+
+
+def records_of(value: JsonValue) -> tuple[Sequence[Record], InputError | None]:
+    """One conversation as records: several if its answers branch; and what is wrong with a part of it that is left out.
+    Raises InputError, without a place, for what is no conversation."""
+    found = value.value
+    if isinstance(found, list) and found:
+        return [Record({"messages": found}, value)], None
+    if isinstance(found, dict):
+        if is_chatgpt(found):
+            paths, fault = paths_of(found)
+            several = fault is not None or len(paths) > 1
+            rows = zip(records_of_paths(found, paths, several=several), paths, strict=True)
+            return [Record(row, value, name_of(found), path.passed) for row, path in rows], fault
+        if whole := whole_conversation(found):
+            return [Record(whole, value)], None
+    raise InputError(
+        "a record that has no 'messages'",
+        allowed='{"messages": [{"role": "user", "content": …}, {"role": "assistant", "content": …}, …]}',
+        advice="write each conversation so, one a line; docs/recordings.md names the other shapes that are read",
+    )
+
+
+def _holds_conversations(value: Json) -> bool:
+    return isinstance(value, list) and any(map(is_conversation, value))
+
+
+def is_conversation(value: Json) -> bool:
+    """An object without messages is one too, if it has the key for them and holds no conversations elsewhere."""
+    if not isinstance(value, dict):
+        return are_messages(value) if isinstance(value, list) else False
+    if is_chatgpt(value) or _has_messages(value):
+        return True
+    return "messages" in value and not any(map(_holds_conversations, value.values()))
+
+
+def _has_messages(value: Mapping[str, Any]) -> bool:
+    return any(are_messages(value.get(key)) for key in LISTS)

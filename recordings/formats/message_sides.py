@@ -1,0 +1,150 @@
+"""Who said what in the messages of a log: the turns of two sides, and what is passed over because it is no text.
+
+Logs of assistants with tools hold more than what was said: calls of tools, what came back, reasoning, pictures. A user
+sees none of the first three as an answer. They are passed over and counted, by kind.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from recordings.files.json_text import Json
+from topics.errors import InputError
+
+_USER = ("user", "human", "prompter")
+_ASSISTANT = ("assistant", "gpt", "chatgpt", "bing", "bard", "model", "bot", "chatbot", "ai")
+_PROMPT = ("system", "developer")
+_SIDES = (*_USER, *_ASSISTANT, *_PROMPT)
+_TOOLS = (
+    *("tool", "tools", "tool_call", "tool_calls", "tool_use", "tool_result", "tool_results", "tool_response"),
+    *("function", "function_call", "function_call_output", "function_response"),
+    *("ipython", "environment", "observation", "reasoning"),
+)
+"""Roles, and types of messages and of parts, by which one side speaks to a program or to itself."""
+_NO_TEXT = ("tool_calls", "function_call", "audio", "reasoning", "reasoning_content", "thinking")
+"""Keys by which a message without text says what it holds instead."""
+_AFTER_WORDS = frozenset(".,;:!?)]}»”’%…。、，！？：；）」』】")
+"""With which a part may begin that goes on with the words of the one before."""
+_READ = frozenset(
+    ("role", "from", "content", "value", "refusal", "type", "id", "name", "tool_call_id", "status", *_NO_TEXT)
+)
+
+
+@dataclass(slots=True)
+class Sides:
+    """turns: (said, answered); the answer to the last may be missing, of the others it is there. prompts: system
+    prompts. last: who spoke last, `user`, `assistant` or "" (also if that was no text). passed: what was passed over,
+    by kind. unread: keys of messages that nothing reads.
+    """
+
+    turns: list[tuple[str, str | None]] = field(default_factory=list)
+    prompts: list[str] = field(default_factory=list)
+    last: str = ""
+    passed: Counter[str] = field(default_factory=Counter)
+    unread: dict[str, None] = field(default_factory=dict)
+
+
+def sides_of(messages: Sequence[Json]) -> Sides:
+    """Raises InputError, without a place, for a message of another role and for one that holds nothing."""
+    found = Sides()
+    turns = found.turns
+    for i, message in enumerate(messages, 1):
+        role = _role(message)
+        if role in _TOOLS or not isinstance(message, dict):
+            if not isinstance(message, dict):
+                raise InputError(f"message {i} is no object", allowed='{"role": "user", "content": "…"}')
+            found.passed["tool messages"] += role != "reasoning"
+            found.passed["messages of reasoning"] += role == "reasoning"
+            continue
+        found.unread |= {f"messages[].{key}": None for key in message.keys() - _READ if message[key] is not None}
+        if role not in _SIDES:
+            allowed = ", ".join((*_PROMPT, *_USER, *_ASSISTANT, "tool"))
+            raise InputError(f"message {i} has the role {role!r}", allowed=allowed, advice="leave such messages out")
+        text = _content(message, f"message {i}", found.passed)
+        if role in _PROMPT:
+            found.prompts.append(text or "")
+        elif role in _USER:
+            if text is None:
+                if _only_tools(message):
+                    continue
+                text = ""  # a picture, say: the user did speak
+            found.last = "user"
+            if turns and turns[-1][1] is None:
+                turns[-1] = (f"{turns[-1][0]}\n{text}", None)
+            else:
+                turns.append((text, None))
+        else:
+            found.last = "assistant"
+            if text is not None:
+                question, answer = turns.pop() if turns else ("", None)
+                turns.append((question, text if answer is None else f"{answer}\n{text}"))
+    return found
+
+
+def speaks(message: Json) -> bool:
+    """Whether a value has the form of a message: it says whose it is."""
+    return isinstance(message, dict) and (bool({"role", "from"} & message.keys()) or _role(message) in _SIDES)
+
+
+def words_by_side(messages: Sequence[Json]) -> list[tuple[str, str]]:
+    """Who says what in messages, `user` or `assistant`, in the same words whichever notation they are in: only to
+    compare lists of messages. What is neither is left out."""
+    found: list[tuple[str, str]] = []
+    for message in messages:
+        side = "user" if _role(message) in _USER else "assistant" if _role(message) in _ASSISTANT else ""
+        if not side or not isinstance(message, dict):
+            continue
+        try:
+            found.append((side, _content(message, "", Counter()) or ""))
+        except InputError:  # of no notation that is read: the same only as itself
+            found.append((side, repr(message.get("content"))))
+    return found
+
+
+def _role(message: Json) -> object:
+    if not isinstance(message, dict):
+        return None
+    role = message.get("role", message.get("from", message.get("type")))
+    return role.casefold() if isinstance(role, str) else role
+
+
+def _content(message: Mapping[str, Any], where: str, passed: Counter[str]) -> str | None:
+    """None if what it holds is no text."""
+    content = message.get("content", message.get("value"))
+    if content in (None, "") and isinstance(message.get("refusal"), str):
+        return str(message["refusal"])
+    if content in (None, "") and any(message.get(key) for key in _NO_TEXT):
+        passed["messages without text"] += 1
+        return None
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        raise InputError(f"{where} has no content", allowed="text, or a list of parts of text")
+    texts: list[str] = []
+    for part in content:
+        match part:
+            case str(text) | {"type": "text" | "input_text" | "output_text", "text": str(text)}:
+                texts.append(text)
+            case {"type": "refusal", "refusal": str(text)}:
+                texts.append(text)
+            case {"type": str(kind)} if kind:
+                passed[f"parts {kind}"] += 1
+            case _:
+                raise InputError(f"{where} has a part of no type", allowed='{"type": "text", "text": …}')
+    return _joined(texts) if texts or not content else None
+
+
+def _joined(texts: Sequence[str]) -> str:
+    """Parts are texts of their own, like messages of one side in a row; but an answer that names its sources comes in
+    pieces of a sentence, whose white space or punctuation is at their edges."""
+    found = ""
+    for text in texts:
+        goes_on = not found or not text or found[-1].isspace() or text[0].isspace() or text[0] in _AFTER_WORDS
+        found = f"{found}{text}" if goes_on else f"{found}\n{text}"
+    return found
+
+
+def _only_tools(message: Mapping[str, Any]) -> bool:
+    content = message.get("content")
+    return not isinstance(content, list) or all(part["type"] in _TOOLS for part in content)

@@ -1,0 +1,298 @@
+"""Conversations as OpenAI-style messages: JSONL, one conversation a line.
+
+    {"messages": [{"role": "user", "content": "…"}, {"role": "assistant", "content": "…"}],
+     "metadata": {"system": "B1", "topic": "M002", "trial": 1, "labels": ["o"], "outcome": "completed"}}
+
+Texts, links, labels and outcomes come back exactly, and with them every figure that needs no judgments by people or
+models. Files by others may have other shapes (`recordings.formats.message_shapes`), and messages that are no text
+(`recordings.formats.message_sides`); a greeting before the first user turn is read as a turn with empty user words,
+several messages of one side in a row are joined by a line end. What is left out is counted and said.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from itertools import chain, islice
+from os import PathLike, fspath
+from pathlib import Path
+
+from protocols.answer import Answer
+from recordings.conversations.answer_parts import with_parts
+from recordings.conversations.conversation import Conversation, SystemTurn, TrialKey, Turn
+from recordings.files.times import Now, instant, utc_now
+from recordings.formats.chatgpt import HIDDEN_KEPT
+from recordings.formats.import_drafts import Draft, Identity, Known
+from recordings.formats.import_numbers import number
+from recordings.formats.imported_names import MOST_TURNS_ALLOWED, check_system_name
+from recordings.formats.message_metadata import Metadata
+from recordings.formats.message_shapes import Record, conversations_in, is_conversation, place_of, records_of
+from recordings.formats.message_sides import Sides, sides_of
+from recordings.formats.salvaged_text import SalvagedText
+from recordings.formats.transcript_turns import imported_route, state_name, topic_names
+from recordings.log.header import trial_identity
+from topics.counting import pluralize
+from topics.errors import InputError, Place
+from topics.regular_file import read_bytes
+from topics.topic import TopicSet, check_topic_id
+
+__all__ = ["Messages", "read_messages"]
+
+_PLACED = 20
+"""Faults within a list whose line is looked for: each look goes through the file again, and no more are printed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Messages:
+    """What files hold. prompts: system prompts by (system, topic, trial). most_turns: user turns that the protocol
+    could take at most, by (system, topic), where a file says so. warnings: sentences for the person who imports.
+    left_out: what is wrong with each conversation that could not be read.
+    """
+
+    conversations: tuple[Conversation, ...]
+    prompts: Mapping[TrialKey, tuple[str, ...]]
+    most_turns: Mapping[tuple[str, str], int]
+    warnings: tuple[str, ...] = ()
+    left_out: tuple[InputError, ...] = ()
+
+
+def read_messages(
+    *files: str | PathLike[str],
+    system: str = "",
+    topic: str = "",
+    topics: TopicSet | None = None,
+    recorded: Sequence[Conversation] = (),
+    strict: bool = True,
+    clock: Now = utc_now,
+) -> Messages:
+    """The conversations in the files.
+
+    system: of those whose metadata does not say; "" takes the name of the file. topic: likewise; "" where each does.
+    topics: names of topics that are allowed. recorded: what the run holds already, see
+    `recordings.formats.import_numbers`. clock: by which times are in the future. Raises InputError, with file:line, for
+    the first conversation that cannot be read; not strict: where none can be.
+    """
+    left_out: list[InputError] = []
+
+    def refuse(fault: InputError) -> None:
+        if strict:
+            raise fault
+        left_out.append(fault)
+
+    reading = _Reading(topic, topics, refuse, clock())
+    read = [reading.records(file, system or Path(file).stem) for file in files]
+    reading.count_from_zero(read)
+    drafts = [draft for one in read for draft in reading.drafts(one)]
+    numbered = number(drafts, recorded, refuse)
+    if left_out and not numbered.drafts:
+        raise left_out[0]
+    if not drafts:
+        raise InputError("no conversation in this file", place=Place.of(files[0], 1))
+    found = [draft.conversation for draft in numbered.drafts]
+    prompts = reading.prompts
+    return Messages(
+        tuple(found),
+        {one.key: prompts[one.trial_id, one.attempt] for one in found if (one.trial_id, one.attempt) in prompts},
+        reading.most_turns,
+        (*reading.told(), *numbered.told),
+        tuple(left_out),
+    )
+
+
+@dataclass(slots=True)
+class _File:
+    """name: its path. system: of conversations that name none. digest: of its bytes. from_zero: whether its trials are
+    counted from 0."""
+
+    name: str
+    system: str
+    digest: str
+    read: list[tuple[Record, Metadata]] = field(default_factory=list)
+    from_zero: bool = False
+
+    @property
+    def numbered(self) -> set[object]:
+        """The systems of conversations with a trial number."""
+        values = (told.values for _, told in self.read)
+        return {str(one.get("system") or self.system) for one in values if one.get("trial") is not None}
+
+
+class _Reading:
+    """Reads files one after the other, and remembers what it passes over."""
+
+    def __init__(
+        self, topic: str, topics: TopicSet | None, refuse: Callable[[InputError], None], now: datetime
+    ) -> None:
+        self.now = now
+        self.doubts: dict[str, list[Record]] = {}
+        self.topic, self.topics, self.refuse = topic, topics, refuse
+        self.known = {} if topics is None else {one.id: one for one in topics.topics}
+        self.identity = Identity()
+        self.prompts: dict[tuple[str, int], tuple[str, ...]] = {}
+        self.most_turns: dict[tuple[str, str], int] = {}
+        self.passed: Counter[str] = Counter()
+        self.unread: dict[tuple[str, str], None] = {}
+        self.from_zero: list[str] = []
+        self.refused = 0
+
+    def told(self) -> Iterator[str]:
+        for name in dict.fromkeys(name for name, _ in self.unread):
+            keys = ", ".join(key for at, key in self.unread if at == name)
+            yield f"{name}: nothing reads these keys, so what they say is not recorded: {keys}"
+        if count := self.passed.pop(HIDDEN_KEPT, 0):
+            what = f"{pluralize(count, 'message')} that ChatGPT hid in the user's place"
+            yield f"{what}, with an answer after: read as the user's"
+        if counted := [f"{what}: {count}" for what, count in sorted(self.passed.items()) if count]:
+            yield f"passed over, because it is no text that anybody said: {', '.join(counted)}"
+        yield from self.from_zero
+        for doubt, records in self.doubts.items():
+            first = f"the first at {place_of(records[0].at)}"
+            yield f"odd, and kept as the file has it: {doubt}: {pluralize(len(records), 'conversation')} ({first})"
+
+    def records(self, file: str | PathLike[str], system: str) -> _File:
+        """What a file holds, line by line. Those that cannot be read are refused."""
+        data = read_bytes(file)
+        found = _File(fspath(file), system, hashlib.blake2b(data, digest_size=16).hexdigest())
+        unread: list[str] = []
+        text = SalvagedText.of(data, found.name, "JSON")
+        values = text.values(self.refuse, is_conversation)
+        first = list(islice(values, 2))  # as many as say whether it is the only one
+        for value in chain(first, values):
+            for at in conversations_in(value, unread, alone=len(first) == 1):
+                try:
+                    text.check(at)
+                    records, fault = records_of(at)
+                    found.read += [(record, Metadata.of(record.value)) for record in records]
+                    if fault is not None:
+                        raise fault
+                except InputError as fault:
+                    self._refuse_record(Record({}, at), fault)
+        self.unread.update(dict.fromkeys((found.name, key) for key in unread))
+        return found
+
+    def count_from_zero(self, files: Sequence[_File]) -> None:
+        """Find the files that count trials from 0, and with them all files that number trials of the same systems: one
+        log may go on in the next file."""
+        for file in files:
+            file.from_zero = any(told.values.get("trial") == 0 for _, told in file.read)
+        counting = [file for file in files if file.from_zero]
+        self.from_zero += [f"{file.name}: trials are counted from 0 here, so 1 is added to each" for file in counting]
+        for file in counting:  # grows while it is gone through
+            for other in files:
+                if not other.from_zero and other.numbered and file.numbered & other.numbered:
+                    other.from_zero = True
+                    counting.append(other)
+                    about = f"as in {file.name}, which holds trials of the same system"
+                    self.from_zero.append(f"{other.name}: trials are counted from 0, {about}, so 1 is added to each")
+
+    def drafts(self, file: _File) -> Sequence[Draft]:
+        """The conversations of a file. Those that cannot be read are refused."""
+        first, found = 0 if file.from_zero else 1, []
+        for place, (record, told) in enumerate(file.read, 1):
+            try:
+                found.append(self._draft(record, told, file.system, first, f"{file.digest}:{place}"))
+            except InputError as fault:
+                self._refuse_record(record, fault)
+            else:
+                self.unread.update(dict.fromkeys((file.name, key) for key in told.ignored))
+        return found
+
+    def _refuse_record(self, record: Record, fault: InputError) -> None:
+        self.refused += 1
+        if fault.place and fault.place.line:
+            self.refuse(fault)
+        elif self.refused > _PLACED:
+            at = Place(record.at.path, 0 if record.at.loc else record.at.line)
+            self.refuse(InputError(fault.what, place=at, allowed=fault.allowed, advice=fault.advice))
+        else:
+            self.refuse(record.placed(fault))
+
+    def _draft(self, record: Record, told: Metadata, system: str, first: int, place: str) -> Draft:
+        """first: what the trials of the file are counted from. place: names the record, by the bytes of its file."""
+        system = told.text("system") or system
+        topic = told.text("topic") or self.topic or record.topic
+        if not topic:
+            raise InputError("the topic is not known", advice="give --topic, or metadata.topic")
+        told.checked(check_system_name, system)
+        if self.topics is None:
+            told.checked(check_topic_id, topic)
+        elif topic not in self.known:
+            what = f"topic {topic!r} is not in the topic set {self.topics.name!r}"
+            raise InputError(what, allowed=topic_names(self.topics))
+        sides = sides_of(record.value["messages"])
+        if len(sides.turns) > MOST_TURNS_ALLOWED:
+            what = f"a conversation of {len(sides.turns)} user turns"
+            raise InputError(what, allowed=f"at most {MOST_TURNS_ALLOWED}", advice="split it into conversations")
+        given = told.values.get("trial") is not None
+        trial = told.count("trial", 1, least=first) + 1 - first if given else 0
+        own, began = told.text("id"), told.time("started_at") or told.began
+        known: Known = "number" if given else "id" if told.name else "time" if began else "file"
+        name = {"id": told.name, "time": instant(began)}.get(known, "")
+        if given:
+            identity = own or trial_identity(None, self.known.get(topic, topic), {"name": system}, trial)
+        elif known == "file":
+            identity = self.identity(system, topic, "file", place)
+        else:
+            identity = self.identity(system, topic, known, name, words=sides.turns)
+        conversation = _conversation(
+            TrialKey(system, topic, trial), identity, told, sides, began, Place(record.at.path)
+        )
+        self.passed += sides.passed + record.passed
+        answers = sum(answer is not None for _, answer in sides.turns)
+        for doubt in (
+            *told.doubts(told.labels(len(sides.turns), answers), answers),
+            *told.doubtful_times(began, conversation.ended_at, self.now),
+            *told.doubtful_numbers(),
+        ):
+            self.doubts.setdefault(doubt, []).append(record)
+        if sides.prompts:
+            self.prompts[identity, conversation.attempt] = tuple(sides.prompts)
+        if most := told.most_turns:
+            self.most_turns[system, topic] = max(most, self.most_turns.get((system, topic), 0))
+        self.unread.update(dict.fromkeys((record.at.path, key) for key in sides.unread))
+        return Draft(conversation, known, record, name)
+
+
+def _conversation(key: TrialKey, identity: str, told: Metadata, sides: Sides, began: str, place: Place) -> Conversation:
+    said = sides.turns
+    answers = sum(answer is not None for _, answer in said)
+    labels, states = told.labels(len(said), answers), told.of_turns("states", len(said))
+    speakers = [told.of_turns(key, len(said)) for key in ("users", "acts", "worded", "sessions")]
+    links, parts, choices = told.links(len(said), answers), told.parts(len(said)), told.choices(len(said), place)
+    outcome = told.outcome(len(said), answers, labels, sides.last)
+    if outcome is not None:
+        outcome = replace(outcome, choice=told.end_choice(place))
+    turns = []
+    for at, (question, answer) in enumerate(said, 1):
+        state = state_name(states, at)
+        label = labels[at - 1] if at <= len(labels) else ""
+        last = f"stop:{outcome.kind if outcome else 'interrupted'}"
+        target = last if at == len(said) else state_name(states, at + 1)
+        found = links[at - 1] if at <= len(links) else None
+        reply = None
+        if answer is not None:
+            given = Answer.of(answer) if found is None else Answer(answer, found)
+            own = parts[at - 1] if at <= len(parts) else None
+            reply = SystemTurn(with_parts(given, own, place) if own else given)
+        routed = reply is not None and label not in ("", "-")
+        route = imported_route(at, state, label, target) if routed else None
+        user, act, worded, session = ("".join(one[at - 1 : at]) for one in speakers)
+        choice = choices[at - 1] if choices else None
+        turns.append(Turn(at, state, question, reply, route, user, act, worded, choice, session))
+    return Conversation(
+        key=key,
+        trial_id=identity,
+        attempt=told.count("attempt", 1),
+        turns=tuple(turns),
+        outcome=outcome,
+        session=told.text("session"),
+        place=told.count("place", 1),
+        user=told.text("user", "imported"),
+        worker=told.text("worker"),
+        member=told.text("member"),
+        started_at=began,
+        ended_at=told.time("ended_at"),
+    )

@@ -1,0 +1,76 @@
+"""Conversations written as messages: one a line, with all that `recordings.formats.messages` needs to read it back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from os import PathLike
+
+from recordings.conversations.answer_parts import choice_row, parts_row
+from recordings.conversations.conversation import Conversation
+from recordings.files.json_text import Json, line
+from recordings.formats.transcript_heading import own_links
+from recordings.log.exports import write_export
+
+__all__ = ["messages_line", "write_messages"]
+
+
+def write_messages(
+    conversations: Iterable[Conversation],
+    path: str | PathLike[str],
+    *,
+    most_turns: Mapping[tuple[str, str], int] | None = None,
+) -> None:
+    """Write the conversations to `path`, whole or not at all. most_turns: user turns that the protocol could take at
+    most, by (system, topic). Raises as `write_export` does."""
+    known = most_turns or {}
+    data = b"".join(messages_line(one, known.get((one.key.system, one.key.topic), 0)) for one in conversations)
+    write_export(path, data)
+
+
+def messages_line(conversation: Conversation, most_turns: int = 0) -> bytes:
+    """One conversation as a line. The metadata hold everything that `recordings.formats.messages.read_messages` needs
+    to give it back."""
+    messages = []
+    for turn in conversation.turns:
+        messages.append({"role": "user", "content": turn.said})
+        if turn.reply is not None:
+            messages.append({"role": "assistant", "content": turn.reply.answer.text})
+    outcome = conversation.outcome
+    metadata: dict[str, Json] = {
+        "system": conversation.key.system,
+        "topic": conversation.key.topic,
+        "trial": conversation.key.trial,
+        "attempt": conversation.attempt,
+        "id": conversation.trial_id,
+        "labels": [turn.label for turn in conversation.turns if turn.reply is not None],
+        "states": [turn.state for turn in conversation.turns],
+        "outcome": outcome.kind if outcome else "interrupted",
+        "reason": outcome.reason if outcome else "",
+        "detail": outcome.detail if outcome else "",
+        "session": conversation.session,
+        "place": conversation.place,
+        "user": conversation.user,
+        "worker": conversation.worker,
+        "started_at": conversation.started_at,
+        "ended_at": conversation.ended_at,
+    }
+    if outcome is not None and outcome.missing is not None:
+        metadata["missing"] = outcome.missing
+    if outcome is not None and outcome.choice is not None:
+        metadata["end_choice"] = choice_row(outcome.choice)
+    if conversation.member:
+        metadata["member"] = conversation.member
+    if most_turns:
+        metadata["most_turns"] = most_turns
+    for key, values in (
+        ("users", [turn.user for turn in conversation.turns]),
+        ("acts", [turn.act for turn in conversation.turns]),
+        ("worded", [turn.worded for turn in conversation.turns]),
+        ("choices", [choice_row(turn.choice) if turn.choice else None for turn in conversation.turns]),
+        ("sessions", [turn.session for turn in conversation.turns]),
+        ("links", own_links(conversation.turns)),
+        ("parts", [parts_row(turn.reply.answer) or None if turn.reply else None for turn in conversation.turns]),
+    ):
+        if any(value is not None and value != "" for value in values):
+            metadata[key] = list(values)
+    return line({"messages": messages, "metadata": metadata})

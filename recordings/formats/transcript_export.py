@@ -1,0 +1,107 @@
+"""The annotated transcript text, written: what `recordings.formats.transcript` reads back exactly.
+
+What comes back: identity, texts, links, states, labels, who spoke, outcome, times of start and end, and the gold of the
+topics, and with them every figure that needs no judgments by people or models. What a transcript has no place for:
+those judgments, times of turns, tokens, evidence, the reasons of routes. A run folder keeps all of that; a transcript
+is for reading and annotating.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from os import PathLike
+
+from recordings.conversations.conversation import Conversation
+from recordings.formats.transcript import FORMAT
+from recordings.formats.transcript_annotations import entity_key
+from recordings.formats.transcript_heading import encode, heading_line, judged_line
+from recordings.log.exports import write_export
+from topics.gold import GoldTable, written_vector
+from topics.links import find_urls
+from topics.topic import TopicSet
+
+__all__ = ["transcript_text", "write_transcript"]
+
+_UNWRITABLE = re.compile("[\\0\ud800-\udfff]")  # what cannot stand in a text file in UTF-8
+_LIKE_MARKUP = re.compile(r"[#\\]|wc\s*=", re.IGNORECASE)
+
+
+def write_transcript(
+    conversations: Iterable[Conversation],
+    path: str | PathLike[str],
+    *,
+    gold: GoldTable | None = None,
+    topics: TopicSet | None = None,
+    most_turns: Mapping[tuple[str, str], int] | None = None,
+) -> None:
+    """Write `transcript_text` to `path`, whole or not at all. Raises as `write_export` does."""
+    text = transcript_text(conversations, gold=gold, topics=topics, most_turns=most_turns)
+    write_export(path, text.encode())
+
+
+def transcript_text(
+    conversations: Iterable[Conversation],
+    *,
+    gold: GoldTable | None = None,
+    topics: TopicSet | None = None,
+    most_turns: Mapping[tuple[str, str], int] | None = None,
+) -> str:
+    """The conversations as annotated text.
+
+    gold: what annotations are written from; entities that stand in no reply come at the end. topics: to know the
+    entities. most_turns: user turns that the protocol could take at most, by (system, topic).
+    """
+    known, table = most_turns or {}, gold or GoldTable()
+    lines: list[str] = []
+    about: dict[str, set[str]] = {}
+    for conversation in conversations:
+        key = conversation.key
+        annotated: set[str] = set()
+        lines.append(heading_line(conversation, FORMAT, known.get((key.system, key.topic), 0)))
+        lines += _conversation(conversation, table, topics, annotated)
+        about.setdefault(key.topic, set()).update(annotated)
+    for topic, mentioned in about.items():
+        lines += [judged_line(entry) for entry in table.entries(topic) if entry.entity not in mentioned]
+    return "\n".join(lines) + "\n"
+
+
+def _conversation(
+    conversation: Conversation, gold: GoldTable, topics: TopicSet | None, judged: set[str]
+) -> Iterator[str]:
+    """Its lines; the entities that they annotate are added to `judged`."""
+    key = conversation.key
+    yield f"##### {encode(key.topic)}"
+    words = 0
+    topic = next((one for one in topics.topics if one.id == key.topic), None) if topics else None
+    for turn in conversation.turns:
+        yield f"### U{turn.number}"
+        yield from map(_escaped, turn.said.split("\n"))
+        words += len(turn.said.split())
+        if turn.reply is None:
+            continue
+        yield f"### S{turn.number}" + (f" {encode(turn.label)}" if turn.label else "")
+        for line in turn.reply.answer.text.split("\n"):
+            yield _escaped(line)
+            mentions = find_urls(line)
+            for mention in mentions:
+                entity = entity_key(topic, mention.href)
+                entry = gold.get(key.topic, entity)
+                if entry is None or entity in judged:
+                    continue
+                judged.add(entity)
+                if len(mentions) > 1:
+                    yield f"#URL: {mention.href}"
+                yield f"#L{entry.grade}"
+                yield f"wc= {words + len(line[: mention.end].split())}"
+                for name, vector in entry.groups.items():
+                    raw = entry.raw.get(name, "")
+                    yield f"#{name}: {written_vector(vector)}" + (f" #{raw}" if raw else "")
+            words += len(line.split())
+
+
+def _escaped(line: str) -> str:
+    if _UNWRITABLE.search(line):
+        return "\\" + json.dumps(line)
+    return f"\\{line}" if _LIKE_MARKUP.match(line) else line

@@ -1,0 +1,202 @@
+"""What a transcript's text has no place for, as lines of our own: `###### harvest-transcript/1 system=B1 trial=1 …`.
+
+    one above each conversation     identity, outcome, states; and where there are any: turns that are missing after its
+                                    end, who spoke, what they chose among, links whose address the text does not hold
+    one for each further entity     `###### judged=M002 entity=… grade=2 …`: gold that no reply in the file mentions
+
+Words are name=value, percent-encoded so that no value holds a blank. A reader passes over names it does not know.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote, unquote
+
+from protocols.answer import Answer
+from protocols.choice import Choice
+from recordings.conversations.answer_parts import choice_from, choice_row
+from recordings.conversations.conversation import LARGEST_NUMBER, Conversation, Turn
+from recordings.files.errors import RunError
+from recordings.formats.imported_names import MOST_TURNS_ALLOWED
+from topics.errors import Place
+from topics.gold import GoldEntry, written_vector
+from topics.links import Link, links_in
+
+__all__ = ["NOTHING", "Heading", "encode", "heading_line", "judged_line", "own_links", "parse_heading"]
+
+_SAFE = "/:+,;@!$&'()*#-._~<>[]{}|^?"  # everything a person would like to read; not %, = or white space
+_NUMBER = re.compile(r"[0-9]{1,20}")
+_NUMBERS = {
+    **dict.fromkeys(("trial", "attempt", "place"), (1, LARGEST_NUMBER)),
+    **dict.fromkeys(("missing", "most_turns"), (0, MOST_TURNS_ALLOWED)),
+}
+"""Names whose values are numbers, the least and the largest of them."""
+
+
+def encode(text: str) -> str:
+    return quote(text, safe=_SAFE, errors="surrogatepass")
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """What a line of ours says. own: all its values by name. links: of the answers, by turn, whose text does not give
+    them. speakers: by user turn, which simulated user of the protocol spoke and what it did. choices: by user turn,
+    what it chose among; at 0, as it left. judged: the entity, where it is the line of one.
+    """
+
+    own: Mapping[str, str] = field(default_factory=dict)
+    links: Mapping[int, tuple[Link, ...]] = field(default_factory=dict)
+    speakers: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    judged: GoldEntry | None = None
+    choices: Mapping[int, Choice] = field(default_factory=dict)
+
+    def number(self, name: str, default: int) -> int:
+        return int(self.own.get(name, default))
+
+
+NOTHING = Heading()
+"""Of a transcript without lines of ours."""
+
+
+def parse_heading(pairs: Iterable[str]) -> Heading:
+    """The values in `pairs`, each name=value. Raises ValueError, with what is wrong, for the first that is not."""
+    own: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise ValueError(f"{pair!r} is not name=value, such as system=B1")
+        own[name] = unquote(value, errors="surrogatepass")
+    for name, (least, most) in _NUMBERS.items():
+        if name in own and not (_NUMBER.fullmatch(own[name]) and least <= int(own[name]) <= most):
+            raise ValueError(f"{name}={own[name]} is not a number from {least} to {most}")
+    return Heading(own, _links(own), _speakers(own), _judged(own) if "judged" in own else None, _choices(own))
+
+
+def heading_line(conversation: Conversation, form: str, most_turns: int = 0) -> str:
+    """The line above a conversation. most_turns: user turns that its protocol could take; 0 where nothing says."""
+    key, outcome = conversation.key, conversation.outcome
+    speakers = [_speaker(turn) for turn in conversation.turns]
+    links = own_links(conversation.turns)
+    chosen = [outcome.choice if outcome else None, *(turn.choice for turn in conversation.turns)]
+    choices = [choice_row(one) if one else None for one in chosen]
+    pairs = {
+        "system": key.system,
+        "trial": str(key.trial),
+        "attempt": str(conversation.attempt),
+        "id": conversation.trial_id,
+        "outcome": outcome.kind if outcome else "interrupted",
+        "reason": outcome.reason if outcome else "",
+        "detail": outcome.detail if outcome else "",
+        "missing": str(outcome.missing) if outcome and outcome.missing is not None else "",
+        "most_turns": str(most_turns) if most_turns else "",
+        "session": conversation.session,
+        "place": str(conversation.place),
+        "user": conversation.user,
+        "worker": conversation.worker,
+        "member": conversation.member,
+        "started_at": conversation.started_at,
+        "ended_at": conversation.ended_at,
+        "states": " ".join(turn.state for turn in conversation.turns),
+        "speakers": json.dumps(speakers) if any(map(any, speakers)) else "",
+        "choices": json.dumps(choices) if any(one is not None for one in choices) else "",
+        "links": json.dumps(links) if any(one is not None for one in links) else "",
+    }
+    return " ".join(["######", form, *_written(pairs)])
+
+
+def _speaker(turn: Turn) -> list[str]:
+    """Who spoke, and what was done; how it was worded, and the session that begins, where there is such a thing."""
+    more = [turn.worded, turn.session] if turn.session else [turn.worded] if turn.worded else []
+    return [turn.user, turn.act, *more]
+
+
+def judged_line(entry: GoldEntry) -> str:
+    """The line of an entity that is judged and stands in no reply."""
+    pairs = {"judged": entry.topic, "entity": entry.entity, "grade": str(entry.grade), "title": entry.title}
+    for name, vector in entry.groups.items():
+        pairs[f"group:{name}"] = written_vector(vector)
+        pairs[f"raw:{name}"] = entry.raw.get(name, "")
+    return " ".join(["######", *_written(pairs)])
+
+
+def _written(pairs: Mapping[str, str]) -> Iterator[str]:
+    return (f"{name}={encode(value)}" for name, value in pairs.items() if value)
+
+
+def own_links(turns: Iterable[Turn]) -> list[list[list[str]] | None]:
+    """The links of each turn's answer as [text, address]; None where they are those that its text gives."""
+    found: list[list[list[str]] | None] = []
+    for turn in turns:
+        answer = turn.reply.answer if turn.reply else Answer("")
+        told = answer.links == links_in(answer.text)
+        found.append(None if told else [[link.text, link.href] for link in answer.links])
+    return found
+
+
+def _judged(own: Mapping[str, str]) -> GoldEntry:
+    if not own.get("entity") or not re.fullmatch("[0-9]", own.get("grade", "")):
+        raise ValueError("a judged entity needs entity=URL and grade=0 to 9")
+    groups = {name.removeprefix("group:"): _vector(value) for name, value in own.items() if name.startswith("group:")}
+    raw = {name.removeprefix("raw:"): value for name, value in own.items() if name.startswith("raw:")}
+    return GoldEntry(own["judged"], own["entity"], int(own["grade"]), own.get("title", ""), groups, raw)
+
+
+def _vector(text: str) -> tuple[float, ...]:
+    """What `written_vector` wrote."""
+    shares = [share.partition("/") for share in text.removeprefix("(").removesuffix(")").split(",")]
+    try:
+        found = tuple(float(above) / float(below or 1) for above, _, below in shares)
+        if abs(math.fsum(found) - 1) <= 1e-6 and min(found) >= 0:
+            return found
+    except (ValueError, ZeroDivisionError):
+        pass
+    raise ValueError(f"{text} is not a vector of shares, such as (0,1/2,1/2)")
+
+
+def _links(own: Mapping[str, str]) -> dict[int, tuple[Link, ...]]:
+    found = {}
+    for number, links in enumerate(_listed(own, "links"), 1):
+        if links is not None:
+            if not isinstance(links, list) or not all(_is_texts(link, 2) for link in links):
+                raise ValueError("links= holds something that is not [text, address]")
+            found[number] = tuple(Link(text, href) for text, href in links)
+    return found
+
+
+def _speakers(own: Mapping[str, str]) -> dict[int, tuple[str, ...]]:
+    speakers = _listed(own, "speakers")
+    if not all(_is_texts(speaker, 2, 3, 4) for speaker in speakers):
+        raise ValueError("speakers= holds something that is not [user, act], with worded and session where needed")
+    return {number: tuple(speaker) for number, speaker in enumerate(speakers, 1)}
+
+
+def _choices(own: Mapping[str, str]) -> dict[int, Choice]:
+    found = {}
+    for number, row in enumerate(_listed(own, "choices")):
+        if row is not None:
+            if not isinstance(row, dict):
+                raise ValueError("choices= holds something that is not an object or null")
+            try:
+                found[number] = choice_from(row, Place(""))
+            except RunError as fault:
+                raise ValueError(f"choices=: {fault.what}") from None
+    return found
+
+
+def _listed(own: Mapping[str, str], name: str) -> list[Any]:
+    try:
+        value = json.loads(own.get(name, "[]"))
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, list):
+        raise ValueError(f"{name}= is not a list in JSON")
+    return value
+
+
+def _is_texts(value: object, *lengths: int) -> bool:
+    return isinstance(value, list) and len(value) in lengths and all(isinstance(one, str) for one in value)

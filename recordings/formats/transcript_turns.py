@@ -1,0 +1,179 @@
+"""A conversation as it is read from a transcript, and what may be concluded from what the file does not say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from protocols.answer import Answer
+from protocols.route import Route
+from recordings.conversations.conversation import INVALID, Conversation, Outcome, SystemTurn, TrialKey, Turn
+from recordings.formats.transcript_heading import Heading
+from topics.topic import Topic, TopicSet
+
+__all__ = ["IMPORT_RULE", "Draft", "assemble", "imported_route", "marked_breakdown", "state_name", "topic_names"]
+
+IMPORT_RULE = "imported"
+"""Name of the rule in the route of a label that somebody else gave."""
+
+
+@dataclass(slots=True)
+class OpenTurn:
+    """One side of a turn. lines: its text, without annotations."""
+
+    speaker: str
+    number: int
+    label: str
+    line: int
+    lines: list[str] = field(default_factory=list)
+
+    def text(self, *, exact: bool) -> str:
+        """The text. Not exact: without the blank lines that stand around it in the file for the eye."""
+        if exact:
+            return "\n".join(self.lines)
+        lines = list(self.lines)
+        while lines and not lines[-1].strip():
+            lines.pop()
+        while lines and not lines[0].strip():
+            lines.pop(0)
+        return "\n".join(lines)
+
+
+@dataclass(slots=True)
+class Draft:
+    """A conversation under way. heading: our own line above it. exact: texts are escaped, nothing is trimmed."""
+
+    system: str
+    topic_id: str
+    trial: int
+    trial_id: str
+    heading: Heading
+    exact: bool
+    line: int
+    topic: Topic | None = None
+    turns: list[OpenTurn] = field(default_factory=list)
+
+    @property
+    def own(self) -> Mapping[str, str]:
+        return self.heading.own
+
+    @property
+    def attempt(self) -> int:
+        return self.heading.number("attempt", 1)
+
+    @property
+    def open(self) -> OpenTurn | None:
+        return self.turns[-1] if self.turns else None
+
+    def fault(self, speaker: str, number: int) -> str:
+        """Why this turn cannot come next; "" if it can."""
+        wanted = ("U", 1)
+        if self.open is not None:
+            wanted = ("S", self.open.number) if self.open.speaker == "U" else ("U", self.open.number + 1)
+        if (speaker, number) == wanted:
+            return ""
+        return f"{speaker}{number} comes where {wanted[0]}{wanted[1]} is next"
+
+    def begin(self, speaker: str, number: int, label: str, line: int) -> None:
+        self.turns.append(OpenTurn(speaker, number, label, line))
+
+
+def state_name(states: list[str], number: int) -> str:
+    """The protocol state in which turn `number` was said; `turn-<number>` where nobody knows."""
+    return states[number - 1] if number <= len(states) and states[number - 1] else f"turn-{number}"
+
+
+def imported_route(number: int, state: str, label: str, target: str) -> Route:
+    """A decision somebody else took: the label, without the reasons."""
+    return Route(number, state, label, IMPORT_RULE, "1", (), target)
+
+
+def marked_breakdown(never: int, detail: str) -> Outcome:
+    """The end of a conversation after which a file marks `never` turns as turns that never came."""
+    return Outcome("breakdown", IMPORT_RULE, detail, never)
+
+
+def assemble(draft: Draft, path: str) -> tuple[Conversation, list[str]]:
+    """The conversation in a draft, and warnings, each with file:line."""
+    said = [turn for turn in draft.turns if turn.speaker == "U"]
+    replies = {turn.number: turn for turn in draft.turns if turn.speaker == "S"}
+    broke_down = any(turn.label == "-" for turn in replies.values())
+    warnings: list[str] = []
+    for turn in replies.values():
+        if turn.label == "-" and turn.text(exact=draft.exact).strip():
+            warnings.append(
+                f"{path}:{turn.line}: S{turn.number} is marked - (no such turn) and has a text: kept as a turn"
+            )
+            turn.label = ""
+            broke_down = False
+    never = {number for number, turn in replies.items() if turn.label == "-"}
+    said = [turn for turn in said if turn.number not in never or turn.text(exact=draft.exact).strip()]
+    silent = [turn for turn in said if turn.number not in replies]
+    outcome: Outcome | None
+    if "outcome" in draft.own:
+        missing = draft.heading.number("missing", 0) if "missing" in draft.own else None
+        outcome = Outcome(draft.own["outcome"], draft.own.get("reason", ""), draft.own.get("detail", ""), missing)
+        outcome = replace(outcome, choice=draft.heading.choices.get(0))
+        outcome = None if outcome.kind == "interrupted" else outcome
+    elif broke_down:
+        dropped = len(never - {turn.number for turn in said})
+        outcome = marked_breakdown(dropped, "the transcript marks a turn that never came")
+    elif silent or not said:
+        outcome = Outcome(INVALID, "no-reply", "the transcript holds no answer to the last user turn")
+        line = silent[-1].line if silent else draft.line
+        warnings.append(f"{path}:{line}: no answer is recorded: this trial is invalid, neither useful nor not")
+    else:
+        outcome = Outcome("completed", IMPORT_RULE, "the transcript does not say how the conversation ended")
+    states = draft.own["states"].split(" ") if draft.own.get("states") else []
+    return _conversation(draft, said, replies, never, outcome, states), warnings
+
+
+def _conversation(
+    draft: Draft,
+    said: list[OpenTurn],
+    replies: dict[int, OpenTurn],
+    never: set[int],
+    outcome: Outcome | None,
+    states: list[str],
+) -> Conversation:
+    turns: list[Turn] = []
+    for turn in said:
+        state = state_name(states, turn.number)
+        text, speaker = turn.text(exact=draft.exact), draft.heading.speakers.get(turn.number, ("", ""))
+        spoke = dict(zip(("user", "act", "worded", "session"), speaker, strict=False))
+        choice = draft.heading.choices.get(turn.number)
+        if turn.number not in replies or turn.number in never:
+            turns.append(Turn(turn.number, state, text, None, None, **spoke, choice=choice))
+            continue
+        answer = replies[turn.number].text(exact=draft.exact)
+        label = replies[turn.number].label
+        last = turn is said[-1]
+        target = f"stop:{outcome.kind if outcome else 'interrupted'}" if last else state_name(states, turn.number + 1)
+        route = imported_route(turn.number, state, label, target) if label else None
+        own = draft.heading.links.get(turn.number)
+        given = Answer.of(answer) if own is None else Answer(answer, own)
+        turns.append(Turn(turn.number, state, text, SystemTurn(given), route, **spoke, choice=choice))
+    return Conversation(
+        key=_key(draft),
+        trial_id=draft.own.get("id") or draft.trial_id,
+        attempt=draft.attempt,
+        turns=tuple(turns),
+        outcome=outcome,
+        session=draft.own.get("session", ""),
+        place=draft.heading.number("place", 1),
+        user=draft.own.get("user", "imported"),
+        worker=draft.own.get("worker", ""),
+        member=draft.own.get("member", ""),
+        started_at=draft.own.get("started_at", ""),
+        ended_at=draft.own.get("ended_at", ""),
+    )
+
+
+def _key(draft: Draft) -> TrialKey:
+    return TrialKey(draft.system, draft.topic_id, draft.trial)
+
+
+def topic_names(topics: TopicSet) -> str:
+    """The first topics of a set, for a message that says what is allowed."""
+    names = [topic.id for topic in topics.topics]
+    return ", ".join(names[:8]) + (", …" if len(names) > 8 else "")

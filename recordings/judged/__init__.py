@@ -1,0 +1,1 @@
+"""What people and models judged, decided and wanted."""

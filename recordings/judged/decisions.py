@@ -1,0 +1,265 @@
+"""Decisions that people make one at a time, each on disk before it counts, in a run's `decisions/` folder.
+
+    decisions/000001.jsonl, …   a file for each process that took decisions, append-only; a line is a decision, or takes
+                                one back; where a file could not be written, the process goes on in another
+    decisions/000001.chain, …   hashes of its lines (`recordings.log.chain`)
+    decisions/lock              held while a process takes some
+
+Every line has an id that whoever decided made: the same line twice is one decision. A later decision on the same thing
+replaces an earlier one, which stays in its file. `recordings.judged.judgments.read_layers` hands them on as layers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from recordings.events.event_lines import check_format
+from recordings.files.errors import RunError, StoreError
+from recordings.files.evidence import fsync_file, fsync_folder
+from recordings.files.inner_folder import inner_folder
+from recordings.files.json_text import Json, line, read_lines
+from recordings.files.lock import Lock
+from recordings.files.times import Now, stamp, utc_now
+from recordings.log.chain import FORMAT as CHAIN_FORMAT
+from recordings.log.chain import Chain, chain_file
+from recordings.log.inventory import CHAINED
+from recordings.log.journal import Journal
+from recordings.secrets.redaction import Redactor
+from topics.errors import Place
+from topics.regular_file import entries
+
+__all__ = ["FOLDER", "FORMAT", "Decision", "DecisionBook", "Decisions", "read_decisions"]
+
+FORMAT = "harvest-decisions/1"
+FOLDER = "decisions"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What one person said. id: made by whoever decided, never used twice. by: the person. version: of the guideline.
+    about: one thing or several that were judged as one, each as the `about` of a judgment. value: JSON. note: in the
+    person's own words. at: UTC time, ISO 8601. adjudicates: the person saw what others had said, and decided between
+    them.
+    """
+
+    id: str
+    by: str
+    version: str
+    about: tuple[Mapping[str, str | int], ...]
+    criterion: str
+    value: Json
+    note: str = ""
+    at: str = ""
+    adjudicates: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """standing: those that were not taken back, in the order in which they were made; a later one on the same thing
+    replaces an earlier one. ids: of every line, with those taken back and those that took back.
+    """
+
+    standing: tuple[Decision, ...] = ()
+    ids: frozenset[str] = frozenset()
+
+
+def read_decisions(run: str | PathLike[str]) -> Decisions:
+    """All decisions of a run, also while some are being made. A line that a killed process left torn was never
+    acknowledged, and is passed over. Raises RunError, with file and line, for what is no decision.
+    """
+    inner_folder(Path(run), FOLDER, FOLDER)
+    made: dict[str, Decision] = {}
+    ids: set[str] = set()
+    for file in entries(run, FOLDER, "*.jsonl"):
+        rows, _ = read_lines(file, file.parent)
+        for number, (place, row) in enumerate(rows):
+            if number == 0:
+                check_format(row.get("format"), FORMAT, place)
+                continue
+            known = str(row.get("id") or "")
+            if not known:
+                raise RunError("a decision has an 'id'", place=place)
+            if known in ids:
+                continue
+            ids.add(known)
+            if "undo" in row:
+                made.pop(str(row["undo"]), None)
+            else:
+                made[known] = _decision(known, row, place)
+    return Decisions(tuple(made.values()), frozenset(ids))
+
+
+def _decision(known: str, row: Mapping[str, Any], place: Place) -> Decision:
+    texts: dict[str, str] = {}
+    for key in ("by", "version", "criterion", "note", "at"):
+        text = row.get(key, "")
+        if not isinstance(text, str) or (not text and key in ("by", "criterion")):
+            raise RunError(f"{key!r} of a decision is {str(text)[:40]!r}", place=place, allowed="text")
+        texts[key] = text
+    about = row.get("about")
+    if not isinstance(about, list) or not about or not all(map(_is_thing, about)) or "value" not in row:
+        raise RunError("a decision holds 'about' (a list of objects) and 'value'", place=place)
+    adjudicates = row.get("adjudicates", False)
+    if not isinstance(adjudicates, bool):
+        raise RunError(f"'adjudicates' of a decision is {str(adjudicates)[:40]!r}", place=place, allowed="true, false")
+    return Decision(known, about=tuple(about), value=row["value"], adjudicates=adjudicates, **texts)
+
+
+def _is_thing(about: object) -> bool:
+    return isinstance(about, dict) and all(
+        isinstance(item, (str, int)) and not isinstance(item, bool) for item in about.values()
+    )
+
+
+@dataclass(slots=True)
+class DecisionBook:
+    """Takes decisions: one process at a time, in a file of its own.
+
+    The file is made with the first line, so that looking leaves nothing behind. Where it could not be written, nothing
+    that is not known to be on the disk counts, and the next line begins a new file.
+    """
+
+    run: Path
+    clock: Now = utc_now
+    ids: set[str] = field(default_factory=set)
+    _lock: Lock | None = None
+    _journal: Journal | None = None
+    _unsafe: dict[str, Journal] = field(default_factory=dict)  # ids of lines that are not known to be on the disk
+    _cleaner: Redactor = field(default_factory=Redactor)
+
+    @classmethod
+    def open(cls, run: str | PathLike[str], *, clock: Now = utc_now) -> DecisionBook:
+        """Raises RunError where another process takes decisions on this run, and StoreError."""
+        folder = inner_folder(Path(run), FOLDER, FOLDER)
+        try:
+            folder.mkdir(exist_ok=True)
+            fsync_folder(folder.parent)
+        except OSError as fault:
+            raise StoreError(folder, fault) from fault
+        lock = Lock(folder)
+        try:
+            for file in entries(run, FOLDER, "*.jsonl"):
+                _make_safe(file)
+            return cls(Path(run), clock, set(read_decisions(run).ids), lock)
+        except BaseException:
+            lock.release()
+            raise
+
+    async def decide(self, decision: Decision) -> Decision:
+        """The decision as it is kept (secrets taken out of the note, with its time), on disk when this returns. One
+        whose id is known is not written again. Raises StoreError.
+        """
+        kept = Decision(
+            decision.id,
+            decision.by,
+            decision.version,
+            decision.about,
+            decision.criterion,
+            decision.value,
+            self._cleaner.text(decision.note),
+            stamp(self.clock()),
+            decision.adjudicates,
+        )
+        row: dict[str, Json] = {"id": kept.id, "by": kept.by, "version": kept.version}
+        row |= {"about": [dict(one) for one in kept.about], "criterion": kept.criterion, "value": kept.value}
+        if kept.note:
+            row["note"] = kept.note
+        if kept.adjudicates:
+            row["adjudicates"] = True
+        await self._append(kept.id, {**row, "at": kept.at})
+        return kept
+
+    async def take_back(self, known: str, by: str, decision: str) -> None:
+        """The line `known` takes back the decision of that id; on disk when this returns. Raises StoreError."""
+        await self._append(known, {"id": known, "by": by, "undo": decision, "at": stamp(self.clock())})
+
+    async def _append(self, known: str, row: Mapping[str, Json]) -> None:
+        if self._lock is None:
+            raise ValueError("the book is closed")
+        journal = self._journal
+        try:
+            if known not in self.ids:
+                if journal is None:
+                    journal = self._journal = self._create()
+                self.ids.add(known)
+                self._unsafe[known] = journal
+                journal.write(line(row))
+            if journal is not None:
+                # Also for a line that is known: it may have been written a moment ago, and not be on the disk yet.
+                await asyncio.shield(journal.sync())
+        except StoreError:
+            if journal is not None:
+                await self._give_up(journal)
+            raise
+        self._unsafe.pop(known, None)
+
+    async def _give_up(self, journal: Journal) -> None:
+        """Leave a file behind that may end in half a line. What it was given and is not known to hold is forgotten, so
+        that it is written again where it is sent again: the same line in two files is one decision."""
+        lost = [known for known, written in self._unsafe.items() if written is journal]
+        for known in lost:
+            del self._unsafe[known]
+            self.ids.discard(known)
+        if self._journal is journal:
+            self._journal = None
+            await _close(journal, whole=False)
+
+    def _create(self) -> Journal:
+        folder = self.run / FOLDER
+        number = max(
+            (int(file.stem) for file in entries(self.run, FOLDER, "*.jsonl") if file.stem.isdecimal()), default=0
+        )
+        path = folder / f"{number + 1:06}.jsonl"
+        try:
+            journal = Journal.create(path)
+            try:
+                journal.chain = Chain.create(path)
+            except BaseException:  # nothing is in it, and each new try would leave another
+                journal.abandon()
+                for file in (chain_file(path), path):
+                    file.unlink(missing_ok=True)
+                raise
+        except OSError as fault:
+            raise StoreError(path, fault) from fault
+        try:
+            journal.write(line({"format": FORMAT, "made_at": stamp(self.clock()), CHAINED: CHAIN_FORMAT}))
+        except StoreError:
+            journal.abandon()
+            raise
+        return journal
+
+    async def close(self) -> None:
+        """May be called twice."""
+        try:
+            if self._journal is not None:
+                await _close(self._journal, whole=True)
+        finally:
+            if self._lock is not None:
+                self._lock.release()
+                self._lock = None
+
+
+async def _close(journal: Journal, *, whole: bool) -> None:
+    try:
+        await journal.close()
+    finally:
+        if journal.chain is not None:
+            journal.chain.close(whole=whole and not journal.failed)
+
+
+def _make_safe(file: Path) -> None:
+    """What a killed process wrote may not be on the disk yet, and is acknowledged when it is sent again."""
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        try:
+            fsync_file(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as fault:
+        raise StoreError(file, fault, "make safe") from fault

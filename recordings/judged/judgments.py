@@ -1,0 +1,328 @@
+"""Layers of judgments in a run's `judgments/` folder: what people, rules or models say of a nugget or a turn.
+
+A layer is one file: a header line that names the kind (gold, human, rule, model), the author and its version, then
+one judgment a line. Layers are never changed and never overwritten; a new opinion is a new layer. The file's name
+ends in the hash of its content, so that merging runs keeps every layer once.
+
+Decisions that people make one at a time (`recordings.judged.decisions`) are read as layers too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from recordings.events.event_lines import check_format
+from recordings.files.errors import RunError, StoreError
+from recordings.files.evidence import write_safely
+from recordings.files.inner_folder import inner_folder
+from recordings.files.json_text import Json, line, read_lines
+from recordings.files.leftovers import remove_leftovers
+from recordings.files.times import moment
+from recordings.judged.decisions import Decision, read_decisions
+from recordings.log.inventory import list_file
+from recordings.secrets.redaction import Redactor
+from topics.errors import Place
+from topics.regular_file import entries, read_inside
+
+__all__ = [
+    "FORMAT",
+    "KINDS",
+    "UNSURE",
+    "Judgment",
+    "Layer",
+    "Target",
+    "decided_layers",
+    "keep_layer",
+    "layer_fault",
+    "put_layer",
+    "read_layers",
+    "write_layer",
+]
+
+FORMAT = "harvest-judgments/1"
+_FOLDER = "judgments"
+DECIDED = "harvest annotate --serve"
+"""The source of a layer of decisions."""
+_NAMED = re.compile(r".*-([0-9a-f]{16})\.jsonl")
+KINDS = ("gold", "human", "rule", "model")
+
+UNSURE = "unsure"
+"""The value of a judgment by somebody who looked and cannot tell. It is no score, and does not say that the criterion
+does not apply, which is null."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgment:
+    """One judgment. about: what is judged, by name: `topic` and `entity` for a nugget wherever it appears;
+    `trial` (identity), `attempt` and `turn` for a turn. criterion: what it is judged for. value: JSON.
+    note: in the judge's own words. samples: what a model said each time it was asked, where it was asked several times.
+    """
+
+    about: Mapping[str, str | int]
+    criterion: str
+    value: Json
+    note: str = ""
+    samples: tuple[Json, ...] = ()
+
+    @property
+    def unjudged(self) -> str:
+        """Why a model that was asked gave no judgment; "" where there is one."""
+        match self.value:
+            case {"unjudged": str(why)}:
+                return why
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a judgment is about, in one recorded conversation: a turn of one speaker, a span of its text, or the
+    conversation as a whole.
+
+    trial: identity. attempt, turn: from 1; turn 0 for the conversation as a whole. speaker: `system` or `user`. start,
+    end: characters of that side's text, end exclusive; both -1 for the turn as a whole.
+    """
+
+    trial: str
+    attempt: int
+    turn: int
+    speaker: str = "system"
+    start: int = -1
+    end: int = -1
+
+    def about(self) -> dict[str, str | int]:
+        """As the `about` of a judgment; the speaker is left out where it is the system."""
+        if not self.turn:
+            return {"trial": self.trial, "attempt": self.attempt}
+        found: dict[str, str | int] = {"trial": self.trial, "attempt": self.attempt, "turn": self.turn}
+        if self.speaker != "system":
+            found["speaker"] = self.speaker
+        return found if self.start < 0 else {**found, "start": self.start, "end": self.end}
+
+    @staticmethod
+    def of(judgment: Judgment) -> Target | None:
+        """The target of a judgment about a turn or a span; None where it is about something else."""
+        match judgment.about:
+            case {"trial": str(trial), "attempt": int(attempt), "turn": int(turn), **rest}:
+                speaker, start, end = rest.get("speaker", "system"), rest.get("start", -1), rest.get("end", -1)
+                if speaker in ("system", "user") and isinstance(start, int) and isinstance(end, int):
+                    return Target(trial, attempt, turn, str(speaker), start, end)
+        return None
+
+    @staticmethod
+    def of_dialogue(judgment: Judgment) -> Target | None:
+        """The target of a judgment about a conversation as a whole; None where it is about something else."""
+        match judgment.about:
+            case {"trial": str(trial), "attempt": int(attempt), **rest} if not rest:
+                return Target(trial, attempt, 0)
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Judgments of one author. kind: one of `KINDS`. version: of the rule, model or guideline. source: where they
+    come from (a file, a prompt's hash, a publication). made_at: UTC time, ISO 8601, "" where not known. adjudicates:
+    its author saw what others had said of the same things, and decided between them. path: the file it was read from,
+    where it is one; judgment i stands in its line i + 2.
+    """
+
+    kind: str
+    author: str
+    version: str = ""
+    source: str = ""
+    made_at: str = ""
+    judgments: tuple[Judgment, ...] = ()
+    adjudicates: bool = False
+    path: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"{self.kind!r} is not a kind of layer: {', '.join(KINDS)}")
+
+
+def write_layer(run: str | PathLike[str], layer: Layer, redactor: Redactor | None = None) -> Path:
+    """Put `layer` into the run folder and return its file; the same layer twice is one file. Raises StoreError."""
+    cleaner = redactor or Redactor()
+    opening: dict[str, Json] = {
+        "format": FORMAT,
+        "layer": layer.kind,
+        "author": layer.author,
+        "version": layer.version,
+        "source": layer.source,
+        "made_at": layer.made_at,
+    }
+    if layer.adjudicates:
+        opening["adjudicates"] = True
+    rows: list[Json] = [opening]
+    for judgment in layer.judgments:
+        row = {"about": dict(judgment.about), "criterion": judgment.criterion, "value": judgment.value}
+        if judgment.note:
+            row["note"] = judgment.note
+        rows.append({**row, "samples": list(judgment.samples)} if judgment.samples else row)
+    return put_layer(Path(run), b"".join(line(cleaner.value(row)) for row in rows), layer.kind, layer.author)
+
+
+def put_layer(run: Path, data: bytes, kind: str, author: str) -> Path:
+    """Keep the bytes of a layer under the name that belongs to them, and list it in the inventory of the run."""
+    slug = re.sub(r"[^a-z0-9]+", "-", author.lower()).strip("-")[:40] or "unknown"
+    path = inner_folder(run, _FOLDER, _FOLDER) / f"{kind}-{slug}-{_digest(data)}.jsonl"
+    if not path.exists():
+        try:
+            path.parent.mkdir(exist_ok=True)
+            remove_leftovers(path.parent)
+            write_safely(path, data)
+        except OSError as fault:
+            raise StoreError(path, fault) from fault
+    list_file(run, path, changes=False)
+    return path
+
+
+def keep_layer(run: str | PathLike[str], layer: Layer) -> Path | None:
+    """Keep `layer`, unless the newest one of its kind, author, version and source, adjudicating or not as it does, says
+    the same. None in that case, and for a layer without judgments. Raises StoreError.
+    """
+
+    def name(one: Layer) -> tuple[str, str, str, str, bool]:
+        return (one.kind, one.author, one.version, one.source, one.adjudicates)
+
+    same = [one for one in read_layers(run) if name(one) == name(layer)]
+    if not layer.judgments or (same and same[-1].judgments == layer.judgments):
+        return None
+    return write_layer(run, layer)
+
+
+def read_layers(run: str | PathLike[str]) -> tuple[Layer, ...]:
+    """Every layer of a run, the oldest first, with what people decided one at a time. Raises RunError with file and
+    line."""
+    inner_folder(Path(run), _FOLDER, _FOLDER)
+    try:
+        files = [read_layer(file) for file in entries(run, _FOLDER, "*.jsonl")]
+        decided = decided_layers(read_decisions(run).standing, files)
+    except RunError as fault:
+        advice = fault.advice or "restore the file from a copy, or move it away: its judgments are then lost"
+        raise RunError(fault.what, place=fault.place, allowed=fault.allowed, advice=advice) from None
+    return tuple(sorted((*files, *decided), key=lambda layer: layer.made_at))
+
+
+def decided_layers(decisions: Iterable[Decision], files: Iterable[Layer]) -> Iterator[Layer]:
+    """Decisions as layers, one for each person and version, adjudications apart. files: the layers that are files.
+
+    A layer is parted where a file of the same person came in between: it has one time, and what was decided before the
+    file must not seem newer than it.
+    """
+    times: dict[str, list[float]] = {}
+    for layer in files:
+        if layer.kind == "human":
+            times.setdefault(layer.author, []).append(moment(layer.made_at))
+    parts: dict[tuple[str, str, bool, int], dict[object, tuple[Judgment, str]]] = {}
+    for one in decisions:
+        part = bisect_left(sorted(times.get(one.by, ())), moment(one.at))
+        found = parts.setdefault((one.by, one.version, one.adjudicates, part), {})
+        for about in one.about:
+            judgment = Judgment(about, one.criterion, one.value, one.note)
+            key = (one.criterion, Target.of(judgment) or frozenset(about.items()))
+            found.pop(key, None)  # the newest last
+            found[key] = (judgment, one.at)
+    for (author, version, adjudicates, _), kept in parts.items():
+        judgments, stamps = zip(*kept.values(), strict=True)
+        yield Layer("human", author, version, DECIDED, max(stamps), tuple(judgments), adjudicates)
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=8, person=b"harvest-layer").hexdigest()
+
+
+def read_layer(path: Path) -> Layer:
+    """One layer. Unlike a file of events it was written whole, so a torn last line is an error here; so is content
+    that is not what the name says, since a line that is gone would be missed by nobody.
+    """
+    rows, torn = read_lines(path, path.parent)
+    if torn:
+        raise RunError(torn.partition(": ")[2], place=Place(str(path), len(rows) + 1))
+    if not rows:
+        raise RunError("the file is empty", place=Place(str(path), 1))
+    place, opening = rows[0]
+    check_format(opening.get("format"), FORMAT, place)
+    if opening.get("layer") not in KINDS:
+        raise RunError(f"{opening.get('layer')!r} is not a kind of layer", place=place, allowed=", ".join(KINDS))
+    names: dict[str, str] = {}
+    for key in ("author", "version", "source", "made_at"):
+        said = opening.get(key)
+        if not isinstance(said, (str, type(None))):
+            raise RunError(f"{key!r} is not text", place=place, allowed="text")
+        names[key] = said or ""
+    if opening.get("adjudicates", False) not in (True, False):
+        raise RunError("'adjudicates' is not true or false", place=place)
+    judgments = tuple(_judgment(row, at) for at, row in rows[1:])
+    _refuse_twice(judgments, path)
+    _refuse_changed(path)
+    adjudicates = bool(opening.get("adjudicates"))
+    return Layer(str(opening["layer"]), **names, judgments=judgments, adjudicates=adjudicates, path=str(path))
+
+
+def _judgment(row: Mapping[str, Any], place: Place) -> Judgment:
+    about, criterion, note, samples = (row.get(key) for key in ("about", "criterion", "note", "samples"))
+    if not isinstance(about, dict) or not isinstance(criterion, str) or not criterion or "value" not in row:
+        raise RunError("a judgment holds 'about' (an object), 'criterion' (text) and 'value'", place=place)
+    if not all(isinstance(item, (str, int)) and not isinstance(item, bool) for item in about.values()):
+        raise RunError("'about' holds something that is neither text nor a whole number", place=place)
+    if not isinstance(note, (str, type(None))):
+        raise RunError("'note' is not text", place=place, allowed="text")
+    if not isinstance(samples, (list, type(None))):
+        raise RunError("'samples' is not a list", place=place, allowed="a list of values")
+    # What is about no turn, for a slip in one of these, would be in no score and be missed by nobody.
+    for key, (allowed, is_right) in _ABOUT.items():
+        if key in about and not is_right(about[key]):
+            raise RunError(f"{key!r} in 'about' is {str(about[key])[:40]!r}", place=place, allowed=allowed)
+    if ("start" in about) != ("end" in about) or ("start" in about and about["start"] > about["end"]):
+        raise RunError(
+            "a span in 'about' is malformed", place=place, allowed="'start' and 'end', the end not before it"
+        )
+    return Judgment(about, criterion, row["value"], note or "", tuple(samples or ()))
+
+
+_ABOUT: Mapping[str, tuple[str, Callable[[object], bool]]] = {
+    "trial": ("text: the trial's identity", lambda value: isinstance(value, str)),
+    "attempt": ("a whole number from 1", lambda value: isinstance(value, int) and value >= 1),
+    "turn": ("a whole number from 1", lambda value: isinstance(value, int) and value >= 1),
+    "speaker": ("system or user", lambda value: value in ("system", "user")),
+    "start": ("a whole number from 0", lambda value: isinstance(value, int) and value >= 0),
+    "end": ("a whole number from 0", lambda value: isinstance(value, int) and value >= 0),
+    "system": ("text", lambda value: isinstance(value, str)),
+}
+
+
+def _refuse_twice(judgments: Iterable[Judgment], path: Path) -> None:
+    """One layer is one opinion: of two values for one thing, one would be lost."""
+    seen: dict[tuple[object, ...], int] = {}
+    for number, judgment in enumerate(judgments, 2):
+        about = Target.of(judgment) or frozenset(judgment.about.items())
+        first = seen.setdefault((judgment.criterion, about), number)
+        if first != number:
+            raise RunError(
+                f"the same thing is judged in line {first}, by {judgment.criterion}", place=Place(str(path), number)
+            )
+
+
+def layer_fault(path: Path) -> str:
+    """What is wrong with the content of a layer's file: "" where it is what its name says, or its name says nothing."""
+    named = _NAMED.fullmatch(path.name)
+    if named and _digest(read_inside(path.parent, path.name)) != named[1]:
+        return "this layer was changed after it was written: its content does not match its name"
+    return ""
+
+
+def _refuse_changed(path: Path) -> None:
+    fault = layer_fault(path)
+    if fault:
+        raise RunError(
+            fault,
+            place=Place(str(path)),
+            advice="restore it; or, if the change is intended, remove that number from the end of its name",
+        )

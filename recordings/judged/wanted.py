@@ -1,0 +1,277 @@
+"""Nuggets that a good answer to a topic holds, and which conversation holds which: files of `nuggetizer`, and layers.
+
+    {"query": "…", "qid": "T1", "nuggets": [{"text": "It opens at nine.", "importance": "vital"}]}
+        created: what is wanted, of one topic. importance: vital or okay
+    {"query": "…", "qid": "T1", "answer_text": "…", "response_length": 4, "run_id": "A/1",
+     "nuggets": [{"text": "It opens at nine.", "importance": "vital", "assignment": "support"}]}
+        assigned: which of them one conversation holds. run_id: SYSTEM/TRIAL, as `harvest export --format answers` has
+        it. assignment: support, partial_support or not_support
+
+A line of JSON each. Every fault has its place; a conversation is assigned every nugget of its topic, and no other.
+Where nuggetizer's model gave no usable answer it writes `failed`: such a nugget is neither vital nor okay and left out,
+and so is a conversation with such an assignment. Topics of others are left out too. What
+looks like a secret in the text of a nugget is redacted when it is read, as it is where layers are stored, so that a
+file still fits what was made of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+
+from recordings.conversations.conversation import Conversation
+from recordings.files.json_text import Json, line
+from recordings.judged.judgments import Judgment, Layer
+from recordings.log.exports import write_export
+from recordings.secrets.redaction import Redactor, marks_in
+from topics.counting import pluralize
+from topics.errors import InputError
+from topics.json_file import JsonValue, read_json
+
+__all__ = [
+    "ASSIGNMENTS",
+    "HELD",
+    "IMPORTANCES",
+    "WANTED",
+    "Held",
+    "WantedFile",
+    "held_of",
+    "read_wanted",
+    "wanted_of",
+    "write_assigned",
+    "write_created",
+]
+
+WANTED, HELD = "wanted", "held"
+"""The criteria of judgments that say what a topic wants, and what a conversation holds of it."""
+IMPORTANCES = ("vital", "okay")
+ASSIGNMENTS = ("support", "partial_support", "not_support")
+FAILED = "failed"
+"""What nuggetizer writes in place of an importance or an assignment that its model did not give."""
+
+Held = Mapping[tuple[str, int], Mapping[str, str]]
+"""By trial and attempt: the assignment of each nugget, by its text."""
+
+
+@dataclass(frozen=True, slots=True)
+class WantedFile:
+    """wanted: judgments of what topics want. held: of what conversations hold. topics, conversations: lines of each
+    kind. left_out: sentences on what was left out."""
+
+    wanted: tuple[Judgment, ...]
+    held: tuple[Judgment, ...]
+    topics: int
+    conversations: int
+    left_out: tuple[str, ...] = ()
+
+
+def read_wanted(
+    path: str | PathLike[str],
+    topics: Iterable[str],
+    conversations: Iterable[Conversation],
+    known: Mapping[str, Mapping[str, str]],
+) -> WantedFile:
+    """A file of created or of assigned nuggets, of topics and valid conversations that are here.
+
+    known: what topics want already, from nugget to importance. Raises InputError, with file:line:column.
+    """
+    cleaner = Redactor()
+    of = {(f"{one.key.system}/{one.key.trial}", one.key.topic): one for one in conversations}
+    names, wanted = frozenset(topics), dict(known)
+    created: dict[str, JsonValue] = {}
+    assigned: dict[tuple[str, str], tuple[Judgment, ...]] = {}
+    elsewhere: dict[str, JsonValue] = {}
+    failed: Counter[str] = Counter()
+    for record in read_json(path):
+        topic = _name_of(record["qid"])
+        if topic not in names:
+            elsewhere.setdefault(topic, record)
+            continue
+        nuggets = _nuggets(record, cleaner)
+        everything = len(record["nuggets"].elements())
+        if not record.has("run_id"):
+            if any(one.has("assignment") for one in record["nuggets"].elements()):
+                raise record.error(
+                    "nuggets with assignments, and no run_id: nothing says which answer of this run they are about",
+                    allowed='"run_id": "SYSTEM/TRIAL", as `harvest export --format answers` writes it',
+                    advice="assign the nuggets to exported answers; those of passages (docid) say nothing of a run",
+                )
+            failed["nuggets without an importance"] += everything - len(nuggets)
+            if not nuggets:
+                failed["topics of which every nugget failed"] += 1
+                continue
+            if topic in created:
+                raise record["qid"].error(
+                    f"the nuggets of {topic!r} stand in line {created[topic].line} already", advice="keep one of them"
+                )
+            created[topic] = record
+            wanted[topic] = nuggets
+            continue
+        name = record["run_id"].text()
+        conversation = of.get((name, topic))
+        if conversation is None:
+            raise record["run_id"].error(
+                f"there is no valid conversation {name!r} on the topic {topic!r}",
+                allowed="SYSTEM/TRIAL of this run, as `harvest export --format answers` writes it",
+            )
+        if (name, topic) in assigned:
+            raise record["run_id"].error(f"{name!r} on {topic!r} was assigned before", advice="keep one of the two")
+        said = [one for one in record["nuggets"].elements() if cleaner.text(one["text"].text()) in nuggets]
+        if not nuggets or any(one["assignment"].text((*ASSIGNMENTS, FAILED)) == FAILED for one in said):
+            failed["conversations of which an assignment failed"] += 1
+            continue
+        _refuse_others(record, topic, nuggets, wanted.setdefault(topic, nuggets), cleaner)
+        about: dict[str, str | int] = {"trial": conversation.trial_id, "attempt": conversation.attempt}
+        assigned[name, topic] = tuple(
+            Judgment({**about, WANTED: cleaner.text(one["text"].text())}, HELD, one["assignment"].text(ASSIGNMENTS))
+            for one in said
+        )
+    if elsewhere and not (created or assigned or failed):
+        first, record = next(iter(elsewhere.items()))
+        raise record["qid"].error(f"no conversation here is on the topic {first!r}", allowed=", ".join(sorted(names)))
+    fresh = {topic: nuggets for topic, nuggets in wanted.items() if known.get(topic) != nuggets}
+    return WantedFile(
+        tuple(
+            Judgment({"topic": topic, WANTED: text}, WANTED, importance)
+            for topic, nuggets in fresh.items()
+            for text, importance in nuggets.items()
+        ),
+        tuple(judgment for several in assigned.values() for judgment in several),
+        len(created),
+        len(assigned),
+        (
+            *([f"{pluralize(len(elsewhere), 'topic')} without a conversation here"] if elsewhere else []),
+            *(f"{what}: {count}" for what, count in failed.items() if count),
+        ),
+    )
+
+
+def _name_of(value: JsonValue) -> str:
+    """The name of a topic, which some programs write as a number."""
+    return str(value.index()) if isinstance(value.value, int) else value.text()
+
+
+def _nuggets(record: JsonValue, cleaner: Redactor) -> dict[str, str]:
+    """From text to importance, in the order of the file, without those whose importance failed."""
+    found: dict[str, str] = {}
+    for one in record["nuggets"].elements():
+        text = cleaner.text(one["text"].text())
+        importance = one["importance"].text((*IMPORTANCES, FAILED))
+        if text in found:
+            secret = ": they differ only in what looks like a secret, which is not kept" if marks_in(text) else ""
+            raise one["text"].error(f"this nugget stands twice in one record{secret}", advice="keep one of them")
+        if importance != FAILED:
+            found[text] = importance
+    if not record["nuggets"].elements():
+        raise record["nuggets"].error("no nugget: a topic that wants nothing has no record", advice="leave it out")
+    return found
+
+
+def _refuse_others(
+    record: JsonValue, topic: str, given: Mapping[str, str], wanted: Mapping[str, str], cleaner: Redactor
+) -> None:
+    if given == wanted:
+        return
+    for one in record["nuggets"].elements():
+        text = cleaner.text(one["text"].text())
+        if text not in given:
+            continue
+        if text not in wanted:
+            raise one["text"].error(f"{topic!r} wants no such nugget", advice="assign the nuggets that were created")
+        if given[text] != wanted[text]:
+            raise one["importance"].error(f"{given[text]!r} here, and {wanted[text]!r} where it was created")
+    missing = next(text for text in wanted if text not in given)
+    raise record["nuggets"].error(
+        f"{len(given)} of the {len(wanted)} nuggets of {topic!r} are assigned; the first that is missing is"
+        f" {missing[:60]!r}",
+        advice="assign each of them: one that is left out would count as neither held nor missing",
+    )
+
+
+def wanted_of(layers: Iterable[Layer]) -> dict[str, dict[str, str]]:
+    """By topic, from nugget to importance: of a topic that several layers name, what the newest says."""
+    found: dict[str, dict[str, str]] = {}
+    for layer in layers:
+        own: dict[str, dict[str, str]] = {}
+        for judgment in layer.judgments:
+            match judgment:
+                case Judgment(about={"topic": str(topic), "wanted": str(text)}, criterion="wanted", value=str(value)):
+                    own.setdefault(topic, {})[text] = value
+        found.update(own)
+    return found
+
+
+def held_of(layers: Iterable[Layer]) -> dict[tuple[str, str], Held]:
+    """By kind and author, what they say that conversations hold: of a conversation, what the newest layer says."""
+    found: dict[tuple[str, str], dict[tuple[str, int], dict[str, str]]] = {}
+    for layer in layers:
+        own: dict[tuple[str, int], dict[str, str]] = {}
+        for judgment in layer.judgments:
+            match judgment:
+                case Judgment(
+                    about={"trial": str(trial), "attempt": int(attempt), "wanted": str(text)},
+                    criterion="held",
+                    value=str(value),
+                ):
+                    own.setdefault((trial, attempt), {})[text] = value
+        if own:
+            found.setdefault((layer.kind, layer.author), {}).update(own)
+    return dict(found)
+
+
+def write_created(
+    wanted: Mapping[str, Mapping[str, str]], requests: Mapping[str, str], path: str | PathLike[str]
+) -> None:
+    """requests: by topic, what the user wants. Raises as `write_export` does."""
+    _write(
+        path,
+        (
+            {"query": requests.get(topic, topic), "qid": topic, "nuggets": _listed(nuggets, {})}
+            for topic, nuggets in wanted.items()
+        ),
+    )
+
+
+def write_assigned(
+    wanted: Mapping[str, Mapping[str, str]],
+    held: Held,
+    conversations: Sequence[Conversation],
+    requests: Mapping[str, str],
+    path: str | PathLike[str],
+) -> int:
+    """Each conversation whose nuggets are assigned; how many these are. Raises as `write_export` does."""
+    rows: list[dict[str, Json]] = []
+    for one in conversations:
+        said = held.get((one.trial_id, one.attempt))
+        nuggets = wanted.get(one.key.topic, {})
+        if said is None or said.keys() != nuggets.keys():
+            continue
+        text = "\n\n".join(turn.reply.answer.text for turn in one.turns if turn.reply is not None)
+        rows.append(
+            {
+                "query": requests.get(one.key.topic, one.key.topic),
+                "qid": one.key.topic,
+                "answer_text": text,
+                "response_length": len(text.split()),
+                "run_id": f"{one.key.system}/{one.key.trial}",
+                "nuggets": _listed(nuggets, said),
+            }
+        )
+    _write(path, rows)
+    return len(rows)
+
+
+def _listed(nuggets: Mapping[str, str], said: Mapping[str, str]) -> list[Json]:
+    return [
+        {"text": text, "importance": importance, **({"assignment": said[text]} if said else {})}
+        for text, importance in nuggets.items()
+    ]
+
+
+def _write(path: str | PathLike[str], rows: Iterable[Mapping[str, Json]]) -> None:
+    data = b"".join(line(dict(row)) for row in rows)
+    if not data:
+        raise InputError("there is nothing to write", advice="--import nuggets first")
+    write_export(path, data)

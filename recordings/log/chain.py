@@ -1,0 +1,185 @@
+"""The hash chain of a file of events: next to `trials-000001.jsonl` stands `trials-000001.chain`.
+
+Its first line says what the folder held when the file was begun: the hash of `run.json`, and of earlier files of events
+whose writers were stopped before they could close theirs. Then comes one hash for each line of events, of that line and
+of the hash before it; last, when the file is closed, how many lines there are and which layers of judgments. So every
+line depends on all before it, and a change is found at its line (`recordings.checking.chain_check`). Files of decisions
+have chains of the same kind.
+
+Lines of events are on disk before they are in the chain: a killed process leaves at most the last `FLUSH` ones outside
+it, and the next process that records into the run covers them. Readers of recordings need no chain, and older runs have
+none.
+"""
+
+from __future__ import annotations
+
+import os
+from binascii import hexlify
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from recordings.files.digests import SIZE, content_digest, linked, read_object
+from recordings.files.errors import StoreError
+from recordings.files.evidence import fsync_file, write_safely
+from recordings.files.json_text import line
+from recordings.log.header import Header
+from recordings.log.inventory import CHAINED, begin_inventory, list_closed, list_file
+from topics.regular_file import open_inside
+
+__all__ = [
+    "FLUSH",
+    "FORMAT",
+    "Chain",
+    "chain_file",
+    "closed_lines",
+    "closing_line",
+    "declare_chains",
+    "run_of",
+    "write_chain",
+]
+
+FORMAT = "harvest-chain/1"
+FLUSH = 16
+"""Lines of a file that a process which is killed leaves outside the chain at most: no more are written at once."""
+
+
+def chain_file(events: Path) -> Path:
+    """Where the chain of a file of events stands."""
+    return events.with_suffix(".chain")
+
+
+def run_of(chained: Path) -> Path:
+    """The run folder that a file of events or of decisions is in."""
+    return chained.parent if chained.name.startswith("trials-") else chained.parent.parent
+
+
+def declare_chains(header: Header) -> Header:
+    """The header of a new run, saying that its files have chains. Runs of earlier versions do not say so."""
+    return replace(header, extra={**header.extra, CHAINED: FORMAT})
+
+
+def closed_lines(chain: Path) -> int | None:
+    """How many lines the file of events held when it was closed, as the last line of its chain says; None where it was
+    not closed, or the chain cannot be read."""
+    try:
+        with open_inside(chain.parent, chain.name) as file:  # no link, no pipe: the folder may be a stranger's
+            file.seek(max(0, os.fstat(file.fileno()).st_size - 2**16))
+            last = file.read().rstrip(b"\n").rpartition(b"\n")[2]
+    except OSError:
+        return None
+    said = read_object(last) if last.startswith(b'{"closed"') else None
+    lines = said.get("lines") if said else None
+    return lines if isinstance(lines, int) else None
+
+
+class Chain:
+    """Writes the chain of one file of events. Every method but `create` raises StoreError."""
+
+    def __init__(self, events: Path, descriptor: int, opening: bytes) -> None:
+        self.path = chain_file(events)
+        self._events = events
+        self._descriptor = descriptor
+        self._head = linked(b"", opening)
+        self._lines = 0
+        self._hashes: list[bytes] = []
+        self._failed = False
+
+    @classmethod
+    def create(cls, events: Path) -> Chain:
+        """Begin the chain of a new file, in a run that has its `run.json`, and list the file. Raises OSError, and
+        StoreError where it cannot be listed."""
+        opening = line(_opening(events))
+        descriptor = os.open(
+            chain_file(events), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o666
+        )
+        try:
+            _written(descriptor, opening)
+            list_file(run_of(events), events, changes=True)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return cls(events, descriptor, opening)
+
+    def add(self, lines: Iterable[bytes]) -> None:
+        """Take lines that the file of events already holds; `flush` writes their hashes."""
+        for data in lines:
+            self._head = linked(self._head, data)
+            self._hashes.append(self._head)
+            self._lines += 1
+
+    def flush(self) -> None:
+        """Write the hashes of all lines that were taken so far. Once a write failed, no more are written: they would
+        stand at the wrong lines."""
+        if self._hashes and not self._failed:
+            hashes, self._hashes = self._hashes, []
+            self._write(hexlify(b"".join(hashes), b"\n", -SIZE) + b"\n")
+
+    def close(self, *, whole: bool) -> None:
+        """End the chain; may be called twice. whole: the file of events took every line, and is on the disk."""
+        if self._descriptor < 0:
+            return
+        try:
+            self.flush()
+            if whole and not self._failed:
+                self._write(closing_line(self._head, self._lines, _layers(run_of(self._events))))
+                fsync_file(self._descriptor)
+                list_closed(run_of(self._events), self._events, self._lines, self._head)
+        except OSError as fault:
+            raise StoreError(self.path, fault, playing=True) from fault
+        finally:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def _write(self, data: bytes) -> None:
+        try:
+            _written(self._descriptor, data)
+        except OSError as fault:
+            self._failed = True
+            raise StoreError(self.path, fault, playing=True) from fault
+
+
+def _written(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _opening(events: Path) -> Mapping[str, Any]:
+    run = run_of(events)
+    series = "trials-*.jsonl" if run == events.parent else "*.jsonl"
+    others = [file for file in sorted(events.parent.glob(series)) if file != events]
+    before = {
+        file.name: {"bytes": file.stat().st_size, "hash": content_digest(file)}
+        for file in others
+        if closed_lines(chain_file(file)) is None
+    }
+    header = run / "run.json"  # decisions may be of pairs, in a folder that is no run
+    return {"format": FORMAT, **({"header": content_digest(header)} if header.exists() else {}), "before": before}
+
+
+def _layers(run: Path) -> list[str]:
+    return sorted(file.name for file in run.glob("judgments/*.jsonl"))
+
+
+def closing_line(head: bytes, lines: int, layers: list[str]) -> bytes:
+    """The last line of a chain, with a hash of itself and of the one before."""
+    said = {"closed": True, "lines": lines, "layers": layers}
+    return line({**said, "hash": linked(head, line(said)).hex()})
+
+
+def write_chain(events: Path) -> None:
+    """Write the whole chain of a file of events that was written at once, and list both, in a folder that is otherwise
+    complete. Raises OSError and StoreError."""
+    opening = line(_opening(events))
+    with events.open("rb") as file:
+        lines = list(file)
+    head, hashes = linked(b"", opening), []
+    for data in lines:
+        head = linked(head, data)
+        hashes.append(head.hex().encode() + b"\n")
+    closing = closing_line(head, len(lines), _layers(run_of(events)))
+    write_safely(chain_file(events), opening + b"".join(hashes) + closing)
+    begin_inventory(run_of(events), "new")
+    list_closed(run_of(events), events, len(lines), head)

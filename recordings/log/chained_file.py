@@ -1,0 +1,223 @@
+"""One file of lines held against its chain: which lines are not what was written, and which no chain covers."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from recordings.files.digests import content_digest, linked, read_object
+from recordings.log.chain import FLUSH, chain_file, closing_line, run_of
+from recordings.log.inventory import says_chained
+from topics.counting import pluralize
+
+_HASH = re.compile(rb"[0-9a-f]{32}")
+_CLOSED = b'{"closed":true,'
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something that is not as it was written. file: its path in the run. line: from 1; None where it is the file."""
+
+    file: str
+    line: int | None
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.what}" if self.line else f"{self.file}: {self.what}"
+
+
+@dataclass(slots=True)
+class ChainedFile:
+    """What is known of one file. name: its path in the run. opening, hashes, closing: of its chain, empty for what it
+    does not have. lines: whole ones. covered: how many of them a chain, or a later file's, covers. faults: what is not
+    as it was written. gaps: what should be covered, and is not. notes: what no chain promises to cover."""
+
+    name: str
+    opening: Mapping[str, Any]
+    hashes: Sequence[bytes]
+    closing: Mapping[str, Any]
+    lines: int = 0
+    covered: int = 0
+    faults: list[Fault] = field(default_factory=list)
+    gaps: list[Fault] = field(default_factory=list)
+    notes: list[Fault] = field(default_factory=list)
+
+    @property
+    def chain(self) -> str:
+        return f"{self.name.removesuffix('.jsonl')}.chain"
+
+    @property
+    def head(self) -> str:
+        """The last hash of the chain, as it stands in the file; "" for none."""
+        return self.hashes[-1].decode("ascii", "replace") if self.hashes else ""
+
+
+def later_accounts(files: Sequence[Path]) -> dict[str, list[Mapping[str, Any]]]:
+    """By name of a file, what the chains of later files of its folder say of it: {} of one that was closed when the
+    later one was begun."""
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for file in files:
+        before = _chain_of(file)[0].get("before")
+        if isinstance(before, dict):
+            for other in files:
+                said = before.get(other.name, {} if _number(other) < _number(file) else None)
+                if isinstance(said, dict):
+                    found.setdefault(other.name, []).append(said)
+    return found
+
+
+def _number(file: Path) -> int:
+    """Files are numbered in the order in which they are begun, whoever writes them."""
+    last = file.stem.rpartition("-")[2]
+    return int(last) if last.isdecimal() else 0
+
+
+def check_file(
+    file: Path, accounts: Sequence[Mapping[str, Any]], *, declared: bool = False
+) -> tuple[ChainedFile, list[bytes]]:
+    """A file of events or of decisions, and its whole lines. accounts: what chains of later files say of it, see
+    `later_accounts`. declared: the run says that all its files have chains. Raises OSError."""
+    # The chain first: a writer may be at work, and lines come before their hashes.
+    opening, hashes, closing = _chain_of(file)
+    with file.open("rb") as opened:
+        lines = list(opened)
+    whole = [data for data in lines if data.endswith(b"\n")]
+    found = ChainedFile(file.relative_to(run_of(file)).as_posix(), opening, hashes, closing, len(whole))
+    declared = says_chained(file) or (declared and bool(lines))
+    later = [said for said in accounts if said]
+    if opening and not closing and len(later) < len(accounts):
+        what = "it was closed when a later file was begun, and its chain has no end: nothing shows what was cut off"
+        found.gaps.append(Fault(found.chain, None, what))
+    if not opening:
+        _check_without_chain(file, later, found, declared=declared, begun=bool(lines))
+        return found, whole
+    first = linked(b"", chain_file(file).read_bytes().partition(b"\n")[0] + b"\n")
+    found.faults += _broken(found, first, whole)
+    found.covered = min(len(whole), len(hashes))
+    if len(hashes) > len(whole):
+        lost = len(hashes) - len(whole)
+        lines_were = "line that was written is" if lost == 1 else "lines that were written are"
+        found.faults.append(Fault(found.name, len(whole) + 1, f"{lost} {lines_were} gone from its end"))
+    if closing and not _is_own(closing, hashes, first):
+        found.faults.append(Fault(found.chain, len(hashes) + 2, "its last line is not what was written"))
+    if closing and len(whole) < len(lines):
+        found.faults.append(Fault(found.name, len(lines), "something was written after the file was closed"))
+    _check_end(file, later, found, declared=declared)
+    return found, whole
+
+
+def check_gone(file: Path) -> ChainedFile:
+    """A file that is gone, of which the chain is left. Raises OSError."""
+    found = ChainedFile(file.relative_to(run_of(file)).as_posix(), *_chain_of(file))
+    what = f"it is gone; its chain is here, and has {pluralize(len(found.hashes), 'line')} of it"
+    found.gaps.append(Fault(found.name, None, what))
+    return found
+
+
+def _check_without_chain(
+    file: Path, later: Sequence[Mapping[str, Any]], found: ChainedFile, *, declared: bool, begun: bool
+) -> None:
+    if begun and chain_file(file).exists():  # without lines, its writer was stopped before it began
+        found.faults.append(Fault(found.chain, 1, "its first line is not that of a chain"))
+        return
+    if later:
+        _check_whole(file, later, found)
+    if declared:
+        gone = f"its chain is gone: nothing shows whether its {pluralize(found.lines, 'line')} are as they were written"
+        found.gaps.append(Fault(found.name, None, gone))
+    elif not later:
+        what = "recorded without a chain, so nothing shows whether it is as it was written"
+        found.notes.append(Fault(found.name, None, what))
+
+
+def _check_end(file: Path, later: Sequence[Mapping[str, Any]], found: ChainedFile, *, declared: bool) -> None:
+    """The lines after the last hash. A process that was killed leaves a few; that the next one found more says that
+    the chain was cut before, or that the power failed."""
+    outside = found.lines - len(found.hashes)
+    if outside > FLUSH and declared and not found.closing:
+        what = (
+            f"{pluralize(outside, 'line')} from here on lie outside its chain, and a process that is killed leaves "
+            f"{FLUSH} at most: nothing shows whether they are as they were written (its chain was cut, or the power "
+            "failed)"
+        )
+        found.gaps.append(Fault(found.name, len(found.hashes) + 1, what))
+    if later:
+        _check_whole(file, later, found)
+    elif found.closing and outside > 0:
+        what = "lines were added after the file was closed"
+        found.faults.append(Fault(found.name, len(found.hashes) + 1, what))
+    elif not found.closing:
+        tail = f"its last {pluralize(outside, 'line')}" if outside > 0 else "none of its lines"
+        what = (
+            "not closed: its writer was stopped, is still at work, or its end was cut off with its chain's; outside "
+            f"its chain: {tail}"
+        )
+        found.notes.append(Fault(found.name, None, what))
+
+
+def _check_whole(file: Path, later: Sequence[Mapping[str, Any]], found: ChainedFile) -> None:
+    """Against what the next process saw of a file that was not closed."""
+    found.covered = found.lines
+    digest = content_digest(file)
+    if not found.faults and any(said.get("hash") != digest for said in later):
+        what = "it is not what the next process found when it went on with the run"
+        found.faults.append(Fault(found.name, None, what))
+
+
+def _chain_of(events: Path) -> tuple[dict[str, Any], list[bytes], dict[str, Any]]:
+    """The first line, the hashes, and the last line of a chain; {} for what it does not have."""
+    path = chain_file(events)
+    if not path.is_file():
+        return {}, [], {}
+    rows = path.read_bytes().split(b"\n")
+    torn = rows.pop()  # "" where the last line is whole
+    opening = read_object(rows[0]) if rows else None
+    hashes = rows[1:] if opening is not None else rows
+    closing = read_object(hashes[-1]) if hashes and hashes[-1][:1] == b"{" else None
+    if closing is not None:
+        hashes = hashes[:-1]
+    if torn and (closing is not None or not _is_begun(torn)):
+        hashes = [*hashes, torn]
+    return opening or {}, hashes, closing or {}
+
+
+def _is_begun(torn: bytes) -> bool:
+    """Whether a writer that was stopped can have left it: the beginning of a hash, or of the last line."""
+    if _HASH.match(torn.ljust(32, b"0")):
+        return True
+    return torn.startswith(_CLOSED[: len(torn)]) and torn.partition(b"}")[2] == b""
+
+
+def _is_own(closing: Mapping[str, Any], hashes: Sequence[bytes], first: bytes) -> bool:
+    head = bytes.fromhex(hashes[-1].decode()) if hashes and _HASH.fullmatch(hashes[-1]) else first
+    try:
+        return read_object(closing_line(head, len(hashes), list(closing["layers"]))) == closing
+    except (KeyError, TypeError):
+        return False
+
+
+def _broken(found: ChainedFile, head: bytes, lines: Sequence[bytes]) -> Iterator[Fault]:
+    """Where lines and hashes do not agree. A change of one line, or of one hash, breaks nothing after it."""
+    hashes = found.hashes
+    for place, (data, said) in enumerate(zip(lines, hashes, strict=False)):
+        own = linked(head, data)
+        stored = bytes.fromhex(said.decode()) if _HASH.fullmatch(said) else b""
+        if own == stored:
+            head = own
+            continue
+        following = hashes[place + 1] if place + 1 < len(hashes) else b""
+        after = lines[place + 1] if place + 1 < len(lines) else None
+        if after is not None and linked(own, after).hex().encode() == following:
+            yield Fault(found.chain, place + 2, "this hash was changed; the line of events is as it was written")
+            head = own
+        elif not stored:
+            yield Fault(found.chain, place + 2, "this is not a hash; the line of events cannot be checked")
+            head = own
+        elif after is None or linked(stored, after).hex().encode() == following:
+            yield Fault(found.name, place + 1, "this line is not what was written")
+            head = stored
+        else:
+            what = "from here on nothing is what was written: lines changed, moved or are gone"
+            yield Fault(found.name, place + 1, what)
+            return

@@ -1,0 +1,214 @@
+"""How a run may be resumed: headers compared, extended and united.
+
+Going on with another protocol, seed, topic or system under the same name would mix two experiments, so it is refused
+with a diff. Topics, systems and trials may be added; those an audit no longer names stay in the header, because
+recorded trials refer to them.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from os import PathLike
+from typing import Any
+
+from recordings.files.errors import RunError
+from recordings.files.json_text import Json
+from recordings.log.header import Header, plain, topic_value
+from recordings.log.shard import shard_of
+from topics.clusters import joined_clusters, with_clusters
+from topics.counting import pluralize
+from topics.errors import Place
+from topics.topic import TopicSet
+
+__all__ = ["added_names", "differences", "extend_header", "refuse_differences", "united_topics"]
+
+_LONGEST_DIFF = 12
+_LONGEST_LINE = 120
+_MOST_DIFFS = 3  # of topics, systems, …: whoever changed forty topics need not read forty diffs
+
+
+def differences(old: Header, new: Header) -> list[str]:
+    """Why a run with header `old` cannot go on as `new`: readable lines, none where it can.
+
+    Compared are seed, protocol, and every topic, system, endpoint, file of a user or system and default of a driver
+    that both have. What only one of them has is not a difference.
+    """
+    lines: list[str] = []
+    if old.seed != new.seed:
+        lines.append(f"the seed was {old.seed} and is now {new.seed}")
+    lines += _protocols(_without_words(old.protocol), _without_words(new.protocol))
+    if old.topics != new.topics:
+        lines += _diffs("topic", _by_id(old), _by_id(new))
+    lines += _diffs("system", old.systems, new.systems)
+    # Another model, or other content in a file that a simulated user or a system is made of, is another one.
+    for key, what in (
+        ("endpoints", "endpoint"),
+        ("user_files", "the content of the file of user"),
+        ("system_files", "the content of the files of system"),
+    ):
+        lines += _diffs(what, _part(old, key), _part(new, key))
+    before, after = _part(old, "system_defaults"), _part(new, "system_defaults")
+    return lines + _diffs("the defaults of the driver of system", *_shared(before, after))
+
+
+def _shared(old: Mapping[str, Json], new: Mapping[str, Json]) -> tuple[dict[str, Json], dict[str, Json]]:
+    """The two with the options alone that both know: one that is new, or newly written down, changes nothing."""
+    kept: tuple[dict[str, Json], dict[str, Json]] = ({}, {})
+    for name in old.keys() & new.keys():
+        one, other = old[name], new[name]
+        if isinstance(one, dict) and isinstance(other, dict):
+            for target, values in zip(kept, (one, other), strict=True):
+                target[name] = {key: values[key] for key in sorted(one.keys() & other.keys())}
+    return kept
+
+
+def _protocols(old: Json, new: Json) -> list[str]:
+    """How they differ; where they are not even of one name, the names say it, and a diff would not."""
+    if old == new:
+        return []
+    names = [one.get("name") if isinstance(one, dict) else None for one in (old, new)]
+    if names[0] == names[1]:
+        return _diff("the protocol", old, new)
+    before, after = (f"the protocol {name!r}" if name else "no protocol (a person spoke)" for name in names)
+    return [f"it was recorded with {before}, and now there is {after}"]
+
+
+def _diffs(what: str, old: Mapping[str, Json], new: Mapping[str, Json]) -> list[str]:
+    """Diffs of the first few that both have and that differ, and the names of the others."""
+    changed = [name for name, value in old.items() if name in new and value != new[name]]
+    lines = [line for name in changed[:_MOST_DIFFS] for line in _diff(f"{what} {name}", old[name], new[name])]
+    others = changed[_MOST_DIFFS:]
+    if others:
+        named = ", ".join(others[:10]) + (", …" if len(others) > 10 else "")
+        lines.append(f"and {len(others)} more ({what} {named})")
+    return lines
+
+
+def _part(header: Header, key: str) -> Mapping[str, Json]:
+    """An object of the audit; {} where it has none."""
+    found = header.audit.get(key) if isinstance(header.audit, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _without_words(protocol: Json) -> Json:
+    """Words that only explain a protocol may be mended while a run is under way."""
+    return {**protocol, "about": ""} if isinstance(protocol, dict) else protocol
+
+
+def _by_id(header: Header) -> dict[str, Json]:
+    topics = header.topic_set()
+    return {topic.id: topic_value(topic) for topic in topics.topics} if topics else {}
+
+
+def _diff(what: str, old: Json, new: Json) -> list[str]:
+    before, after = (
+        json.dumps(value, indent=1, ensure_ascii=False, sort_keys=True).splitlines() for value in (old, new)
+    )
+    found = list(difflib.unified_diff(before, after, "recorded", "now", lineterm="", n=1))
+    lines = [f"{what} has changed:", *(f"  {_short(line)}" for line in found[:_LONGEST_DIFF])]
+    if len(found) > _LONGEST_DIFF:
+        lines.append(f"  … and {pluralize(len(found) - _LONGEST_DIFF, 'more line')}")
+    return lines
+
+
+def _short(line: str) -> str:
+    return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…"
+
+
+def refuse_differences(recorded: Header, now: Header, run: str | PathLike[str]) -> None:
+    """Raises RunError, with the diff, where the run with header `recorded` cannot go on as `now`."""
+    changed = differences(recorded, now)
+    before, after = (shard_of(header.audit) for header in (recorded, now))
+    if before != after:
+        changed.append(f"it was {before or 'the whole audit'} and is now {after or 'the whole audit'}")
+    if changed:
+        raise RunError(
+            "this run was recorded with different settings:\n" + "\n".join(f"  {entry}" for entry in changed),
+            place=Place(os.fspath(run)),
+            advice="undo the change, or record into another folder (--out)",
+        )
+
+
+def added_names(old: Header, new: Header) -> dict[str, list[str]]:
+    """Names that `new` has and `old` has not: `topics` and `systems`; a key is absent where nothing was added."""
+    found = {
+        kind: [name for name in new.hashes.get(kind, {}) if name not in old.hashes.get(kind, {})]
+        for kind in ("topics", "systems")
+    }
+    return {kind: names for kind, names in found.items() if names}
+
+
+def extend_header(old: Header, new: Header, at: str) -> Header:
+    """`old` with what `new` adds; `old` itself where the audit says nothing new. The two must not differ.
+
+    at: time of the change, as recorded in `changes`.
+    """
+    names = added_names(old, new)
+    if not names and old.audit == new.audit and _clusters(old) == {**_clusters(old), **_clusters(new)}:
+        return old
+    change: dict[str, Json] = {"at": at, "added": names, "audit_before": old.audit, "software": dict(new.software)}
+    if new.source is not None:
+        change["source"] = new.source
+    return replace(
+        old,
+        audit=new.audit,
+        topics=united_topics(old, new, keep_order=True) if old.topics != new.topics else old.topics,
+        systems={**old.systems, **{name: new.systems[name] for name in names.get("systems", ())}},
+        hashes=united_hashes(old.hashes, new.hashes),
+        changes=(*old.changes, change),
+    )
+
+
+def _clusters(header: Header) -> dict[str, Json]:
+    """The cluster of each topic by its id, None for none; read without decoding the topics, which takes longer."""
+    topics = header.topics.get("topics") if isinstance(header.topics, dict) else None
+    return {one["id"]: one.get("cluster") for one in topics or () if isinstance(one, dict) and "id" in one}
+
+
+def united_hashes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """The hashes of both, those of `old` first and unchanged."""
+    before, after = ({"topics": {}, "systems": {}, **hashes} for hashes in (old, new))
+    return {
+        "protocol": before.get("protocol", ""),
+        **{
+            kind: {**before[kind], **{name: item for name, item in after[kind].items() if name not in before[kind]}}
+            for kind in ("topics", "systems")
+        },
+    }
+
+
+def united_topics(one: Header, two: Header, *, keep_order: bool) -> Json:
+    """The topics of both. keep_order: those of `one` first, then what `two` adds, in the clusters that `two` says;
+    otherwise, where they are not the same, sorted by id, and in one cluster where either says so, so that the result
+    does not depend on who comes first.
+    """
+    before, after = one.topic_set(), two.topic_set()
+    if before is None or after is None:
+        return one.topics if after is None else two.topics
+    from topics.library import encode_topics
+
+    known = [topic.id for topic in before.topics]
+    first_ids = frozenset(known)
+    topics = [*before.topics, *(topic for topic in after.topics if topic.id not in first_ids)]
+    first, second = before.attributes, after.attributes
+    if keep_order:
+        said = {topic.id: topic.cluster for topic in (*topics, *after.topics)}
+        topics = list(with_clusters(topics, {name: cluster for name, cluster in said.items() if cluster}))
+        played = {topic.id for topic in topics}
+        left_out = tuple(topic for topic in dict.fromkeys((*before.left_out, *after.left_out)) if topic not in played)
+        united = replace(before, topics=tuple(topics), attributes={**first, **second}, left_out=left_out)
+    else:
+        if known != [topic.id for topic in after.topics]:
+            topics.sort(key=lambda topic: topic.id)
+        topics = list(with_clusters(topics, joined_clusters((before, after))))
+        shared = {name: min(first[name], second[name], key=repr) for name in first if name in second}
+        attributes = dict(sorted({**first, **second, **shared}.items()))
+        name, about = min(before.name, after.name), min(before.about, after.about)
+        played = {topic.id for topic in topics}
+        left_out = tuple(sorted({*before.left_out, *after.left_out} - played))
+        united = TopicSet(name, tuple(topics), attributes, about, left_out)
+    return plain(encode_topics(united))

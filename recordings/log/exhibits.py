@@ -1,0 +1,74 @@
+"""The exhibits of one turn, redacted and made safe in one step."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from recordings.files.errors import StoreError
+from recordings.files.evidence import keep_exhibit, kept_before
+from recordings.secrets.redaction import Redactor, marks_in
+
+__all__ = ["Kept", "kept_exhibits"]
+
+_SMALL = 2**14
+"""Bytes of all exhibits together below which to redact them takes less than to wait for a thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """address: for the event that names it. marks: how many times something was redacted in it."""
+
+    name: str
+    address: str
+    marks: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Clean:
+    name: str
+    media_type: str
+    data: bytes
+    marks: int
+
+
+async def kept_exhibits(run: Path, redactor: Redactor, exhibits: Sequence[tuple[str, str, bytes]]) -> list[Kept]:
+    """exhibits: name, media type and content of each. Raises StoreError.
+
+    What is short is redacted at once, and no thread is asked where all of it was kept before, as most headers were.
+    """
+    if not exhibits:
+        return []
+    if sum(len(data) for _, _, data in exhibits) >= _SMALL:
+        return await asyncio.to_thread(lambda: _written(run, _redacted(redactor, exhibits)))
+    clean = _redacted(redactor, exhibits)
+    kept = []
+    for exhibit in clean:
+        address = kept_before(run, exhibit.data, exhibit.media_type)
+        if address is None:
+            return await asyncio.to_thread(_written, run, clean)
+        kept.append(Kept(exhibit.name, address, exhibit.marks))
+    return kept
+
+
+def _redacted(redactor: Redactor, exhibits: Sequence[tuple[str, str, bytes]]) -> list[_Clean]:
+    found = []
+    for name, media_type, data in exhibits:
+        clean = redactor.data(data, media_type)
+        marks = 0 if clean == data else marks_in(clean.decode("utf-8", "replace")) or 1
+        found.append(_Clean(name, media_type, clean, marks))
+    return found
+
+
+def _written(run: Path, exhibits: Sequence[_Clean]) -> list[Kept]:
+    kept = []
+    for exhibit in exhibits:
+        try:
+            address = keep_exhibit(run, exhibit.data, exhibit.media_type)
+        except OSError as fault:
+            doing = f"keep the evidence {exhibit.name!r} in"
+            raise StoreError(run / "evidence", fault, doing, playing=True) from fault
+        kept.append(Kept(exhibit.name, address, exhibit.marks))
+    return kept

@@ -1,0 +1,58 @@
+"""Writing a file that a person named: beside the recordings, never over them."""
+
+from __future__ import annotations
+
+import os
+import stat
+from os import PathLike
+from pathlib import Path
+
+from recordings.files.errors import StoreError
+from recordings.files.evidence import write_safely
+from recordings.files.leftovers import remove_leftovers
+from recordings.log.run_folder import run_around
+from topics.errors import InputError, Place
+
+__all__ = ["refuse_target", "write_export"]
+
+
+def write_export(path: str | PathLike[str], data: bytes) -> None:
+    """Put `data` at `path` whole or not at all; a regular file that is there is replaced.
+
+    Raises InputError, with nothing written, where `refuse_target` does; StoreError where it cannot be written.
+    """
+    target = refuse_target(path)
+    remove_leftovers(target.parent, target.name)
+    try:
+        write_safely(target, data)
+    except OSError as fault:
+        raise StoreError(path, fault) from fault
+
+
+def refuse_target(path: str | PathLike[str]) -> Path:
+    """The path of a file that may be written. Raises InputError where `path` is not the name of a file, is not a
+    regular file (a device would be replaced by a file), or lies inside a run folder."""
+    name = os.fspath(path)
+    target = Path(name)
+    if not name or not target.name:
+        raise InputError(f"{name!r} names no file", allowed="the path of a file to write")
+    place = Place(name)
+    try:
+        mode = target.stat().st_mode
+    except FileNotFoundError:
+        mode = stat.S_IFREG
+    except OSError as fault:
+        raise InputError(f"cannot be written: {fault.strerror}", place=place) from None
+    except ValueError as fault:  # a NUL in the path itself
+        raise InputError(f"this is not a path: {fault}") from None
+    if not stat.S_ISREG(mode):
+        what = "a folder" if stat.S_ISDIR(mode) else "a device or pipe"
+        raise InputError(f"this is {what}, not a file", place=place, allowed="the path of a file to write")
+    run = run_around(target.parent)
+    if run is not None:
+        raise InputError(
+            f"this lies inside the run folder {run}, which may contain only the run's own files",
+            place=place,
+            advice="write it to another place",
+        )
+    return target

@@ -1,0 +1,257 @@
+"""The header of a run, `run.json`: what was to be played, and by which software.
+
+A run has one protocol, one seed, and one definition for each topic and each system; `recordings.log.continuation` says
+with what it may go on.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from os import PathLike
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from recordings.events.event_lines import check_format
+from recordings.files.errors import RunError
+from recordings.files.json_text import Json
+from recordings.files.times import Now, stamp, utc_now
+from recordings.log.header_faults import PART, header_faults, place_in_file, placed_part
+from recordings.log.provenance import git_commit, software
+from topics.errors import InputError, Place
+from topics.identity import content_hash
+from topics.topic import Topic, TopicSet
+
+if TYPE_CHECKING:
+    from protocols.protocol import Protocol
+    from topics.document import Document
+
+__all__ = [
+    "FORMAT",
+    "PART",
+    "Header",
+    "make_header",
+    "plain",
+    "topic_order",
+    "topic_value",
+    "trial_identities",
+    "trial_identity",
+]
+
+FORMAT = "harvest-run/1"
+_Part = TypeVar("_Part")
+
+
+def _empty() -> Mapping[str, Any]:
+    return MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What `run.json` holds.
+
+    audit: the resolved audit. protocol, topics: as `encode_protocol` and `encode_topics` give them; None where an
+    import does not know. systems: definition by name. hashes: content hashes, `protocol` one text, `topics` and
+    `systems` by name. source: what an import was made from. redaction: which secrets the writer was to look for.
+    changes: what later commands added, and when. parts: a summary of the headers that a merge was made of. path: of the
+    file, for messages.
+    """
+
+    audit: Json
+    protocol: Json
+    topics: Json
+    systems: Mapping[str, Json]
+    seed: int
+    hashes: Mapping[str, Any]
+    created_at: str = ""
+    software: Mapping[str, str] = field(default_factory=_empty)
+    audit_commit: str = ""
+    source: Json = None
+    redaction: Mapping[str, Any] = field(default_factory=_empty)
+    changes: tuple[Json, ...] = ()
+    parts: tuple[Json, ...] = ()
+    extra: Mapping[str, Json] = field(default_factory=_empty)
+    path: str = field(default="run.json", compare=False)
+
+    def as_json(self) -> dict[str, Json]:
+        """The value of `run.json`; keys a later version put there are kept."""
+        return {
+            "format": FORMAT,
+            "created_at": self.created_at,
+            "audit": self.audit,
+            "seed": self.seed,
+            "systems": dict(self.systems),
+            "hashes": {key: dict(item) if isinstance(item, Mapping) else item for key, item in self.hashes.items()},
+            "software": dict(self.software),
+            "audit_commit": self.audit_commit,
+            "source": self.source,
+            "redaction": dict(self.redaction),
+            "changes": list(self.changes),
+            "parts": list(self.parts),
+            "protocol": self.protocol,
+            "topics": self.topics,
+            **self.extra,
+        }
+
+    @classmethod
+    def from_json(cls, value: Json, place: Place) -> Header:
+        """The header in `value`. Raises RunError for another format, another major version, or missing keys."""
+        if not isinstance(value, dict):
+            raise RunError("run.json does not hold an object", place=place)
+        check_format(value.get("format"), FORMAT, place)
+        known = {entry.name for entry in dataclasses.fields(cls)} - {"extra", "path"}
+        for loc, fault in header_faults(value):
+            named = f"{'.'.join(map(str, loc))}: " if loc else ""
+            raise RunError(f"{named}{fault}", place=place_in_file(place, loc), advice=_CHANGED)
+        rest = {key: item for key, item in value.items() if key in known and (item is not None or key in _JSON)}
+        for key in ("changes", "parts"):
+            rest[key] = tuple(rest.get(key) or ())
+        extra = {key: item for key, item in value.items() if key not in known and key != "format"}
+        return cls(**{"audit": None, "protocol": None, "topics": None, **rest}, extra=extra, path=place.path)
+
+    def hashes_of(self, system: str, topic: str) -> dict[str, str]:
+        """Hashes that go with a trial of `topic` with `system`; what the header does not know is left out."""
+        found = {
+            "protocol": self.hashes.get("protocol", ""),
+            "topic": self.hashes.get("topics", {}).get(topic, ""),
+            "system": self.hashes.get("systems", {}).get(system, ""),
+        }
+        return {key: item for key, item in found.items() if item}
+
+    def topic_set(self) -> TopicSet | None:
+        """The topics of the run; None where the header holds none. Raises InputError where they are none."""
+        if self.topics is None:
+            return None
+        from topics.library import decode_topics  # late: brings pydantic, which reading a recording does not need
+        from topics.topic_file import read_topics
+
+        return self._decoded("topics", partial(decode_topics, self.topics, self.path), read_topics)
+
+    def played_protocol(self) -> Protocol | None:
+        """The protocol of the run; None where the header holds none. Raises InputError where it is none."""
+        if self.protocol is None:
+            return None
+        from protocols.library import decode_protocol  # late, as above
+        from protocols.reading import read_protocol
+
+        return self._decoded("protocol", partial(decode_protocol, self.protocol, self.path), read_protocol)
+
+    def _decoded(self, key: str, decode: Callable[[], _Part], read: Callable[[Document], _Part]) -> _Part:
+        try:
+            return decode()
+        except InputError:
+            document = placed_part(self.path, key)
+            if document is None:
+                raise
+            return read(document)  # which raises the same, with its place
+
+
+_CHANGED = "the file was changed after Harvest wrote it: take it from a copy of the run"
+_JSON = ("audit", "protocol", "topics", "source")
+
+
+def make_header(
+    *,
+    audit: Json,
+    protocol: Protocol | None,
+    topics: TopicSet | None,
+    systems: Mapping[str, Json],
+    seed: int = 0,
+    folder: str | PathLike[str] | None = None,
+    source: Json = None,
+    clock: Now = utc_now,
+) -> Header:
+    """The header of a new run. systems: definition by name, without secrets. folder: where the audit file stands."""
+    encoded = None
+    if topics is not None:
+        from topics.library import encode_topics
+
+        encoded = encode_topics(topics)
+    return Header(
+        audit=plain(audit),
+        protocol=None if protocol is None else _encoded_protocol(protocol),
+        topics=plain(encoded),
+        systems={name: plain(definition) for name, definition in systems.items()},
+        seed=seed,
+        hashes={
+            "protocol": "" if protocol is None else _protocol_hash(protocol),
+            "topics": {topic.id: _topic_hash(topic) for topic in topics.topics} if topics else {},
+            "systems": {name: _system_hash(definition) for name, definition in systems.items()},
+        },
+        created_at=stamp(clock()),
+        software=software(),
+        audit_commit=git_commit(folder) if folder is not None else "",
+        source=plain(source),
+    )
+
+
+def trial_identity(protocol: Protocol | None, topic: Topic | str, system: Json, trial: int) -> str:
+    """The identity of a trial (32 hex digits): the same for the same content, on every machine, in every attempt.
+
+    system: its definition. topic: a text where an import knows nothing but its name.
+    """
+    return trial_identities(protocol, system)(topic, trial)
+
+
+def trial_identities(protocol: Protocol | None, system: Json) -> Callable[[Topic | str, int], str]:
+    """`trial_identity` for many topics and trials of one protocol with one system, which are hashed once."""
+    shared = {"protocol": "" if protocol is None else _protocol_hash(protocol), "system": _system_hash(system)}
+
+    def identity(topic: Topic | str, trial: int) -> str:
+        named = _topic_hash(topic) if isinstance(topic, Topic) else {"id": topic}
+        return content_hash("trial", {**shared, "topic": named, "trial": trial})
+
+    return identity
+
+
+def _encoded_protocol(protocol: Protocol) -> Json:
+    from protocols.library import encode_protocol
+
+    return plain(encode_protocol(protocol))
+
+
+def _protocol_hash(protocol: Protocol) -> str:
+    from protocols.library import protocol_hash
+
+    return protocol_hash(protocol)
+
+
+def _topic_hash(topic: Topic) -> str:
+    return content_hash("topic", topic_value(topic))
+
+
+def topic_value(topic: Topic) -> Json:
+    """What identifies the topic. Not included are the attribute sets and the cluster, which only scoring uses, and how
+    URLs of a kind are recognised. Empty fields are left out, so that a field of a later version changes no earlier
+    hash."""
+    value = {
+        "id": topic.id,
+        "type": topic.type.name,
+        "asks_for": topic.asks_for,
+        "url": topic.type.url.name if topic.type.url else "",
+        "request": topic.request,
+        "subject": topic.subject,
+        "turns": list(topic.turns),
+        "fields": dict(topic.fields),
+    }
+    return {name: item for name, item in value.items() if item}
+
+
+def _system_hash(definition: Json) -> str:
+    return content_hash("system", plain(definition))
+
+
+def plain(value: Any) -> Json:
+    """`value` as JSON would give it back: dicts and lists."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return value
+
+
+def topic_order(header: Header) -> dict[str, int]:
+    """Position of every topic id in the run's own order."""
+    return {topic: i for i, topic in enumerate(header.hashes.get("topics", {}))}

@@ -1,0 +1,158 @@
+"""What is of the wrong kind in the value of a `run.json`, and where it stands in the file.
+
+Keys that are not known here are passed over, as everywhere in a recording. What an audit says of scoring is for those
+who score; here it is held to be an object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from recordings.files.json_text import Json
+from topics.errors import InputError, Place
+
+if TYPE_CHECKING:
+    from topics.document import Document
+
+__all__ = ["PART", "header_faults", "place_in_file", "placed_part"]
+
+PART = ("audit", "created_at", "software", "audit_commit", "source", "redaction", "changes")
+"""What a merged header remembers of each run that went in."""
+
+Loc = tuple[str | int, ...]
+_Kind = type | tuple[type, ...]
+
+_CALLED: Mapping[_Kind, str] = {
+    str: "text",
+    int: "a whole number",
+    (int, float): "a number",
+    bool: "true or false",
+    dict: "an object",
+    list: "a list",
+}
+_NEEDED: Mapping[str, _Kind] = {"seed": int, "systems": dict, "hashes": dict}
+_OPTIONAL: Mapping[str, _Kind] = {
+    "created_at": str,
+    "audit_commit": str,
+    "software": dict,
+    "redaction": dict,
+    "changes": list,
+    "parts": list,
+    "audit": dict,
+    "protocol": dict,
+    "topics": dict,
+}
+_AUDIT: Mapping[str, _Kind] = {
+    "name": str,
+    "about": str,
+    "topics": str,
+    "protocol": str,
+    "gold": str,
+    "user": str,
+    "trials": int,
+    "trials_of": dict,
+    "shard": dict,
+    "seed": int,
+    "evidence": bool,
+    "max_invalid": (int, float),
+    "groups": list,
+    "scoring": dict,
+    "thresholds": list,
+    "endpoints": dict,
+    "user_files": dict,
+    "system_files": dict,
+    "system_defaults": dict,
+    "most_turns": dict,
+}
+_MOST = 10**6
+"""Trials that an audit can ask for; what is planned is counted out."""
+
+
+def header_faults(value: Mapping[str, Any]) -> Iterator[tuple[Loc, str]]:
+    """Where in the value of a header something of the wrong kind stands, and what is wrong with it."""
+    for key in _NEEDED:
+        if key not in value:
+            yield (), f"there is no {key!r}"
+    yield from _of_kinds(value, {**_NEEDED, **_OPTIONAL}, (), needed=_NEEDED)
+    for key in ("changes", "parts"):
+        yield from _each(value.get(key), dict, (key,))
+    yield from _in_audit(value.get("audit") or {}, ("audit",))
+    yield from _in_hashes(value["hashes"])
+    for i, part in enumerate(value.get("parts") or ()):
+        missing = [key for key in PART if key not in part]
+        if missing:
+            yield ("parts", i), f"has no {missing[0]!r}"
+        kinds = {key: _OPTIONAL[key] for key in PART if key in _OPTIONAL}
+        yield from _of_kinds(part, kinds, ("parts", i), needed=("software", "redaction"))
+        yield from _in_audit(part["audit"] or {}, ("parts", i, "audit"))
+        yield from _each(part.get("changes"), dict, ("parts", i, "changes"))
+
+
+def _in_audit(audit: Mapping[str, Any], loc: Loc) -> Iterator[tuple[Loc, str]]:
+    yield from _of_kinds(audit, _AUDIT, loc)
+    trials = audit.get("trials")
+    if trials is not None and not 0 <= trials <= _MOST:
+        yield (*loc, "trials"), f"must be a whole number from 0 to {_MOST}"
+    yield from _each(audit.get("trials_of"), int, (*loc, "trials_of"))
+    for topic, own in (audit.get("trials_of") or {}).items():
+        if not 0 <= own <= _MOST:
+            yield (*loc, "trials_of", topic), f"must be a whole number from 0 to {_MOST}"
+    shard = audit.get("shard")
+    if shard is not None and not all(_is(shard.get(key), int) and shard[key] > 0 for key in ("index", "of")):
+        yield (*loc, "shard"), "must have two whole numbers from 1, index and of"
+    yield from _each(audit.get("groups"), str, (*loc, "groups"))
+    yield from _each(audit.get("thresholds"), dict, (*loc, "thresholds"))
+    for system, topics in (audit.get("most_turns") or {}).items():
+        yield from _each({system: topics}, dict, (*loc, "most_turns"))
+        yield from _each(topics, int, (*loc, "most_turns", system))
+
+
+def _in_hashes(hashes: Mapping[str, Any]) -> Iterator[tuple[Loc, str]]:
+    kinds: dict[str, _Kind] = {"protocol": str, "topics": dict, "systems": dict}
+    yield from _of_kinds(hashes, kinds, ("hashes",), needed=kinds)
+    for key in ("topics", "systems"):
+        yield from _each(hashes.get(key), str, ("hashes", key))
+
+
+def _of_kinds(
+    value: Mapping[str, Any], kinds: Mapping[str, _Kind], loc: Loc, needed: Sequence[str] | Mapping[str, _Kind] = ()
+) -> Iterator[tuple[Loc, str]]:
+    """needed: keys whose value, where there is one, is not null."""
+    for key, kind in kinds.items():
+        found = value.get(key)
+        if key in value and not ((found is None and key not in needed) or _is(found, kind)):
+            yield (*loc, key), f"must be {_CALLED[kind]}"
+
+
+def _each(value: Any, kind: _Kind, loc: Loc) -> Iterator[tuple[Loc, str]]:
+    """The entries of a list or of an object, or none where it is null."""
+    entries = value.items() if isinstance(value, dict) else enumerate(value or ())
+    for key, found in entries:
+        if not _is(found, kind):
+            yield (*loc, key), f"must be {_CALLED[kind]}"
+
+
+def _is(value: Json, kind: _Kind) -> bool:
+    return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+
+
+def place_in_file(place: Place, loc: Loc) -> Place:
+    """Where the value at `loc` stands in the JSON file at `place`; `place` itself where that cannot be told."""
+    document = _document(place.path)
+    return place if document is None else document.place(loc)
+
+
+def placed_part(path: str, key: str) -> Document | None:
+    """The value at `key` of the JSON file at `path`, which knows where it stands; None where that cannot be told."""
+    document = _document(path)
+    return document.part((key,)) if document is not None and (key,) in document.marks else None
+
+
+def _document(path: str) -> Document | None:
+    from topics.document import read_document  # late: brings pydantic, which reading a recording does not need
+
+    try:
+        return read_document(path)
+    except (InputError, OSError):
+        return None

@@ -1,0 +1,185 @@
+"""What was put into a run, and which of its files were closed: `inventory.jsonl`, one line for each, in order.
+
+Without it, a layer of judgments or a file of decisions that is gone is missed by nobody, and a chain of hashes that was
+cut looks like that of a process that was killed. So integrity is measured against what was written here, and not
+against what is left. The first line says what the run held when the inventory was begun. Each line ends in a hash of
+itself and of the line before. A thing is on the disk before its line is; a process that is killed in between leaves
+something that is not listed, which `recordings.checking.chain_check` reports.
+"""
+
+import fcntl
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from recordings.files.digests import content_digest, linked, read_object
+from recordings.files.errors import StoreError
+from recordings.files.evidence import fsync_file, fsync_folder
+from recordings.files.json_text import line
+from topics.regular_file import entries, open_inside, read_inside
+
+INVENTORY = "inventory.jsonl"
+FORMAT = "harvest-inventory/1"
+CHAINED = "chain"
+"""The key in the first line of a file that says: a chain stands beside it, and an inventory lists it. In `run.json` it
+says so of every file of the run, whatever is left of them."""
+
+_OPENING = 2**16
+_LINK = re.compile(r"[0-9a-f]{32}")
+Origin = Literal["recorded", "copied", "new"]
+
+
+@dataclass(slots=True)
+class Inventory:
+    """held: files by their path in the run, with the hash of those that never change, else "". closed: of files that
+    were closed, how many lines they had and the last hash of their chain. again: an earlier inventory was gone when
+    this one was begun. copied: files that came from elsewhere, without their inventory.
+    broken: the first line, from 1, that is not what was written; 0 if there is none. torn: the last line is not
+    whole."""
+
+    held: dict[str, str] = field(default_factory=dict)
+    closed: dict[str, tuple[int, str]] = field(default_factory=dict)
+    again: bool = False
+    copied: frozenset[str] = frozenset()
+    broken: int = 0
+    torn: bool = False
+
+
+def read_inventory(run: Path) -> Inventory | None:
+    """The inventory of a run folder; None if it has none, or not its first line. Raises OSError."""
+    try:
+        data = read_inside(run, INVENTORY)
+    except FileNotFoundError:
+        return None
+    if b"\n" not in data:  # its first line could not be written, or it is gone and something is left in its place
+        return None
+    found, head = Inventory(), b""
+    *lines, rest = data.split(b"\n")
+    found.torn = bool(rest)
+    for number, text in enumerate(lines, 1):
+        try:
+            row = read_object(text) or {}
+            row.pop("link", None)
+            head = linked(head, line(row))
+            if line({**row, "link": head.hex()}) != text + b"\n" or ("format" in row) != (number == 1):
+                raise ValueError("not what was written")
+            _take(found, row)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            found.broken = number
+            break
+    return found
+
+
+def _take(found: Inventory, row: Mapping[str, Any]) -> None:
+    if "format" in row:
+        found.held.update(row["held"])
+        found.again = bool(row.get("again"))
+        found.copied = frozenset(row["held"] if row.get("copied") else ())
+    elif "lines" in row:
+        found.closed[row["file"]] = row["lines"], row["head"]
+    else:
+        found.held[row["file"]] = row["hash"]
+
+
+def begin_inventory(run: Path, files: Origin = "recorded") -> None:
+    """Begin the inventory of a run that has none with what the run holds now. Raises StoreError.
+
+    files: where what is there comes from. What was recorded here had an inventory if it says so, which is gone then.
+    What was copied left its own behind; nothing is begun for what never had one. What is new was put there just now.
+    """
+    if (run / INVENTORY).exists() or (files == "copied" and not any(map(says_chained, _growing(run)))):
+        return
+    _append(run, None, files)
+
+
+def list_file(run: Path, file: Path, *, changes: bool) -> None:
+    """List a file that was put into a run. Nothing is listed twice, or in a folder that is no run yet.
+
+    changes: it is only begun, and grows. Raises StoreError.
+    """
+    if (run / "run.json").exists():
+        name = file.relative_to(run).as_posix()
+        _append(run, {"file": name, "hash": "" if changes else content_digest(file)})
+
+
+def list_closed(run: Path, file: Path, lines: int, head: bytes) -> None:
+    """List that a file was closed. lines, head: how many lines it has and the last hash of its chain. Raises
+    StoreError."""
+    if (run / "run.json").exists():
+        _append(run, {"file": file.relative_to(run).as_posix(), "lines": lines, "head": head.hex()})
+
+
+def _append(run: Path, row: Mapping[str, Any] | None, files: Origin = "recorded") -> None:
+    """Add a line, after the first one where there is no inventory yet. Several processes may do so at a time."""
+    path = run / INVENTORY
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            with open_inside(run, INVENTORY) as file:
+                data = file.read()
+            whole = data[: data.rfind(b"\n") + 1]
+            if len(whole) < len(data):  # a process was killed while it wrote this: nobody was told that it is there
+                os.ftruncate(descriptor, len(whole))
+            rows = [] if whole else [_first(run, files)]
+            if row is not None and (not whole or not _is_listed(whole, row)):
+                rows.append(row)
+            _write(descriptor, whole, rows)
+        finally:
+            os.close(descriptor)
+        fsync_folder(run)
+    except OSError as fault:
+        raise StoreError(path, fault) from fault
+
+
+def _write(descriptor: int, whole: bytes, rows: list[Mapping[str, Any]]) -> None:
+    last = read_object(whole[whole.rfind(b"\n", 0, -1) + 1 :]) or {}
+    link, added = str(last.get("link", "")), []
+    head = bytes.fromhex(link) if _LINK.fullmatch(link) else b""  # what is damaged stays so, and is told by verify
+    for row in rows:
+        head = linked(head, line(dict(row)))
+        added.append(line({**row, "link": head.hex()}))
+    try:
+        view = memoryview(b"".join(added))
+        while view:
+            view = view[os.write(descriptor, view) :]
+        fsync_file(descriptor)
+    except OSError:
+        os.ftruncate(descriptor, len(whole))  # of a disk that is full: half a line says nothing
+        raise
+
+
+def _is_listed(whole: bytes, row: Mapping[str, Any]) -> bool:
+    known = [read_object(text) or {} for text in whole.splitlines()]
+    begun = "lines" not in row and any(row["file"] in (one.get("held") or ()) for one in known)
+    return begun or any(one.items() >= row.items() for one in known)
+
+
+def _first(run: Path, files: Origin) -> Mapping[str, Any]:
+    layers = entries(run, "judgments", "*.jsonl")
+    growing = _growing(run)
+    held = {file.relative_to(run).as_posix(): content_digest(file) for file in layers if _is_regular(file)}
+    held |= {file.relative_to(run).as_posix(): "" for file in growing}
+    told = {"recorded": "again", "copied": "copied"}.get(files)
+    known = {told: True} if told and any(map(says_chained, growing)) else {}
+    return {"format": FORMAT, "held": dict(sorted(held.items())), **known}
+
+
+def _growing(run: Path) -> list[Path]:
+    return [*sorted(run.glob("trials-*.jsonl")), *entries(run, "decisions", "*.jsonl")]
+
+
+def _is_regular(file: Path) -> bool:
+    return file.is_file() and not file.is_symlink()
+
+
+def says_chained(file: Path) -> bool:
+    """Whether the first line of a file of events or decisions says that a chain stands beside it."""
+    try:
+        first = read_inside(file.parent, file.name, _OPENING).partition(b"\n")[0]
+    except OSError:
+        return False
+    return CHAINED in (read_object(first) or {})

@@ -1,0 +1,63 @@
+"""Files of events that are gone, or were emptied, though their chain is still there.
+
+Without this, the conversations in them would look as if they had not been played yet. What a writer that was killed or
+a power cut can leave is no loss: a file of events is on the disk before its chain is begun, it may be empty next to a
+chain that was not closed, and runs of earlier versions have no chains. No chain is read as a whole.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from recordings.files.digests import read_object
+from recordings.log.chain import chain_file, closed_lines
+from topics.regular_file import open_inside
+
+__all__ = ["lost_events"]
+
+
+def lost_events(run: Path) -> Iterator[tuple[Path, str]]:
+    """Each such file of events in the run folder `run`, and what is known of it."""
+    with os.scandir(run) as inside:
+        # An entry is asked for its size only once the chain was seen: a writer may be at work, and files only grow.
+        names = sorted(entry.name for entry in inside if entry.name.startswith("trials-"))
+    for name in names:
+        file = run / name
+        if file.suffix == ".chain":
+            events = file.with_suffix(".jsonl")
+            if events.name not in names and not os.path.lexists(events):
+                yield events, f"this file of events is gone, and its chain ({name}) is still here"
+        elif file.suffix == ".jsonl" and _is_empty(file) and _held_lines(file, names) and _is_empty(file):
+            yield file, "this file of events is empty, and a chain shows that it held lines"
+
+
+def _is_empty(file: Path) -> bool:
+    try:
+        found = file.lstat()
+    except OSError:  # told where it is read
+        return False
+    return stat.S_ISREG(found.st_mode) and not found.st_size
+
+
+def _held_lines(events: Path, names: list[str]) -> bool:
+    """Whether its chain was closed, which follows its first line, or a later process saw something in it."""
+    if closed_lines(chain_file(events)) is not None:
+        return True
+    for name in names:
+        if name.endswith(".chain"):
+            before = _opening(events.parent, name).get("before")
+            said = before.get(events.name) if isinstance(before, dict) else None
+            if isinstance(said, dict) and said.get("bytes"):
+                return True
+    return False
+
+
+def _opening(run: Path, chain: str) -> dict[str, object]:
+    try:
+        with open_inside(run, chain) as file:
+            return read_object(file.readline()) or {}
+    except OSError:
+        return {}

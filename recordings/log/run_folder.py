@@ -1,0 +1,290 @@
+"""Reading a run folder: every attempt that was recorded, and what is wrong with the files.
+
+Reading changes nothing and needs no lock, so a run can be looked at while it is being written.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Container, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+
+from recordings.conversations.conversation import Conversation, TrialKey
+from recordings.events.attempts import Attempt, Attempts
+from recordings.events.event_lines import FORMAT, check_format, decode
+from recordings.events.events import Event, Failed
+from recordings.events.typed_lines import decode_line, decode_lines, event_of
+from recordings.files.errors import RunError
+from recordings.files.json_text import Json, blocks_of, read_unended, row_of
+from recordings.log.chain import chain_file, closed_lines
+from recordings.log.header import Header, topic_order
+from recordings.log.lost_events import lost_events
+from recordings.log.store import read_header
+from topics.counting import pluralize
+from topics.errors import Place
+from topics.regular_file import read_inside
+
+__all__ = [
+    "OPENING",
+    "Run",
+    "begun_files",
+    "event_files",
+    "extent",
+    "is_run",
+    "order_attempts",
+    "read",
+    "read_events",
+    "run_around",
+]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run as read from its folder.
+
+    path: the folder. header: what `run.json` holds: audit, systems, topics, protocol and seed. attempts: ordered by
+    system, topic, trial and attempt; systems and topics as in the header, names that it does not hold after them.
+    damage: torn last lines and unknown events, as sentences; () for an intact run.
+    """
+
+    path: Path
+    header: Header
+    attempts: tuple[Attempt, ...]
+    damage: tuple[str, ...]
+
+    @cached_property
+    def conversations(self) -> tuple[Conversation, ...]:
+        """Every attempt: valid, invalid and interrupted."""
+        return tuple(attempt.conversation() for attempt in self.attempts)
+
+    @cached_property
+    def finished(self) -> tuple[Conversation, ...]:
+        """One valid conversation for each trial that has one: its first valid attempt."""
+        return first_valid(self.conversations)
+
+    @cached_property
+    def interrupted(self) -> tuple[Conversation, ...]:
+        """Attempts without an end: the writer was stopped, or is still at work."""
+        return tuple(conversation for conversation in self.conversations if conversation.outcome is None)
+
+    @property
+    def failures(self) -> tuple[Failed, ...]:
+        """What broke on the way to a system, in the order of the attempts."""
+        return tuple(failure for attempt in self.attempts for failure in attempt.failures)
+
+
+def first_valid(conversations: Iterable[Conversation]) -> tuple[Conversation, ...]:
+    """The first valid attempt of each trial; `conversations` has the attempts of a trial in order."""
+    found: dict[TrialKey, Conversation] = {}
+    for conversation in conversations:
+        if conversation.valid:
+            found.setdefault(conversation.key, conversation)
+    return tuple(found.values())
+
+
+def is_run(path: str | PathLike[str]) -> bool:
+    """Whether `path` is a run folder (of any version)."""
+    return (Path(path) / "run.json").is_file()
+
+
+def run_around(folder: Path) -> Path | None:
+    """The run folder that `folder` is or lies in, links resolved; None for none."""
+    whole = Path(os.path.realpath(folder))
+    return next((one for one in (whole, *whole.parents) if os.path.lexists(one / "run.json")), None)
+
+
+def read(
+    path: str | PathLike[str],
+    *,
+    keep_rows: bool = False,
+    turns_of: Container[str] | None = None,
+    spoken: bool = False,
+) -> Run:
+    """Read the run in the folder `path`.
+
+    keep_rows: with the lines of every attempt, for copying them. turns_of: to save memory where only outcomes are
+    needed, the systems whose ended attempts keep their turns and failures; None for all. spoken: to save time and
+    memory where only `Attempt.spoken` is needed of ended attempts, which cannot become conversations then.
+
+    Raises RunError, with file and line, for anything but a torn last line: garbage, turns out of order, events of
+    an attempt that was not started, an unknown version; and for a file of events that is lost, or its end.
+    """
+    folder = Path(path)
+    header = read_header(folder)
+    attempts, damage = _Whole(folder, keep_rows=keep_rows, turns_of=turns_of, spoken=spoken), []
+    for lost, what in lost_events(folder):
+        attempts.refuse(RunError(what, place=Place(str(lost))), None)
+    for file in event_files(folder):
+        damage += read_events(file, attempts)
+    return Run(folder, header, tuple(order_attempts(attempts.found.values(), header)), tuple(damage))
+
+
+class _Whole(Attempts):
+    """Takes every line, or refuses the run and says how to save the rest of it."""
+
+    def __init__(self, run: Path, *, keep_rows: bool, turns_of: Container[str] | None, spoken: bool) -> None:
+        super().__init__(keep_rows=keep_rows, turns_of=turns_of, spoken=spoken)
+        self._run = run
+
+    def refuse(self, fault: RunError, row: dict[str, Json] | None) -> None:
+        if fault.advice:
+            raise fault
+        away = self._run / ".." if self._run.name in ("", "..") else self._run.parent
+        out = away / f"{self._run.resolve().name}-salvaged"
+        command = shlex.join(["harvest", "merge", str(self._run), "--salvage", "--out", str(out)])
+        raise RunError(
+            fault.what,
+            place=fault.place,
+            allowed=fault.allowed,
+            advice=f"{command}\n      makes a run of every attempt that can be read whole; this one is not touched",
+        )
+
+
+OPENING = 2**16
+"""Bytes that the line which opens a file of events never takes."""
+
+
+def event_files(run: Path) -> list[Path]:
+    """The files of events in a run folder, in the order in which they were begun by each worker."""
+    return sorted(run.glob("trials-*.jsonl"))
+
+
+def begun_files(run: Path) -> int:
+    """How many files of events hold more than the line that opens each: 0 where nothing was recorded.
+
+    What cannot be read counts for nothing here: it is named where the run is read.
+    """
+    count = 0
+    for file in event_files(run):
+        with suppress(OSError):
+            _, _, rest = read_inside(run, file.name, OPENING).partition(b"\n")
+            count += bool(rest)
+    return count
+
+
+def extent(run: str | PathLike[str]) -> dict[str, int]:
+    """Bytes of each file of events in a run folder, by name: files only ever grow, so where it is the same as before,
+    nothing was recorded in between.
+    """
+    return {file.name: file.lstat().st_size for file in event_files(Path(run))}
+
+
+def read_events(file: Path, attempts: Attempts) -> list[str]:
+    """Add the events of a file to `attempts`, which says what becomes of a line that cannot be taken.
+
+    Returns what else is wrong, as sentences: a torn last line, an empty file, unknown events. Raises RunError where
+    the file cannot be read or is of an unknown version, and where `attempts` does.
+    """
+    reading = _Reading(file.name.removeprefix("trials-").removesuffix(".jsonl"), attempts)
+    name, first, whole, lines = str(file), True, True, 0
+    closed = closed_lines(chain_file(file))  # first: while it is not closed, a writer may add lines
+    for number, ends, data in blocks_of(file, file.parent):
+        block, whole, lines = data, bool(ends), number - 1 + ends
+        if first:
+            opening, end, block = data.partition(b"\n")
+            reading.take(opening, Place(name, number), ended=bool(end), begins=True)
+            first, number, ends = False, number + 1, ends - 1
+        rows = None if attempts.keep_rows else decode_lines(block, ends)
+        if rows is None:
+            *ended, rest = block.split(b"\n")
+            for at, line in enumerate(ended, number):
+                reading.take(line, Place(name, at))
+            if rest:
+                reading.take(rest, Place(name, number), ended=False)
+            continue
+        at = 0
+        while at < len(rows):
+            after = attempts.take_lines(rows, at, reading.worker)
+            if after == at:
+                reading.take_event(event_of(rows[at]), Place(name, number + at))
+                after += 1
+            at = after
+    damage = reading.damage
+    lines += not whole and not damage  # only its end is missing
+    if not first and closed is not None and lines < closed:
+        gone, all_lines = pluralize(closed - lines, "line"), pluralize(closed, "line")
+        what = f"its end is lost: it was closed with {all_lines}, as its chain says; missing: {gone}"
+        attempts.refuse(RunError(what, place=Place(name, lines + 1)), None)
+    if first:
+        damage = [f"{file} is empty: its writer was stopped before its first line, or it was emptied"]
+    damage += [
+        f"{place}: events {kind!r} are not known here and were left out" for kind, place in reading.unknown.items()
+    ]
+    return damage
+
+
+class _Reading:
+    """The lines of one file on their way to the attempts that they are of. damage: what is wrong with it so far.
+    unknown: kinds of events that are not known here, and where each came first."""
+
+    def __init__(self, worker: str, attempts: Attempts) -> None:
+        self.worker, self._attempts = worker, attempts
+        self.damage: list[str] = []
+        self.unknown: dict[str, Place] = {}
+
+    def take(self, data: bytes, place: Place, *, ended: bool = True, begins: bool = False) -> None:
+        """Add a line, given without its end. begins: it is the first of its file."""
+        attempts = self._attempts
+        event = decode_line(data) if ended and not begins and not attempts.keep_rows else None
+        if event is not None:
+            self.take_event(event, place)
+            return
+        row: dict[str, Json] | None = None
+        try:
+            if ended:
+                row = row_of(data, place)
+            else:
+                row, torn = read_unended(data, place)
+                if row is None:
+                    self.damage.append(torn)
+                    return
+            if begins and _is_opening(row, place, attempts):
+                return
+            event = decode(row, place)
+            if event is None:
+                self.unknown.setdefault(str(row["event"]), place)
+            else:
+                attempts.take(event, row, self.worker, place)
+        except RunError as fault:
+            attempts.refuse(fault, row)
+
+    def take_event(self, event: Event, place: Place) -> None:
+        """Add what a line holds of which no row is kept."""
+        try:
+            self._attempts.take(event, {}, self.worker, place)
+        except RunError as fault:
+            self._attempts.refuse(fault, None)
+
+
+def _is_opening(row: dict[str, Json], place: Place, attempts: Attempts) -> bool:
+    if row.get("event") == "opened":
+        check_format(row.get("format"), FORMAT, place)
+        attempts.begin(row, place)
+        return True
+    attempts.refuse(RunError("the file does not begin with an opened line", place=place), None)
+    return False
+
+
+def order_attempts(attempts: Iterable[Attempt], header: Header) -> list[Attempt]:
+    """Attempts in the order of system, topic, trial and attempt: see `Run`."""
+    systems = {name: i for i, name in enumerate(header.systems)}
+    topics = topic_order(header)
+
+    def rank(attempt: Attempt) -> tuple[object, ...]:
+        key = attempt.started.key
+        return (
+            systems.get(key.system, len(systems)),
+            key.system,
+            topics.get(key.topic, len(topics)),
+            key.topic,
+            key.trial,
+            attempt.started.attempt,
+            attempt.started.trial_id,
+        )
+
+    return sorted(attempts, key=rank)

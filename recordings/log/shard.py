@@ -1,0 +1,162 @@
+"""Shards: the trials of an audit dealt out to several machines, each of which records a run of its own.
+
+A trial of a topic is in the same shard for all systems, groups and arms, so that what is compared is played by one
+machine, in step. Of a system whose sessions go on through all topics, a whole session is. Who plays what depends on
+the audit's seed and on nothing else, so topics and trials that are added later move none that were played.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from os import PathLike
+from typing import Any
+
+from recordings.conversations.conversation import Conversation, TrialKey
+from recordings.files.json_text import Json
+from recordings.log.audits_apart import SCORED_BY, audits_apart
+from recordings.log.header import Header
+from topics.counting import pluralize
+from topics.errors import InputError, Place
+from topics.identity import derived_seed
+
+__all__ = [
+    "MOST_SHARDS",
+    "Shard",
+    "missing_of_shards",
+    "other_audits",
+    "planned_trials",
+    "refuse_shard",
+    "shard_note",
+    "shard_of",
+]
+
+MOST_SHARDS = 1000
+_WRITTEN = re.compile(r"\s*([0-9]{1,4})\s*/\s*([0-9]{1,4})\s*")
+_PLANNED_BY = ("trials", "trials_of", "order", "groups", "arms")
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """Number `index`, from 1, of `of` shards."""
+
+    index: int
+    of: int
+
+    def __str__(self) -> str:
+        return f"shard {self.index} of {self.of}"
+
+    @classmethod
+    def read(cls, text: str) -> Shard:
+        """What `2/3` means. Raises InputError."""
+        found = _WRITTEN.fullmatch(text)
+        shard = cls(int(found[1]), int(found[2])) if found else cls(0, 0)
+        if not 1 <= shard.index <= shard.of <= MOST_SHARDS:
+            raise InputError(
+                f"{text!r} names no shard", allowed=f"its number and how many there are, up to {MOST_SHARDS}: 2/3"
+            )
+        return shard
+
+    def takes(self, topic: str, trial: int, seed: int, *, session: str) -> bool:
+        """Whether a trial is in this shard. Of each topic they are dealt out in turn, beginning at a shard drawn from
+        the audit's seed."""
+        return (_first(topic if session == "fresh" else "", seed, self.of) + trial) % self.of == self.index - 1
+
+    def as_json(self) -> dict[str, int]:
+        return {"index": self.index, "of": self.of}
+
+
+@cache
+def _first(topic: str, seed: int, of: int) -> int:
+    return derived_seed(seed, "shard", topic) % of
+
+
+def shard_of(audit: Json) -> Shard | None:
+    """The shard that a recorded audit was played in; None where all of it was."""
+    found = audit.get("shard") if isinstance(audit, dict) else None
+    return Shard(int(found["index"]), int(found["of"])) if isinstance(found, dict) else None
+
+
+def shard_note(header: Header) -> str:
+    """What is to be said of a run that is only a shard, in a sentence; "" of any other. One of one is the audit."""
+    shard = shard_of(header.audit)
+    if shard is None or shard.of == 1:
+        return ""
+    return f"this is {shard} of an audit, with a part of its trials; harvest merge unites the shards"
+
+
+def refuse_shard(header: Header, path: PathLike[str]) -> None:
+    """Raises InputError for a run that is only a shard, where its figures would be taken for those of the audit."""
+    if shard_note(header):
+        shard = shard_of(header.audit)
+        raise InputError(
+            f"this is only {shard}: its figures would be taken for those of the audit",
+            place=Place(str(path)),
+            advice="unite all shards, and take the run that comes of it: harvest merge SHARD SHARD … --out RUN",
+        )
+
+
+def planned_trials(header: Header) -> Iterator[TrialKey]:
+    """The trials that the audit of a run asks for; none for an import, which was not planned."""
+    audit: dict[str, Any] = header.audit if isinstance(header.audit, dict) else {}
+    topics, shard = header.topic_set(), shard_of(audit)
+    each: int = audit.get("trials") or 0
+    own: dict[str, int] = audit.get("trials_of") or {}
+    for system, definition in header.systems.items():
+        session = definition.get("session", "fresh") if isinstance(definition, dict) else "fresh"
+        for topic in topics.topics if topics else ():
+            for trial in range(1, own.get(topic.id, each) + 1):
+                if shard is None or shard.takes(topic.id, trial, header.seed, session=str(session)):
+                    yield TrialKey(system, topic.id, trial)
+
+
+def missing_of_shards(parts: Sequence[Any], united: Header, recorded: Iterable[Conversation]) -> list[str]:
+    """What is missing in a run that was merged from the shards `parts`, one sentence each; [] where they are whole, or
+    where none of them is a shard.
+
+    parts: what a merged header says of each run that went in. Raises InputError where they are not shards of one audit.
+    """
+    audits = [part["audit"] for part in parts if isinstance(part, dict)]
+    shards = [shard for audit in audits if (shard := shard_of(audit)) is not None]
+    if not shards:
+        return []
+    _refuse_others(audits, shards)
+    finished = {one.key for one in recorded if one.valid}
+    planned = list(planned_trials(united))
+    open_ = [key for key in planned if key not in finished]
+    if not open_:
+        return []
+    found, of = [], shards[0].of
+    whole = len(shards) < len(audits)  # somebody went on with the whole audit
+    absent = sorted(set(range(1, of + 1)) - {shard.index for shard in shards})
+    if absent and not whole and shard_of(united.audit) is None:
+        found.append(f"{pluralize(len(absent), 'shard')} of {of} not merged: {', '.join(map(str, absent))}")
+    named = "; ".join(f"{key.system}, {key.topic}, trial {key.trial}" for key in open_[:3])
+    more = f"; and {len(open_) - 3} more" if len(open_) > 3 else ""
+    found.append(f"{len(open_)} of {pluralize(len(planned), 'trial')} without a valid attempt: {named}{more}")
+    return found
+
+
+def _refuse_others(audits: Sequence[Any], shards: Sequence[Shard]) -> None:
+    cuts = sorted({shard.of for shard in shards})
+    if len(cuts) > 1:
+        raise InputError(
+            f"one run is a shard of {cuts[0]}, another of {cuts[1]}: some trials are in both, others in neither",
+            advice="merge the shards of one division",
+        )
+    first, *others = audits
+    for other in others:
+        for said in audits_apart((first, other), ("name", *_PLANNED_BY, *SCORED_BY)):
+            one, two = (shard_of(audit) or "the whole audit" for audit in (first, other))
+            raise other_audits(f"{said}, between {one} and {two}")
+
+
+def other_audits(differing: str) -> InputError:
+    """What to raise for shards of which `differing` says what keeps them apart."""
+    return InputError(
+        f"these are shards of different audits: {differing}",
+        advice="merge the shards of one audit; if it was changed meanwhile, give all machines the same files, and run "
+        "the command of each shard again",
+    )

@@ -1,0 +1,377 @@
+"""Writing a run: the lock, the header, one new file of events for each process, and the evidence.
+
+A process that opens a run starts a file of its own and never touches another one. So a line that a killed process left
+half-written stays the last of its file for ever, no file is ever truncated or repaired in place, and the same folder
+can be written by one process after the other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import os
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import count
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+from recordings.events.event_lines import FORMAT, event_line
+from recordings.events.events import Answered, Event, Failed, TrialEnded, TrialStarted
+from recordings.events.redacted_events import redacted_event, redacted_value
+from recordings.files.errors import RunError, StoreError, no_run
+from recordings.files.evidence import fsync_folder, refuse_links, write_safely
+from recordings.files.inner_folder import inner_folder
+from recordings.files.json_text import document, line, parse_value
+from recordings.files.leftovers import remove_leftovers
+from recordings.files.lock import Lock
+from recordings.files.times import Now, stamp, utc_now
+from recordings.log.chain import FORMAT as CHAIN_FORMAT
+from recordings.log.chain import Chain, declare_chains
+from recordings.log.continuation import extend_header, refuse_differences
+from recordings.log.exhibits import kept_exhibits
+from recordings.log.header import Header
+from recordings.log.inventory import CHAINED, begin_inventory
+from recordings.log.journal import Journal
+from recordings.log.long_work import LONG
+from recordings.log.provenance import software
+from recordings.secrets.redaction import Redactor, marks_in
+from topics.errors import Place
+from topics.regular_file import entries, read_inside
+
+__all__ = ["CLAIM", "RunWriter", "check_worker", "read_header"]
+
+_Value = TypeVar("_Value")
+_Event = TypeVar("_Event", bound=Event)
+_SEQUENCE = re.compile(r"trials-(?:.*-)?(\d{6,})\.jsonl")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+_LONGEST = 70
+"""Characters of a name with the number that a store adds to it."""
+CLAIM = "claim"
+"""Where a folder keeps what shows of which run in a store it is a copy."""
+
+
+def check_worker(name: str, longest: int = 60) -> None:
+    """Raises RunError for what cannot be the name of a worker, which is part of the name of its file."""
+    if name and not (_NAME.fullmatch(name) and len(name) <= longest):
+        raise RunError(
+            f"{name!r} cannot be a worker's name",
+            allowed=f"up to {longest} letters, digits, _ . and -, of which the first is a letter or a digit",
+        )
+
+
+def read_header(run: Path) -> Header:
+    """The header of the run folder `run`. Raises RunError where it is no run or of an unknown version."""
+    path = run / "run.json"
+    place = Place(str(path))
+    try:
+        data = read_inside(run, "run.json")
+    except (FileNotFoundError, NotADirectoryError):
+        raise no_run(run) from None
+    except OSError as fault:
+        raise RunError(f"cannot be read: {fault.strerror}", place=place) from None
+    try:
+        value = parse_value(data, Place(str(path), 1))
+    except RunError as fault:
+        advice = "restore this file from a copy of the run: the events are in other files"
+        raise RunError(fault.what, place=fault.place, advice=advice) from None
+    return Header.from_json(value, place)
+
+
+class RunWriter:
+    """Writes one run. Make one with `create`, `resume` or `open`; use it in one event loop; `await close()` it.
+
+    header: as it now stands in `run.json`. worker: the name of this process's file of events.
+    redactor: everything that is written goes through it; secrets read later can be added to it.
+    """
+
+    def __init__(
+        self, run: Path, header: Header, lock: Lock, journal: Journal, chain: Chain, worker: str, redactor: Redactor
+    ) -> None:
+        self.run, self.header, self.worker, self.redactor = run, header, worker, redactor
+        self._lock, self._journal, self._chain = lock, journal, chain
+        self._marks: defaultdict[tuple[str, int], int] = defaultdict(int)
+        self._marks_at: dict[str, int] = {}
+
+    @classmethod
+    def create(
+        cls,
+        path: str | os.PathLike[str],
+        header: Header,
+        *,
+        secrets: Iterable[str] = (),
+        worker: str = "",
+        clock: Now = utc_now,
+    ) -> RunWriter:
+        """Start a new run in the folder `path`, which must be absent or empty.
+
+        worker: put before the number in the name of the events' file, for runs on several machines.
+        Raises RunError where the folder holds something, StoreError where it cannot be written.
+        """
+        run = Path(path)
+        check_worker(worker, _LONGEST)
+        if run.is_dir():
+            _refuse_filled(run)  # before anything is written: this may be somebody's folder
+        lock = _locked(run, make=True)
+        try:
+            _refuse_filled(run)  # another process may have been quicker
+            redactor = Redactor(secrets)
+            header = declare_chains(_redacted(header, redactor))
+            _save(run, header)
+            return cls._opened(run, header, lock, worker, redactor, clock)
+        except BaseException:
+            lock.release()
+            raise
+
+    @classmethod
+    def resume(
+        cls,
+        path: str | os.PathLike[str],
+        header: Header | None = None,
+        *,
+        secrets: Iterable[str] = (),
+        worker: str = "",
+        clock: Now = utc_now,
+        check: Callable[[Redactor], None] = lambda _: None,
+    ) -> RunWriter:
+        """Go on with the run in `path`. header: of the audit as it is now; None keeps what is recorded.
+
+        Topics and systems it adds are merged into run.json. check: may look at what is recorded while no other process
+        can write; if it raises, the run stays as it was. Raises RunError, with a diff, where seed, protocol, or a topic
+        or system that both have is not what was recorded; also where a link stands in place of its evidence or
+        judgments.
+        """
+        run = Path(path)
+        if not run.is_dir():
+            raise RunError("there is no such run folder", place=Place(str(run)))
+        check_worker(worker, _LONGEST)
+        read_header(run)  # before anything is written: this may be somebody's folder and not a run
+        refuse_links(run)
+        inner_folder(run, "judgments", "judgments")
+        lock = _locked(run, make=False)
+        try:
+            recorded = read_header(run)
+            redactor = Redactor(secrets)
+            check(redactor)
+            if header is not None:
+                header = _redacted(header, redactor)
+                refuse_differences(recorded, header, run)
+                now = extend_header(recorded, header, stamp(clock()))
+                if now is not recorded:
+                    _save(run, now)
+                    recorded = now
+            return cls._opened(run, recorded, lock, worker, redactor, clock)
+        except BaseException:
+            lock.release()
+            raise
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        header: Header,
+        *,
+        secrets: Iterable[str] = (),
+        worker: str = "",
+        clock: Now = utc_now,
+        check: Callable[[Redactor], None] = lambda _: None,
+    ) -> RunWriter:
+        """`resume` where there is a run in `path`, else `create`. check: as in `resume`; not called for a new run."""
+        if (Path(path) / "run.json").exists():
+            return cls.resume(path, header, secrets=secrets, worker=worker, clock=clock, check=check)
+        return cls.create(path, header, secrets=secrets, worker=worker, clock=clock)
+
+    @classmethod
+    def _opened(cls, run: Path, header: Header, lock: Lock, name: str, redactor: Redactor, clock: Now) -> RunWriter:
+        remove_leftovers(run)
+        for folder in entries(run, "evidence", "??"):
+            remove_leftovers(folder)
+        begin_inventory(run)
+        numbers = [int(found[1]) for entry in run.iterdir() if (found := _SEQUENCE.fullmatch(entry.name))]
+        for number in count(max(numbers, default=0) + 1):
+            worker = f"{name}-{number:06d}" if name else f"{number:06d}"
+            try:
+                journal = Journal.create(run / f"trials-{worker}.jsonl")
+                chain = Chain.create(journal.path)
+                break
+            except FileExistsError:  # another machine on a shared disk was quicker
+                continue
+            except OSError as fault:
+                raise StoreError(run / f"trials-{worker}.jsonl", fault, "create") from fault
+        opening = {
+            "event": "opened",
+            "format": FORMAT,
+            "worker": worker,
+            "pid": os.getpid(),
+            "at": stamp(clock()),
+            "software": software(),
+            CHAINED: CHAIN_FORMAT,
+        }
+        journal.chain = chain
+        journal.write(line(opening))
+        return cls(run, header, lock, journal, chain, worker, redactor)
+
+    @property
+    def syncs(self) -> int:
+        """How many fsyncs the file of events took so far."""
+        return self._journal.syncs
+
+    def redacted(self, value: _Value) -> _Value:
+        """A frozen dataclass (a `SystemTurn`, say) or JSON value as it will be stored.
+
+        Routing on what will be stored keeps the spans of a route true to the recording.
+        """
+        clean: _Value = redacted_value(value, self.redactor)
+        return clean
+
+    async def append(self, *events: _Event, sync: bool = False) -> tuple[_Event, ...]:
+        """Append events, those of an attempt in the order of the calls, and return them as they are stored.
+
+        Returns when they survive the end of this process (`kill -9`); with `sync`, when they are on the disk and
+        survive a power cut too. Calls that wait at the same time share one fsync. Raises StoreError, after which
+        nothing more is taken; TypeError or ValueError for an event that is no JSON (a NaN), with nothing written.
+        """
+        size = sum(map(_size, events))
+        stored, lines = self._stored(events) if size < LONG else await asyncio.to_thread(self._stored, events)
+        if sync:
+            await self._journal.sync(*lines)
+        else:
+            self._journal.write(*lines)
+        return stored
+
+    async def keep(self, exhibit_name: str, media_type: str, data: bytes) -> str:
+        """Make an exhibit safe, redacted, and return its address for the event that names it.
+
+        exhibit_name: what it is, for messages. Idempotent: the same content is kept once. Raises StoreError.
+        """
+
+        return (await self.keep_all([(exhibit_name, media_type, data)]))[exhibit_name]
+
+    async def keep_all(self, exhibits: Sequence[tuple[str, str, bytes]]) -> dict[str, str]:
+        """Keep several exhibits, as `keep` does one, given by name, media type and content: their addresses by name."""
+        addresses: dict[str, str] = {}
+        for exhibit in await kept_exhibits(self.run, self.redactor, exhibits):
+            addresses[exhibit.name] = exhibit.address
+            if exhibit.marks:
+                self._marks_at[exhibit.address] = exhibit.marks
+        return addresses
+
+    async def close(self) -> None:
+        """Make everything safe, close the file, let go of the lock. Raises StoreError; may be called twice."""
+        whole = False
+        try:
+            await self._journal.close()
+            whole = True
+        finally:
+            try:
+                self._chain.close(whole=whole and not self._journal.failed)
+            finally:
+                self._lock.release()
+
+    async def __aenter__(self) -> RunWriter:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            await self.close()
+        except StoreError:
+            if not _is_of_the_store(fault):  # what failed first says more
+                raise
+
+    def _stored(self, events: Sequence[_Event]) -> tuple[tuple[_Event, ...], list[bytes]]:
+        """The events as they are stored, and their lines."""
+        stored = [redacted_event(self._whole(event), self.redactor) for event in events]
+        return tuple([event for event, _ in stored]), [self._line(event, row) for event, row in stored]
+
+    def _whole(self, event: _Event) -> _Event:
+        if isinstance(event, TrialStarted) and not event.hashes:
+            return dataclasses.replace(event, hashes=self.header.hashes_of(event.key.system, event.key.topic))
+        return event
+
+    def _line(self, event: Event, row: dict[str, Any]) -> bytes:
+        if isinstance(event, TrialEnded):
+            marks = self._marks.pop((event.trial_id, event.attempt), 0)
+            row["redacted"] = event.redacted + marks + marks_in(row["detail"])
+            return event_line(row)
+        data = event_line(row)
+        found = 0
+        if self._marks_at:
+            found = sum(self._marks_at.get(address, 0) for address in _evidence(event).values())
+        if b"[redacted:" in data:
+            found += marks_in(data.decode())
+        if found:
+            self._marks[event.trial_id, event.attempt] += found
+        return data
+
+
+def _is_of_the_store(fault: BaseException | None) -> bool:
+    if isinstance(fault, BaseExceptionGroup):
+        return fault.subgroup(StoreError) is not None
+    return isinstance(fault, StoreError)
+
+
+def _size(event: Event) -> int:
+    """About how many characters are to be looked at."""
+    if isinstance(event, Answered):
+        return len(event.reply.answer.text)
+    return len(event.partial) if isinstance(event, Failed) else 0
+
+
+def _evidence(event: Event) -> Mapping[str, str]:
+    if isinstance(event, Answered):
+        return event.reply.evidence
+    return event.evidence if isinstance(event, Failed) else {}
+
+
+def _refuse_filled(run: Path) -> None:
+    if (run / "run.json").exists():
+        raise RunError(
+            "there is a run in this folder already",
+            place=Place(str(run)),
+            advice="resume it, or take another folder",
+        )
+    try:
+        others = sorted(entry.name for entry in run.iterdir() if not _left_over(entry.name))
+    except OSError as fault:
+        raise StoreError(run, fault, "read") from fault
+    if others:
+        raise RunError(
+            f"the folder is not empty and does not contain a run (it holds {others[0]!r})",
+            place=Place(str(run)),
+            advice="take an empty or new folder",
+        )
+
+
+def _locked(run: Path, *, make: bool) -> Lock:
+    try:
+        if make and not run.is_dir():
+            run.mkdir(parents=True, exist_ok=True)
+            fsync_folder(run.parent)
+        return Lock(run)
+    except FileExistsError:
+        raise RunError("this is a file, not a folder", place=Place(str(run))) from None
+    except OSError as fault:
+        raise StoreError(run, fault, "write in") from fault
+
+
+def _left_over(name: str) -> bool:
+    """The lock, a claim, or a temporary file of a process that died before the run had its header."""
+    return name in ("lock", CLAIM) or (name.startswith((".run.json.", f".{CLAIM}.")) and name.endswith(".tmp"))
+
+
+def _save(run: Path, header: Header) -> None:
+    try:
+        write_safely(run / "run.json", document(header.as_json()))
+    except OSError as fault:
+        raise StoreError(run / "run.json", fault) from fault
+
+
+def _redacted(header: Header, redactor: Redactor) -> Header:
+    value = redactor.value(header.as_json())
+    marks = marks_in(document(value).decode())
+    value["redaction"] = {"secrets": redactor.known, "too_short": redactor.ignored, "in_header": marks}
+    return Header.from_json(value, Place("run.json"))

@@ -1,0 +1,151 @@
+"""Making a run folder out of others: it appears whole or not at all, and exhibits, judgments and replies come along."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from recordings.files.errors import StoreError
+from recordings.files.evidence import evidence_fault, fsync_folder, write_safely
+from recordings.files.json_text import document, line
+from recordings.judged.judgments import put_layer, read_layers, write_layer
+from recordings.log.chain import FORMAT as CHAIN_FORMAT
+from recordings.log.chain import declare_chains, write_chain
+from recordings.log.header import Header
+from recordings.log.inventory import CHAINED
+from recordings.log.run_folder import Run
+from recordings.merging.renumbering import Numbers, renumbered, renumbered_layer, renumbered_replies
+from topics.counting import pluralize
+from topics.regular_file import entries, read_inside
+
+__all__ = ["carry", "keep_damaged", "lacking", "whole_folder", "write_run"]
+
+DAMAGED = "damaged"
+"""Where a run that was saved from a damaged one keeps the damaged files."""
+
+
+@contextmanager
+def whole_folder(target: Path) -> Iterator[Path]:
+    """A folder to fill, which becomes `target` at the end of the `with`, or is gone if that ends in an error.
+
+    Raises StoreError where it cannot be written, and where a file outside cannot be read meanwhile.
+    """
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        building = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        try:
+            building.chmod(0o755)
+            yield building
+            building.rename(target)
+        except BaseException as fault:
+            shutil.rmtree(building, ignore_errors=True)
+            if isinstance(fault, StoreError):  # nobody knows the temporary one
+                raise StoreError(target, fault.fault) from fault
+            if isinstance(fault, OSError) and fault.filename and not Path(fault.filename).is_relative_to(building):
+                raise StoreError(fault.filename, fault, "read") from fault
+            raise
+        fsync_folder(target.parent)
+    except OSError as fault:
+        raise StoreError(target, fault) from fault
+
+
+def write_run(folder: Path, header: Header, rows: Iterable[dict[str, Any]]) -> None:
+    """Write header and events, with their chain and the inventory of the folder, into which all else was put; the first
+    row is the `opened` line."""
+    events = folder / "trials-000001.jsonl"
+    opening, *others = rows
+    write_safely(events, b"".join(line(row) for row in ({**opening, CHAINED: CHAIN_FORMAT}, *others)))
+    write_safely(folder / "run.json", document(declare_chains(header).as_json()))
+    write_chain(events)
+
+
+def carry(run: Run, building: Path, numbers: Numbers | None = None) -> list[str]:
+    """Copy exhibits, judgments and replies of models into a folder; returns what is wrong with them, as sentences.
+
+    numbers: of every attempt of the run, the number that it has there, and so what was judged of it; None where they
+    stay as they are.
+    """
+    faults: list[str] = []
+    named = _named(row for attempt in run.attempts for row in attempt.rows)
+    for file in entries(run.path, "evidence", "??", "*"):
+        address = file.relative_to(run.path).as_posix()
+        if file.name.startswith("."):
+            continue  # what a killed writer left; no event names it
+        fault = evidence_fault(run.path, address)
+        if fault:  # whatever it is, it is not what was kept
+            faults.append(f"{file}: {fault}; it was left out")
+        else:
+            _put(building / address, read_inside(run.path, address))
+    for address in sorted(named):
+        if not os.path.lexists(run.path / address):
+            faults.append(f"{run.path / address}: named by an event, but missing")
+    for layer in read_layers(run.path):
+        moved, lost = (layer, "") if numbers is None else renumbered(layer, numbers)
+        if lost:
+            faults.append(f"{layer.path or f'{run.path}: decisions of {layer.author}'}: {lost}")
+            if not moved.judgments:
+                continue
+        if not layer.path:  # decisions made one at a time: they come along as the layer that they are
+            write_layer(building, moved)
+            continue
+        data = read_inside(run.path, Path(layer.path).relative_to(run.path))
+        if numbers is not None and moved != layer:
+            data = renumbered_layer(data, numbers)
+        put_layer(building, data, layer.kind, layer.author)
+    replies = [file for name in ("extraction", "judge") for file in entries(run.path, name, "*", "*.jsonl")]
+    for file in (*replies, *entries(run.path, DAMAGED, "*")):
+        to = file.relative_to(run.path)
+        try:
+            data = read_inside(run.path, to)
+        except OSError as fault:
+            faults.append(f"{file}: {fault.strerror}; it was left out")
+            continue
+        if to.parts[0] != DAMAGED:  # whose names are those of their content
+            data = data if numbers is None else renumbered_replies(data, numbers)
+            digest = hashlib.blake2b(data, digest_size=8, person=b"harvest-replies").hexdigest()
+            to = to.with_name(f"merged-{digest}.jsonl")
+        _put(building / to, data)
+    return faults
+
+
+def lacking(folder: Path, rows: Iterable[Mapping[str, Any]]) -> str:
+    """What of the exhibits that events name is not in a folder, in a sentence; "" for nothing."""
+    absent = sorted(address for address in _named(rows) if not os.path.lexists(folder / address))
+    if not absent:
+        return ""
+    more = f"; and {len(absent) - 3} more" if len(absent) > 3 else ""
+    return f"{pluralize(len(absent), 'exhibit')} that events name: {'; '.join(absent[:3])}{more}"
+
+
+def _named(rows: Iterable[Mapping[str, Any]]) -> set[str]:
+    """The addresses of the exhibits that events name."""
+    return {
+        address
+        for row in rows
+        if row.get("event") in ("turn", "failed") and isinstance(row.get("evidence"), dict)
+        for address in row["evidence"].values()
+    }
+
+
+def keep_damaged(building: Path, file: Path, told: Iterable[str]) -> None:
+    """Keep a damaged file of events, or the chain of a lost one, as it is in a folder made of what could be saved.
+
+    told: what is wrong with it and what became of it, kept beside it.
+    """
+    data = read_inside(file.parent, file.name)
+    digest = hashlib.blake2b(data, digest_size=8, person=b"harvest-damaged").hexdigest()
+    copy = building / DAMAGED / f"{file.stem}-{digest}{file.suffix}"
+    _put(copy, data)
+    _put(copy.with_suffix(".txt"), "".join(f"{sentence}\n" for sentence in told).encode("utf-8", "surrogateescape"))
+
+
+def _put(copy: Path, data: bytes) -> None:
+    if not copy.exists():
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        write_safely(copy, data)

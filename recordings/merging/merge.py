@@ -1,0 +1,349 @@
+"""Uniting the runs of several machines in a new folder.
+
+The result depends only on the set of attempts that went in: any order, any grouping, and merging the same run twice
+give the same files, byte for byte. Nothing is lost. Where two runs recorded the same attempt of the same trial with
+different content, both stay: the later one gets the next free number and remembers the one it had. An attempt that
+is the beginning of another (the run was copied while it was written) is that other one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, combinations
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from recordings.checking.chain_check import check_written
+from recordings.checking.salvage import DamagedFile, salvage_run
+from recordings.events.attempts import Attempt, AttemptId
+from recordings.events.event_lines import FORMAT
+from recordings.files.errors import RunError
+from recordings.files.json_text import Json
+from recordings.log.audits_apart import SCORED_BY, audits_apart
+from recordings.log.continuation import differences, united_topics
+from recordings.log.header import PART, Header
+from recordings.log.noted import Noted, noted_of, with_noted
+from recordings.log.run_folder import Run, read
+from recordings.log.shard import Shard, missing_of_shards, other_audits, shard_of
+from recordings.merging.folder_copy import carry, keep_damaged, lacking, whole_folder, write_run
+from recordings.merging.gold_apart import gold_apart
+from topics.counting import pluralize
+from topics.errors import InputError, Place
+from topics.identity import canonical_json
+
+__all__ = ["merge"]
+
+_NAMED = 3  # of what was changed in one run
+_Content = tuple[bytes, ...]
+"""The lines of an attempt under its first number and worker: its identity across runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What a merge did. interrupted: how many of the attempts have no end. conflicts: attempts that were recorded
+    differently, and the numbers they now have. damage: of the runs that went in, and exhibits that are missing or are
+    not what their name says. unproven: some of it keeps the new run from being verified. missing: of the shards of an
+    audit, one sentence each. names: a sentence where audits of several names went in, else "". settings: where the
+    audits differ in what figures depend on, one sentence each.
+    shard: the one that was saved; None where the new run is a whole audit.
+    """
+
+    path: Path
+    trials: int
+    attempts: int
+    conflicts: tuple[str, ...]
+    damage: tuple[str, ...]
+    missing: tuple[str, ...] = ()
+    names: str = ""
+    settings: tuple[str, ...] = ()
+    interrupted: int = 0
+    shard: Shard | None = None
+    unproven: bool = False
+
+
+def merge(
+    paths: Sequence[str | PathLike[str]],
+    out: str | PathLike[str],
+    *,
+    salvage: bool = False,
+    named: Callable[[str], str] = str,
+) -> Merged:
+    """Unite the runs at `paths` in the new folder `out`, which appears whole or not at all.
+
+    salvage: take from a damaged run what can be trusted (see `recordings.checking.salvage`), keep the damaged files
+    unchanged under `damaged/`, and say in `damage` what became of each attempt concerned. named: puts into a sentence
+    about these folders the names that people know, where the folders are copies. Raises RunError where the runs were
+    not made of the same protocol, seed, topics and systems (with a diff), where one of them is damaged and not to be
+    salvaged, or where `out` exists; InputError where they are shards of different audits; StoreError where it cannot be
+    written.
+    """
+    if not paths:
+        raise InputError("nothing to merge", allowed="one or more run folders")
+    target = Path(out)
+    if target.exists():
+        raise RunError("this exists already", place=Place(str(target)), advice="merge into a new folder")
+    runs: list[Run] = []
+    damaged: list[DamagedFile] = []
+    for path in paths:
+        run, files = salvage_run(path) if salvage else (read(path, keep_rows=True), ())
+        runs.append(run)
+        damaged += files
+    header = _united([run.header for run in runs], [run.path for run in runs], saved=salvage)
+    missing = missing_of_shards(header.parts, header, chain.from_iterable(run.finished for run in runs))
+    gold = gold_apart(runs)
+    if gold and any(isinstance(part, dict) and shard_of(part["audit"]) for part in header.parts):
+        raise other_audits(gold)
+    contents = [_contents(run) for run in runs]
+    rows, conflicts, numbers = _numbered(_united_contents(contents))
+    with whole_folder(target) as building:
+        damage: list[str] = []
+        noted = {one for run in runs for one in noted_of(run.header)}
+        for run, own in zip(runs, contents, strict=True):
+            left_out = carry(run, building, _numbers_of(own, numbers))
+            changed, found = _changed(run, damaged, left_out)
+            damage += (*run.damage, *changed, *left_out)
+            noted.update(found)
+        header = with_noted(header, noted)
+        for file in damaged:
+            keep_damaged(building, file.path, map(named, file.told))
+        opening = {"event": "opened", "format": FORMAT, "worker": "000001", "merged": True}
+        write_run(building, header, [opening, *(row for attempt in rows for row in attempt)])
+        lost = lacking(building, chain.from_iterable(rows))
+    told = tuple(dict.fromkeys(map(named, damage)))
+    interrupted = sum(all(row.get("event") != "trial-ended" for row in attempt) for attempt in rows)
+    return Merged(
+        target,
+        len(numbers),
+        len(rows),
+        tuple(conflicts),
+        told,
+        (*missing, lost) if lost else tuple(missing),
+        _names(header),
+        _settings(header, gold),
+        interrupted,
+        shard_of(header.audit),
+        any(one.open for one in noted),
+    )
+
+
+def _changed(run: Run, damaged: Sequence[DamagedFile], left_out: Sequence[str]) -> tuple[list[str], list[Noted]]:
+    """What is not as it was written, or cannot be shown to be, though it can be read: for people, and for the new run,
+    which gets chains of its own. damaged: files of which that was told. left_out: what was not copied."""
+    known = {file.path.with_suffix(""): file.told for file in damaged}
+    found = check_written(run.path)
+    faults = [one for one in (*found.faults, *found.gaps) if (run.path / one.file).with_suffix("") not in known]
+    told = [f"{run.path}/{fault}" for fault in faults[:_NAMED]]
+    if len(faults) > _NAMED:
+        told.append(f"{run.path}: its chains show {pluralize(len(faults) - _NAMED, 'more fault')}")
+    saved = [sentence for path, said in known.items() if path.parent == run.path for sentence in said]
+    rest = [sentence for sentence in run.damage if sentence not in saved]
+    return told, list(found.noted(run.path, [*saved, *left_out], rest))
+
+
+def _names(united: Header) -> str:
+    """Nothing keeps two audits of one protocol and seed apart but their names: whoever unites them should know."""
+    named = dict.fromkeys(_name(part["audit"]) for part in united.parts if isinstance(part, dict))
+    if len(named) < 2:
+        return ""
+    said = f"runs of {len(named)} audits are united: {', '.join(named)}"
+    return f"{said}; the new run goes by the name of the one that began first, {_name(united.audit)}"
+
+
+def _settings(united: Header, gold: str) -> tuple[str, ...]:
+    audits = [part["audit"] for part in united.parts if isinstance(part, dict)]
+    first = [f"{said}; the new run has that of the audit that began first" for said in audits_apart(audits, SCORED_BY)]
+    return (*first, *([f"{gold}; where both judge an entity, the newer table counts"] if gold else []))
+
+
+def _name(audit: Json) -> str:
+    return repr(audit.get("name", "")) if isinstance(audit, dict) else "one without a name"
+
+
+def _contents(run: Run) -> dict[AttemptId, set[_Content]]:
+    """Of each attempt. A run that was salvaged may have two of one number, which two machines wrote in one folder."""
+    found: dict[AttemptId, set[_Content]] = defaultdict(set)
+    for attempt in run.attempts:
+        found[attempt.started.trial_id, attempt.started.attempt].add(_content(attempt))
+    return found
+
+
+def _united_contents(runs: Iterable[Mapping[AttemptId, set[_Content]]]) -> dict[str, set[_Content]]:
+    found: dict[str, set[_Content]] = defaultdict(set)
+    for contents in runs:
+        for (trial_id, _), several in contents.items():
+            found[trial_id] |= several
+    for trial_id, several in found.items():
+        found[trial_id] = {one for one in several if not any(two != one and _goes_on(two, one) for two in several)}
+    return found
+
+
+def _goes_on(longer: _Content, content: _Content) -> bool:
+    return longer[: len(content)] == content
+
+
+def _numbers_of(
+    contents: Mapping[AttemptId, set[_Content]], numbers: Mapping[str, Mapping[_Content, int]]
+) -> dict[AttemptId, int]:
+    """The numbers that the attempts of one run have in the merged one; without those that would have two."""
+    found = {}
+    for name, several in contents.items():
+        given = numbers[name[0]]
+        # Of one that another goes on, that one.
+        new = {
+            given.get(one) or min(number for longer, number in given.items() if _goes_on(longer, one))
+            for one in several
+        }
+        if len(new) == 1:
+            (found[name],) = new
+    return found
+
+
+def _content(attempt: Attempt) -> _Content:
+    started = attempt.started
+    rows = [{**row, "attempt": started.original_attempt or started.attempt} for row in attempt.rows]
+    rows[0]["worker"] = started.worker or attempt.worker
+    rows[0].pop("original_attempt", None)
+    if "original_goes_on_from" in rows[0]:
+        rows[0]["goes_on_from"] = rows[0].pop("original_goes_on_from")
+    return tuple(canonical_json(row).encode("utf-8", "surrogatepass") for row in rows)
+
+
+def _numbered(
+    contents: dict[str, set[_Content]],
+) -> tuple[list[list[dict[str, Any]]], list[str], dict[str, dict[_Content, int]]]:
+    """Rows of every attempt in their final order, what had to be renumbered, and the numbers of each trial."""
+    attempts: list[tuple[tuple[Any, ...], list[dict[str, Any]]]] = []
+    conflicts: list[str] = []
+    final: dict[str, dict[_Content, int]] = {}
+    for trial_id, found in contents.items():
+        opened = [([json.loads(row.decode("utf-8", "surrogatepass")) for row in content], content) for content in found]
+        opened.sort(key=lambda item: (item[0][0]["attempt"], item[0][0].get("at", ""), item[1]))
+        number, final[trial_id] = 0, {}
+        numbers: dict[int, list[int]] = defaultdict(list)
+        for rows, content in opened:
+            original = rows[0]["attempt"]
+            number = max(number + 1, original)
+            numbers[original].append(number)
+            final[trial_id][content] = number
+            first = rows[0]
+            if number != original:
+                first["original_attempt"] = original
+            if first.get("goes_on_from"):
+                earlier = {final[trial_id][other]: before for before, other in opened if other in final[trial_id]}
+                del earlier[number]
+                begun = _begun_by(rows, earlier)
+                if begun != first["goes_on_from"]:
+                    first["original_goes_on_from"], first["goes_on_from"] = first["goes_on_from"], begun
+            rank = (first["system"], first["topic"], first["trial"], number, trial_id)
+            attempts.append((rank, [_in_order({**row, "attempt": number}) for row in rows]))
+        for original, given in numbers.items():
+            if len(given) > 1:
+                conflicts.append(
+                    f"{first['system']}, {first['topic']}, trial {first['trial']}: attempt {original} was recorded "
+                    f"in {len(given)} different ways, kept as attempts {', '.join(map(str, given))}"
+                )
+    attempts.sort(key=lambda item: item[0])
+    return [rows for _, rows in attempts], sorted(conflicts), final
+
+
+def _begun_by(rows: Sequence[dict[str, Any]], earlier: Mapping[int, Sequence[dict[str, Any]]]) -> int:
+    """The number of the attempt whose answered turns `rows` begin with. The number that was recorded may be that of
+    another one by now, so the turns say it; where no turn was copied, what was recorded.
+
+    earlier: attempts of the trial that come before, by the numbers that they have now.
+    """
+    recorded = int(rows[0]["goes_on_from"])
+    own = _answers(rows)
+
+    def likeness(number: int) -> tuple[int, bool, bool]:
+        alike = 0
+        for one, two in zip(own, _answers(earlier[number])):
+            if one != two:
+                break
+            alike += 1
+        return alike, earlier[number][0]["attempt"] == recorded, number == recorded
+
+    best = max(earlier, key=likeness, default=recorded)
+    return best if best in earlier and any(likeness(best)) else recorded
+
+
+def _answers(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{**row, "attempt": 0} for row in rows if row["event"] == "turn"]
+
+
+_FIRST_KEYS = ("event", "id", "system", "topic", "trial", "attempt", "turn", "state", "label", "text")
+
+
+def _in_order(row: dict[str, Any]) -> dict[str, Any]:
+    """Keys in the order in which people look for them."""
+    return {key: row[key] for key in (*_FIRST_KEYS, *sorted(row)) if key in row}
+
+
+def _united(headers: Sequence[Header], paths: Sequence[Path], *, saved: bool) -> Header:
+    """saved: what is left of one shard alone is that shard, to be gone on with as such."""
+    for (one, first), (two, second) in combinations(zip(headers, paths), 2):
+        changed = differences(one, two)
+        if changed:
+            raise RunError(
+                f"{first} and {second} were recorded with different things:\n"
+                + "\n".join(f"  {row}" for row in changed),
+                place=Place(str(second)),
+                advice="merge only runs of the same protocol, seed, topics and systems",
+            )
+    parts = {canonical_json(part): part for header in headers for part in _parts(header)}
+    ordered = [parts[text] for text in sorted(parts, key=lambda text: (str(parts[text]["created_at"]), text))]
+    united = headers[0]
+    for header in headers[1:]:
+        united = replace(
+            united,
+            topics=united_topics(united, header, keep_order=False),
+            systems=_both(united.systems, header.systems),
+            hashes={
+                "protocol": united.hashes.get("protocol", ""),
+                "topics": _both(united.hashes.get("topics", {}), header.hashes.get("topics", {})),
+                "systems": _both(united.hashes.get("systems", {}), header.hashes.get("systems", {})),
+            },
+            extra=_both(united.extra, header.extra),  # but for what was noted, which is united by itself
+        )
+    first_part = ordered[0]
+    shards = {shard_of(header.audit) for header in headers}
+    one_shard = saved and len(shards) == 1 and None not in shards
+    return replace(
+        united,
+        audit=first_part["audit"] if one_shard else _whole(first_part["audit"]),
+        created_at=str(first_part["created_at"]),
+        software=first_part["software"],
+        audit_commit=str(first_part["audit_commit"]),
+        source=first_part["source"],
+        redaction=first_part["redaction"],
+        changes=(),
+        parts=tuple(ordered),
+    )
+
+
+def _parts(header: Header) -> list[dict[str, Any]]:
+    """What a merged header remembers of each run that went in. A merged run whose audit was changed since then is one
+    run: its parts were of the audit as it was."""
+    if header.parts and not header.changes:
+        return [part for part in header.parts if isinstance(part, dict)]
+    value = header.as_json()
+    return [{key: value[key] for key in PART}]
+
+
+def _whole(audit: Json) -> Json:
+    """The audit without the shard that it was played in: united, shards are that audit."""
+    return {key: value for key, value in audit.items() if key != "shard"} if isinstance(audit, dict) else audit
+
+
+def _both(one: Any, two: Any) -> dict[str, Json]:
+    """Both mappings; in their own order where it is the same, else sorted, so that who comes first does not matter."""
+    if list(one) == list(two):
+        return {key: min(one[key], two[key], key=canonical_json) for key in one}
+    united = {**one, **{key: item for key, item in two.items() if key not in one}}
+    return {
+        key: min(one.get(key, united[key]), two.get(key, united[key]), key=canonical_json) for key in sorted(united)
+    }

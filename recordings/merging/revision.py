@@ -1,0 +1,136 @@
+"""A run with its answers read again, as a new run: the original is not changed.
+
+Every row is as it was recorded, except for answers, decisions and outcomes that are different now; these keep their
+former values under `before`. Exhibits are copied, so that the new run can be read again as well.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from protocols.answer import PARTS, Answer
+from protocols.route import Route
+from recordings.checking.chain_check import check_written
+from recordings.conversations.conversation import Outcome, SystemTurn
+from recordings.events.attempts import Attempt, AttemptId
+from recordings.events.event_lines import FORMAT, encode
+from recordings.events.events import Answered, Routed, TrialEnded
+from recordings.files.errors import RunError
+from recordings.files.json_text import Json, line
+from recordings.files.times import Now, stamp, utc_now
+from recordings.log.noted import with_noted
+from recordings.log.provenance import software
+from recordings.log.run_folder import Run
+from recordings.merging.folder_copy import carry, whole_folder, write_run
+from recordings.merging.openings import harvest_versions
+from recordings.secrets.redaction import Redactor, marks_in
+from topics.errors import Place
+from topics.regular_file import read_inside
+
+__all__ = ["Revision", "write_revision"]
+
+_TURN = ("text", "links")
+_NOTHING: Mapping[str, Json] = {**{key: [] for key in PARTS}, "thoughts": "", "refused": False}
+_ROUTE = ("label", "rule", "version", "evidence", "target")
+_END = ("outcome", "reason", "detail")
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """What is different about one attempt. answers, routes: by turn number. outcome: None: as recorded."""
+
+    answers: Mapping[int, Answer] = field(default_factory=dict)
+    routes: Mapping[int, Route] = field(default_factory=dict)
+    outcome: Outcome | None = None
+
+
+def write_revision(
+    run: Run,
+    out: str | PathLike[str],
+    revisions: Mapping[AttemptId, Revision],
+    *,
+    told: Mapping[str, Json],
+    clock: Now = utc_now,
+) -> list[str]:
+    """Write `run` with its revisions into the new folder `out`, which appears whole or not at all.
+
+    told: what the header's `source` says beside where the run comes from. Returns what is wrong with exhibits and
+    files, as sentences. Raises RunError where `out` exists or lies in the run, StoreError where it cannot be written.
+    """
+    target = Path(out)
+    check_target(run, target)
+    redactor = Redactor()  # what an older Harvest did not know for a secret must not be spread
+    source: dict[str, Json] = {
+        "format": "reread",
+        "run": run.path.resolve().name,
+        "created_at": run.header.created_at,
+        "files": {file.name: _digest(file) for file in sorted(run.path.glob("trials-*.jsonl"))},
+        "at": stamp(clock()),
+        "software": dict(software()),
+        "recorded_with": list(harvest_versions(run)),
+        **told,
+    }
+    if run.header.source is not None:
+        source["source"] = run.header.source
+    rows: list[dict[str, Any]] = [{"event": "opened", "format": FORMAT, "worker": "000001", "reread": True}]
+    for attempt in run.attempts:
+        revision = revisions.get((attempt.started.trial_id, attempt.started.attempt), Revision())
+        rows += _rows(attempt, revision, redactor)
+    with whole_folder(target) as building:
+        left_out = carry(run, building)
+        found = check_written(run.path)
+        header = with_noted(replace(run.header, source=source), found.noted(run.path, left_out, run.damage))
+        write_run(building, header, rows)
+    return [*run.damage, *(f"{run.path}/{fault}" for fault in (*found.faults, *found.gaps)), *left_out]
+
+
+def check_target(run: Run, target: Path) -> None:
+    """Raises RunError where a revision of `run` cannot go to `target`."""
+    if target.exists():
+        raise RunError("this exists already", place=Place(str(target)), advice="take a new folder: --out")
+    if run.path.resolve() in target.resolve().parents:
+        raise RunError("this lies inside the run itself", place=Place(str(target)), advice="take another folder: --out")
+
+
+def _rows(attempt: Attempt, revision: Revision, redactor: Redactor) -> list[dict[str, Any]]:
+    marks = 0
+    rows: list[dict[str, Any]] = []
+    for recorded in attempt.rows:
+        row: dict[str, Any] = dict(recorded)
+        if not rows:
+            row["worker"] = attempt.started.worker or attempt.worker
+        now = redactor.value(_now(attempt, row, revision))
+        changed = {key: value for key, value in now.items() if row.get(key) != value}
+        if changed:
+            # An earlier revision's `before` stays within this one's.
+            row |= {**now, "before": {key: row[key] for key in (*now, "before") if key in row}}
+            marks += marks_in(line(row).decode()) - marks_in(line(dict(recorded)).decode())
+        if row.get("event") == "trial-ended" and marks > 0:
+            row["redacted"] = int(row.get("redacted", 0)) + marks
+        rows.append(row)
+    return rows
+
+
+def _now(attempt: Attempt, row: Mapping[str, Any], revision: Revision) -> dict[str, Any]:
+    """The keys of a row that the revision has a say in, with what they are now; empty where it has none."""
+    trial_id, number, turn = attempt.started.trial_id, attempt.started.attempt, int(row.get("turn") or 0)
+    if row.get("event") == "turn" and turn in revision.answers:
+        value = encode(Answered(trial_id, number, turn, SystemTurn(revision.answers[turn])))
+        gone = {key: _NOTHING[key] for key in PARTS if key in row and key not in value}
+        return {key: value[key] for key in (*_TURN, *PARTS) if key in value} | gone
+    if row.get("event") == "route" and turn in revision.routes:
+        value = encode(Routed(trial_id, number, revision.routes[turn]))
+        return {key: value[key] for key in _ROUTE}
+    if row.get("event") == "trial-ended" and revision.outcome is not None:
+        value = encode(TrialEnded(trial_id, number, revision.outcome))
+        return {key: value[key] for key in _END}
+    return {}
+
+
+def _digest(file: Path) -> str:
+    return hashlib.blake2b(read_inside(file.parent, file.name), digest_size=20).hexdigest()

@@ -1,0 +1,298 @@
+"""A text of which letters and digits alone are left, and known secrets that are looked for in it.
+
+A secret may come back with anything between its characters: a line break, characters of no width, variation selectors,
+blanks or colons between the bytes of its hex; or in other letters for the same, as those of full width. Each of these
+has the same normal form: the letters and digits of ASCII, in lower case, in a row. So a secret, and what it becomes in
+each common code for bytes, is looked for in that form of the text, and what is found is led back to where it stands.
+Texts that only spell a secret that is made of words are left alone: see `_Form`.
+"""
+
+import base64
+import re
+import string
+import unicodedata
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from recordings.secrets.cut_secrets import APART
+from recordings.secrets.escapes import Span
+
+_LONG = 2**12
+"""Characters from which all forms together are looked for, and not one after the other."""
+
+_SHORTEST = 8
+_SHORTEST_CODE = 9
+"""Characters of the normal form of a secret, and of a code for it, below which it is not looked for here."""
+
+_SURE = 12
+"""Characters of a secret with letters and digits that no text spells by chance, whatever stands between them."""
+
+_GRAM = 4
+
+
+@cache
+def _plain(character: str) -> str:
+    """The character of ASCII for which another stands, as é and 𝐞 do for e; itself where there is none."""
+    code = ord(character)
+    for first, last, begin in _SETS:
+        if first <= code <= last:
+            return chr(code - first + begin)
+    for kind in ("NFKC", "NFD") if code > 0x7F else ():
+        plain, *marks = list(unicodedata.normalize(kind, character))  # NFD parts a letter from its marks
+        if plain.isascii() and plain.isprintable() and plain != " " and not any(map(_is_letter, marks)):
+            return plain
+    return character
+
+
+def _is_letter(mark: str) -> bool:
+    return not unicodedata.category(mark).startswith("M")
+
+
+_SETS = ((0xE0020, 0xE007E, 0x20), (0x1F150, 0x1F169, 0x41), (0x1F170, 0x1F189, 0x41), (0x1F1E6, 0x1F1FF, 0x41))
+"""Tags, letters in black circles and squares, and those of flags: Unicode has them stand for nothing else."""
+
+_KEPT = (string.ascii_letters + string.digits).encode()
+_LATIN = [_plain(chr(byte)) for byte in range(256)]
+_IS_KEPT = bytes(letter.isascii() and letter.isalnum() for letter in _LATIN)
+_DROPPED = bytes(byte for byte in range(256) if not _IS_KEPT[byte])
+_LOWER = bytes(ord(letter.lower()) if letter.isascii() else byte for byte, letter in enumerate(_LATIN))
+_NO_GROUP = re.compile(r"[\s\"'\\]")
+"""What ends a code of base 85."""
+_BREAKS = re.compile(r"[\s\\]*[\r\n\u2028\u2029][\s\\]*")
+_FILLERS = "\0\u115f\u1160\u3164\uffa0"
+_OTHER_LETTERS = (
+    *((0x100, 0x233), (0x2B0, 0x2E3), (0x1D2C, 0x1D6A), (0x1E00, 0x1EFF), (0x2070, 0x2184), (0x2460, 0x24FF)),
+    *((0x2C7C, 0x2C7C), (0xFF01, 0xFF5E), (0x1D400, 0x1D7FF), (0x1F100, 0x1F1FF), (0x1FBF0, 0x1FBF9)),
+    (0xE0020, 0xE007E),
+)
+"""Beyond Latin-1, those that stand for a character of ASCII, and some that do not: first and last of each range."""
+
+_ANY_OTHER = re.compile(f"[{''.join(f'{chr(first)}-{chr(last)}' for first, last in _OTHER_LETTERS)}]")
+
+
+def fold(text: str) -> str:
+    """`text`, as long as before, with characters of ASCII for those that stand for one: of full width, with an accent
+    and the like."""
+    return text if text.isascii() else "".join(map(_plain, text))
+
+
+def _one_byte_each(text: str) -> bytes:
+    """`text` in Latin-1, with `?` for what is not in it, once other letters are those of ASCII for which they stand."""
+    try:
+        return text.encode("latin-1")
+    except UnicodeEncodeError:
+        pass
+    if len(text) < _LONG:
+        for letter in set(_ANY_OTHER.findall(text)):
+            text = text.replace(letter, _plain(letter))
+        return text.encode("latin-1", "replace")
+    import numpy as np  # late: commands that read no long text do without it
+
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
+    return np.take(np.frombuffer(_bytes_by_code(), np.uint8), codes, mode="clip").tobytes()
+
+
+@cache
+def _bytes_by_code() -> bytes:
+    """At the code of each character, its byte; the last one is that of all characters beyond."""
+    found = bytearray(b"?" * (_OTHER_LETTERS[-1][1] + 2))
+    found[:256] = range(256)
+    for first, last in _OTHER_LETTERS:
+        found[first : last + 1] = b"".join(
+            _plain(chr(code)).encode("latin-1", "replace") for code in range(first, last + 1)
+        )
+    return bytes(found)
+
+
+def bare(text: str) -> bytes:
+    """The normal form of a text."""
+    return _one_byte_each(text).translate(_LOWER, _DROPPED)
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """words: what the place must say once characters of no width and line breaks are gone, where the normal form alone
+    could be that of ordinary words (`project manager`) or of a date; "" where it could not. any_case: in any mix of
+    upper and lower case. around: how many characters on each side may hold a part of the secret, too."""
+
+    words: str = ""
+    any_case: bool = False
+    around: int = 0
+
+    def stands_in(self, place: str) -> bool:
+        if not self.words:
+            return True
+        parts = _BREAKS.split("".join("\n" if _has_no_width(letter) else letter for letter in fold(place)))
+        return _spelt(parts, self.words) or (
+            self.any_case and _spelt([part.lower() for part in parts], self.words.lower())
+        )
+
+
+def _spelt(parts: list[str], words: str) -> bool:
+    """Whether the parts of a text are `words`, with nothing or with what is no letter in it between two of them."""
+    at = 0
+    for part in parts:
+        if not words.startswith(part, at):
+            at = next((place for place in range(at, len(words)) if words[place].isalnum()), at)
+        if not words.startswith(part, at):
+            return False
+        at += len(part)
+    return at == len(words)
+
+
+def _has_no_width(letter: str) -> bool:
+    return letter in _FILLERS or (not letter.isascii() and unicodedata.category(letter) in ("Cf", "Mn", "Me", "Cs"))
+
+
+class BareForms:
+    """The normal forms of known secrets, and of their codes."""
+
+    def __init__(self) -> None:
+        self._forms: dict[bytes, _Form] = {}
+        self._by_gram: defaultdict[bytes, list[bytes]] = defaultdict(list)
+
+    def add(self, secret: str, never: str) -> None:
+        """Look for `secret`, too, but for what stands in the text `never`."""
+        data = secret.encode("utf-8", "surrogatepass")
+        found = {form: _Form() for form in map(_in_lower_case, _codes(data)) if len(form) >= _SHORTEST_CODE}
+        for form in map(_in_lower_case, _groups_of_five(data)):
+            if len(form) >= _SHORTEST_CODE:
+                found[form] = _Form(around=5)
+        core = re.sub(r"^[^A-Za-z0-9]+|[^A-Za-z0-9]+$", "", secret)
+        plain = bare(core)
+        if len(plain) >= _SURE and any(map(str.isdigit, core)) and any(map(str.isalpha, core)):
+            found[plain] = _Form()
+            found[bytes(byte for byte in plain for _ in range(2))] = _Form()  # as terminals print bold letters
+            if not core.isascii():  # with its letters beyond ASCII lost, or read as Latin-1
+                for lost in (core.encode("ascii", "ignore"), core.encode("utf-8", "surrogatepass")):
+                    other = bare(lost.decode("latin-1"))
+                    if len(other) >= _SURE:
+                        found[other] = _Form()
+        elif len(plain) >= _SHORTEST and (len(core) >= 2 * _SHORTEST or len(secret) - len(core) <= 2):
+            found[plain] = _Form(fold(core), any_case=len(secret) >= _SURE)
+        out = bare(never)
+        self._add({form: how for form, how in found.items() if form not in out})
+
+    def add_lines(self, lines: Iterable[str]) -> None:
+        """Look for lines of a key, too, each as it is: a key has dozens, and in no code would they stand alone."""
+        self._add({form: _Form() for form in map(bare, lines) if len(form) >= _SURE and re.search(rb"\d", form)})
+
+    def _add(self, forms: Mapping[bytes, _Form]) -> None:
+        for form, how in forms.items():
+            if form not in self._forms:
+                self._forms[form] = how
+                self._by_gram[form[:_GRAM]].append(form)
+
+    def may_stand_in(self, text: str) -> bool:
+        """False only where `spans` would find nothing."""
+        if not self._forms:
+            return False
+        told = bare(text)
+        if len(told) < len(self._forms):  # to look for each beginning is quicker than for each form
+            grams = [told[at : at + _GRAM] for at in range(len(told) - _GRAM + 1)]
+            return not self._by_gram.keys().isdisjoint(grams) and any(map(told.__contains__, self._forms))
+        return any(map(told.__contains__, self._forms))
+
+    def spans(self, text: str) -> Iterator[Span]:
+        """Where secrets stand in `text`."""
+        if not self._forms:
+            return
+        letters = _one_byte_each(text)
+        told = letters.translate(_LOWER, _DROPPED)
+        found = list(self._found(told))
+        if not found:
+            return
+        places = _places(letters)
+        for at, form in found:
+            start, end = places[at], places[at + len(form) - 1] + 1
+            place, how = text[start:end], self._forms[form]
+            if APART not in place and how.stands_in(place):
+                if how.around:
+                    start -= len(_NO_GROUP.split(text[max(0, start - how.around) : start])[-1])
+                    end += len(_NO_GROUP.split(text[end : end + how.around])[0])
+                while text.startswith("=", end):  # of base64 and its like
+                    end += 1
+                yield start, end, "secret"
+
+    def _found(self, told: bytes) -> Iterator[tuple[int, bytes]]:
+        if len(told) < _LONG:
+            for form in self._forms:
+                at = told.find(form)
+                while at >= 0:
+                    yield at, form
+                    at = told.find(form, at + 1)
+            return
+        for at in _begun(told, self._by_gram):
+            for form in self._by_gram.get(told[at : at + _GRAM], ()):
+                if told.startswith(form, at):
+                    yield at, form
+
+
+def _begun(told: bytes, grams: dict[bytes, list[bytes]]) -> Iterator[int]:
+    """Where one of some dozens of beginnings stands, and few other places: in the time of two searches for one."""
+    import numpy as np  # late: commands that read no long text do without it
+
+    known = np.zeros(2**16, bool)
+    wanted = np.frombuffer(b"".join(grams), "<u4")
+    known[(wanted * np.uint32(2654435761)) >> np.uint32(16)] = True
+    for offset in range(_GRAM):
+        four = np.frombuffer(told, "<u4", (len(told) - offset) // _GRAM, offset)
+        found = np.flatnonzero(known[(four * np.uint32(2654435761)) >> np.uint32(16)])
+        yield from (found * _GRAM + offset).tolist()
+
+
+def _places(letters: bytes) -> list[int]:
+    """Of each letter and digit, where it stands in the text."""
+    import numpy as np
+
+    places: list[int] = np.flatnonzero(np.frombuffer(letters.translate(_IS_KEPT), bool)).tolist()
+    return places
+
+
+def _codes(data: bytes) -> Iterator[bytes]:
+    """What bytes become in common codes, with or without something before and after them."""
+    numbers = (
+        [f"{byte:02x}" for byte in data],
+        [f"{byte:03o}" for byte in data],
+        [f"{byte:o}" for byte in data],
+        [str(byte) for byte in data],
+    )
+    befores_of = (("", "0x", "x", "u00", "u", "u000000", "chr0x"), ("", "0"), ("", "0", "0o"), ("", "chr", "char"))
+    for each, befores in zip(numbers, befores_of, strict=True):
+        yield from (before.join(each).encode() for before in befores)
+    texts = [*_certain(base64.b32encode, data, 5), *_certain(base64.b64encode, data, 6)]
+    for inner in _certain(base64.b64encode, data, 6):
+        texts += _certain(base64.b64encode, inner, 6)
+    for order in ("utf-16-le", "utf-16-be"):
+        wide = data.decode("utf-8", "surrogatepass").encode(order, "surrogatepass")
+        texts += [wide.hex().encode(), *_certain(base64.b64encode, wide, 6)]
+    yield from texts
+
+
+def _groups_of_five(data: bytes) -> Iterator[bytes]:
+    """What is certain of bytes in codes of base 85, in which five characters stand for four bytes."""
+    for encode in (base64.b85encode, base64.a85encode, _z85):
+        for skip in range(4):
+            yield encode(data[skip : skip + (len(data) - skip) // 4 * 4])
+
+
+def _in_lower_case(text: bytes) -> bytes:
+    return text.translate(_LOWER, _DROPPED)
+
+
+def _certain(encode: Callable[[bytes], bytes], data: bytes, bits: int) -> Iterator[bytes]:
+    """What is certain of `data` in a code of so many bits a character, after any number of bytes."""
+    for before in range(bits if bits == 5 else 3):
+        first, last = -(-8 * before // bits), 8 * (before + len(data)) // bits
+        yield encode(b"\0" * before + data)[first:last]
+
+
+_Z85 = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
+_B85 = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
+
+
+def _z85(data: bytes) -> bytes:
+    """The alphabet of ZeroMQ's base85."""
+    return base64.b85encode(data).translate(bytes.maketrans(_B85, _Z85))

@@ -1,0 +1,340 @@
+"""Secrets are taken out by the writer, before anything reaches the disk.
+
+Three searches: for the known secrets, in every form in which they commonly come back
+(`recordings.secrets.secret_forms`; from 12 characters on in any mix of upper and lower case); for their letters and
+digits, and those of their codes, whatever stands between them (`recordings.secrets.bare_text`); and for the shapes of
+well-known kinds of secrets (`recordings.secrets.secret_patterns`). All are made twice, in the text as it is and with
+its escapes undone (`recordings.secrets.escapes`). What is found becomes `[redacted:<kind>]`; nothing else changes. A
+word of a reply stays a word, so word counts hold. Everything takes time linear in the text.
+
+Known limits, on purpose: a secret of fewer than 8 characters is not looked for by its value (`test`, `none` and
+`ollama` are used as keys of local servers and are ordinary words; they protect nothing); compressed exhibits are not
+opened.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from operator import itemgetter, le
+from typing import Any
+
+from recordings.secrets.bare_text import BareForms
+from recordings.secrets.cut_secrets import APART, CutSecrets
+from recordings.secrets.escapes import Span, has_codes, undo_letters, unescape
+from recordings.secrets.searched_text import SearchedText
+from recordings.secrets.secret_forms import forms_of, lines_of, parts_of
+from recordings.secrets.secret_patterns import KINDS, PATTERNS, cookies, may_match
+from recordings.secrets.stream_pieces import over_pieces
+from topics.lower_case import to_lower
+
+__all__ = ["Redactor", "marks_in"]
+
+SHORTEST = 8
+"""Characters a secret must have to be looked for by its value."""
+
+_ANY_CASE = 12
+"""Characters a secret must have to be looked for in any mix of upper and lower case."""
+
+_PASSES = 10
+_LITERALS = tuple((pattern, pattern.holds[0], pattern.lowered) for pattern in PATTERNS)
+"""What stands in every text with a secret of a pattern, in lower case where that looks at the text so."""
+
+_MARK = re.compile(r"\[redacted:[a-z-]{3,20}\]")
+_EVERY_MARK = "".join(f"[redacted:{kind}]" for kind in sorted({"secret", *KINDS}))
+_SHORT = 200
+_MOST_CLEAN = 2**13
+"""Characters of texts that are remembered, and how many of them."""
+
+_LONG = 2**15
+"""Characters from which to look whether a look is worth while costs as much as the look."""
+
+_STRETCH = 2**19
+_CONTEXT = 2**15
+"""Characters: a text is looked at in stretches, each with so much of what stands around it. That is more than any
+pattern takes."""
+
+_HEAD, _LONGEST_PERIOD = 2**7, 2**12
+"""Characters: what a stretch is known again by, and how far what is repeated may go on."""
+
+_TEXT = re.compile(
+    r"(?i)\s*(text/|application/(?:[\w.-]+\+)?(?:json|xml|jsonl|x-ndjson|javascript|yaml|x-yaml|graphql|"
+    r"x-www-form-urlencoded|problem\+json)|[\w.-]+/[\w.-]+\+(?:json|xml))"
+)
+_BINARY = re.compile(r"(?i)\s*(?:image/(?!svg)|audio/|video/|font/|application/(?:zip|gzip|pdf|x-gzip|zstd))")
+_CHARSET = re.compile(r"(?i)charset\s*=\s*\"?([\w.:-]+)")
+
+
+def marks_in(text: str) -> int:
+    """How many times something was redacted in `text`."""
+    return text.count("[redacted:") and len(_MARK.findall(text))
+
+
+class Redactor:
+    """Takes secrets out of texts, JSON values and exhibits.
+
+    secrets: values that must not be stored. `ignored` counts those too short to be looked for (see the module).
+    Applying it twice gives the same as applying it once.
+    """
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        self._forms: list[str] = []
+        self._any_case: list[str] = []  # those of them that are looked for in any mix of upper and lower case
+        self._cut = CutSecrets()
+        self._bare = BareForms()
+        self._raw: list[bytes] = []
+        self._known: set[str] = set()
+        self._clean: set[str] = set()  # short texts in which there is none of what is looked for
+        self.ignored = 0
+        self.add(*secrets)
+
+    @property
+    def known(self) -> int:
+        """How many secrets are looked for by their value."""
+        return len(self._known)
+
+    def add(self, *secrets: str) -> None:
+        """Look for these too, from now on."""
+        for secret in secrets:
+            value = secret.strip()
+            if not value or value in self._known:
+                continue
+            if len(value) < SHORTEST or value in _EVERY_MARK:
+                self.ignored += 1
+                continue
+            self._known.add(value)
+            forms = [form for form in forms_of(value) if form not in _EVERY_MARK]
+            self._forms += forms
+            self._cut.add(forms)
+            self._bare.add(value, _EVERY_MARK)
+            self._bare.add_lines(lines_of(value))
+            self.add(*parts_of(value))
+            lower = to_lower(value)
+            if len(value) >= _ANY_CASE and lower not in _EVERY_MARK:
+                self._any_case.append(lower)
+            raw = value.encode("utf-8", "surrogatepass")
+            self._raw += [raw, value.encode("utf-16-le", "surrogatepass"), value.encode("utf-16-be", "surrogatepass")]
+        self._forms = sorted(set(self._forms))
+        self._clean.clear()
+
+    def leaves(self, texts: Sequence[str]) -> bool:
+        """Whether `text` would leave each of many texts as it is: names, hashes and states come again and again, and
+        the others are looked at in one pass."""
+        new = [text for text in texts if text not in self._clean]
+        if not new:
+            return True
+        joined = APART.join(new)
+        if (len(joined) >= _LONG or self._possible(joined)) and self.texts(new) != new:
+            return False
+        if len(self._clean) > _MOST_CLEAN:
+            self._clean.clear()
+        self._clean.update(text for text in new if len(text) < _SHORT)
+        return True
+
+    def text(self, text: str) -> str:
+        """`text` with every secret replaced by its mark."""
+        if len(text) < _LONG and not self._possible(text):
+            return text
+        return self.pieces((text,))[0]
+
+    def texts(self, texts: Sequence[str]) -> list[str]:
+        """Many texts, each as `text` would return it, in one pass."""
+        apart = [part for text in texts for part in (text, APART)]
+        return self.pieces(apart)[::2]
+
+    def _possible(self, text: str) -> bool:
+        """Whether a look is worth while; False only where it would find nothing."""
+        if has_codes(text) or may_match(text):
+            return True
+        return bool(self._known) and any(map(self._stands_in, {text, undo_letters(text)}))
+
+    def _stands_in(self, text: str) -> bool:
+        """Whether a known secret does, or the beginning of one."""
+        if any(map(text.__contains__, self._forms)) or any(map(text.__contains__, self._cut.beginnings)):
+            return True
+        if self._any_case and any(map(to_lower(text).__contains__, self._any_case)):
+            return True
+        return self._bare.may_stand_in(text)
+
+    def pieces(self, pieces: Sequence[str]) -> list[str]:
+        """The pieces of one text, with every secret of the text replaced by its mark; a mark stands in the piece in
+        which its secret begins."""
+        found = list(pieces)
+        for number in range(_PASSES):  # a mark can uncover a secret that was glued to the one before it
+            spans = self._spans(found[0] if len(found) == 1 else "".join(found), "[redacted:" if number else "")
+            if not spans:
+                break
+            found = _marked(found, spans)
+        return found
+
+    def _spans(self, text: str, near: str) -> list[Span]:
+        """Where secrets stand in `text`, in order and apart from each other; only where `near` stands close by.
+
+        A long text is looked at stretch by stretch, so that neither the memory nor the time of one step grows with it.
+        A model that is caught in a loop says the same for megabytes: a stretch that says what the one before it said
+        is not looked at again.
+        """
+        found: list[Span] = []
+        begin = 0
+        before: tuple[str, int, int] | None = None
+        seen: list[Span] = []
+        while begin < len(text):
+            first, last = max(0, begin - _CONTEXT), begin + _STRETCH
+            until = _end_of_turn(text, first, last)
+            stretch = text[first:last]
+            low, high = begin - first, until - first
+            if before != (stretch, low, high):
+                spans = self._seen(stretch) if near in stretch else []
+                before, seen = (stretch, low, high), _apart([span for span in spans if low <= span[0] < high])
+            found += [(start + first, end + first, kind) for start, end, kind in seen]
+            begin = until
+        return _apart(found)
+
+    def _seen(self, text: str) -> list[Span]:
+        """Where secrets stand in `text`, as it stands and as it is meant, in no order."""
+        searched = SearchedText(text)
+        found = [*self._standing(searched), *self._bare.spans(text)]
+        meant = unescape(searched)
+        if meant:
+            found += meant.led_back(list(self._standing(SearchedText(meant.text))))
+            found += meant.led_back_from_marked(list(self._bare.spans(meant.marked)))
+        return found
+
+    def _standing(self, searched: SearchedText) -> Iterator[Span]:
+        for form in filter(searched.may_hold, self._forms):
+            yield from _occurrences(searched.text, form)
+        for form in filter(searched.may_hold, self._any_case):
+            yield from _occurrences(searched.lower, form)
+        yield from self._cut.spans(searched)
+        text, lower = searched.text, "" if searched.long else searched.lower
+        for pattern, literal, lowered in _LITERALS:
+            # Most texts hold nothing of most patterns; of a long text the patterns learn that more quickly themselves.
+            if lower and literal not in (lower if lowered else text):
+                continue
+            for start, end in pattern.spans(searched):
+                yield start, end, pattern.kind
+        yield from cookies(searched)
+
+    def value(self, value: Any) -> Any:
+        """A JSON value with every text in it redacted, keys too."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, Mapping):
+            return {self.text(key): self.value(item) for key, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [self.value(item) for item in value]
+        return value
+
+    def data(self, data: bytes, media_type: str = "") -> bytes:
+        """An exhibit, redacted. Text keeps its encoding and any bytes that are not valid in it.
+
+        In what is not text, known secrets are overwritten with `*`, so that offsets in the file stay what they are.
+        """
+        if _is_text(data, media_type):
+            for told in self._known:  # text in UTF-16 is often said to be something else
+                for order in ("utf-16-le", "utf-16-be"):
+                    wide = told.encode(order, "surrogatepass")
+                    if wide in data:
+                        data = data.replace(wide, "[redacted:secret]".encode(order))
+            encoding = _encoding(media_type)
+            try:
+                text = data.decode(encoding, "surrogateescape")
+                # Of UTF-8 every byte comes back.
+                if codecs.lookup(encoding).name == "utf-8" or text.encode(encoding, "surrogateescape") == data:
+                    return self._body(text, media_type).encode(encoding, "surrogateescape")
+            except (UnicodeError, LookupError):
+                pass
+            return self._body(data.decode("utf-8", "surrogateescape"), media_type).encode("utf-8", "surrogateescape")
+        for secret in self._raw:
+            if secret in data:
+                data = data.replace(secret, b"*" * len(secret))
+        return data
+
+    def _body(self, text: str, media_type: str) -> str:
+        kind = media_type.lower()
+        if "form-urlencoded" in kind:
+            return self.text(f"&{text}")[1:]  # the first parameter of a form has no & before it
+        if "event-stream" in kind or "ndjson" in kind or "jsonl" in kind:
+            text = over_pieces(text, self.pieces)
+        return self.text(text)
+
+
+def _end_of_turn(text: str, first: int, last: int) -> int:
+    """Where the stretch [first, last) ends to look for secrets that begin in it; what stands behind is their context.
+
+    Where the text repeats itself, the next stretch begins with what this one begins with.
+    """
+    if last >= len(text):
+        return len(text)
+    latest = last - 2 * _CONTEXT
+    again = text.rfind(text[first : first + _HEAD], max(first + 1, latest - _LONGEST_PERIOD), latest + _HEAD)
+    return (again if again >= 0 else latest) + _CONTEXT
+
+
+def _occurrences(text: str, form: str) -> Iterator[Span]:
+    at = text.find(form)
+    while at >= 0:
+        yield at, at + len(form), "secret"
+        at = text.find(form, at + len(form))
+
+
+def _apart(spans: list[Span]) -> list[Span]:
+    """The spans in order; those that overlap are one. What we were told of names it, else what was found first."""
+    if _are_apart(spans):
+        return spans
+    spans = list(dict.fromkeys(spans))  # where there are escapes, most are seen twice
+    spans.sort(key=itemgetter(1), reverse=True)
+    spans.sort(key=itemgetter(0))
+    found: list[Span] = []
+    for start, end, kind in spans:
+        if not found or start >= found[-1][1]:
+            found.append((start, end, kind))
+        else:
+            first, last, before = found[-1]
+            found[-1] = first, max(last, end), kind if kind == "secret" else before
+    return found
+
+
+def _are_apart(spans: list[Span]) -> bool:
+    """Whether the spans are in order, and none overlaps the next."""
+    return all(map(le, map(itemgetter(1), spans), map(itemgetter(0), islice(spans, 1, None))))
+
+
+def _marked(pieces: Sequence[str], spans: Sequence[Span]) -> list[str]:
+    """The pieces with a mark for each span of the text they make; the spans are in order and apart from each other."""
+    starts, ends = [start for start, _, _ in spans], [end for _, end, _ in spans]
+    mark = {kind: f"[redacted:{kind}]" for kind in {kind for _, _, kind in spans}}
+    marks = [mark[kind] for _, _, kind in spans]
+    found: list[str] = []
+    begin, first, on = 0, 0, 0
+    for piece in pieces:
+        end = begin + len(piece)
+        last = bisect_left(starts, end, first)
+        on = max(begin, on)  # what the last secret leaves of a piece goes on from here
+        kept = zip([on, *ends[first:last]], [*starts[first:last], end])
+        parts = [""] * (2 * (last - first) + 1)
+        parts[::2] = [piece[start - begin : stop - begin] for start, stop in kept]
+        parts[1::2] = marks[first:last]
+        found.append("".join(parts))
+        begin, on, first = end, ends[last - 1] if last else 0, last
+    return found
+
+
+def _is_text(data: bytes, media_type: str) -> bool:
+    if _TEXT.match(media_type):
+        return True
+    if _BINARY.match(media_type) or b"\0" in data[:4096]:
+        return False
+    try:
+        codecs.utf_8_decode(data, "strict", True)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _encoding(media_type: str) -> str:
+    named = _CHARSET.search(media_type)
+    return named[1] if named else "utf-8"

@@ -1,0 +1,145 @@
+"""The forms in which a secret comes back: as it is, escaped for JSON, HTML or URLs, in hex, in base64 at any offset.
+
+Escapes of single characters of ASCII, in any mix, are undone before a text is looked at (`recordings.secrets.escapes`);
+here are the forms that are made of a secret as a whole.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from urllib.parse import quote, quote_plus, unquote, urlsplit
+
+from recordings.secrets.escapes import undo_letters
+
+__all__ = ["forms_of", "lines_of", "parts_of"]
+
+
+def forms_of(secret: str) -> Iterator[str]:
+    """The texts in which `secret` may stand, itself among them; some come more than once."""
+    data = secret.encode("utf-8", "surrogatepass")
+    plain = {secret}
+    for _ in range(3):  # JSON within JSON within JSON, as where an error quotes a reply that quotes a request
+        plain |= {json.dumps(form, ensure_ascii=ascii_only)[1:-1] for form in plain for ascii_only in (True, False)}
+    # Go and .NET write < > & as \\u003c: once such escapes are undone, backslashes are still doubled.
+    plain |= {undo_letters(form) for form in plain}
+    plain |= {unicodedata.normalize(kind, secret) for kind in ("NFC", "NFD")}
+    plain |= {html.escape(form, quote=quoted) for form in plain for quoted in (True, False)}
+    plain |= {form.replace("/", "\\/") for form in plain}
+    plain |= {form.replace("&#x27;", "&#39;") for form in plain}
+    # What stays unescaped differs: nothing, a path, JavaScript's encodeURIComponent and encodeURI, a form.
+    for safe in ("", "/", "!'()*", ";,/?:@&=+$!'()*#"):
+        plain.add(quote(data, safe=safe))
+    plain.add(quote_plus(data))
+    if not secret.isascii():  # of JSON and URLs nothing else is undone
+        plain |= {"".join(f"\\u{unit:{form}}" for unit in _units(secret)) for form in ("04x", "04X")}
+        plain |= {"".join(f"%{byte:02X}" for byte in data)}
+    for form in plain:
+        yield form
+        if "%" in form:
+            yield re.sub(r"%[0-9A-F]{2}", lambda found: found[0].lower(), form)
+            yield quote(form, safe="")
+    yield data.hex()
+    yield data.hex().upper()
+    for form in _base64(data):
+        yield form
+        if "/" in form:
+            yield form.replace("/", "\\/")
+        if set(form) & set("+/="):
+            yield quote(form, safe="")
+
+
+def _units(text: str) -> Iterator[int]:
+    data = text.encode("utf-16-be", "surrogatepass")
+    return (int.from_bytes(data[i : i + 2], "big") for i in range(0, len(data), 2))
+
+
+def _base64(data: bytes) -> Iterator[str]:
+    """Base64 of `data` on its own, and what is certain of it wherever it stands inside something longer."""
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        yield encode(data).decode()
+        yield encode(data).decode().rstrip("=")
+        for offset in range(3):
+            coded = encode(b"\0" * offset + data).decode().rstrip("=")
+            first = (0, 2, 3)[offset]  # characters that also hold bits of what stands before
+            last = len(coded) - (1 if (len(data) + offset) % 3 else 0)  # … or after
+            yield coded[first:last]
+
+
+_SCHEMES = "bearer|basic|token|bot|api-?key|key|sso-key|ssws|geniekey|negotiate|digest"
+_HEADER = re.compile(rf"(?i)(?:[a-z][a-z0-9-]{{0,63}}:\s*)?(?:{_SCHEMES})\s+(\S+)|[a-z][a-z0-9-]{{0,63}}:\s+(\S.*)")
+_PAIR = re.compile(r"\s*([A-Za-z_$][\w.$ -]{0,63})=(.+)", re.DOTALL)
+_TELLING = re.compile(r"(?i)pass|pwd|secret|token|key|sess|sid|auth|sig|cred|jwt")
+_LONG_ENOUGH, _SURE = 8, 16
+"""Characters of a part: with a name that says what it is, and for any name."""
+
+
+def parts_of(secret: str) -> Iterator[str]:
+    """What of a secret is one of its own, and comes back without the rest: the password of a URL (a proxy's, say), what
+    follows `Bearer` or the name of a header, values of cookies, of a connection string, of a query and of JSON, and
+    what base64 says."""
+    password: str | None = None
+    query = ""
+    with suppress(ValueError):
+        address = urlsplit(secret)
+        password, query = address.password, address.query if address.netloc else ""
+    if password:
+        yield from dict.fromkeys((password, unquote(password)))
+    if header := _HEADER.fullmatch(secret):
+        yield from (part for part in header.groups() if part and len(part) >= _LONG_ENOUGH)
+    yield from _values(query or secret)
+    if decoded := _said_by_base64(secret):
+        yield decoded
+        name, _, after = decoded.partition(":")  # the password of a user
+        if re.fullmatch(r"[^\s{\"]+", name) and len(after) >= _LONG_ENOUGH and not after.startswith("//"):
+            yield after
+
+
+def lines_of(secret: str) -> list[str]:
+    """The lines of a key in PEM that say something of it."""
+    if "-----BEGIN " not in secret:
+        return []
+    return [line for line in re.split(r"(?:\\[nr]|\s)+", secret) if re.fullmatch(r"[A-Za-z0-9+/=]{16,}", line)]
+
+
+def _values(secret: str) -> Iterator[str]:
+    pairs: Iterable[tuple[str, str]] = ()
+    any_name = True
+    if secret.startswith("{"):
+        any_name = False  # what is long there is often an address, or a name
+        with suppress(ValueError, RecursionError):
+            pairs = _named_texts(json.loads(secret))
+    else:
+        found = [_PAIR.fullmatch(part) for part in re.split(r"[;&\n]", secret) if part.strip()]
+        pairs = [(one[1], one[2].strip().strip("\"'")) for one in found if one] if all(found) else ()
+    for name, value in pairs:
+        sure = any_name and len(value) >= _SURE and re.search(r"\d", value) and re.search("[A-Za-z]", value)
+        if sure or ("://" not in value and len(value) >= _LONG_ENOUGH and _TELLING.search(name)):
+            yield from dict.fromkeys((value, unquote(value)))
+
+
+def _named_texts(value: object) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        for name, inside in value.items():
+            if isinstance(inside, str):
+                yield name, inside
+            else:
+                yield from _named_texts(inside)
+    elif isinstance(value, list):
+        for inside in value:
+            yield from _named_texts(inside)
+
+
+def _said_by_base64(secret: str) -> str:
+    """The text that a secret is base64 of; "" if it is that of none."""
+    code = secret.rstrip("=").replace("-", "+").replace("_", "/")
+    try:
+        text = base64.b64decode(code + "=" * (-len(code) % 4), validate=True).decode()
+    except ValueError:
+        return ""
+    return text if len(text) >= _LONG_ENOUGH and all(one.isprintable() or one in "\r\n\t" for one in text) else ""

@@ -1,0 +1,273 @@
+"""What well-known secrets look like, so that they are found even where nobody told us about them.
+
+The patterns are ours. Those of `detect-secrets` 1.5.0 were looked at: it takes 0.36 s to import (it brings `requests`
+along), yields what was found but not where, reads line by line (a private key has many lines), and its keyword and
+entropy detectors fire on identifiers and hashes, which a recording is full of. Here a pattern names its span, and
+is only kept if a test over ordinary texts shows that it leaves them alone.
+
+A reply may be megabytes of the beginnings of secrets. So every expression begins with a literal, for which the engine
+searches at a nanosecond a character, and what stands before the literal is asked for behind it; what an expression
+walks over in vain ends where the next such literal begins; and no secret is longer than some thousands of characters.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from recordings.secrets.escapes import Span
+from recordings.secrets.searched_text import SearchedText
+from topics.lower_case import to_lower
+
+__all__ = ["KINDS", "PATTERNS", "cookies", "may_match"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """kind: as in `[redacted:<kind>]`. The group `secret` of `expression` is what must go. lowered: `expression` is for
+    the text in lower case. sure: a last look at the secret, where shape alone would also take ordinary text. holds:
+    literals that all stand in every text with such a secret; some: literals, in lower case, of which one does. To learn
+    that they stand nowhere takes a fraction of the time.
+    """
+
+    kind: str
+    expression: re.Pattern[str]
+    lowered: bool = False
+    sure: Callable[[str], bool] = bool
+    holds: tuple[str, ...] = ()
+    some: tuple[str, ...] = ()
+
+    def spans(self, searched: SearchedText) -> Iterator[tuple[int, int]]:
+        """Where such secrets stand in the text."""
+        if not all(map(searched.holds_in_any_case if self.lowered else searched.holds, self.holds)):
+            return
+        if self.some and not any(map(searched.holds_in_any_case, self.some)):
+            return
+        for match in self.expression.finditer(searched.lower if self.lowered else searched.text):
+            start, end = match.span("secret")
+            if self.sure(searched.text[start:end]):
+                yield start, end
+
+
+_DIGIT = re.compile(r"\d")
+
+
+def _mixed(text: str) -> bool:
+    """Digits, and letters of both cases or one long run: `sk-bratislava-2023-hotels` is a slug, not a key."""
+    if not _DIGIT.search(text):
+        return False
+    return text.lower() != text or max(map(len, re.split("[-_.]", text))) >= 20
+
+
+def _has_digit(text: str) -> bool:
+    return _DIGIT.search(text) is not None
+
+
+def _credentials(text: str) -> bool:
+    """Base64 of `name:password`: `Authorization: Basic understanding` is prose."""
+    try:
+        return b":" in base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
+    except (ValueError, binascii.Error):
+        return False
+
+
+def _token(text: str) -> bool:
+    """Not a word, and not a placeholder such as YOUR_API_KEY."""
+    return _has_digit(text) or (text.lower() != text and text.upper() != text)
+
+
+def _alone(literal: str, before: str = "[A-Za-z0-9_-]") -> str:
+    """`literal`, where nothing of the class `before` stands before it."""
+    return f"{re.escape(literal)}(?<!{before}{re.escape(literal)})"
+
+
+def _key(kind: str, literal: str, rest: str, sure: Callable[[str], bool] = bool) -> Pattern:
+    shape = rf"(?P<secret>{_alone(literal)}{rest})(?![A-Za-z0-9_-])"
+    return Pattern(kind, re.compile(shape), sure=sure, holds=(literal,))
+
+
+_QUOTE = r"(?:\\*+[\"']|%22|&quot;)?"
+_SEPARATOR = rf"{_QUOTE}\s{{0,8}}[:=,]\s{{0,8}}\[?{_QUOTE}\s{{0,8}}"
+
+
+def _header(kind: str, name: str, rest: str, sure: Callable[[str], bool]) -> Pattern:
+    """A header of that name, as it stands in a request, in JSON, or in a list of names and values."""
+    before = r"\w" if name == "authorization" else "[a-z0-9]"
+    shape = f"{_alone(name, before)}{_SEPARATOR}{rest}"
+    return Pattern(kind, re.compile(shape), lowered=True, sure=sure, holds=(name,))
+
+
+_PARAMETERS = (
+    r"(?=[abciprstx])(?:(?:(?:access|auth|refresh|id|session|security|bearer)[_-]?|x-amz-security-)?token|api[_-]?key"
+    r"|password|passwd|pwd|(?:client[_-]?)?secret|x-amz-(?:signature|credential))"
+)
+_PARTS_OF_PARAMETERS = ("token", "key", "passw", "pwd", "secret", "x-amz-")
+"""One of these stands in the name of each of them."""
+
+
+def _parameter(separator: str) -> Pattern:
+    shape = rf"{separator}{_PARAMETERS}(?:=|%3d)(?P<secret>(?:[^%&#\s\"'<>\\\[\]]|%(?!2[36])){{1,8192}}+)"
+    begins = separator.partition("(")[0].replace("\\\\", "\\").replace("\\?", "?")
+    return Pattern("parameter", re.compile(shape), lowered=True, holds=(begins,), some=_PARTS_OF_PARAMETERS)
+
+
+PATTERNS: tuple[Pattern, ...] = (
+    Pattern(
+        "private-key",
+        re.compile(
+            r"(?P<secret>-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
+            r"(?:(?:[^\"'<>-]{1,512}+|-(?!----)){0,32}+-----END (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
+            r"|(?:(?:\\++[rn]|\s){1,8}[A-Za-z0-9+/=]{16,512}){1,32}))"
+        ),
+        holds=("-----BEGIN ", "PRIVATE KEY"),
+    ),
+    _header("bearer", "authorization", r"(?:bearer|token)\s{1,8}(?P<secret>[a-z0-9._~+/=-]{8,8192})", _token),
+    _header("basic", "authorization", r"basic\s{1,8}(?P<secret>[a-z0-9+/_-]{4,8192}={0,2})", _credentials),
+    _header("api-key", "api-key", r"(?P<secret>[a-z0-9._~+/=-]{12,8192})", _mixed),
+    _key("api-key", "sk-", r"[A-Za-z0-9_-]{20,8192}", _mixed),
+    _key("api-key", "sk_live_", r"[A-Za-z0-9]{16,8192}"),
+    _key("api-key", "rk_live_", r"[A-Za-z0-9]{16,8192}"),
+    _key("api-key", "gsk_", r"[A-Za-z0-9]{40,8192}"),
+    _key("aws", "AKIA", r"[A-Z0-9]{16}"),
+    _key("aws", "ASIA", r"[A-Z0-9]{16}", _has_digit),
+    *(_key("github", f"gh{letter}_", r"[A-Za-z0-9]{36,8192}") for letter in "pousr"),
+    _key("github", "github_pat_", r"[A-Za-z0-9_]{40,8192}"),
+    _key("gitlab", "glpat-", r"[A-Za-z0-9_-]{20,8192}", _token),
+    _key("slack", "xox", r"[abeoprs](?:\.xox[a-z])?-[A-Za-z0-9-]{10,8192}", _has_digit),
+    _key("slack", "xapp-", r"[A-Za-z0-9-]{20,8192}", _has_digit),
+    Pattern(
+        "slack",
+        re.compile(r"hooks\.slack\.com/(?:services|workflows)/(?P<secret>[A-Za-z0-9/_+-]{20,8192})"),
+        holds=("hooks.slack.com",),
+    ),
+    _key("google", "AIza", r"[0-9A-Za-z_-]{35}"),
+    _key("google", "ya29.", r"[0-9A-Za-z_-]{20,8192}"),
+    _key("hugging-face", "hf_", r"[A-Za-z0-9]{30,8192}"),
+    _key("jwt", "eyJ", r"[A-Za-z0-9_-]{10,8192}\.eyJ[A-Za-z0-9_-]{10,8192}\.[A-Za-z0-9_-]{10,8192}"),
+    *map(_parameter, (r"\?", "&(?:amp;)?", r"\\u0026", "%26", "%3f")),
+    Pattern(
+        "password",
+        re.compile(r"://[^/\s:@\[\]\"'<>]{0,99}:(?P<secret>[^/\s:@\[\]\"'<>\\]{1,200})@"),
+        holds=("@", "://"),
+    ),
+)
+"""Where two of them find the same, the first one names it."""
+
+KINDS = frozenset({"cookie", *(pattern.kind for pattern in PATTERNS)})
+
+
+_FEW = 64
+"""Times that a character may stand in a text so that a look at each of them takes less than a search for literals."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Literals:
+    """Literals that have a rare character in common: to learn that it stands nowhere takes a thirtieth of the time of a
+    search for one of them. around: finds any of many of them, from the rare character on; None for a few."""
+
+    rarest: str
+    literals: tuple[str, ...]
+    around: re.Pattern[str] | None
+
+    @classmethod
+    def of(cls, rarest: str, literals: tuple[str, ...]) -> _Literals:
+        if len(literals) < 4:
+            return cls(rarest, literals, None)
+        ways = []
+        for literal in literals:
+            before, _, after = literal.partition(rarest)
+            ways.append(f"(?<={re.escape(before + rarest)}){re.escape(after)}")
+        return cls(rarest, literals, re.compile(f"{re.escape(rarest)}(?:{'|'.join(ways)})"))
+
+    def stand_in(self, text: str) -> bool:
+        """Whether one of them does. The text holds the rare character."""
+        if self.around is not None and text.count(self.rarest) <= _FEW:
+            return self.around.search(text) is not None
+        return any(map(text.__contains__, self.literals))
+
+
+def _by_rarest(literals: Iterable[str]) -> tuple[_Literals, ...]:
+    found: dict[str, tuple[str, ...]] = {}
+    for literal in dict.fromkeys(literals):
+        rarest = next(character for character in (*"@_JK2?&%zIx/k-", literal[0]) if character in literal)
+        found[rarest] = (*found.get(rarest, ()), literal)
+    return tuple(_Literals.of(rarest, those) for rarest, those in found.items())
+
+
+_AS_WRITTEN = _by_rarest(pattern.holds[0] for pattern in PATTERNS if not pattern.lowered)
+_IN_LOWER_CASE = _by_rarest(["cookie", *(one.holds[0] for one in PATTERNS if one.lowered and not one.some)])
+_BEGINNINGS = _by_rarest(pattern.holds[0] for pattern in PATTERNS if pattern.some)
+
+
+def may_match(text: str) -> bool:
+    """False only where no pattern finds anything in `text`, and no cookie stands in it. Letters after a backslash
+    (`recordings.secrets.escapes.undo_letters`) may be undone or not: none of the literals holds what they stand for."""
+    if _holds_any(text, _AS_WRITTEN):
+        return True
+    lower = to_lower(text)
+    if _holds_any(lower, _IN_LOWER_CASE):
+        return True
+    return _holds_any(lower, _BEGINNINGS) and any(map(lower.__contains__, _PARTS_OF_PARAMETERS))
+
+
+def _holds_any(text: str, groups: tuple[_Literals, ...]) -> bool:
+    for group in groups:  # noqa: SIM110 - a generator would cost as much as the looks do
+        if group.rarest in text and group.stand_in(text):
+            return True
+    return False
+
+
+_NAMED = r"(?:\\*+[\"'])?\s{0,8}[:,]\s{0,8}"
+_ON = rf"(?!cookie{_NAMED})"  # what a header holds ends where the next one begins
+_COOKIES = re.compile(
+    rf"cookie(?:(?<=set-cookie)(?<![a-z0-9_-]set-cookie)|(?<![a-z0-9_-]cookie)){_NAMED}"
+    rf"(?P<value>\[(?:{_ON}[^\[\]]){{0,4096}}+\]|\\*+\"(?:{_ON}(?:[^\"\\]|\\(?!\")[^\"])){{1,16384}}"
+    rf"|[a-z0-9!#$%&'*+.^_`|~-]{{1,99}}+=(?:{_ON}[^\r\n\"']){{1,16384}})"
+)
+_VALUE = r"[A-Za-z0-9!#$%&*+.^_`|~-]{1,99}=(?P<secret>[^;,\s\"'\\\[\]]{1,8192})"
+_FIRST = re.compile(rf"(?:[\"',;\[\\]\s{{0,8}}){{0,8}}{_VALUE}")
+_NEXT = re.compile(rf"[\"',;]\s{{0,8}}{_VALUE}")
+_ATTRIBUTE = re.compile(r"\W{0,120}(?:expires|max-age|domain|path|samesite|priority|version|comment)=")
+
+
+_BOUNDARY = re.compile(rf"cookie(?<!\\cookie)(?={_NAMED})")
+"""No value goes on over this, nor does any look at what a header holds; over a backslash before it one could."""
+
+_BEFORE = len("-set-")
+"""Characters before `cookie` that say whether it names a header."""
+
+
+def cookies(searched: SearchedText) -> list[Span]:
+    """Where the values of cookies stand in headers `Cookie` and `Set-Cookie`.
+
+    A reply may be a million headers, most often the same few again and again. What stands from one to the next is
+    looked at once, however often it is said.
+    """
+    if not (searched.holds("=") and searched.holds_in_any_case("cookie")):
+        return []
+    text, lower = searched.text, searched.lower
+    begins = [0, *map(re.Match.start, _BOUNDARY.finditer(lower))]
+    firsts = [begin - _BEFORE if begin > _BEFORE else 0 for begin in begins]
+    places = list(zip(firsts, [*begins[1:], len(text)]))
+    parts = [text[first:end] for first, end in places]
+    values = {part: list(_values(part, lower[first:end])) for part, (first, end) in dict(zip(parts, places)).items()}
+    if not any(values.values()):
+        return []
+    return [
+        (first + start, first + stop, "cookie") for first, part in zip(firsts, parts) for start, stop in values[part]
+    ]
+
+
+def _values(text: str, lower: str) -> Iterator[tuple[int, int]]:
+    if "=" not in text:
+        return
+    for header in _COOKIES.finditer(lower):
+        at, end = header.span("value")
+        cookie = _FIRST.match(text, at, end)
+        while cookie is not None:
+            if not _ATTRIBUTE.match(lower, cookie.start()):
+                yield cookie.span("secret")
+            cookie = _NEXT.search(text, cookie.end(), end)
