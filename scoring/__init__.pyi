@@ -1,8 +1,8 @@
 # What people use from Python. Each name is imported when it is first asked for.
+from .figure import Figure as Figure
 from .library import declared as declared
 from .material import Material as Material
 from .measure import Declaration as Declaration
-from .measure import Figure as Figure
 from .measure import Measure as Measure
 from .measure import Parameter as Parameter
 from .scores import score as score

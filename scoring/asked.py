@@ -9,10 +9,11 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from scoring.conversations import figure
+from scoring.figure import Figure
 from scoring.forms.readings import POOLED
 from scoring.inference.design import INDEPENDENT, Design
 from scoring.material import Judged, Material
-from scoring.measure import Figure, Measure
+from scoring.measure import Measure
 from scoring.measures.swan import SWAN, swan_of
 from scoring.measures.value_share import SHARE
 from scoring.measures.wan import WAN, criterion_of, weighted_schema

@@ -1,31 +1,51 @@
-"""Rows of many parts of a system at once, without intervals: of each trial over its topics, of each topic over its
-trials. To the last bit the values of `scoring.summaries`, which makes a part after the other."""
+"""Rows of each topic over its trials, and of each trial over its topics; without intervals of many parts at once. To
+the last bit the values of `scoring.summaries`, which makes a part after the other."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from scoring.inference.bootstrap import Resampler
 from scoring.inference.interval import no_interval
 from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL, Share
 from scoring.part_values import ShareValues, present_means, share_values, sum_means
+from scoring.summaries import Part, SystemScores
 from scoring.table import ScoreRow
 
-if TYPE_CHECKING:  # which has these rows made
-    from scoring.summaries import Part, SystemScores
-
-__all__ = ["bare_rows"]
+__all__ = ["topic_rows", "trial_rows"]
 
 Flags = npt.NDArray[np.bool_]
 _Take = Callable[[Any], Any]
 """Makes (parts, units) of (topics, trials)."""
 
 
-def bare_rows(scores: SystemScores, parts: Sequence[Part]) -> list[list[ScoreRow]]:
+def topic_rows(scores: SystemScores, resampler: Resampler | None) -> Iterator[ScoreRow]:
+    """Rows of each topic over its trials. Without a resampler they have no intervals."""
+    all_trials = range(len(scores.trials))
+    parts = [Part([row], all_trials, topic.id, topic.type.name) for row, topic in enumerate(scores.topics)]
+    if resampler is not None:
+        return scores.part_rows(parts, resampler)
+    return (row for rows in _bare_rows(scores, parts) for row in rows)
+
+
+def trial_rows(scores: SystemScores, resampler: Resampler | None) -> Iterator[ScoreRow]:
+    """Rows of each trial over its topics: by topic type, and over everything. As `topic_rows`."""
+    each = [
+        [Part(members, [column], None, name, trial) for column, trial in enumerate(scores.trials)]
+        for name, members in (*scores.types().items(), (None, range(len(scores.topics))))
+    ]
+    if resampler is not None:
+        return scores.part_rows((part for parts in zip(*each, strict=True) for part in parts), resampler)
+    found = (_bare_rows(scores, parts) for parts in each)
+    return (row for parts in zip(*found, strict=True) for rows in parts for row in rows)
+
+
+def _bare_rows(scores: SystemScores, parts: Sequence[Part]) -> list[list[ScoreRow]]:
     """The rows of each part. parts: all topics, each over all trials; or all trials, each over the same topics."""
     by_topic = parts[0].topic is not None
     members = list(range(len(scores.topics))) if by_topic else list(parts[0].topics)

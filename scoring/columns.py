@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from recordings.conversations.conversation import TrialKey
-from scoring.measure import Figure
+from scoring.figure import Figure
 from scoring.named_entities import named_entities
 from topics.gold import GoldEntry
 
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One measure of conversations, each field (conversations,) as in `scoring.measure.Figure`. at: which ones."""
+    """One measure of conversations, each field (conversations,) as in `scoring.figure.Figure`. at: which ones."""
 
     measure: str
     at: Counts

@@ -8,9 +8,10 @@ from dataclasses import replace
 
 from recordings.conversations.conversation import Conversation
 from scoring.columns import Column, Conversations, column_of
+from scoring.figure import Figure
 from scoring.library import measures, plug_ins
 from scoring.material import Material
-from scoring.measure import Declaration, Figure, Measure
+from scoring.measure import Declaration, Measure
 from scoring.notation import Term
 from scoring.table import ScoreRow
 from topics.errors import HarvestError, InputError

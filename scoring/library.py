@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache, partial
 from types import MappingProxyType
 
+from scoring.figure import Good
 from scoring.forms.chains import EXCESS, PERSISTENCE, TRANSITION
 from scoring.forms.readings import OF_POOLED, POOLED
 from scoring.forms.worst import CVAR, MAXIMUM, MINIMUM, QUANTILE, RATE
@@ -54,6 +55,7 @@ __all__ = [
     "OF_LISTS",
     "OF_PREDICTORS",
     "declared",
+    "good_end",
     "list_forms",
     "measures",
     "plug_ins",
@@ -168,6 +170,15 @@ def range_of(name: str) -> tuple[float, float]:
         return (0.0, 1.0)
     base = term.arguments[0] if found.of == "measure" and not found.event and term.arguments else None
     return range_of(str(base)) if isinstance(base, Term) else found.range
+
+
+def good_end(term: Term) -> Good:
+    """Which end of a measure's range is good, as it is written; of a form, what it is taken of decides. "high" for a
+    name that is no measure's."""
+    found = declared(term.name)
+    base = term.arguments[0] if term.arguments else None
+    inner = good_end(base) if isinstance(base, Term) else "high"
+    return "high" if found is None else found.better(term, inner)
 
 
 def single() -> tuple[Declaration, ...]:

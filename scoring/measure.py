@@ -1,7 +1,6 @@
 """The declaration of a measure, and a measure as somebody asked for it.
 
     Declaration   one measure: its sentence, formula and source, what it needs, its parameters, its range, its function
-    Figure        its value of one conversation
     Measure       a declaration as it was asked for: `CVaR(R(L=600), beta=0.1)` under the settings of a run
 
 A measure is one file with one declaration (`scoring.measures`, `scoring.forms`) and one line in `scoring.library`.
@@ -16,19 +15,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from scoring.figure import Figure, Good
 from scoring.notation import Term, Value
-from scoring.nuggets import Nugget
 from scoring.settings import Settings
 from topics.errors import InputError
 from topics.topic import Topic, TopicSet
 
 if TYPE_CHECKING:  # each of these stands on measures
     from scoring.columns import Column, Conversations
-    from scoring.forms.pool import Pool, Reading
     from scoring.material import Material
+    from scoring.pool import Pool, Reading
     from scoring.swan.schema import Schema
 
-__all__ = ["Asking", "Declaration", "Figure", "Good", "Measure", "Of", "Parameter", "a_number"]
+__all__ = ["Asking", "Declaration", "Measure", "Of", "Parameter", "a_number"]
 
 Of = Literal["conversation", "turn", "nugget", "trials", "measure", "list", "predictor"]
 """What has a value: one conversation; one turn or nugget of it, which stands in rows alone; trials together; a measure
@@ -38,37 +37,8 @@ Need = Literal["gold", "judgments", "labels", "qrels", "memberships", "annotatio
 """What must be known besides what was said: a gold table; scores of nuggets by people, models or rules; labels of
 answers; grades of documents; groups of documents; annotations of each dialogue by several people."""
 
-Good = Literal["high", "low", "neither"]
-"""Which end of the range is the good one."""
-
 Shown = Literal["always", "all", "asked"]
 """Where its rows are: wherever a run is scored; there too, but in tables only with --all; where it is asked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """The value of one measure for one conversation.
-
-    measure: its name as printed. value: NaN where undefined. turn: of one system turn, from 1; None for the whole
-    conversation. nugget: of one nugget; None for all of them. n, unjudged, unknown, note, worst, best: as in
-    `scoring.ScoreRow`.
-    """
-
-    measure: str
-    value: float
-    n: int
-    turn: int | None = None
-    nugget: Nugget | None = None
-    unjudged: int = 0
-    unknown: int = 0
-    note: str = ""
-    worst: float = math.nan
-    best: float = math.nan
-
-    @property
-    def whole(self) -> bool:
-        """Whether it is of the whole conversation, and so can be averaged over conversations."""
-        return self.turn is None
 
 
 def a_number(value: Value) -> float:
@@ -104,7 +74,8 @@ class Declaration:
 
     name: as it is written. sentence: what it says of a system, one sentence. of: what has a value. formula: one line.
     source: paper and equation. undefined: when it is NaN. example: one that can be asked for. n: what its n counts.
-    needs, parameters, range, good: see there; good may depend on what is asked for. written: the ways it is written,
+    needs, parameters, range, good: see there; good may depend on what is asked for, and on the good end of what it is
+    taken of. written: the ways it is written,
     where the name alone is not enough. arguments: how many things it is taken of, at least and at most.
 
     legend: a few words in the legend of tables; "" where its name is enough. percentage: people read it in percent.
@@ -134,7 +105,7 @@ class Declaration:
     needs: tuple[Need, ...] = ()
     parameters: tuple[Parameter, ...] = ()
     range: tuple[float, float] = (0.0, 1.0)
-    good: Good | Callable[[Term], Good] = "high"
+    good: Good | Callable[[Term, Good], Good] = "high"
     written: tuple[str, ...] = ()
     arguments: tuple[int, int] = (0, 0)
     legend: str = ""
@@ -153,9 +124,9 @@ class Declaration:
     read: Read | None = None
     rows: Callable[[Measure, Pool], Iterator[Reading]] | None = None
 
-    def better(self, term: Term) -> Good:
-        """Which end of the measure's range is good, as it is written."""
-        return self.good(term) if callable(self.good) else self.good
+    def better(self, term: Term, inner: Good = "high") -> Good:
+        """Which end of the measure's range is good, as it is written. inner: the good end of what it is taken of."""
+        return self.good(term, inner) if callable(self.good) else self.good
 
     @property
     def forms(self) -> tuple[str, ...]:

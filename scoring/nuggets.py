@@ -1,6 +1,7 @@
 """Entity nuggets of a conversation: the URLs of the topic's kind in the system's answers, with what is known of them.
 
     find_nuggets(conversation, topic, ...)   one Nugget for each link to an entity, in the order of reading
+    position_weight(position, patience)      how much a nugget there still counts
 
 An entity is known by its canonical URL, never by its title. From its second occurrence on, within and across turns,
 it still costs words and earns nothing ([GFRC] §5). A link whose anchor is its own address is one occurrence, not two.
@@ -13,6 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+import numpy as np
+import numpy.typing as npt
+
 from protocols.answer import Answer
 from recordings.conversations.conversation import Conversation
 from scoring.settings import Settings
@@ -22,7 +26,7 @@ from topics.gold import GoldTable
 from topics.links import UrlKind, find_urls
 from topics.topic import Topic
 
-__all__ = ["Nugget", "find_nuggets"]
+__all__ = ["Nugget", "find_nuggets", "position_weight"]
 
 # What stands between the two addresses of one link: `[https://a.org](https://a.org)`, `<a href="…">https://a.org</a>`.
 _SAME_LINK = re.compile(r"[^\[\]\n]{0,999}\]\(\s{0,9}<?|[\"'][^<>\n]{0,999}>[^<\n]{0,999}")
@@ -160,3 +164,16 @@ def _with_sources(
             start = source.start + len(words) - len(words.lstrip())
             lacked.setdefault(entity, (entity, source.href, start, start + len(words.strip())))
     return sorted([*spans, *lacked.values()], key=lambda span: span[2]) if lacked else spans
+
+
+def position_weight(position: npt.ArrayLike, patience: int | npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """pw(n) = max(0, 1 - (WC(n) - 1)/L), Eq. 6: 1 for the first word, 0 from word L + 1 on.
+
+    position: (...) WC(n) from 1. patience: L, at least 1, in the unit of the positions: one number, or (...).
+    Returns (...) in [0, 1].
+    Eq. 8 prints WC for WC - 1; Table 1 and the normaliser of Eq. 7 need Eq. 6.
+    """
+    places = np.asarray(position, dtype=np.float64)
+    if not (np.all(np.asarray(patience) >= 1) and np.all(places >= 1)):
+        raise ValueError("positions and patience count from 1")
+    return np.maximum(0.0, 1.0 - (places - 1.0) / patience)

@@ -12,20 +12,21 @@ import numpy as np
 from recordings.conversations.conversation import Conversation, TrialKey
 from recordings.conversations.endings import missing_turns
 from scoring.asked import Asked, Judged
+from scoring.bare_rows import topic_rows, trial_rows
 from scoring.catalogue import understand
 from scoring.columns import Columns, column_of
 from scoring.conversations import Ranked, default_columns, default_figures, in_order, nugget_figures
 from scoring.conversations import rows as conversation_rows
-from scoring.forms.pool import Pool
-from scoring.forms.rows import form_rows
+from scoring.figure import Figure
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.design import Design
 from scoring.lengths import Unit
 from scoring.material import Material
-from scoring.measure import Figure, Measure
+from scoring.measure import Measure
 from scoring.measures.latency import LATENCY, TTFT, load_notes
 from scoring.measures.usefulness import USEFUL
 from scoring.notation import Term
+from scoring.pool import Pool, Reading
 from scoring.settings import Settings, check_weights
 from scoring.summaries import SystemScores
 from scoring.swan.assessment import PageText
@@ -154,12 +155,18 @@ def score(
             seed,
             planned=len({key.trial for key in planned}),
         )
-        joint.extend(form_rows(asked.measures, pool))
+        joint.extend(_form_rows(asked.measures, pool))
         conversations_of = partial(_single_rows, grounds, further)
         late: tuple[Late, ...] = (
             Late("conversation", partial(_late_rows, asked, topics, conversations_of)),
-            Late("topic", partial(_late_rows, asked, topics, partial(_bounded_rows, scores.topic_rows, resampler))),
-            Late("trial", partial(_late_rows, asked, topics, partial(_bounded_rows, scores.trial_rows, by_trial))),
+            Late(
+                "topic",
+                partial(_late_rows, asked, topics, partial(_bounded_rows, partial(topic_rows, scores), resampler)),
+            ),
+            Late(
+                "trial",
+                partial(_late_rows, asked, topics, partial(_bounded_rows, partial(trial_rows, scores), by_trial)),
+            ),
         )
         blocks.append((late, joint))
     asked.refuse_unsettled()
@@ -180,6 +187,39 @@ def score(
     whole = ScoreTable(tuple(parts), settings, notes, asked.coverage(), each)
     _refuse_late_turns(wanted.values(), whole)
     return whole.only(wanted) if only else whole
+
+
+def _form_rows(measures: Sequence[Measure], pool: Pool) -> Iterator[ScoreRow]:
+    """Rows of one system; the order of measures changes nothing. Raises InputError where a worst case within topics is
+    asked of a run that was to have too few trials.
+    """
+    for measure in measures:
+        rows = (measure.form or measure.declaration).rows
+        for reading in rows(measure, pool) if rows is not None else ():
+            yield _form_row(reading, measure.name, pool.scores.system, pool.scores.settings)
+
+
+def _form_row(reading: Reading, measure: str, system: str, settings: Settings) -> ScoreRow:
+    interval = reading.interval
+    return ScoreRow(
+        measure=measure,
+        system=system,
+        topic=reading.part.topic,
+        topic_type=reading.part.topic_type,
+        trial=None,
+        value=reading.value,
+        n=reading.n,
+        topics=reading.topics,
+        low=interval.low,
+        high=interval.high,
+        level=settings.level if interval.method else None,
+        interval=interval.method or None,
+        resampled=interval.resampled or None,
+        invalid=reading.invalid,
+        worst=reading.worst,
+        best=reading.best,
+        note=reading.note or interval.note,
+    )
 
 
 def _of_sessions(systems: Sequence[str]) -> Iterator[str]:

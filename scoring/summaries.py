@@ -16,7 +16,6 @@ import numpy.typing as npt
 from recordings.conversations.conversation import Conversation
 from recordings.conversations.endings import says_how
 from recordings.files.times import moment
-from scoring.bare_rows import bare_rows
 from scoring.columns import Columns
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.design import INDEPENDENT, Design
@@ -180,35 +179,18 @@ class SystemScores:
 
     def rows(self, resampler: Resampler) -> Iterator[ScoreRow]:
         """Rows by topic type, and over everything."""
-        parts = [Part(members, range(len(self.trials)), None, name) for name, members in self._types().items()]
-        return self._rows((*parts, Part(range(len(self.topics)), range(len(self.trials)))), resampler)
+        parts = [Part(members, range(len(self.trials)), None, name) for name, members in self.types().items()]
+        return self.part_rows((*parts, Part(range(len(self.topics)), range(len(self.trials)))), resampler)
 
-    def topic_rows(self, resampler: Resampler | None) -> Iterator[ScoreRow]:
-        """Rows of each topic over its trials. Without a resampler they have no intervals."""
-        all_trials = range(len(self.trials))
-        parts = [Part([row], all_trials, topic.id, topic.type.name) for row, topic in enumerate(self.topics)]
-        if resampler is not None:
-            return self._rows(parts, resampler)
-        return (row for rows in bare_rows(self, parts) for row in rows)
-
-    def trial_rows(self, resampler: Resampler | None) -> Iterator[ScoreRow]:
-        """Rows of each trial over its topics: by topic type, and over everything. As `topic_rows`."""
-        each = [
-            [Part(members, [column], None, name, trial) for column, trial in enumerate(self.trials)]
-            for name, members in (*self._types().items(), (None, range(len(self.topics))))
-        ]
-        if resampler is not None:
-            return self._rows((part for parts in zip(*each, strict=True) for part in parts), resampler)
-        found = (bare_rows(self, parts) for parts in each)
-        return (row for parts in zip(*found, strict=True) for rows in parts for row in rows)
-
-    def _types(self) -> dict[str, list[int]]:
+    def types(self) -> dict[str, list[int]]:
+        """The rows of the topics of each type, in the order in which types first occur."""
         types: dict[str, list[int]] = {}
         for row, topic in enumerate(self.topics):
             types.setdefault(topic.type.name, []).append(row)
         return types
 
-    def _rows(self, parts: Iterable[Part], resampler: Resampler) -> Iterator[ScoreRow]:
+    def part_rows(self, parts: Iterable[Part], resampler: Resampler) -> Iterator[ScoreRow]:
+        """The rows of each part, with intervals."""
         for part in parts:
             if (self.valid | self._invalid)[np.ix_(part.topics, part.trials)].any():
                 yield from self._shares(part, resampler)

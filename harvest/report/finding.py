@@ -18,7 +18,7 @@ from harvest.tables.figures import ordered_rows, shown_with_interval
 from harvest.terminal import printable
 from scoring.comparison.result import Driver, MeasureComparison, Pair
 from scoring.inference.paired import ESTIMANDS
-from scoring.library import declared
+from scoring.library import declared, good_end
 from scoring.measures.usefulness import MEAN_USEFUL, useful_share
 from scoring.notation import parse
 from scoring.table import ScoreRow, ScoreTable, is_percentage
@@ -103,8 +103,7 @@ def single(
 
 def _weakest(system: str, measure: str, rows: Iterable[ScoreRow]) -> list[ScoreRow]:
     """The topics with the worst values, of a measure that has a good end, where topics differ."""
-    one = declared(measure)
-    good = one.better(parse(measure)) if one else "neither"
+    good = good_end(parse(measure)) if declared(measure) else "neither"
     of = [row for row in rows if (row.system, row.measure, row.turn) == (system, measure, None)]
     of = [row for row in of if row.value == row.value]
     if good == "neither" or len({row.value for row in of}) < 2:
@@ -367,8 +366,7 @@ def _several(found: Comparison, one: MeasureComparison, material: Material, runs
     for pair in one.pairs:
         if pair.found:
             wins[pair.first if pair.verdict in ("better", "higher") else pair.second] += 1
-    of = declared(one.measure)
-    sign = -1 if of is not None and of.better(parse(one.measure)) == "low" else 1
+    sign = -1 if good_end(parse(one.measure)) == "low" else 1
     values = {name: sign * value if value == value else -math.inf for name, value in one.figures.items()}
     best = max(found.systems, key=lambda name: (wins[name], values[name]))
     each = ", ".join(

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harvest.terminal import printable
-from scoring.library import declared, measures, range_of
+from scoring.library import declared, good_end, measures, range_of
 from scoring.measures.group_fairness import FAIRNESS
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from scoring.notation import parse
@@ -132,7 +132,7 @@ def _legend(rows: Sequence[ScoreRow]) -> str:
     said = [f"{one.name}: {one.legend}" for one in there if one.legend and one.good != "neither"]
     if any(row.turn for row in rows):
         said.insert(0, "S1, S2: system turns")
-    good = {name: one.better(parse(name)) for name, one in found.items()}
+    good = {name: good_end(parse(name)) for name in found}
     unbounded = [name for name in found if good[name] == "high" and range_of(name) != (0.0, 1.0)]
     failures = sorted(name for name in found if good[name] == "low")
     neutral = [name for name, one in found.items() if good[name] == "neither" and not one.legend]

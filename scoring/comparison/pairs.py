@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.comparison.result import Driver, MeasureComparison, Pair
+from scoring.figure import Good
 from scoring.inference.aligned import Aligned
 from scoring.inference.in_time import shared_in_time
 from scoring.inference.interval import no_interval
@@ -18,7 +19,6 @@ from scoring.inference.paired import Estimand, Guard, Paired, residual_variance
 from scoring.inference.sessions import needed_sessions
 from scoring.inference.sides import compare_sides, hull
 from scoring.inference.verdicts import correct_intervals, decide
-from scoring.measure import Good
 from scoring.statistics.exchange import holm, least_p
 from scoring.statistics.tukey import letters, tukey_p, undistinguished
 

@@ -8,13 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from protocols.labels import NOT_USEFUL, USEFUL
-from scoring.forms.part import parts
-from scoring.forms.pool import Pool, Reading
+from scoring.figure import Good
 from scoring.inference.dependence import MISSING, Dependence, dependence
 from scoring.inference.interval import no_interval
-from scoring.measure import Asking, Declaration, Good, Measure
+from scoring.measure import Asking, Declaration, Measure
 from scoring.measures.usefulness import Share, labels
 from scoring.notation import Term
+from scoring.part import parts
+from scoring.pool import Pool, Reading
 from scoring.stochastic.chain import ABSENT, STATES, TRANSITIONS, chain, codes
 from scoring.stochastic.persistence import persistence
 from scoring.understanding import plainly
@@ -41,7 +42,7 @@ def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure
     return found
 
 
-def _good(term: Term) -> Good:
+def _good(term: Term, inner: Good) -> Good:
     return "high" if str(term.arguments[-1]) == USEFUL else "low"
 
 

@@ -11,17 +11,17 @@ import numpy.typing as npt
 
 from recordings.conversations.conversation import Conversation
 from scoring.divergences import DIVERGENCES
-from scoring.forms.part import parts
-from scoring.forms.pool import Pool, Reading
+from scoring.fairness import TurnFairness, divergence_names, group_fairness
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.interval import Interval, no_interval
 from scoring.measure import Asking, Declaration, Measure
-from scoring.measures.fairness import TurnFairness, divergence_names, group_fairness
 from scoring.measures.group_fairness import FAIRNESS, attribute_of
 from scoring.measures.swan import SWAN
 from scoring.measures.wan import WAN, criterion_of, read_wan, weighted_schema
 from scoring.notation import Term
 from scoring.nuggets import find_nuggets
+from scoring.part import parts
+from scoring.pool import Pool, Reading
 from scoring.stochastic.expectation import fairness
 from scoring.swan.assessment import Assessment, every_wan, of_system
 from scoring.swan.judged import Judgments

@@ -12,13 +12,14 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from scoring.forms.part import parts
-from scoring.forms.pool import Pool, Reading
+from scoring.figure import Good
 from scoring.inference.design import Design, too_few_sessions
 from scoring.inference.interval import Interval, no_interval
 from scoring.inference.tails import ENDS, Tail, TailKind, Worst, pooled_tail, trials_needed, within_topics
-from scoring.measure import Asking, Declaration, Good, Measure, Parameter
+from scoring.measure import Asking, Declaration, Measure, Parameter
 from scoring.notation import Term
+from scoring.part import parts
+from scoring.pool import Pool, Reading
 from scoring.stochastic.failures import rate_below, rate_of
 from scoring.understanding import refuse_parameters
 from topics.errors import InputError
@@ -211,19 +212,15 @@ def _beta(measure: Measure) -> float:
     return measure.number if measure.number == measure.number else 1.0
 
 
-def _inner(term: Term) -> Good:
-    """Which end is good of what the form is taken of."""
-    from scoring.library import declared  # late: it lists these forms
-
-    base = term.arguments[0] if term.arguments else None
-    found = declared(base.name) if isinstance(base, Term) else None
-    return found.better(base) if found is not None and isinstance(base, Term) else "high"
+def _as_inner(term: Term, inner: Good) -> Good:
+    """The good end of what the form is taken of."""
+    return inner
 
 
-def _below(term: Term) -> Good:
-    """To be below a bound, and an event, is bad where much is good."""
+def _below(term: Term, inner: Good) -> Good:
+    """To be below a bound is bad if much is good; an event is always bad."""
     good: dict[Good, Good] = {"high": "low", "low": "high", "neither": "neither"}
-    return good[_inner(term)] if term.get("below") is not None else "low"
+    return good[inner] if term.get("below") is not None else "low"
 
 
 _SHARE = Parameter("beta", "share of the worst conversations, above 0", default=0.25)
@@ -240,7 +237,7 @@ CVAR = Declaration(
     undefined=_OF,
     example="CVaR(R, beta=0.25)",
     n=_N,
-    good=_inner,
+    good=_as_inner,
     parameters=(_SHARE, _WITHIN),
     written=("CVaR(R, beta=0.25)", "CVaR(latency, beta=0.05)"),
     arguments=(1, 1),
@@ -257,7 +254,7 @@ QUANTILE = Declaration(
     undefined=_OF,
     example="Q(R, beta=0.1)",
     n=_N,
-    good=_inner,
+    good=_as_inner,
     parameters=(_SHARE, _WITHIN),
     written=("Q(R, beta=0.25)", "Q(latency, beta=0.95)"),
     arguments=(1, 1),
@@ -288,7 +285,7 @@ MAXIMUM = Declaration(
     undefined=_OF,
     example="max(latency)",
     n=_N,
-    good=_inner,
+    good=_as_inner,
     written=("max(latency)",),
     arguments=(1, 1),
     read=_read,

@@ -11,8 +11,8 @@ from typing import Literal
 
 import numpy as np
 
+from scoring.figure import Good
 from scoring.inference.paired import Paired
-from scoring.measure import Good
 from scoring.statistics.exchange import holm
 
 __all__ = ["Verdict", "correct_intervals", "decide"]

@@ -31,7 +31,8 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.divergences import jsd
-from scoring.measure import Declaration, Good
+from scoring.figure import Good
+from scoring.measure import Declaration
 
 __all__ = [
     "ACCURACY",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scoring.measure import Declaration, Figure, Measure
+from scoring.figure import Figure
+from scoring.measure import Declaration, Measure
 
 if TYPE_CHECKING:
     from scoring.material import Material

@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from scoring.measure import Declaration, Figure, Measure, Parameter, a_number
+from scoring.figure import Figure
+from scoring.measure import Declaration, Measure, Parameter, a_number
 from scoring.measures.nugget_recall import known_nuggets
 from scoring.measures.relevance import LIMITS
 from scoring.measures.s_measure import of_conversation as s_of

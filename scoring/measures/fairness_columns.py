@@ -1,4 +1,4 @@
-"""GF of many conversations at once: to the last bit what `scoring.measures.fairness` gives of each of them."""
+"""GF of many conversations at once: to the last bit what `scoring.fairness` gives of each of them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from scoring.columns import Conversations
 from scoring.divergences import DIVERGENCES, distr_sim
-from scoring.measures.fairness import divergence_names
-from scoring.measures.unknown_groups import similarity_bounds
+from scoring.fairness import divergence_names
 from scoring.settings import Settings
+from scoring.unknown_groups import similarity_bounds
 from topics.attributes import AttributeSet
 
 __all__ = ["FairnessColumns", "combined", "fairness_columns", "taken_alike"]
@@ -27,7 +27,7 @@ _SURE = 4e-10
 
 @dataclass(frozen=True, slots=True)
 class FairnessColumns:
-    """GF of one attribute set by one divergence; each (conversations,), as in `scoring.measures.fairness`."""
+    """GF of one attribute set by one divergence; each (conversations,), as in `scoring.fairness`."""
 
     divergence: str
     value: Floats

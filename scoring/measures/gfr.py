@@ -4,7 +4,7 @@
     GFR  = unweighted mean of one utility (ERR or iRBU) and one GF for each attribute set
 
 achieved at k is the mean membership of *all* the top k documents, relevant or not; a document whose groups are not
-known is uniform. The GF of a conversation (`scoring.measures.fairness`) takes relevant nuggets only: the two are not
+known is uniform. The GF of a conversation (`scoring.fairness`) takes relevant nuggets only: the two are not
 on one scale, and must not be compared as if they were.
 
 Source: Sakai, Kim and Kang, TOIS 2023 (arXiv 2204.00280); [GFRC] Eq. 1 with equal weights; NTCIREVAL's GFRcompute.

@@ -1,6 +1,6 @@
 """The fairness measures of a conversation: GF of each attribute set and of all, by both methods, GFR(C), DistrSim.
 
-They are made together, because they share what is costly (`scoring.measures.fairness`). [GFRC] Eq. 4, 5, 9, 10.
+They are made together, because they share what is costly (`scoring.fairness`). [GFRC] Eq. 4, 5, 9, 10.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.columns import Column, Conversations
-from scoring.measure import Asking, Declaration, Figure, Measure, Parameter, a_number
-from scoring.measures.fairness import GroupFairness, combine, divergence_names, group_fairness, summary
+from scoring.fairness import GroupFairness, combine, divergence_names, group_fairness, summary
+from scoring.figure import Figure
+from scoring.measure import Asking, Declaration, Measure, Parameter, a_number
 from scoring.measures.fairness_columns import FairnessColumns, combined, fairness_columns, taken_alike
 from scoring.measures.relevance import LIMITS, RELEVANCE, relevance, relevances
 from scoring.notation import Term, Value, number_text

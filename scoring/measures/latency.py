@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recordings.files.times import moment
-from scoring.measure import Declaration, Figure, Measure
+from scoring.figure import Figure
+from scoring.measure import Declaration, Measure
 
 if TYPE_CHECKING:
     from recordings.conversations.conversation import Conversation, SystemTurn

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from scoring.measure import Declaration, Figure, Measure
+from scoring.figure import Figure
+from scoring.measure import Declaration, Measure
 
 if TYPE_CHECKING:
     from scoring.material import Material

@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.columns import Column, Conversations
-from scoring.measure import Declaration, Figure, Measure, Parameter, a_number
+from scoring.figure import Figure
+from scoring.measure import Declaration, Measure, Parameter, a_number
 from scoring.notation import Value
-from scoring.nuggets import Nugget
+from scoring.nuggets import Nugget, position_weight
 
 if TYPE_CHECKING:
     from scoring.material import Material
@@ -25,23 +26,9 @@ __all__ = [
     "POSITION_WEIGHT",
     "RELEVANCE",
     "hard_normaliser",
-    "position_weight",
     "relevance",
     "relevances",
 ]
-
-
-def position_weight(position: npt.ArrayLike, patience: int | npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """pw(n) = max(0, 1 - (WC(n) - 1)/L), Eq. 6: 1 for the first word, 0 from word L + 1 on.
-
-    position: (...) WC(n) from 1. patience: L, at least 1, in the unit of the positions: one number, or (...).
-    Returns (...) in [0, 1].
-    Eq. 8 prints WC for WC - 1; Table 1 and the normaliser of Eq. 7 need Eq. 6.
-    """
-    places = np.asarray(position, dtype=np.float64)
-    if not (np.all(np.asarray(patience) >= 1) and np.all(places >= 1)):
-        raise ValueError("positions and patience count from 1")
-    return np.maximum(0.0, 1.0 - (places - 1.0) / patience)
 
 
 def hard_normaliser(patience: int) -> float:

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from scoring.measure import Declaration, Figure, Measure
+from scoring.figure import Figure
+from scoring.measure import Declaration, Measure
 from scoring.measures.nugget_recall import known_nuggets
 from scoring.measures.relevance import LIMITS, in_characters
 

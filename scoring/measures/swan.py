@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scoring.measure import Asking, Declaration, Figure, Measure
+from scoring.figure import Figure
+from scoring.measure import Asking, Declaration, Measure
 from scoring.measures.wan import WEIGHTS, weighted_schema, with_weights, without_scorers
 from scoring.notation import Term
 from scoring.swan.wan import Swan

@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from scoring.measure import Asking, Declaration, Figure, Measure
+from scoring.figure import Figure
+from scoring.measure import Asking, Declaration, Measure
 from scoring.measures.wan import criterion_of
 from scoring.notation import Term, number_text
 from scoring.swan.schema import Schema

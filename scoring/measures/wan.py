@@ -6,7 +6,8 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from scoring.measure import Asking, Declaration, Figure, Measure, Parameter
+from scoring.figure import Figure
+from scoring.measure import Asking, Declaration, Measure, Parameter
 from scoring.notation import Term, number_text, parse
 from scoring.swan.schema import PLACELESS, Schema
 from scoring.swan.scorers import CORRECTED, SCORERS, UNCHECKED

@@ -21,8 +21,8 @@ from typing import ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from scoring.measures.relevance import position_weight
 from scoring.notation import number_text
+from scoring.nuggets import position_weight
 
 __all__ = ["Anchored", "Item", "LastTurn", "Linear", "Places", "Product", "Uniform", "Weighting", "parse_weighting"]
 

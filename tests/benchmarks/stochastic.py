@@ -23,7 +23,7 @@ import numpy.typing as npt
 from recordings.trees.builder import fold
 from recordings.trees.tree import ConversationTree, Symbol
 from scoring.inference.tails import cvar, pooled_tail
-from scoring.measures.relevance import position_weight
+from scoring.nuggets import position_weight
 from scoring.stochastic.chain import chain
 from scoring.stochastic.decomposition import contributions, spread
 from scoring.stochastic.expectation import ratio

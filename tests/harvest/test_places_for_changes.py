@@ -166,7 +166,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scoring.measure import Declaration, Figure, Measure
+from scoring.figure import Figure
+from scoring.measure import Declaration, Measure
 
 if TYPE_CHECKING:
     from scoring.material import Material
@@ -220,8 +221,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from scoring.forms.part import parts
-from scoring.forms.pool import Pool, Reading
+from scoring.part import parts
+from scoring.pool import Pool, Reading
 from scoring.forms.worst import MINIMUM
 from scoring.measure import Declaration, Measure
 from scoring.inference.interval import no_interval

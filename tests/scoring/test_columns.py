@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from recordings.conversations.conversation import Conversation
 from scoring.conversations import default_columns, default_figures, in_order
-from scoring.measure import Figure
+from scoring.figure import Figure
 from scoring.measures.relevance import RELEVANCE
 from scoring.scores import score
 from scoring.settings import Settings

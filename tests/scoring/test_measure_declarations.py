@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from harvest.cli.measures import command
 from harvest.studies.scores.measure_tables import every_measure, markdown
 from scoring.catalogue import understand
-from scoring.library import OF_CONVERSATIONS, declared, range_of
+from scoring.library import OF_CONVERSATIONS, good_end, range_of
 from scoring.measure import Declaration
 from scoring.measures.value_share import SHARE
 from scoring.notation import parse
@@ -142,6 +142,4 @@ def test_the_table_of_the_page_is_what_the_program_prints() -> None:
     ],
 )
 def test_a_form_is_good_and_ranges_as_what_it_is_taken_of(written: str, good: str, most: float) -> None:
-    found = declared(written)
-    assert found is not None
-    assert (found.better(parse(written)), range_of(written)[1]) == (good, most)
+    assert (good_end(parse(written)), range_of(written)[1]) == (good, most)

@@ -21,7 +21,8 @@ SAMPLE = ROOT / "recordings" / "samples" / "run-1"
 BREVITY = '''\
 """How short the answers are. Written against the seam alone."""
 
-from scoring.measure import Declaration, Figure, Parameter, a_number
+from scoring.figure import Figure
+from scoring.measure import Declaration, Parameter, a_number
 
 
 def _score(material, measure):

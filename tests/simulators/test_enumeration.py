@@ -18,7 +18,8 @@ from protocols.answer import Answer, Exchange
 from protocols.library import load_protocol
 from protocols.route import Say
 from scoring.divergences import jsd
-from scoring.measures.relevance import hard_normaliser, position_weight
+from scoring.measures.relevance import hard_normaliser
+from scoring.nuggets import position_weight
 from scoring.stochastic.expectation import fairness, mean, ratio
 from scoring.stochastic.paths import enumerate_paths
 from simulators.enumeration import Response, Responses, expand

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
-from scoring.measures.relevance import hard_normaliser, position_weight
+from scoring.measures.relevance import hard_normaliser
+from scoring.nuggets import position_weight
 from scoring.stochastic.paths import WeightedPaths, enumerate_paths, reach
 from scoring.stochastic.prefixes import along
 from tests.support.checkout import DATA

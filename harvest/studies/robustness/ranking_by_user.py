@@ -12,9 +12,10 @@ from typing import Literal
 from harvest.studies.scores.arms import Armed, ArmedSystem
 from harvest.studies.scores.trial_values import Key
 from scoring.comparison.by_user import ByUser, by_user
+from scoring.figure import Good
 from scoring.inference.matched import compare
 from scoring.inference.paired import Estimand
-from scoring.measure import Good, Measure
+from scoring.measure import Measure
 from scoring.measures.usefulness import RECOVERY
 from topics.identity import generator
 

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.trial_values import SHARES, Key, measure_values, share_values
 from scoring.catalogue import understand
+from scoring.figure import Good
 from scoring.library import list_forms, measures, single
-from scoring.measure import Good, Measure
+from scoring.measure import Measure
 from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
 from scoring.notation import Term
 from scoring.scores import SHIPPED

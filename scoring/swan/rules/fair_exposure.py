@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from scoring.divergences import DIVERGENCES, distr_sim
-from scoring.measures.fairness import combine, group_fairness
+from scoring.fairness import combine, group_fairness
 from scoring.swan.rules.rule import Sight, Verdict
 from scoring.words import passages
 from topics.attributes import AttributeSet

@@ -11,11 +11,11 @@ from scipy import stats
 
 from scoring.comparison.pairs import compare_pairs
 from scoring.comparison.result import MeasureComparison
+from scoring.figure import Good
 from scoring.inference.aligned import Aligned, Cell, Trial, align
 from scoring.inference.losses import with_losses
 from scoring.inference.needed import needed
 from scoring.inference.paired import Estimand, compare_like_these
-from scoring.measure import Good
 from tests.support.compared_worlds import allowed_errors, drawn_shares, lost_whole
 
 Floats = npt.NDArray[np.float64]

@@ -11,7 +11,7 @@ import pytest
 from recordings.conversations.conversation import Conversation
 from scoring.catalogue import understand
 from scoring.conversations import figure
-from scoring.measure import Figure
+from scoring.figure import Figure
 from scoring.measures.m_measure import m_measure
 from scoring.measures.relevance import hard_normaliser
 from scoring.notation import parse

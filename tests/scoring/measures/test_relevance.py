@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recordings.conversations.conversation import Conversation
-from scoring.measures.relevance import hard_normaliser, position_weight, relevance
-from scoring.nuggets import Nugget, find_nuggets
+from scoring.measures.relevance import hard_normaliser, relevance
+from scoring.nuggets import Nugget, find_nuggets, position_weight
 from scoring.settings import Settings
 from tests.support.scoring_examples import (
     ATTRIBUTES,

@@ -13,7 +13,7 @@ import pytest
 from recordings.conversations.conversation import Conversation
 from scoring.catalogue import understand
 from scoring.conversations import figure
-from scoring.measure import Figure
+from scoring.figure import Figure
 from scoring.measures.latency import load_notes
 from scoring.notation import parse
 from scoring.scores import score

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring import divergences
+from scoring.fairness import combine, group_fairness, summary
 from scoring.measures import breakdown, gfr, nugget_detection, nugget_recall
 from scoring.measures.dialogue_quality import quality_divergences
 from scoring.measures.err import err
 from scoring.measures.f_measure import f_flat
-from scoring.measures.fairness import combine, group_fairness, summary
 from scoring.measures.irbu import irbu
 from scoring.measures.m_measure import m_measure, trailtext
 from scoring.measures.relevance import relevance

@@ -13,10 +13,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from scoring.divergences import jsd, rnod
+from scoring.fairness import group_fairness
 from scoring.inference.tails import cvar, lower_quantile
-from scoring.measures.fairness import group_fairness
-from scoring.measures.relevance import hard_normaliser, position_weight, relevance
-from scoring.nuggets import find_nuggets
+from scoring.measures.relevance import hard_normaliser, relevance
+from scoring.nuggets import find_nuggets, position_weight
 from scoring.settings import Settings
 from scoring.stochastic.expectation import FairnessReadings, fairness, mean, pooled_over_nodes, ratio
 from scoring.stochastic.paths import enumerate_paths, evenly, reach, stop_probabilities

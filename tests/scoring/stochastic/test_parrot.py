@@ -27,8 +27,8 @@ from recordings.trees.keys import LABEL
 from recordings.trees.tree import ConversationTree
 from scoring.inference.proportions import wilson
 from scoring.inference.tails import cvar
-from scoring.measures.relevance import position_weight
 from scoring.measures.usefulness import labels
+from scoring.nuggets import position_weight
 from scoring.stochastic.chain import chain, codes
 from scoring.stochastic.decomposition import spread
 from scoring.stochastic.expectation import mean, ratio

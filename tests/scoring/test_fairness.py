@@ -13,8 +13,8 @@ from harvest.tables.figures import figures as drawn
 from recordings.conversations.conversation import Conversation, TrialKey
 from scoring.conversations import default_figures
 from scoring.divergences import distr_sim, jsd, rnod
-from scoring.measure import Figure
-from scoring.measures.fairness import GroupFairness, combine, divergence_names, group_fairness, summary
+from scoring.fairness import GroupFairness, combine, divergence_names, group_fairness, summary
+from scoring.figure import Figure
 from scoring.nuggets import find_nuggets
 from scoring.scores import score
 from scoring.settings import Settings

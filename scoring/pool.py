@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from recordings.conversations.conversation import Conversation
-from scoring.forms.part import Part
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.design import Design
 from scoring.inference.interval import Interval
 from scoring.material import Judged
+from scoring.part import Part
 from scoring.settings import Settings
 from scoring.swan.assessment import Assessment
 from topics.attributes import AttributeSet

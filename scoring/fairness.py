@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from scoring.divergences import DIVERGENCES, distr_sim
-from scoring.measures.relevance import position_weight
-from scoring.measures.unknown_groups import similarity_bounds
-from scoring.nuggets import Nugget
+from scoring.nuggets import Nugget, position_weight
 from scoring.settings import Settings
+from scoring.unknown_groups import similarity_bounds
 from topics.attributes import AttributeSet
 
 __all__ = [
