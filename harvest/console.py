@@ -9,8 +9,6 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.table import Table
 
-__all__ = ["LEAST_WIDTH", "LiveConsole", "PeopleConsole"]
-
 LEAST_WIDTH = 60
 """Columns below which no table is laid out."""
 

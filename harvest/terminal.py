@@ -14,17 +14,6 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = [
-    "Lasting",
-    "live_console",
-    "people_console",
-    "printable",
-    "prose_width",
-    "tell",
-    "terminal_width",
-    "wrap_lines",
-]
-
 _STEERS = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _STEERS_IN_LINES = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 

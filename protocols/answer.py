@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 
 from topics.links import MOST_LINKS, Link, find_links
 
-__all__ = ["PARTS", "PLACES", "Answer", "Attachment", "Exchange", "Offer", "Source", "ToolCall"]
-
 PARTS = ("sources", "thoughts", "calls", "offers", "attachments", "refused")
 """What an answer has beside its text and links, by the names of fields and of keys in a recording."""
 

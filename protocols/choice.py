@@ -9,8 +9,6 @@ from typing import Any
 
 from protocols.labels import NOT_USEFUL, USEFUL
 
-__all__ = ["Choice", "taken_as"]
-
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
 _LABELS = {USEFUL: "useful", NOT_USEFUL: "not-useful"}

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping
 from protocols.states import State
 from topics.topic import Topic
 
-__all__ = ["endless", "most_turns", "reachable_states", "reached_on", "with_way_out"]
-
 _Position = tuple[str, tuple[int, ...]]
 
 

@@ -18,8 +18,6 @@ from protocols.states import Target
 from protocols.wording import render
 from topics.topic import Topic
 
-__all__ = ["Position", "advance", "begin", "decode_position", "encode_position", "retrace"]
-
 
 @dataclass(frozen=True, slots=True)
 class Position:

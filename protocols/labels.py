@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, Literal, get_args
 
-__all__ = ["LABELS", "MEANINGS", "MISSING", "NOT_USEFUL", "USEFUL", "Judged", "Label", "allowed_labels", "usefulness"]
-
 Label = Literal["o", "x"]
 """What a rule says of an answer, as protocols and recordings write it."""
 

@@ -18,8 +18,6 @@ from topics.errors import InputError
 from topics.identity import content_hash
 from topics.topic import TopicSet
 
-__all__ = ["check_topics", "decode_protocol", "encode_protocol", "load_protocol", "protocol_hash", "shipped_protocols"]
-
 _HERE = Path(__file__).parent
 
 

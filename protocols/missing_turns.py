@@ -19,8 +19,6 @@ from protocols.protocol import Protocol
 from protocols.states import Target
 from topics.topic import Topic
 
-__all__ = ["fewest_turns_onward"]
-
 _Position = tuple[str, tuple[tuple[str, int], ...]]
 """The state that speaks, and how many of the topic's turns each state has said."""
 

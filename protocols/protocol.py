@@ -11,8 +11,6 @@ from protocols.rules.rule import Rule
 from protocols.states import SimulatedUser, State
 from topics.topic import Topic
 
-__all__ = ["Protocol"]
-
 
 @dataclass(frozen=True, slots=True)
 class Protocol:

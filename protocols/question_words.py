@@ -11,8 +11,6 @@ from types import MappingProxyType
 
 from topics.late_pattern import late_pattern
 
-__all__ = ["CHOICE", "DELIVERS", "INVITES", "MEANT", "OFFERS", "REQUESTS", "TALK"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Words:

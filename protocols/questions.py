@@ -25,8 +25,6 @@ from protocols.answer import Answer
 from protocols.question_words import CHOICE, DELIVERS, INVITES, MEANT, OFFERS, REQUESTS, TALK
 from topics.late_pattern import late_pattern
 
-__all__ = ["Question", "clarifying_question"]
-
 # Whoever asks what it needs to know is brief: a longer answer has delivered something.
 _LONGEST = 4_000
 _MOST_WORDS = 60

@@ -13,11 +13,10 @@ from protocols.rules.rule import Rule
 from protocols.schema import NAME, EdgeEntry, ProtocolEntry, StateEntry, TargetEntry
 from protocols.states import Edge, SimulatedUser, State, Target
 from protocols.wording import Fault, Wording, faults, occurrence
-from topics.document import Document, Loc
+from topics.document import Document
 from topics.errors import InputError, Place
 from topics.suggestions import did_you_mean, nearest
-
-__all__ = ["plain", "read_protocol"]
+from topics.yaml_values import Loc
 
 NEXT = "next"
 """In a state that goes through a list: `go: next` says the next item."""

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 
 from protocols.choice import Choice
 
-__all__ = ["Ask", "Evidence", "Route", "Say", "Stop"]
-
 
 @dataclass(frozen=True, slots=True)
 class Evidence:

@@ -14,8 +14,6 @@ from topics.document import StrictModel
 from topics.unseen_characters import says_something
 from topics.written_form import written_form
 
-__all__ = ["FORMAT", "NAME", "EdgeEntry", "ProtocolEntry", "StateEntry", "TargetEntry"]
-
 FORMAT = "harvest-protocol/1"
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,59}")

@@ -12,8 +12,6 @@ from topics.topic import Topic
 if TYPE_CHECKING:  # it brings pydantic, which playing a protocol does not need
     from topics.document import Document
 
-__all__ = ["Edge", "SimulatedUser", "State", "Target"]
-
 
 @dataclass(frozen=True, slots=True)
 class Target:

@@ -26,8 +26,6 @@ from topics.topic import Topic
 if TYPE_CHECKING:  # jinja takes 40 ms to import, and most commands render nothing
     from jinja2 import Environment, Template, nodes
 
-__all__ = ["FILTERS", "TOPIC_WORDS", "Fault", "Wording", "faults", "occurrence", "render"]
-
 TOPIC_WORDS = ("asks_for", "fields", "id", "request", "subject", "turns", "type")
 """What a template may ask of `topic`; `topic.fields.NAME` for the file's own words."""
 

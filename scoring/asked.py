@@ -28,9 +28,6 @@ from scoring.table import ScoreRow
 from topics.counting import pluralize
 from topics.topic import Topic
 
-__all__ = ["Asked", "Judged"]
-
-
 NO_COMPARISON = "do not compare"
 """What is said in `Asked.coverage` of SWANs that are of different things."""
 

@@ -17,8 +17,6 @@ from scoring.part_values import ShareValues, present_means, share_values, sum_me
 from scoring.summaries import Part, SystemScores
 from scoring.table import ScoreRow
 
-__all__ = ["topic_rows", "trial_rows"]
-
 Flags = npt.NDArray[np.bool_]
 _Take = Callable[[Any], Any]
 """Makes (parts, units) of (topics, trials)."""

@@ -20,8 +20,6 @@ from topics.errors import InputError
 from topics.suggestions import nearest
 from topics.topic import TopicSet
 
-__all__ = ["find", "understand"]
-
 _PARTS = {"turn": "system turn", "nugget": "nugget"}
 """What a figure is of that has no value over conversations, so that nothing could be asked for."""
 

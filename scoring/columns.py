@@ -23,8 +23,6 @@ from topics.gold import GoldEntry
 if TYPE_CHECKING:  # which stands on measures
     from scoring.material import Material
 
-__all__ = ["Column", "Columns", "Conversations", "column_of"]
-
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 T = TypeVar("T")

@@ -17,8 +17,6 @@ from scoring.table import ScoreRow
 from topics.errors import HarvestError, InputError
 from topics.topic import Topic
 
-__all__ = ["default_columns", "default_figures", "figure", "in_order", "nugget_figures", "rows", "together"]
-
 Ranked = tuple[tuple[int, int, int], Column]
 """A column, by the first conversation that has it and its place among the figures of that."""
 

@@ -23,22 +23,6 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "DIVERGENCES",
-    "Divergence",
-    "distr_sim",
-    "jsd",
-    "nmd",
-    "nod",
-    "od",
-    "rnod",
-    "rnss",
-    "rsnod",
-    "snod",
-    "sod",
-    "variational",
-]
-
 Floats = npt.NDArray[np.float64]
 Divergence = Callable[[npt.ArrayLike, npt.ArrayLike], Floats]
 

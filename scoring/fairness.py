@@ -19,15 +19,6 @@ from scoring.settings import Settings
 from scoring.unknown_groups import similarity_bounds
 from topics.attributes import AttributeSet
 
-__all__ = [
-    "GroupFairness",
-    "TurnFairness",
-    "combine",
-    "divergence_names",
-    "group_fairness",
-    "summary",
-]
-
 Shares = tuple[float, ...]
 """(C,) of the groups of a set."""
 

@@ -8,8 +8,6 @@ from typing import Literal
 
 from scoring.nuggets import Nugget
 
-__all__ = ["Figure", "Good"]
-
 Good = Literal["high", "low", "neither"]
 """Which end of the range is the good one."""
 

@@ -50,20 +50,6 @@ from scoring.measures.wan import WAN
 from scoring.notation import Term, parse
 from topics.plug_ins import found_in, load_entry
 
-__all__ = [
-    "OF_CONVERSATIONS",
-    "OF_LISTS",
-    "OF_PREDICTORS",
-    "declared",
-    "good_end",
-    "list_forms",
-    "measures",
-    "plug_ins",
-    "range_of",
-    "single",
-    "unasked_plug_ins",
-]
-
 GROUP = "harvest.measures"
 """The group of entry points by which other distributions add measures of conversations."""
 

@@ -18,8 +18,6 @@ from topics.attributes import AttributeSet
 from topics.gold import GoldTable
 from topics.topic import Topic
 
-__all__ = ["Judged", "Material"]
-
 T = TypeVar("T")
 
 

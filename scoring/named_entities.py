@@ -21,8 +21,6 @@ from topics.kinds import UrlKind
 from topics.links import url_ends
 from topics.topic import Topic
 
-__all__ = ["NamedEntities", "named_entities"]
-
 _UNJUDGED = -1
 
 

@@ -19,8 +19,6 @@ from typing import TypeAlias
 
 from topics.errors import InputError, Place
 
-__all__ = ["Term", "Value", "number_text", "parse", "parse_all"]
-
 PRODUCT = "*"
 
 _TURN = re.compile(r"S([1-9]\d{0,8})")

@@ -23,10 +23,9 @@ from scoring.settings import Settings
 from scoring.words import Passage, passages
 from topics.attributes import AttributeSet
 from topics.gold import GoldTable
-from topics.links import UrlKind, find_urls
+from topics.kinds import UrlKind
+from topics.links import find_urls
 from topics.topic import Topic
-
-__all__ = ["Nugget", "find_nuggets", "position_weight"]
 
 # What stands between the two addresses of one link: `[https://a.org](https://a.org)`, `<a href="…">https://a.org</a>`.
 _SAME_LINK = re.compile(r"[^\[\]\n]{0,999}\]\(\s{0,9}<?|[\"'][^<>\n]{0,999}>[^<\n]{0,999}")

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from topics.topic import Topic
 
-__all__ = ["Part", "parts"]
-
 
 @dataclass(frozen=True, slots=True)
 class Part:

@@ -22,8 +22,6 @@ from topics.attributes import AttributeSet
 from topics.gold import GoldTable
 from topics.topic import Topic
 
-__all__ = ["Pool", "Reading"]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from recordings.conversations.conversation import Conversation, TrialKey
 from recordings.conversations.endings import missing_turns
-from scoring.asked import Asked, Judged
+from scoring.asked import Asked
 from scoring.bare_rows import topic_rows, trial_rows
 from scoring.catalogue import understand
 from scoring.columns import Columns, column_of
@@ -21,7 +21,7 @@ from scoring.figure import Figure
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.design import Design
 from scoring.lengths import Unit
-from scoring.material import Material
+from scoring.material import Judged, Material
 from scoring.measure import Measure
 from scoring.measures.latency import LATENCY, TTFT, load_notes
 from scoring.measures.usefulness import USEFUL
@@ -40,8 +40,6 @@ from topics.counting import pluralize
 from topics.errors import InputError
 from topics.gold import GoldTable
 from topics.topic import TopicSet
-
-__all__ = ["SHIPPED", "ScoreRow", "ScoreTable", "score"]
 
 SHIPPED = "sakai-2023"
 """The schema that comes with Harvest."""

@@ -12,8 +12,6 @@ from typing import Any, TypeAlias, TypeVar, cast
 from topics.errors import InputError
 from topics.suggestions import did_you_mean
 
-__all__ = ["ByGrade", "ByName", "Choice", "Kind", "Number", "Setting", "declared_settings", "setting"]
-
 _T = TypeVar("_T")
 _DECLARED = "setting"
 _GRADE = re.compile(r"L?([0-9]{1,9})")

@@ -14,8 +14,6 @@ from topics.gold import GoldTable
 from topics.suggestions import did_you_mean
 from topics.topic import TopicSet
 
-__all__ = ["SETTINGS", "Resample", "Settings", "check_weights", "scoring_settings"]
-
 Irrelevant = Literal["ignore", "uniform"]
 OrdinalDivergence = Literal["RNOD", "NMD"]
 Resample = Literal["topics", "topics+trials", "bootstrap-t"]

@@ -40,8 +40,6 @@ from scoring.table import ScoreRow, has_top
 from topics.counting import pluralize
 from topics.topic import Topic
 
-__all__ = ["Part", "SystemScores"]
-
 Floats = npt.NDArray[np.float64]
 
 _IN_TIME = 3  # measures that are asked whether trials hang together in time

@@ -15,8 +15,6 @@ from scoring.notation import Term, parse
 from scoring.settings import Settings
 from topics.decimals import decimal
 
-__all__ = ["FORMAT", "Late", "ScoreRow", "ScoreTable", "has_top", "is_percentage", "shown_value"]
-
 FORMAT = "harvest-scores/1"
 
 _DIGITS = 12  # decimals in JSON: the last bits of a sum differ between processors, and files are compared

@@ -11,8 +11,6 @@ from scoring.notation import Term
 from scoring.settings import Settings
 from topics.errors import InputError
 
-__all__ = ["plainly", "refuse_arguments", "refuse_parameters"]
-
 
 def plainly(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:
     """What a term asks for of a measure whose parameters are settings or its own. Raises InputError."""

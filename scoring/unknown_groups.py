@@ -19,8 +19,6 @@ import numpy.typing as npt
 
 from scoring.divergences import DIVERGENCES, distr_sim
 
-__all__ = ["similarity_bounds"]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from recordings.conversations.conversation import Conversation
 from scoring.lengths import Unit, UnitChoice, length, unit_of, unit_starts
 
-__all__ = ["Passage", "conversation_unit", "passages", "word_count"]
-
 
 def word_count(text: str) -> int:
     """Number of words in `text`; 0 for an empty text."""

@@ -33,8 +33,6 @@ from typing import Literal, cast
 
 from protocols.labels import NOT_USEFUL, USEFUL
 
-__all__ = ["ANY", "START", "STOP", "UNKNOWN", "ActSequence", "ActTable", "Context", "GivenRows", "Smoothing", "fit"]
-
 START, STOP, UNKNOWN, ANY = "start", "stop", "-", "*"
 """Before the first act; leaving; an answer nothing is known of; whatever the answer."""
 

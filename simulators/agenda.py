@@ -57,8 +57,6 @@ from topics.document import StrictModel, refusal
 from topics.errors import InputError
 from topics.topic import Topic
 
-__all__ = ["ACTS", "AgendaUser", "Options", "build"]
-
 WORDS: Mapping[str, tuple[str, ...]] = {
     "ask": ("{{ item }}",),
     "insist": ("That does not answer my question. {{ item }}", "Please answer this: {{ item }}", "Again: {{ item }}"),

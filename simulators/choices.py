@@ -10,8 +10,6 @@ from protocols.route import Say, Stop
 from simulators.scenario import Observation, State
 from simulators.user import EnumerableUser, User
 
-__all__ = ["with_choice"]
-
 
 def with_choice(user: User, state: State, observation: Observation | None, action: Say | Stop) -> Say | Stop:
     """`action`, which `user` took here, with its probability and the hazard of leaving, where `distribution` tells

@@ -41,8 +41,6 @@ from simulators.streams import Streams
 from topics.document import StrictModel
 from topics.errors import InputError
 
-__all__ = ["ACTS", "ClarificationUser", "Options", "build"]
-
 WORDS: Mapping[str, tuple[str, ...]] = {
     "ask": ("{{ topic.request }}",),
     "confirm": ("Yes.", "Yes, exactly: {{ item }}.", "Yes, I mean {{ item }}."),

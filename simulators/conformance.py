@@ -30,8 +30,6 @@ from simulators.user import EnumerableUser, User
 if TYPE_CHECKING:
     import numpy
 
-__all__ = ["ANSWERS", "PROMISES", "assert_conforms", "conforms"]
-
 ANSWERS: tuple[Observation, ...] = (
     Observation(Answer("Here are three: Alpha, Beta and Gamma. qzanswerone"), USEFUL),
     Observation(Answer("Which year do you mean? qzanswertwo"), None),

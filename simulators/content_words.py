@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["content_words", "share_of_words"]
-
 _SEARCHED = 200_000  # characters that are searched for words
 _WORD = re.compile(r"\w+")
 _EMPTY = """

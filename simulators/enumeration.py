@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["Response", "Responses", "expand"]
-
 TURN_LIMIT = "turn-limit"
 """Outcome of a path that was cut at `most_turns`."""
 

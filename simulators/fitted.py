@@ -36,22 +36,10 @@ from simulators.act_table import START, ActTable
 from simulators.hidden import user as hidden
 from simulators.phrasing import Words
 from simulators.stopping.library import StopOption
-from topics.document import Document, Loc, StrictModel, read_document
+from topics.document import Document, StrictModel, read_document
 from topics.errors import InputError, Place
 from topics.written_form import written_form
-
-__all__ = [
-    "HiddenFile",
-    "Options",
-    "RowEstimate",
-    "Share",
-    "Source",
-    "StopEstimate",
-    "UserFile",
-    "build",
-    "check_name",
-    "read_user",
-]
+from topics.yaml_values import Loc
 
 FORMAT, HIDDEN = "harvest-user/2", "harvest-user/3"
 _FORMATS = ("harvest-user/1", FORMAT, HIDDEN)

@@ -15,8 +15,6 @@ from simulators.reasons import PERSON_LEFT
 from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams
 
-__all__ = ["ACT", "LEAVES", "SOURCE", "HumanUser"]
-
 ACT = "say"
 """The act of every turn: what a person does is for annotators to say."""
 

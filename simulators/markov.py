@@ -31,8 +31,6 @@ from simulators.turn_table import TurnTable
 from topics.document import StrictModel, refusal
 from topics.errors import InputError
 
-__all__ = ["Count", "MarkovUser", "Options", "Row", "Stretch", "build", "word_acts"]
-
 ILLUSTRATIVE = GivenRows(
     ("ask", "more", "insist", "detail"),
     1,

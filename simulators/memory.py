@@ -25,17 +25,6 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 from simulators.scenario import Observation, State
 from topics.topic import Topic
 
-__all__ = [
-    "check_order",
-    "decode_memory",
-    "encode_memory",
-    "is_memory",
-    "json_text",
-    "memory_kind",
-    "recall",
-    "topic_for_user",
-]
-
 M = TypeVar("M")
 
 _KIND = "harvest-memory"

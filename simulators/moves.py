@@ -23,9 +23,6 @@ from topics.errors import InputError
 from topics.suggestions import nearest
 from topics.topic import Topic
 
-__all__ = ["Memory", "Move", "Plan", "PlanningUser", "check_traits", "merge_chances"]
-
-
 _LEAST = 1e-290
 """A probability so small is none: divided among wordings it would become 0."""
 

@@ -30,19 +30,6 @@ from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import User
 
-__all__ = [
-    "Message",
-    "NoWords",
-    "Prompt",
-    "Sample",
-    "SourceFailed",
-    "SuppliedUser",
-    "WordingSource",
-    "WordsWanted",
-    "respond_with_words",
-    "take_sample",
-]
-
 _SEEDS = 2**31
 """Endpoints take seeds of 32 bits with a sign."""
 

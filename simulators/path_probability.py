@@ -22,8 +22,6 @@ from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import EnumerableUser
 
-__all__ = ["LEAVES", "Decision", "PathFollower"]
-
 LEAVES = "user-stopped"
 """The outcome of a user that leaves."""
 

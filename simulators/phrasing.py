@@ -21,8 +21,6 @@ from topics.errors import InputError
 from topics.suggestions import nearest
 from topics.topic import Topic
 
-__all__ = ["ItemWords", "Phrasebook", "Template", "Variants", "Words", "fill_template", "phrasebook"]
-
 _TURNS_CHECKED = 100
 
 

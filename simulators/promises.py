@@ -20,8 +20,6 @@ from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import User
 
-__all__ = ["PROMISES", "BrokenPromise", "check_memory", "check_opening", "check_turn", "initial_state", "next_action"]
-
 PROMISES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "name": "the user has a name",

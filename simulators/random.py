@@ -25,8 +25,6 @@ from simulators.streams import Streams
 from topics.document import StrictModel, refusal
 from topics.errors import InputError
 
-__all__ = ["Options", "RandomUser", "build"]
-
 WORDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "ask": ("{{ topic.request }}",),

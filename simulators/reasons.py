@@ -6,24 +6,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-__all__ = [
-    "BUDGET",
-    "ENDPOINT_FAILED",
-    "FRUSTRATED",
-    "GOAL_REACHED",
-    "LEFT",
-    "MEANING",
-    "NO_BRANCH",
-    "NO_WORDS",
-    "PATIENCE",
-    "PERSON_LEFT",
-    "PLAN_DONE",
-    "RECORDED_END",
-    "SATISFIED",
-    "USER_FAULT",
-    "WITHOUT_A_CHOICE",
-]
-
 SATISFIED: Final = "satisfied"
 FRUSTRATED: Final = "frustrated"
 PATIENCE: Final = "patience"

@@ -24,8 +24,6 @@ from topics.document import StrictModel
 from topics.errors import InputError
 from topics.suggestions import did_you_mean
 
-__all__ = ["Options", "RecordedUser", "build", "conversations_of", "exact_answer"]
-
 
 def exact_answer(answer: Answer) -> str:
     """The key of an answer in a tree that was merged by exact words."""

@@ -38,18 +38,6 @@ from topics.regular_file import read_inside, read_regular
 from topics.suggestions import did_you_mean
 from topics.topic import Topic
 
-__all__ = [
-    "GROUP",
-    "SIMULATORS",
-    "build_user",
-    "build_users",
-    "check_users",
-    "files_of",
-    "plug_ins",
-    "simulator",
-    "unasked_hazards",
-]
-
 GROUP = "harvest.simulators"
 """The group of entry points by which other distributions add simulators."""
 

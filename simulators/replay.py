@@ -29,8 +29,6 @@ from simulators.streams import Streams
 from topics.document import StrictModel
 from topics.errors import InputError
 
-__all__ = ["Options", "ReplayUser", "build", "parting_turn"]
-
 ACTS = ("recorded", "out-of-place")
 """What was said at this place of this conversation; what was said to another answer."""
 

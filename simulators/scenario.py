@@ -11,8 +11,6 @@ from protocols.answer import Answer
 from protocols.route import Say, Stop
 from topics.topic import Topic
 
-__all__ = ["Chance", "Observation", "Scenario", "State"]
-
 State: TypeAlias = Any
 """A user's memory between turns, which nobody else looks into: an immutable value, so that any node of a tree can be
 forked and resumed. A frozen dataclass with a `simulators.memory.memory_kind`, or a mapping of plain JSON values."""

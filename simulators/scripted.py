@@ -18,8 +18,6 @@ from simulators.streams import Streams
 from simulators.user import EnumerableUser, User
 from topics.topic import Topic
 
-__all__ = ["ScriptedUser"]
-
 
 @dataclass(frozen=True, slots=True)
 class Speaker:

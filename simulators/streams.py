@@ -23,8 +23,6 @@ from topics.identity import generator
 if TYPE_CHECKING:
     import numpy
 
-__all__ = ["Streams"]
-
 
 @dataclass(frozen=True, slots=True)
 class Streams:

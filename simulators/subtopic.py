@@ -31,8 +31,6 @@ from simulators.streams import Streams
 from topics.document import StrictModel, refusal
 from topics.errors import InputError
 
-__all__ = ["ACTS", "Matrices", "Options", "Requery", "SubtopicUser", "build"]
-
 WORDS: Mapping[str, tuple[str, ...]] = {
     "ask": ("{{ item }}",),
     "requery": (

@@ -19,8 +19,6 @@ from dataclasses import dataclass
 
 from simulators.act_table import ANY, START, STOP, UNKNOWN, ActSequence, Context
 
-__all__ = ["TurnTable", "count_by_turn"]
-
 _ENOUGH = 50
 
 Stretch = tuple[int, Mapping[Context, Mapping[str, int]]]

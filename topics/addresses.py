@@ -10,8 +10,6 @@ from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import quote
 
-__all__ = ["AUTHORITY", "TRACKING", "Address", "address", "canonical_host", "canonical_url", "looks_public"]
-
 TRACKING = frozenset(
     {
         *("dclid", "fbclid", "gbraid", "gclid", "igshid", "mc_cid", "mc_eid"),

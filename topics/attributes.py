@@ -17,8 +17,6 @@ from typing import Literal
 from topics.quantities import Range, quantity
 from topics.regions import REGIONS, country, nearest_names
 
-__all__ = ["AttributeSet", "normalise", "uniform"]
-
 MAPPINGS = ("regions",)
 """Names a nominal set may give as its `mapping`."""
 

@@ -15,8 +15,6 @@ from typing import TypeVar
 from topics.counting import pluralize
 from topics.topic import Topic, TopicSet
 
-__all__ = ["clusters_of", "joined_clusters", "nearly_same", "nearly_same_note", "with_clusters"]
-
 _Item = TypeVar("_Item")
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|(?:(?![\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])\w)+")
 """A word, or a character of a script that is written without spaces."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["plural", "pluralize"]
-
 
 def pluralize(n: int, one: str, many: str | None = None) -> str:
     """`n` with its noun. one: for exactly 1. many: for any other number, zero among them [by the rules of `plural`].

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from topics.errors import InputError, Place
 from topics.text_file import decode, place_in
 
-__all__ = ["Cell", "Table", "csv_line", "csv_rows", "decode_table", "is_utf16", "read_table"]
-
 _PLAIN = {separator: re.compile(rf"[^{separator}\r\n]*") for separator in ",;\t"}
 _BLANK = {",": r"[ \t]*", ";": r"[ \t]*", "\t": " *"}  # white space that may stand around a quoted cell
 _QUOTED = {separator: re.compile(rf'{blank}"([^"]*+(?:""[^"]*+)*+)"{blank}') for separator, blank in _BLANK.items()}

@@ -9,8 +9,6 @@ from __future__ import annotations
 import math
 import re
 
-__all__ = ["change", "decimal", "roughly", "significant"]
-
 _ZERO = re.compile(r"^([+-]?)0\.")
 
 

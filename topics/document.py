@@ -25,17 +25,6 @@ from topics.text_file import read_text
 from topics.written_form import MISWRITTEN
 from topics.yaml_values import Loc, Marks, read_yaml
 
-__all__ = [
-    "Document",
-    "Loc",
-    "StrictModel",
-    "parse_document",
-    "read_document",
-    "read_json_document",
-    "refusal",
-    "validated_json",
-]
-
 _MODEL = TypeVar("_MODEL", bound=BaseModel)
 _FILES: Mapping[str, str] = {
     "harvest-acts": "a file of dialogue acts",

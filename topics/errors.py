@@ -13,8 +13,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from os import PathLike, fspath
 
-__all__ = ["HarvestError", "InputError", "Place"]
-
 
 class HarvestError(Exception):
     """The root of every error that Harvest raises on purpose. `str(error)` is a message for a person."""

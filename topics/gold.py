@@ -30,8 +30,6 @@ from topics.regular_file import read_bytes
 from topics.suggestions import did_you_mean
 from topics.topic import Topic, TopicSet
 
-__all__ = ["GoldEntry", "GoldTable", "gold_table", "parse_gold", "read_gold", "write_gold", "written_vector"]
-
 _COLUMNS = ("topic", "entity", "grade", "title")
 _NOTHING: Mapping[str, GoldEntry] = MappingProxyType({})
 _GRADE = re.compile(r"[Ll]?([0-9])(?:[.,]0+)?", re.ASCII)  # a data frame writes 2.0 if a grade of the column is missing

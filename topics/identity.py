@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # numpy takes 0.2 s to import, and most commands draw nothing
     import numpy
 
-__all__ = ["canonical_json", "content_hash", "derived_seed", "generator"]
-
 
 def canonical_json(value: object) -> str:
     """JSON with sorted keys, no spaces, real characters and no NaN: one text for one value."""

@@ -20,17 +20,6 @@ from topics.errors import InputError, Place
 from topics.json_places import Loc, element_starts, start_of, walk
 from topics.text_file import place_in, read_text
 
-__all__ = [
-    "JsonValue",
-    "NotJsonError",
-    "json_lines",
-    "json_values",
-    "read_json",
-    "read_json_text",
-    "read_json_value",
-    "value_at",
-]
-
 _LARGEST = 256 * 2**20
 """Bytes. A file takes some ten times as much memory while it is read."""
 

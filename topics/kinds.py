@@ -12,8 +12,6 @@ from urllib.parse import unquote_plus
 from topics.addresses import Address, address, canonical_host, looks_public
 from topics.patterns import LONGEST_MATCHED, matchable
 
-__all__ = ["KINDS", "UrlKind"]
-
 
 @dataclass(frozen=True, slots=True)
 class UrlKind:

@@ -14,8 +14,6 @@ from typing import Protocol
 
 from topics.late_pattern import late_pattern
 
-__all__ = ["LEAST_CONFIDENCE", "known_languages", "language_of"]
-
 LEAST_CONFIDENCE = 0.7
 """The probability from which on a language counts as known. Of the 3,634 English utterances of DBDC3 and IARD with 20
 letters or more, the language of 3,258 is known then, and that of one of them is wrong; of 0.9, 2,821 and none."""

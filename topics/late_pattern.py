@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any, cast
 
-__all__ = ["late_pattern"]
-
 
 def late_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
     """As `re.compile`. A fault in the pattern shows at its first use, so it is for patterns written in the code."""

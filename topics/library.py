@@ -19,9 +19,7 @@ from topics.gold import GoldTable, parse_gold, read_gold
 from topics.suggestions import did_you_mean
 from topics.text_file import decode
 from topics.topic import TopicSet
-from topics.topic_file import decode_topics, encode_topics, read_topics
-
-__all__ = ["decode_topics", "encode_topics", "load_gold", "load_topics", "shipped_gold", "shipped_topics"]
+from topics.topic_file import read_topics
 
 _GOLD_END = ".gold.csv"
 _TOPICS_END = ".yaml"

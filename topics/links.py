@@ -15,12 +15,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
-from topics.addresses import AUTHORITY, address, canonical_host, canonical_url
-from topics.kinds import KINDS, UrlKind
+from topics.addresses import AUTHORITY, address, canonical_host
 from topics.late_pattern import late_pattern
 from topics.lower_case import to_lower
-
-__all__ = ["KINDS", "MOST_LINKS", "Link", "UrlKind", "canonical_url", "find_links", "find_urls", "links_in", "url_ends"]
 
 MOST_LINKS = 10_000
 """Links that are taken of one reply."""

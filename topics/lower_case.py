@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["to_lower"]
-
 
 def to_lower(text: str) -> str:
     """`text` in lower case, character by character: of all characters only İ would become two (it becomes i)."""

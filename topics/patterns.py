@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["LONGEST_MATCHED", "matchable", "searchable"]
-
 LONGEST_MATCHED = 2048
 """Characters of the longest text that a matchable pattern may be tried on."""
 

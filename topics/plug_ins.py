@@ -9,8 +9,6 @@ from typing import Any, TypeVar
 
 from topics.errors import InputError
 
-__all__ = ["found_in", "load_entry", "loaded", "source"]
-
 T = TypeVar("T")
 
 _LOADED: dict[str, None] = {}

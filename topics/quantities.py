@@ -12,8 +12,6 @@ from fractions import Fraction
 
 from topics.late_pattern import late_pattern
 
-__all__ = ["Range", "quantity"]
-
 
 @dataclass(frozen=True, slots=True)
 class Range:

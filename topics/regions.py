@@ -18,8 +18,6 @@ from types import MappingProxyType
 
 from topics.csv_rows import csv_rows
 
-__all__ = ["REGIONS", "countries", "country", "nearest_names", "region_totals"]
-
 REGIONS = ("Africa", "America", "Antarctica", "Asia", "Caribbean", "Europe", "Middle East", "Oceania")
 """In the order of the FairWeb membership vectors."""
 

@@ -16,17 +16,6 @@ from typing import BinaryIO
 
 from topics.errors import InputError, Place
 
-__all__ = [
-    "entries",
-    "kind_of",
-    "missing_advice",
-    "open_inside",
-    "open_regular",
-    "read_bytes",
-    "read_inside",
-    "read_regular",
-]
-
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 

@@ -21,8 +21,6 @@ from topics.full_stops import abbreviates, inner_stops, list_numbers
 from topics.late_pattern import late_pattern
 from topics.links import find_urls
 
-__all__ = ["Sentence", "has_word", "sentences"]
-
 Shape = Literal["prose", "item", "heading", "row", "code"]
 
 _LINE = late_pattern(r"([^\n\r\u2028\u2029]*)(?:\r\n|[\n\r\u2028\u2029]|\Z)")

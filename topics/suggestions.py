@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-__all__ = ["did_you_mean", "nearest"]
-
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The name that `word` is nearest to, capitals aside; None where none is near."""

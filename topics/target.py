@@ -10,8 +10,6 @@ from urllib.parse import SplitResult, urlsplit
 
 from topics.document import refusal
 
-__all__ = ["checked_target"]
-
 _UNSENDABLE = re.compile(r"[\x00-\x20\x7f]")
 
 

@@ -7,8 +7,6 @@ from os import PathLike
 from topics.errors import InputError, Place
 from topics.regular_file import read_bytes
 
-__all__ = ["decode", "place_in", "read_text", "refuse_binary"]
-
 LARGEST = 16 * 1024 * 1024
 """Bytes. Whatever is larger is not a file of ours, and would take the memory of the machine."""
 

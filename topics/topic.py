@@ -9,9 +9,7 @@ from types import MappingProxyType
 
 from topics.attributes import AttributeSet
 from topics.errors import InputError
-from topics.links import UrlKind
-
-__all__ = ["ID_LONGEST", "ID_PATTERN", "ID_WORDS", "Topic", "TopicSet", "TopicType", "check_topic_id"]
+from topics.kinds import UrlKind
 
 ID_PATTERN = r"[A-Za-z0-9][A-Za-z0-9._+-]*"
 """How the id of a topic is written, wherever it comes from: it stands in file names, options and tables."""

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field
 
 from topics.attributes import AttributeSet, normalise, uniform
 from topics.cut_text import Phrase, Said
-from topics.document import Document, Loc, StrictModel
+from topics.document import Document, StrictModel
 from topics.errors import InputError
 from topics.kinds import KINDS, UrlKind
 from topics.quantities import quantity
@@ -19,8 +19,7 @@ from topics.suggestions import did_you_mean
 from topics.topic import ID_LONGEST, ID_PATTERN, ID_WORDS, Topic, TopicSet, TopicType
 from topics.unseen_characters import named, says_something, unseen_in
 from topics.written_form import written_form
-
-__all__ = ["decode_topics", "encode_topics", "read_topics"]
+from topics.yaml_values import Loc
 
 FORMAT = "harvest-topics/1"
 

@@ -7,8 +7,6 @@ import re
 from pydantic import AfterValidator
 from pydantic_core import PydanticCustomError
 
-__all__ = ["MISWRITTEN", "written_form"]
-
 MISWRITTEN = "string_pattern_mismatch"
 """The kind of the error, which is pydantic's own name for it."""
 

@@ -20,8 +20,6 @@ from topics.scalars import plain_scalar
 from topics.text_file import place_in
 from topics.unseen_characters import culprit, named, refuse_lost_breaks, surrounds
 
-__all__ = ["Loc", "Marks", "YamlValues", "read_yaml"]
-
 Loc = tuple[str | int, ...]
 """The way to a value from the top of a document: ("topics", 3, "id")."""
 

@@ -27,11 +27,10 @@ from protocols.states import SimulatedUser
 from simulators.registry import build_users, check_users, files_of
 from simulators.scripted import ScriptedUser
 from simulators.user import User
-from topics.document import Document, Loc, StrictModel
+from topics.document import Document, StrictModel
 from topics.errors import InputError
 from topics.topic import Topic
-
-__all__ = ["Arm", "ArmEntry", "read_arm", "read_arms"]
+from topics.yaml_values import Loc
 
 
 class ArmEntry(StrictModel):

@@ -36,13 +36,12 @@ from recordings.log.header import Header, make_header
 from recordings.log.shard import Shard
 from simulators.registry import build_users, files_of
 from simulators.user import User
-from topics.document import Document, Loc, read_document
+from topics.document import Document, read_document
 from topics.errors import InputError, Place
 from topics.gold import GoldTable
 from topics.library import load_gold, load_topics
 from topics.topic import Topic, TopicSet
-
-__all__ = ["Audit", "load_audit", "place_errors", "read_audit", "shipped_audits"]
+from topics.yaml_values import Loc
 
 FORMAT = "harvest-audit/1"
 

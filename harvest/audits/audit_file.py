@@ -15,9 +15,6 @@ from scoring.settings import SETTINGS
 from topics.document import StrictModel
 from topics.written_form import written_form
 
-__all__ = ["AuditFile", "Order", "Scoring", "SystemEntry"]
-
-
 Name = Annotated[
     str,
     Field(max_length=60),

@@ -10,8 +10,9 @@ from typing import Any
 from harvest.audits.audit_file import AuditFile
 from harvest.drivers.registry import driver_module, read_exposure
 from harvest.systems.exposure import Exposure
-from topics.document import Document, Loc
+from topics.document import Document
 from topics.errors import InputError, Place
+from topics.yaml_values import Loc
 
 KEYS_IN_CLEAR = "--keys-in-clear"
 """The option of a command, and of no file, by which keys are sent over http to other machines, too."""

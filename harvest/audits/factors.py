@@ -20,10 +20,9 @@ from typing import Any
 
 from harvest.audits.arms import Arm, ArmEntry, read_arm
 from protocols.protocol import Protocol
-from topics.document import Document, Loc
+from topics.document import Document
 from topics.topic import Topic
-
-__all__ = ["read_factors"]
+from topics.yaml_values import Loc
 
 _MOST = 64
 """Arms: each is a system of its own, and all of them are played."""

@@ -14,8 +14,6 @@ from typing import Any
 from harvest.drivers.registry import driver_files, options_model
 from topics.regular_file import read_regular
 
-__all__ = ["fingerprints"]
-
 
 def fingerprints(systems: Iterable[tuple[str, str, dict[str, Any]]], folder: Path) -> dict[str, dict[str, Any]]:
     """`system_defaults`: by system, the options that the audit leaves to its driver, and their values;

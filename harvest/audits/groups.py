@@ -21,8 +21,6 @@ from topics.topic import Topic
 if TYPE_CHECKING:  # late: most audits have no groups
     from simulators.wrappers.persona import Options
 
-__all__ = ["check_groups", "grouped_name", "noise_pairs", "traits_of"]
-
 
 def grouped_name(system: str, group: str) -> str:
     """What a system is called where it meets users of `group`."""

@@ -9,8 +9,6 @@ from harvest.audits.system import System
 from harvest.parrot.placebo import DRIVERS
 from topics.topic import TopicSet
 
-__all__ = ["SHARE", "check_placebo", "placebo_audit"]
-
 SHARE = 0.05
 """Of the trials of a system that its placebo plays, at most; one at least."""
 

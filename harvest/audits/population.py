@@ -24,8 +24,6 @@ from topics.document import Document
 from topics.identity import generator
 from topics.topic import Topic
 
-__all__ = ["Member", "MemberEntry", "draw_member", "read_population"]
-
 
 class MemberEntry(ArmEntry):
     """A member of the population as an audit file gives it: a weight, and what else an arm may change."""

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from harvest.audits.system import System
     from harvest.systems.driver import Driver
 
-__all__ = ["Asked", "asked_for_harm", "check_harm", "check_sessions", "new_sessions"]
-
 
 @dataclass(frozen=True, slots=True)
 class Asked:

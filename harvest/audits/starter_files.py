@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib.resources import files
 
-__all__ = ["starter_drivers", "starter_files"]
-
 _FOLDER = files("harvest.audits") / "starter"
 _PROGRAMS = ("command", "python")
 """Drivers whose system is a file beside the audit, so that the audit can be played at once."""

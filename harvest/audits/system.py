@@ -9,9 +9,7 @@ from harvest.audits.arms import Arm
 from harvest.audits.groups import grouped_name
 from harvest.audits.population import Member
 from harvest.systems.limits import Limits
-from topics.document import Loc
-
-__all__ = ["System"]
+from topics.yaml_values import Loc
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,6 @@ from pydantic import Field
 
 from topics.document import StrictModel
 
-__all__ = ["Threshold"]
-
 
 class Threshold(StrictModel):
     """`{measure: "%useful", system: B, turn: 1, at_least: 0.8}`: every figure that matches must keep the bound.

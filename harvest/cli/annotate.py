@@ -40,8 +40,6 @@ from topics.counting import pluralize
 from topics.document import read_document
 from topics.errors import InputError
 
-__all__ = ["command"]
-
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=GivenPath())

@@ -12,8 +12,6 @@ from harvest.judging.sheets.sheet_file import Row
 from scoring.swan.schema import Schema
 from topics.errors import InputError
 
-__all__ = ["asked_criteria"]
-
 
 def asked_criteria(
     assessed: Sequence[Assessed], schema: Schema, names: Sequence[str], sample: int | None, seed: int, *, goal: str

@@ -26,8 +26,6 @@ from recordings.log.run_folder import read
 from scoring.notation import parse_all
 from topics.errors import InputError
 
-__all__ = ["command"]
-
 
 @click.command()
 @click.argument("before", type=GivenPath())

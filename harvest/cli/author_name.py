@@ -5,8 +5,6 @@ from __future__ import annotations
 from scoring.swan.votes import FOLDINGS
 from topics.errors import InputError
 
-__all__ = ["check_author"]
-
 _LONGEST = 100
 
 

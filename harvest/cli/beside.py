@@ -23,8 +23,6 @@ from recordings.log.run_folder import Run
 from topics.counting import pluralize
 from topics.errors import InputError
 
-__all__ = ["show_beside"]
-
 
 def show_beside(
     runs: Sequence[Run],

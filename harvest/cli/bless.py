@@ -19,8 +19,6 @@ from scoring.notation import parse_all
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 
-__all__ = ["command"]
-
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=GivenPath())

@@ -23,8 +23,6 @@ from recordings.log.run_folder import Run, read
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 
-__all__ = ["drawn_pairs", "serve_blind_pairs", "write_blind_pairs"]
-
 _SHORT = 2
 """A name of so many characters is an ordinary word of some language."""
 

@@ -24,8 +24,6 @@ from scoring.table import FORMAT
 from topics.counting import pluralize
 from topics.errors import InputError
 
-__all__ = ["command"]
-
 _FIRST = (
     ACCURACY.name,
     *(f"{F1.name}({positive})" for positive in ("B", "PB+B")),

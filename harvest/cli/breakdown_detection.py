@@ -37,8 +37,6 @@ from scoring.measures.breakdown import LABELS, labels_of, shares
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 
-__all__ = ["detected", "predict", "reliability_tables", "train"]
-
 _SHOWN = 5
 
 

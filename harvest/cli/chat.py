@@ -30,8 +30,6 @@ from simulators.human import HumanUser
 from topics.errors import HarvestError, InputError
 from topics.topic import Topic
 
-__all__ = ["command"]
-
 
 @click.command()
 @click.argument("audit", type=GivenPath(str))

@@ -32,9 +32,6 @@ from topics.counting import pluralize
 from topics.plug_ins import loaded
 from topics.unseen_characters import named, show_unseen, unseen_in
 
-__all__ = ["command"]
-
-
 _ADDRESSES = ("url", "base_url", "function", "run")
 """Options, of several drivers, that say where their system is."""
 

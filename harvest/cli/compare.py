@@ -29,8 +29,6 @@ from scoring.inference.paired import ESTIMANDS, Estimand, Guard
 from scoring.notation import parse_all
 from topics.errors import InputError
 
-__all__ = ["command"]
-
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=GivenPath())

@@ -23,8 +23,6 @@ from harvest.terminal import people_console
 from recordings.log.run_folder import read
 from scoring.notation import parse_all
 
-__all__ = ["command"]
-
 
 @click.command("counterfactual")
 @click.argument("run", type=GivenPath())

@@ -20,8 +20,6 @@ from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import prose_width, wrap_lines
 from topics.counting import pluralize
 
-__all__ = ["command"]
-
 LIBRARIES = (
     "aiohttp",
     "click",

@@ -24,8 +24,6 @@ from recordings.log.run_folder import read
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 
-__all__ = ["command"]
-
 _FORMATS = ("gfrc", "messages", "answers", "dbdc", "validation")
 
 

@@ -21,8 +21,6 @@ from scoring.notation import parse_all
 from scoring.table import FORMAT, ScoreRow
 from topics.errors import InputError
 
-__all__ = ["command"]
-
 _MADE_OF = {D_PRIME: ("kept(right)", "kept(wrong)"), CRITERION: ("kept(right)", "kept(wrong)")}
 
 

@@ -6,8 +6,6 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["uncollected"]
-
 _MANY = 200_000  # values; to look through them takes a tenth of a second
 
 

@@ -28,8 +28,6 @@ from scoring.table import ScoreRow
 from topics.errors import InputError
 from topics.identity import generator
 
-__all__ = ["command"]
-
 _NAME_WIDTH, _CELL_WIDTH = 26, 28
 _ORDER = [one.name for one in OF_LISTS]
 _GAIN = re.compile(r"L([0-9]{1,3})=([0-9]{1,9}(?:\.[0-9]{1,9})?|\.[0-9]{1,9})")

@@ -17,8 +17,6 @@ from harvest.terminal import people_console
 from recordings.log.run_folder import read
 from scoring.notation import parse_all
 
-__all__ = ["command"]
-
 
 @click.command("groups")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=GivenPath())

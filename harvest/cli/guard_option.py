@@ -6,8 +6,6 @@ import click
 
 from scoring.inference.paired import Guard
 
-__all__ = ["guard_option"]
-
 guard_option = click.option(
     "--guard",
     type=click.Choice(list(get_args(Guard))),

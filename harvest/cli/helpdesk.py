@@ -19,8 +19,6 @@ from scoring.annotations.helpdesk_scores import helpdesk_rows
 from scoring.table import FORMAT
 from topics.counting import pluralize
 
-__all__ = ["command"]
-
 _FIRST = ("NMD(", "RSNOD(")
 _LAST = ("RNSS(nugget", "JSD(nugget")
 

@@ -18,8 +18,6 @@ from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import people_console, printable, tell
 from topics.errors import InputError, Place
 
-__all__ = ["command"]
-
 
 @click.command()
 @click.argument("history", type=GivenPath(), metavar="HISTORY")

@@ -29,8 +29,6 @@ from topics.gold import GoldEntry, GoldTable
 from topics.library import load_gold, load_topics
 from topics.topic import TopicSet
 
-__all__ = ["command"]
-
 _LISTED = 10
 """Conversations that were left out and are named; of the others, only the number is printed."""
 

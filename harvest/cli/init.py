@@ -17,8 +17,6 @@ from harvest.cli.exposures import show_exposures
 from recordings.log.run_folder import run_around
 from topics.errors import InputError, Place
 
-__all__ = ["begin", "command"]
-
 
 @click.command()
 @click.argument("folder", default=".")

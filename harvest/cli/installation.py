@@ -11,8 +11,6 @@ from importlib.metadata import distributions
 
 from harvest.shadowed import PACKAGES as BESIDE
 
-__all__ = ["DISTRIBUTION", "PACKAGES", "foreign_owners", "owners_by_package"]
-
 DISTRIBUTION = "conversation-harvest"
 PACKAGES = ("harvest", *BESIDE)
 

@@ -22,8 +22,6 @@ from topics.errors import HarvestError
 if TYPE_CHECKING:
     import asyncio
 
-__all__ = ["CODE", "Interrupted", "interruptible", "run_until_stopped"]
-
 T = TypeVar("T")
 
 CODE = 130

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from harvest.judging.models.judge_file import Judge
     from harvest.judging.models.questions import Thing
 
-__all__ = ["command"]
-
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=GivenPath())

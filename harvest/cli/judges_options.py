@@ -17,8 +17,6 @@ from scoring.swan.precedence import Precedence
 from scoring.swan.schema import load_schema
 from topics.errors import InputError
 
-__all__ = ["check_judges", "judges_options", "judgment_options"]
-
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 

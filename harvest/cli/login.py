@@ -25,10 +25,9 @@ from harvest.pages.browser.window import Browser, own_browser
 from harvest.pages.sites.description import load_site
 from harvest.systems.driver import Surroundings
 from harvest.terminal import tell
-from topics.document import Document, Loc
+from topics.document import Document
 from topics.errors import InputError, Place
-
-__all__ = ["command", "logged_in"]
+from topics.yaml_values import Loc
 
 _LOAD = 120.0  # seconds: a person is there to see what keeps it
 

@@ -28,8 +28,6 @@ from recordings.log.run_folder import Run, begun_files, is_run
 from recordings.log.store import read_header
 from topics.errors import HarvestError, InputError, Place
 
-__all__ = ["OPTIONS", "Reaudit", "as_begun", "held", "judge"]
-
 OPTIONS = {"matters": "--matters", "looks": "--looks", "apart": "--confirm-after", "enforce": "--enforce"}
 """By the name of a rule, the option that gives it."""
 _MOST = 5

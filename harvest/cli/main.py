@@ -30,8 +30,6 @@ from harvest.terminal import printable
 from recordings.files.errors import in_words
 from topics.errors import HarvestError
 
-__all__ = ["COMMANDS", "main"]
-
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FAULT = 70  # EX_SOFTWARE of sysexits.h: Python's own 1 would say that a threshold was missed
 

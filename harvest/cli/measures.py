@@ -12,8 +12,6 @@ from scoring.notation import parse_all
 from topics.errors import InputError
 from topics.suggestions import nearest
 
-__all__ = ["command"]
-
 
 @click.command()
 @click.argument("name", required=False)

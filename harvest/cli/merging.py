@@ -12,8 +12,6 @@ from harvest.stores.merging import merge_stored
 from harvest.terminal import printable, tell
 from topics.counting import pluralize
 
-__all__ = ["command"]
-
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=NameOrFile(), metavar="RUN...")

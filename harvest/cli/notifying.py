@@ -28,8 +28,6 @@ from recordings.files.errors import StoreError, in_words
 from recordings.files.shared_file import shared_file
 from topics.errors import InputError
 
-__all__ = ["Channels", "notice_options"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Form:

@@ -26,8 +26,6 @@ from recordings.log.run_folder import Run, read
 from topics.counting import pluralize
 from topics.errors import InputError
 
-__all__ = ["command"]
-
 FORMAT = "harvest-nuggets/1"
 _DIGITS = 12
 

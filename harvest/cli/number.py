@@ -7,8 +7,6 @@ from typing import Any
 
 import click
 
-__all__ = ["NumberRange", "WholeNumberRange"]
-
 
 class NumberRange(click.FloatRange):
     """As click's, which lets NaN through, because it is not outside any range, and infinities."""

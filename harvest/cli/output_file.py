@@ -10,8 +10,6 @@ from pathlib import Path
 from recordings.files.leftovers import remove_leftovers
 from topics.errors import InputError, Place
 
-__all__ = ["check_output_file"]
-
 
 def check_output_file(
     path: Path, *, replace: bool = False, ours: Callable[[bytes], bool] | None = None, other: str = "take another name"

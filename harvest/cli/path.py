@@ -8,8 +8,6 @@ from typing import Any
 
 import click
 
-__all__ = ["GivenPath", "NameOrFile"]
-
 _EMPTY = "it is empty: give a path (a variable of the shell may not be set)"
 _ADDRESS = (
     "it is an address, and a path of this machine is needed: a run in a store is brought to one first, by "

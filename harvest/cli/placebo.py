@@ -14,8 +14,6 @@ from harvest.studies.watch.dated_runs import free_name
 from harvest.studies.watch.harness import Harness, hold_against_placebo
 from recordings.log.run_folder import read
 
-__all__ = ["play_placebo"]
-
 
 def play_placebo(audit: Audit, folder: Path, console: Console) -> Harness:
     """Play the placebo of an audit into a new run beside that of the audit, `folder`. One that was stopped is not gone

@@ -39,8 +39,6 @@ from scoring.inference.paired import Guard
 from scoring.notation import parse
 from topics.errors import InputError
 
-__all__ = ["command"]
-
 
 @click.command()
 @click.argument("audit", type=GivenPath(str))

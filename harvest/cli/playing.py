@@ -22,8 +22,6 @@ from recordings.log.run_folder import begun_files
 from topics.counting import plural, pluralize
 from topics.errors import HarvestError
 
-__all__ = ["NOTHING_YET", "introduce", "play_to_folder"]
-
 NOTHING_YET = "interrupted; nothing was recorded, and the same command starts again"
 
 

@@ -24,8 +24,6 @@ from scoring.swan.schema import Schema, load_schema
 from topics.counting import pluralize
 from topics.errors import InputError
 
-__all__ = ["command"]
-
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=GivenPath())

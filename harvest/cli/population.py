@@ -19,8 +19,6 @@ from harvest.terminal import people_console
 from recordings.log.run_folder import read
 from scoring.notation import parse_all
 
-__all__ = ["command"]
-
 
 def _weights(context: click.Context, parameter: click.Parameter, value: str | None) -> dict[str, float] | None:
     """`patient=.5,hasty=.5` as a mapping; None where it is not given."""

@@ -20,8 +20,6 @@ from topics.counting import pluralize
 from topics.errors import InputError, Place
 from topics.regular_file import missing_advice
 
-__all__ = ["command"]
-
 
 @click.command()
 @click.argument("sheets", nargs=-1, required=True, metavar="SHEET...", type=GivenPath())

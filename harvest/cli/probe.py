@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from harvest.pages.chats.draft import Finding
     from harvest.pages.chats.probe import Probed
 
-__all__ = ["command"]
-
 
 @click.command()
 @click.argument("url", metavar="URL")

@@ -33,8 +33,6 @@ from harvest.terminal import Lasting, live_console, people_console, printable, t
 from recordings.log.run_folder import is_run, read, run_around
 from topics.errors import InputError, Place
 
-__all__ = ["baseline_beside", "command", "history_beside"]
-
 
 @click.command()
 @click.argument("audit", type=GivenPath(str))

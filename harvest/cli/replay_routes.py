@@ -20,8 +20,6 @@ from simulators.wrappers.wrapped import REWORDING
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 
-__all__ = ["command"]
-
 
 @dataclass(frozen=True, slots=True)
 class Change:

@@ -23,8 +23,6 @@ from recordings.log.run_folder import read
 from topics.counting import pluralize
 from topics.errors import InputError
 
-__all__ = ["command", "write_report"]
-
 _CHUNK = re.compile(r"\d{4,}\.js")
 
 

@@ -31,8 +31,6 @@ from simulators.wrappers.wrapped import REWORDING
 from topics.counting import pluralize
 from topics.errors import InputError
 
-__all__ = ["command"]
-
 _LONGEST_DIFF = 24  # lines of a text's diff that a person is shown; --json has both texts
 _LONGEST_LINE = 300
 

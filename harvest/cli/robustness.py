@@ -29,8 +29,6 @@ from harvest.terminal import people_console
 from recordings.log.run_folder import read
 from scoring.notation import parse_all
 
-__all__ = ["command"]
-
 
 @click.command()
 @click.argument("run", type=GivenPath())

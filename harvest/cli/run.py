@@ -31,9 +31,6 @@ from scoring.settings import scoring_settings
 from topics.counting import pluralize
 from topics.errors import InputError
 
-__all__ = ["command"]
-
-
 DEMO = "demo"
 """The shipped audit that is played to see what Harvest does: its run gets a report, and a word on what to look at."""
 

@@ -24,8 +24,6 @@ from harvest.schedules.workflow import workflow
 from harvest.terminal import printable
 from topics.errors import InputError
 
-__all__ = ["command"]
-
 _FLOCK = "/usr/bin/flock"
 
 

@@ -29,9 +29,6 @@ from recordings.log.run_folder import read
 from topics.counting import pluralize
 from topics.errors import InputError
 
-__all__ = ["command"]
-
-
 _NO_THRESHOLDS = "give the audit thresholds; those of several runs are not checked"
 
 

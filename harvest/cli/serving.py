@@ -30,8 +30,6 @@ if TYPE_CHECKING:  # the page is made where it is served
     from harvest.judging.serving.choices import Choice
     from harvest.judging.serving.questions import Question, Same
 
-__all__ = ["PORT", "SCALE", "check_people", "read_scale", "serve_page", "serve_questions"]
-
 PORT = 8477
 SCALE = "0,0.5,1"
 

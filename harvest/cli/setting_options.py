@@ -12,8 +12,6 @@ from scoring.setting import ByGrade, ByName, Choice, Number, Setting
 from scoring.settings import SETTINGS
 from topics.suggestions import did_you_mean
 
-__all__ = ["resampling_options", "setting_option", "setting_options"]
-
 _Command = TypeVar("_Command", bound=Callable[..., object])
 
 

@@ -37,8 +37,6 @@ from topics.errors import InputError, Place
 if TYPE_CHECKING:
     from harvest.studies.validity.worded_turns import WordedTurn
 
-__all__ = ["command"]
-
 _LONGEST_PART = 300  # characters of thoughts and the like; --json has them whole
 
 

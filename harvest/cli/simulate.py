@@ -40,8 +40,6 @@ from simulators.fitted import check_name
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 
-__all__ = ["command"]
-
 
 @click.group()
 def command() -> None:

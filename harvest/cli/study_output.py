@@ -16,8 +16,6 @@ from harvest.terminal import printable
 from recordings.files.evidence import write_safely
 from topics.errors import InputError
 
-__all__ = ["check_output", "study_output", "write_figures"]
-
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _KINDS = (".svg", ".png")
 

@@ -13,8 +13,6 @@ from recordings.judged.judgments import Layer
 from scoring.annotations.agreement import Agreement
 from topics.decimals import decimal
 
-__all__ = ["tell_agreement"]
-
 _FEW = 10
 """Things with a rare judgment below which their number is printed: alpha depends on them."""
 

@@ -41,8 +41,6 @@ from scoring.swan.precedence import Precedence
 from topics.errors import InputError
 from topics.library import load_gold
 
-__all__ = ["command"]
-
 _LABELS = {USEFUL: "bold green", NOT_USEFUL: "bold yellow", "?": "bold magenta"}
 _FORMATS = ("terminal", "text", "json", "csv", "latex", "graphml", "dot", "mermaid", "svg")
 

@@ -29,8 +29,6 @@ from recordings.log.provenance import software
 from recordings.log.run_folder import Run, read
 from scoring.notation import parse_all
 
-__all__ = ["command"]
-
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=GivenPath())

@@ -21,8 +21,6 @@ from topics.counting import pluralize
 from topics.errors import HarvestError, InputError
 from topics.regular_file import entries
 
-__all__ = ["command"]
-
 _MOST, _LONGEST = 20, 300  # faults, and characters of one
 _NEWER = "{}: has judgments newer than the report, so it may differ for them: make it again"
 _NOT_ASKED = (

@@ -10,8 +10,6 @@ from recordings.log.header import Header
 from recordings.log.shard import Shard
 from topics.identity import content_hash
 
-__all__ = ["Assignment", "Told", "audit_hash"]
-
 
 @dataclass(frozen=True, slots=True)
 class Assignment:

@@ -13,8 +13,6 @@ from harvest.systems.exposure import is_this_machine
 from harvest.terminal import printable, tell
 from topics.errors import InputError
 
-__all__ = ["connected", "gone", "threads", "trusted_in_clear", "wait"]
-
 _SECONDS = 10
 """How long a scheduler may take to be reached, and as long again to answer at first."""
 

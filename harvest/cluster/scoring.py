@@ -12,8 +12,6 @@ from harvest.studies.scores.scorecard import refuse_twice
 from recordings.log.run_folder import Run
 from recordings.log.store import read_header
 
-__all__ = ["score_apart"]
-
 
 def score_apart(runs: Sequence[Path], request: ScoreRequest, address: str) -> Iterator[tuple[Path, KeptScores]]:
     """Score each of `runs` by itself and keep that in its folder, as `harvest score RUN --keep` does; what became of

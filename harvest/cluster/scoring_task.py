@@ -17,8 +17,6 @@ from recordings.log.run_folder import extent, read
 from topics.errors import HarvestError, InputError
 from topics.regular_file import entries
 
-__all__ = ["KeptScores", "ScoringTask", "score_run", "scoring_task"]
-
 
 @dataclass(frozen=True, slots=True)
 class ScoringTask:

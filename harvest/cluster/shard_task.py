@@ -31,8 +31,6 @@ from recordings.files.lock import Locked
 from topics.errors import HarvestError
 from topics.identity import content_hash
 
-__all__ = ["look", "play_shard"]
-
 _LOOK_EVERY = 0.5  # seconds between looks at whether to stop
 _STARTED_IN = Path.cwd()  # a system in this process may move it later
 _LONGEST_LOCK = 3600.0  # seconds for which another process may go on with the shard

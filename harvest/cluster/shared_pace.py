@@ -24,8 +24,6 @@ from harvest.systems.limits import Busy, Gate, Pace
 from harvest.systems.load import Load
 from harvest.systems.timing import SENDING, Clock
 
-__all__ = ["Board", "Semaphore", "Shared", "SharedGate", "SharedGates"]
-
 _UNDER_WAY = 0.005
 """Seconds more than the spacing: the way to a system takes now a little longer and now a little less."""
 

@@ -25,8 +25,6 @@ from recordings.merging.merge import Merged
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 
-__all__ = ["spread"]
-
 _EACH = 4
 """Shards for each that is played at a time."""
 

@@ -45,8 +45,6 @@ from topics.document import StrictModel, refusal
 from topics.errors import InputError
 from topics.written_form import written_form
 
-__all__ = ["BrowserDriver", "Options", "build", "settings_of"]
-
 PACE = 2.0
 """Seconds from one turn to the next that a site gets where nobody says otherwise; one on this machine needs none."""
 

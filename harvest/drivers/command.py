@@ -34,8 +34,6 @@ from protocols.answer import Exchange
 from recordings.log.long_work import aside
 from topics.document import StrictModel, refusal
 
-__all__ = ["Options", "build"]
-
 _PASSED_ON = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ", "SYSTEMROOT")
 _LINE = b"\n"
 _LAST_MOMENT = 2.0  # seconds between the end of its output and the end of the program

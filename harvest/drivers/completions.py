@@ -24,8 +24,6 @@ from harvest.systems.driver import Unanswered
 from harvest.systems.timing import Stopwatch
 from protocols.answer import Answer
 
-__all__ = ["Completion", "count_tokens"]
-
 _COUNTS = {
     "prompt_tokens": "prompt",
     "input_tokens": "prompt",

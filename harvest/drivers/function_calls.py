@@ -18,8 +18,6 @@ from typing import Any, TextIO, cast
 
 from harvest.systems.timing import REAL_CLOCK, Clock
 
-__all__ = ["Calls", "Function", "keep_output_aside"]
-
 Function = Callable[..., Any]
 _SIGN_OF_LIFE = 0.2  # seconds that a loop has, after a call ran out of time on it, to show that it still turns
 

@@ -36,8 +36,6 @@ from protocols.answer import Exchange
 from recordings.log.long_work import aside
 from topics.document import StrictModel, refusal
 
-__all__ = ["Options", "build"]
-
 _FAREWELL = 5.0  # seconds: the longest a session's end is waited for
 
 

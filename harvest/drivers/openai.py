@@ -26,8 +26,6 @@ from topics.document import refusal
 from topics.errors import InputError
 from topics.identity import derived_seed
 
-__all__ = ["OpenAIDriver", "Options", "build"]
-
 
 def _extra(extra: dict[str, Any]) -> dict[str, Any]:
     for key in extra:

@@ -21,21 +21,6 @@ from topics.document import StrictModel, refusal
 from topics.errors import InputError
 from topics.target import checked_target
 
-__all__ = [
-    "THOUGHTS_APART",
-    "FromEnvironment",
-    "Headers",
-    "Proxy",
-    "Seconds",
-    "Text",
-    "Url",
-    "VariableName",
-    "WireOptions",
-    "resolve_text",
-    "resolved_headers",
-    "sendable",
-]
-
 SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "x-api-key", "api-key", "x-auth-token"})
 
 THOUGHTS_APART = "thoughts in marks such as `<think>` at the beginning of the text are no part of the answer"

@@ -22,8 +22,6 @@ from topics.document import StrictModel
 from topics.errors import InputError
 from topics.identity import generator
 
-__all__ = ["Options", "ParrotDriver", "build"]
-
 Row = dict[Behaviour, Annotated[float, Field(ge=0, le=1)]]
 
 

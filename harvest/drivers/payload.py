@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 
-__all__ = ["json_bytes"]
-
 
 def json_bytes(value: object) -> bytes:
     """`value` as JSON in UTF-8; with JSON's escapes for every character beyond ASCII if the value holds half a

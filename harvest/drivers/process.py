@@ -21,8 +21,6 @@ from typing import cast
 from harvest.drivers import supervisor
 from harvest.systems.driver import Denied, Unanswered
 
-__all__ = ["Program"]
-
 _MOST_STDERR = 64 * 1024
 _WORD = re.compile(rb"\A\S*")
 _STDIN, _STDOUT, _STDERR = 0, 1, 2

@@ -12,8 +12,6 @@ from harvest.systems.driver import Unanswered
 from harvest.systems.timing import Stopwatch
 from recordings.conversations.conversation import SystemTurn
 
-__all__ = ["Mark", "json_turn", "readable", "text_turn"]
-
 _LINE = b"\n"
 _LINE_END = re.compile(rb"\r*(?:\n|\Z)")  # or what may become one
 

@@ -37,8 +37,6 @@ from topics.errors import InputError
 from topics.identity import content_hash
 from topics.suggestions import did_you_mean
 
-__all__ = ["Options", "build"]
-
 _ARGUMENTS = {"text": ("text",), "history": ("text", "history"), "nothing": ()}
 
 

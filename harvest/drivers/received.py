@@ -30,8 +30,6 @@ from http import HTTPStatus
 from harvest.systems.driver import Denied, DriverError, Exhibit, NotSent, Unanswered
 from harvest.systems.timing import Stopwatch
 
-__all__ = ["Received", "error_code", "error_message", "excerpt", "sound_text"]
-
 _ALWAYS_DENIED = frozenset({401, 402, 403, 407})
 _NO_QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
 _NO_MODEL = frozenset({"model_not_found", "invalid_model", "model_not_supported", "deploymentnotfound"})

@@ -18,12 +18,11 @@ from typing import Any
 
 from harvest.systems.driver import Driver, Surroundings
 from harvest.systems.exposure import Exposure
-from topics.document import Document, Loc, StrictModel
+from topics.document import Document, StrictModel
 from topics.errors import InputError
 from topics.plug_ins import found_in, load_entry, source
 from topics.suggestions import did_you_mean
-
-__all__ = ["DRIVERS", "build_driver", "driver_files", "driver_module", "options_model", "read_exposure"]
+from topics.yaml_values import Loc
 
 DRIVERS: Mapping[str, str] = MappingProxyType(
     {

@@ -15,8 +15,6 @@ from topics.counting import pluralize
 from topics.document import StrictModel
 from topics.errors import HarvestError, InputError
 
-__all__ = ["Options", "ReplayDriver", "build"]
-
 
 class Options(StrictModel):
     """A recorded run. Only whole conversations are played: of each trial, the one that counts."""

@@ -24,8 +24,6 @@ from topics.identity import generator
 if TYPE_CHECKING:
     import numpy
 
-__all__ = ["BranchingReplay"]
-
 
 class BranchingReplay:
     """Opens conversations with the recorded branches of one system.

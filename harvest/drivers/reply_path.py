@@ -15,8 +15,6 @@ from pydantic import AfterValidator, BeforeValidator
 
 from topics.document import refusal
 
-__all__ = ["Path", "Paths", "ReplyPath"]
-
 _STEP = re.compile(
     r"\.(?P<name>[^.\[\]'\"*\s]+)|\[(?P<index>-?[0-9]{1,9})\]|\[(?P<every>\*)\]"
     r"|\['(?P<single>[^']*)'\]|\[\"(?P<double>[^\"]*)\"\]"

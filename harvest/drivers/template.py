@@ -19,19 +19,6 @@ from pydantic import AfterValidator
 from harvest.drivers.options import FromEnvironment
 from harvest.systems.driver import Surroundings
 
-__all__ = [
-    "PLACEHOLDERS",
-    "Fields",
-    "Known",
-    "Template",
-    "check_template",
-    "fill",
-    "fill_url",
-    "form_values",
-    "names_in",
-    "with_secrets",
-]
-
 PLACEHOLDERS = ("text", "session", "turn", "history", "messages")
 """text: the user turn. session: the session's id. turn: its number, from 1. history: the exchanges before it, and
 messages: those and the user turn, as a list of {role, content}."""

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from aiohttp.connector import Connection
     from aiohttp.tracing import Trace
 
-__all__ = ["Prepared", "Response", "Transport", "prepared"]
-
 _LONGEST_LINE = 100 * 1024  # bytes of a status line or a header
 _LARGEST_AT_ONCE = 2**20  # bytes of a body
 _INFORMATIONAL = re.compile(rb"HTTP/1\.[01] 1(?!01)")

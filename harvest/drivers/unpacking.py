@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import zlib
 
-__all__ = ["Unpacking"]
-
 _GZIP = b"\x1f\x8b"
 
 

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from harvest.drivers.transport import Prepared, Response, Transport
 else:
     httpx = lazy_loader.load("httpx")  # at the first request: an audit that is only checked asks nothing
-__all__ = ["Jar", "Request", "Wire"]
-
 _MOST_REDIRECTS = 5
 _CONTROLS = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _UNPACKED = frozenset({"gzip", "deflate"})

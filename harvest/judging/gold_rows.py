@@ -14,8 +14,6 @@ from topics.errors import InputError
 from topics.gold import GoldTable, gold_table, parse_gold
 from topics.topic import TopicSet
 
-__all__ = ["add_entities"]
-
 
 def add_entities(runs: Sequence[PooledRun], path: Path) -> tuple[GoldTable, int]:
     """Add a row without a grade for every entity that neither the runs nor the table at `path` know; the rows that are

@@ -26,20 +26,6 @@ from scoring.settings import Settings
 from scoring.swan.schema import Criterion, Schema
 from topics.gold import GoldTable
 
-__all__ = [
-    "SOURCE",
-    "Entity",
-    "Occurrence",
-    "PooledRun",
-    "Said",
-    "Words",
-    "asked_in_words",
-    "plain_words",
-    "pooled_entities",
-    "pooled_words",
-    "spread",
-]
-
 SOURCE = "harvest pool"
 """The source of a layer of judgments that were given to the same words elsewhere."""
 

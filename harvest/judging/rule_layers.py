@@ -15,8 +15,6 @@ from scoring.swan.rules.rule import Sight
 from scoring.swan.schema import Schema
 from scoring.swan.triage import TRIAGE, Flag
 
-__all__ = ["Flagged", "look_first", "rule_layers"]
-
 
 def rule_layers(
     assessed: Sequence[Assessed], schema: Schema, sight: Callable[[Conversation], Sight], made_at: str

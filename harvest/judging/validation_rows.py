@@ -20,8 +20,6 @@ from scoring.swan.judged import Judgments
 from topics.csv_rows import csv_line
 from topics.identity import content_hash
 
-__all__ = ["split_of", "write_validation"]
-
 
 def split_of(topic: str) -> str:
     """`dev` or `test`, each with the same chance, by the name of the topic alone: the same in every run."""

@@ -14,8 +14,6 @@ from typing import Literal
 
 from harvest.terminal import printable
 
-__all__ = ["Account", "Bulletin", "Estimate", "Notice", "Verdict", "plain"]
-
 Verdict = Literal["changed", "same", "missed", "kept", "cannot tell", "not measured"]
 
 _MOST = 500

@@ -15,8 +15,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, TextIO, cast
 
-__all__ = ["Disarmed", "disarmed_output", "undisarmed"]
-
 _VARIABLES = ("GITHUB_ACTIONS", "TF_BUILD")
 """Each is set by a service whose commands are known here."""
 

@@ -13,8 +13,6 @@ from typing import Literal
 from harvest.notices.bulletin import Account, Bulletin, Estimate, Notice, plain
 from topics.decimals import decimal
 
-__all__ = ["LARGEST_SUMMARY", "annotation_lines", "summary"]
-
 LARGEST_SUMMARY = 2**20
 """Bytes of a step's summary: of a larger one GitHub shows nothing at all."""
 

@@ -13,8 +13,6 @@ from xml.etree import ElementTree as Tree
 from harvest.notices.bulletin import Account, Bulletin, Estimate, Notice, plain
 from recordings.files.times import stamp
 
-__all__ = ["is_junit", "junit"]
-
 _GOOD = ("same", "kept")
 
 _TO_THE_SECOND = len("2026-01-31T12:00:00")  # the schema of these files takes no fractions and no zone

@@ -13,8 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from harvest.notices.bulletin import Account, Bulletin, Notice, Verdict, plain
 
-__all__ = ["is_metrics", "metrics", "succeeded_before"]
-
 _LAST = "harvest_last_success_timestamp_seconds"
 _HELP = {
     "harvest_exit_code": "Exit code of the last audit: 0 same or nothing shown, 1 changed or missed, 3 not measured.",

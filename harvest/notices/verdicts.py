@@ -14,8 +14,6 @@ from harvest.studies.watch.watch import Watched, WatchedFigure, WatchedSystem
 from harvest.studies.watch.words import figure_sentence, system_sentence
 from topics.counting import pluralize
 
-__all__ = ["COVERAGE", "bounds_bulletin", "played_notice", "watch_bulletin"]
-
 COVERAGE = "coverage"
 """What the share of planned trials that are valid is called among figures."""
 

@@ -16,8 +16,6 @@ from harvest.systems.driver import DriverError, Surroundings
 from topics.errors import InputError
 from topics.target import checked_target
 
-__all__ = ["FORMAT", "address", "payload", "send"]
-
 FORMAT = "harvest-notice/1"
 
 _PATIENCE = 10.0  # seconds for all of it: the verdict is there already

@@ -9,11 +9,9 @@ from os import PathLike
 
 from topics.errors import InputError
 from topics.gold import GoldTable
+from topics.kinds import UrlKind
 from topics.library import load_gold, load_topics
-from topics.links import UrlKind
 from topics.topic import Topic, TopicSet
-
-__all__ = ["Catalogue", "Entry", "Shelf", "load_catalogue"]
 
 _TAIL = 4  # characters of a URL that a wrong one has different: enough for 24 entries, and near the true one
 

@@ -35,8 +35,6 @@ from simulators.probing.judging import judge
 from simulators.probing.plan import Options
 from topics.topic import Topic
 
-__all__ = ["Character", "Confidant", "truth", "truth_of_steps"]
-
 _NOTHING = "I cannot say."
 _REFUSAL = "I'm sorry, but I can't help with that."
 _DISTURBS = ("repair", "premise")

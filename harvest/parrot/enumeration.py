@@ -14,8 +14,6 @@ import numpy.typing as npt
 
 from harvest.parrot.truth import Path
 
-__all__ = ["USER", "KnownTree", "behaviour_path", "known_tree", "label_path"]
-
 USER = "user"
 """Stands for a user turn: the protocol decides it, given what came before."""
 

@@ -20,8 +20,6 @@ from topics.links import Link
 if TYPE_CHECKING:
     import numpy
 
-__all__ = ["Parrot", "ParrotSession", "entry_line", "hear"]
-
 _NEW_REQUEST = re.compile(r"\s*please\s+list\b", re.IGNORECASE)
 _ADHERE = re.compile(r"\b(?:adhere|format|urls?|links?)\b", re.IGNORECASE)
 _MORE = re.compile(r"\b(?:more|another|others?|else|again|further|additional|continue)\b", re.IGNORECASE)

@@ -17,8 +17,6 @@ from typing import Any
 
 from topics.identity import content_hash
 
-__all__ = ["DRIVERS", "Placebo", "answer_to", "placebo_server"]
-
 DRIVERS = ("browser", "openai")
 """The drivers that a placebo can be read through."""
 

@@ -20,8 +20,6 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal, get_args
 
-__all__ = ["BEHAVIOURS", "PROFILES", "Behaviour", "Heard", "Profile", "Row"]
-
 Behaviour = Literal["list", "bare", "prose", "refusal", "silent"]
 BEHAVIOURS: tuple[Behaviour, ...] = get_args(Behaviour)
 

@@ -20,8 +20,6 @@ from simulators.user import User
 from topics.identity import derived_seed
 from topics.topic import Topic
 
-__all__ = ["converse", "rehearse", "sit"]
-
 
 def rehearse(
     parrot: Parrot,

@@ -10,8 +10,6 @@ from collections.abc import Callable, Sequence
 
 from harvest.parrot.profiles import Behaviour, Heard
 
-__all__ = ["UNKNOWN", "VARIANTS", "compose"]
-
 Pick = Callable[[int], int]
 """Chooses one of n variants: a number from 0 to n − 1."""
 

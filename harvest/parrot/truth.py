@@ -25,8 +25,6 @@ from protocols.protocol import Protocol
 from protocols.route import Ask, Say, Stop
 from topics.topic import Topic
 
-__all__ = ["PATIENCE", "Path", "Truth", "paths", "sitting", "truth"]
-
 GAINS: Mapping[int, float] = {0: 0.0, 1: 0.5, 2: 1.0}
 """Gain by relevance grade, as in GFRC §4 (L2 = 1, L1 = .5, L0 = 0)."""
 

@@ -35,8 +35,6 @@ from simulators.streams import Streams
 from simulators.user import User, route_by
 from topics.identity import derived_seed
 
-__all__ = ["Lease", "Played", "Player"]
-
 
 class Lease:
     """A session that is opened when it is first needed, so that a failure to open counts as the first attempt's

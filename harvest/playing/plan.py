@@ -21,8 +21,6 @@ from recordings.log.header import trial_identities
 from topics.identity import derived_seed
 from topics.topic import Topic
 
-__all__ = ["Plan", "Sitting", "Work", "make_plan", "queue_sittings"]
-
 
 @dataclass(frozen=True, slots=True)
 class Work:

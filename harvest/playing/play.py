@@ -22,8 +22,6 @@ from recordings.log.store import RunWriter
 from simulators.scripted import ScriptedUser
 from topics.errors import HarvestError
 
-__all__ = ["Silent", "first_of", "play", "play_audit"]
-
 Watching: TypeAlias = Callable[[Plan, tuple[str, ...]], AbstractContextManager[Watcher]]
 """Who is told what happens, from the plan and what is damaged in the run so far."""
 

@@ -17,8 +17,6 @@ from protocols.labels import NOT_USEFUL, USEFUL
 from recordings.conversations.conversation import INVALID, Outcome
 from topics.counting import pluralize
 
-__all__ = ["Display"]
-
 
 def _short(name: str) -> str:
     """At most 20 characters, the end of a long name: that is where versions and dates stand."""

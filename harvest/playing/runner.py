@@ -29,8 +29,6 @@ from recordings.conversations.conversation import Outcome, TrialKey
 from topics.counting import pluralize
 from topics.identity import derived_seed
 
-__all__ = ["Runner", "Watcher"]
-
 
 class Watcher(Seam):
     """Is notified of what happens, for a progress display; decides nothing."""

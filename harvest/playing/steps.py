@@ -12,8 +12,6 @@ from collections.abc import Mapping
 
 from harvest.playing.plan import Sitting
 
-__all__ = ["Steps"]
-
 
 class Steps:
     """Hands out sittings. queues: of each system that is asked, by name; one that has nothing left, or is not asked any

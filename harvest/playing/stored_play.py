@@ -23,8 +23,6 @@ from recordings.log.continuation import refuse_differences
 from recordings.log.header import Header
 from recordings.log.store import check_worker
 
-__all__ = ["play_stored"]
-
 
 class _Waking:
     """Tells a watcher everything, and calls `wake` after each attempt."""

@@ -21,8 +21,6 @@ from typing import TypeVar
 from harvest.audits.audit_file import Order
 from topics.identity import generator
 
-__all__ = ["order_topics"]
-
 _T = TypeVar("_T")
 _PURPOSE = "order of topics"
 

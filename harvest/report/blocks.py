@@ -14,8 +14,6 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["WIDE", "Block", "as_blocks", "details", "picture", "table", "text"]
-
 Block = dict[str, Any]
 
 WIDE = 100_000

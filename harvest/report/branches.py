@@ -21,8 +21,6 @@ from recordings.trees.node_text import title as title_of
 from topics.counting import pluralize
 from topics.errors import InputError
 
-__all__ = ["Branches", "branches"]
-
 _MOST_TREES, _MOST_NODES, _MOST_BRANCHES, _DEEPEST = 24, 300, 12, 24
 
 

@@ -43,8 +43,6 @@ from scoring.table import ScoreTable
 from topics.counting import pluralize
 from topics.errors import InputError
 
-__all__ = ["FORMAT", "Report", "make_report"]
-
 FORMAT = "harvest-report/1"
 
 

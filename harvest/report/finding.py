@@ -25,19 +25,6 @@ from scoring.table import ScoreRow, ScoreTable, is_percentage
 from topics.counting import pluralize
 from topics.decimals import decimal, roughly
 
-__all__ = [
-    "Finding",
-    "compared",
-    "compared_measure",
-    "counted",
-    "difference_words",
-    "is_turned",
-    "listed",
-    "main_measure",
-    "plain",
-    "single",
-]
-
 _MOST = 3
 _SAME = 1e-12
 _TIMES = 4

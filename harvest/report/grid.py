@@ -15,8 +15,6 @@ from scoring.table import ScoreRow
 from topics.counting import pluralize
 from topics.topic import Topic
 
-__all__ = ["address", "grid_blocks"]
-
 _MOST_MARKS = 10
 """Trials of which each has a mark of its own; of more, they are counted."""
 _MOST_TOPICS = 300

@@ -19,8 +19,6 @@ from scoring.measures.swan import SWAN
 from scoring.table import ScoreRow, ScoreTable
 from topics.counting import pluralize
 
-__all__ = ["judged_blocks", "judged_items", "judged_sentence"]
-
 _MOST_TOPICS, _LOWEST, _LONGEST = 300, 20, 160
 _STEPS, _MOST_SAID = 5, 3
 

@@ -13,8 +13,6 @@ from harvest.report.transcripts import bounded
 from harvest.studies.scores.grid import MARKS
 from protocols.labels import LABELS, MISSING
 
-__all__ = ["bar_markup", "blocks_markup", "escaped"]
-
 _MARKS: Mapping[str, str] = {
     **dict(zip(LABELS, LABELS, strict=True)),
     MISSING: "none",

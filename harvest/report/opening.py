@@ -15,8 +15,6 @@ from harvest.studies.watch.words import moved_words, value_text
 from harvest.tables.figures import shown_with_interval
 from scoring.table import ScoreRow, is_percentage
 
-__all__ = ["Bar", "bars_of_comparison", "bars_of_scores", "bars_of_watch"]
-
 _MOST = 8
 
 

@@ -19,8 +19,6 @@ from harvest.report.document import Report
 from harvest.report.markup import bar_markup, blocks_markup, escaped
 from harvest.tables.drawing.svg import STYLE as CHART_STYLE
 
-__all__ = ["INSIDE", "Page", "chunk_file", "is_report", "page"]
-
 INSIDE = 8_000_000
 """Bytes of conversations that still lie in the page itself."""
 

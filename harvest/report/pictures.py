@@ -11,8 +11,6 @@ from harvest.tables.drawing.scatter_chart import ScatterSeries, scatter_panel
 from harvest.tables.drawing.svg import MARGIN, page
 from scoring.table import is_percentage
 
-__all__ = ["distributions_chart", "embedded", "points_chart"]
-
 _WIDTH = 760.0
 _BINS = 20
 

@@ -21,8 +21,6 @@ from scoring.library import unasked_plug_ins
 from topics.errors import InputError, Place
 from topics.regular_file import missing_advice, read_regular
 
-__all__ = ["Origin", "origin", "remade"]
-
 _FROM = re.compile(r'<script type="application/json" id="from">(.*?)</script>', re.DOTALL)
 _CHUNKS = re.compile(r"\d{4,}\.js")
 _SHOWN = 60

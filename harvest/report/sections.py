@@ -14,7 +14,7 @@ from harvest.report.pictures import distributions_chart, points_chart
 from harvest.studies.compare.chart import comparison_chart
 from harvest.studies.compare.comparison import Comparison
 from harvest.studies.compare.figures import comparison_tables
-from harvest.studies.runs.side_by_side import Contrast
+from harvest.studies.runs.contrast import Contrast
 from harvest.studies.scores.grid import last_turn_asked
 from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.selection import Selection
@@ -36,17 +36,6 @@ from scoring.measures.relevance import RELEVANCE
 from scoring.measures.usefulness import MEAN_USEFUL
 from scoring.table import ScoreRow, ScoreTable
 from topics.counting import pluralize
-
-__all__ = [
-    "compared_blocks",
-    "distribution_blocks",
-    "fairness_blocks",
-    "figure_blocks",
-    "history_blocks",
-    "invalid_blocks",
-    "variance_blocks",
-    "watched_blocks",
-]
 
 _MOST_INVALID = 200
 _MOST_POINTS = 2000

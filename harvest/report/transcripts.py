@@ -26,8 +26,6 @@ from recordings.conversations.conversation import Conversation, Turn
 from scoring.measures.relevance import POSITION_WEIGHT
 from scoring.table import ScoreTable, shown_value
 
-__all__ = ["MOST_TEXT", "Transcripts", "bounded", "transcripts"]
-
 MOST_TEXT = 20_000
 """Characters of one text that a report holds."""
 

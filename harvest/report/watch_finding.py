@@ -31,8 +31,6 @@ from scoring.inference.settling import Settling
 from scoring.measures.usefulness import MEAN_USEFUL
 from topics.counting import pluralize
 
-__all__ = ["nothing", "said_of", "watched"]
-
 _MOST = 3
 _LONGEST = 160
 

@@ -12,8 +12,6 @@ import shlex
 from harvest.schedules.job import BUSY, Every, Job, Slot
 from topics.errors import InputError
 
-__all__ = ["LONGEST", "cron_time", "crontab"]
-
 LONGEST = 998
 """Characters of a command: cron of Debian and of BSD cuts a longer one, without a word."""
 

@@ -15,8 +15,6 @@ from typing import Literal
 from topics.errors import InputError
 from topics.identity import derived_seed
 
-__all__ = ["EVERY", "Every", "Job", "Slot", "slot_of", "unit_name"]
-
 Every = Literal["hour", "day", "week", "month"]
 EVERY: tuple[Every, ...] = ("hour", "day", "week", "month")
 

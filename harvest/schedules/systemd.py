@@ -6,8 +6,6 @@ import re
 
 from harvest.schedules.job import BUSY, Every, Job, Slot
 
-__all__ = ["service", "systemd", "timer"]
-
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri")
 _PLAIN = re.compile(r"[A-Za-z0-9_@+=:,./-]+")
 

@@ -14,8 +14,6 @@ from pathlib import PurePosixPath
 from harvest.schedules.crontab import cron_time
 from harvest.schedules.job import Job, unit_name
 
-__all__ = ["ACTIONS", "workflow"]
-
 ACTIONS = {
     "checkout": "actions/checkout@08c6903cd8c0fde910a37f88322edcfb5dd907a8 # v5.0.0",
     "setup-python": "actions/setup-python@e797f83bcb11b83ae66e0230d6156d7c80228e7c # v6.0.0",

@@ -16,8 +16,6 @@ from recordings.files.errors import RunError, StoreError
 from recordings.merging.merge import Merged, merge
 from topics.errors import InputError, Place
 
-__all__ = ["Copies", "local_copies", "merge_stored"]
-
 
 @dataclass(frozen=True, slots=True)
 class Copies:

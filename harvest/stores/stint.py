@@ -22,8 +22,6 @@ from recordings.log.store import CLAIM
 from topics.errors import HarvestError, InputError, Place
 from topics.regular_file import entries, open_inside, read_inside
 
-__all__ = ["Sender", "TakenOver", "TakenUp", "take_up"]
-
 _ADDRESS = re.compile(r"evidence/[0-9a-f]{2}/[0-9a-f]+\.[a-z.]+")
 _AT_ONCE = 8 * 2**20
 """Bytes of the largest piece."""

@@ -17,8 +17,6 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from topics.errors import HarvestError, InputError, Place
 
-__all__ = ["Store", "StoreFault", "at_once", "is_url", "open_store"]
-
 _A = TypeVar("_A")
 _B = TypeVar("_B")
 

@@ -32,17 +32,6 @@ from recordings.log.inventory import begin_inventory
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 
-__all__ = [
-    "FILE",
-    "Stint",
-    "StoredRun",
-    "divisions",
-    "piece",
-    "piece_of",
-    "refuse_other_audit",
-    "refuse_other_division",
-]
-
 FILE = re.compile(r"trials-.+\.([0-9]{1,6})-[0-9]{6,}\.jsonl")
 """The name of the file of events of a stint, with its number."""
 _FORMAT = "harvest-stint/1"

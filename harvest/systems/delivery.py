@@ -21,8 +21,6 @@ from harvest.systems.driver import Denied, DriverError, Exhibit, NotSent, Reply,
 from harvest.systems.limits import LONGEST_WAIT, TOO_MUCH, Gate, Limits
 from topics.identity import generator
 
-__all__ = ["catch_unforeseen", "deliver"]
-
 _MOMENT = 1.0
 """Seconds below which a system says nothing of when to come again: it would be asked hundreds of times."""
 

@@ -14,19 +14,6 @@ from harvest.systems.load import Load
 from harvest.systems.timing import REAL_CLOCK, Clock
 from recordings.files.times import clock_time
 
-__all__ = [
-    "BUSY_TIMEOUT",
-    "LONGEST_WAIT",
-    "TOO_MUCH",
-    "Busy",
-    "Gate",
-    "Gates",
-    "Limits",
-    "Openings",
-    "Pace",
-    "own_gate",
-]
-
 LONGEST_WAIT = 120.0
 """Seconds: no wait before another try is longer. A Retry-After beyond it is not waited for; the attempt is invalid
 and can be resumed later."""

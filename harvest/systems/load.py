@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     import asyncio
     from types import TracebackType
 
-__all__ = ["Level", "Load", "Place"]
-
 _FEWEST = 4  # turns at a time below which nothing is tried
 _SHORTEST = 0.5  # seconds: where turns take less, Harvest's own work would be taken for the system's
 _TURNS, _ROUNDS = 60, 4  # turns of a stretch: so many, and so many for each that may be under way

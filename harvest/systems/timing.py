@@ -13,8 +13,6 @@ from dataclasses import dataclass
 
 from recordings.files.times import Now, seconds, stamp, utc_now
 
-__all__ = ["MOST_PIECES", "REAL_CLOCK", "SENDING", "Clock", "Stopwatch"]
-
 MOST_PIECES = 256
 """A stream of any length keeps at most this many time stamps; see `Stopwatch.pieces`."""
 

@@ -9,8 +9,6 @@ from scoring.comparison.result import MeasureComparison, Pair
 from scoring.table import is_percentage
 from topics.decimals import change
 
-__all__ = ["better_system", "measure_name", "p_text", "signed"]
-
 
 def measure_name(measure: MeasureComparison) -> str:
     """`%useful S1`, with the type of topics where it is of one: `%useful S1 [movie]`."""

@@ -21,8 +21,6 @@ from scoring.table import ScoreRow, is_percentage
 from topics.counting import pluralize
 from topics.decimals import decimal
 
-__all__ = ["estimand_of", "figures", "interval_notes", "ordered_rows", "printed_rows", "shown_with_interval"]
-
 _NAME_WIDTH, _CELL_WIDTH, _VALUE_WIDTH = 22, 28, 22
 
 

@@ -17,8 +17,6 @@ from scoring.inference.paired import ESTIMANDS, Estimand
 from scoring.table import is_percentage
 from topics.decimals import decimal
 
-__all__ = ["LongRow", "Unit", "long_latex", "unit_of"]
-
 Unit = Literal["share", "value", "variance", "ratio", "count", "hours", "bits"]
 """share: from 0 to 1 (or a difference of two), percent for people; value: in the measure's own units; variance: their
 square; ratio: of variances; bits: of a divergence."""

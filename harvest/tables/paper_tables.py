@@ -12,8 +12,6 @@ from typing import Protocol
 from scoring.table import ScoreRow, is_percentage
 from topics.decimals import decimal
 
-__all__ = ["Tabled", "csv_rows", "latex_table", "latex_text"]
-
 _SPECIAL = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",

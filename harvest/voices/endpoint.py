@@ -35,8 +35,6 @@ from simulators.reasons import ENDPOINT_FAILED
 from topics.document import refusal
 from topics.errors import InputError
 
-__all__ = ["OVERFLOW", "REFUSED", "Endpoint", "EndpointFailed", "EndpointOptions"]
-
 REFUSED = "refusal"
 """The finish of words that stand where the API puts a refusal."""
 OVERFLOW = "context_length_exceeded"

@@ -25,8 +25,6 @@ from harvest.voices.line_editor import LineEditor, without_controls
 from simulators.human import ACT, LEAVES, SOURCE
 from simulators.outside import Prompt, Sample
 
-__all__ = ["Keyboard"]
-
 STOP = "/stop"
 _CHUNK = 4096
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from prompt_toolkit.input.vt100 import Vt100Input
     from prompt_toolkit.output import Output
 
-__all__ = ["LineEditor", "without_controls"]
-
 _CONTROLS = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _REFUSED = "ctrl-D ends the conversation on an empty line only; enter the turn, or clear it by ctrl-U"
 

@@ -26,8 +26,6 @@ from protocols.breakdown.trees import DEPTH, Trees
 from topics.errors import InputError, Place
 from topics.regular_file import read_bytes
 
-__all__ = ["FORMAT", "Contribution", "Detection", "Detector", "load_detector"]
-
 Floats = npt.NDArray[np.float64]
 
 FORMAT = "harvest-breakdown/1"

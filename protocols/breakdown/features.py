@@ -16,8 +16,6 @@ from typing import Literal
 
 from topics.late_pattern import late_pattern
 
-__all__ = ["FEATURES", "LONGEST", "WINDOW", "Utterance", "counted", "grams"]
-
 WINDOW = 20
 """Turns of both sides, before the one that is looked at, that are looked at with it."""
 

@@ -21,8 +21,6 @@ from topics.counting import pluralize
 from topics.errors import InputError
 from topics.identity import generator
 
-__all__ = ["Annotated", "Examples", "examples_of", "train"]
-
 Floats = npt.NDArray[np.float64]
 
 _TREES = 300

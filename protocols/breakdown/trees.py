@@ -12,8 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["DEPTH", "Trees", "fit_trees"]
-
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 

@@ -18,8 +18,6 @@ from topics.topic import Topic
 if TYPE_CHECKING:  # numpy takes 0.2 s to import, and most protocols detect nothing
     from protocols.breakdown.detector import Contribution
 
-__all__ = ["Breakdown"]
-
 _SHOWN = 5
 _QUOTED = re.compile("^system says “(.*)”$")
 

@@ -9,8 +9,6 @@ from protocols.rules.rule import Sight, Verdict, absence, span
 from topics.document import StrictModel
 from topics.topic import Topic
 
-__all__ = ["ClarifyingQuestion"]
-
 
 class ClarifyingQuestion(StrictModel):
     """Holds when the answer is a clarifying question (`protocols.questions`). Evidence: the sentence that asks.

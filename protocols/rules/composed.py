@@ -8,8 +8,6 @@ from protocols.answer import Answer, Exchange
 from protocols.rules.rule import Rule, Sight, Verdict, absence
 from topics.topic import Topic
 
-__all__ = ["All", "Any", "Not", "Reference", "Thoughts"]
-
 
 @dataclass(frozen=True, slots=True)
 class Reference:

@@ -17,8 +17,6 @@ from topics.document import StrictModel
 from topics.patterns import searchable
 from topics.topic import Topic
 
-__all__ = ["SPACED", "Contains"]
-
 _SEARCHED = 100_000
 _LONGEST_PHRASE = 200
 _MOST_HITS = 10_000

@@ -19,8 +19,6 @@ from topics.late_pattern import late_pattern
 from topics.links import find_urls
 from topics.topic import Topic
 
-__all__ = ["ErrorPage"]
-
 _LONGEST_BODY = 50_000  # characters of a JSON body that is looked into
 _LONGEST_MESSAGE = 600  # characters of a text that can still be nothing but an error message
 _HEAD = 20_000

@@ -14,8 +14,6 @@ from protocols.rules.urls import known_kind
 from topics.document import StrictModel
 from topics.topic import Topic
 
-__all__ = ["Format"]
-
 _WORD = re.compile(r"[^\W_]")
 _LISTING = re.compile(rf"[{INVISIBLE}]*(?:[-*+•|>#]|\(?[0-9]{{1,4}}[.):])*[{INVISIBLE}]*")
 _URL_PART = re.compile(r"\burls?\b|\blinks?\b", re.IGNORECASE)

@@ -11,8 +11,6 @@ from protocols.rules.rule import Sight, Verdict, absence
 from topics.document import StrictModel
 from topics.topic import Topic
 
-__all__ = ["LabelWas"]
-
 
 class LabelWas(StrictModel):
     """Holds when the answer to user turn `turn` (from 1; without it: the turn before this one) was labelled `label`.

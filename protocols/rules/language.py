@@ -12,8 +12,6 @@ from topics.languages import known_languages, language_of
 from topics.suggestions import did_you_mean
 from topics.topic import Topic
 
-__all__ = ["ASKED", "Language"]
-
 ASKED = "asked"
 """The language of the user's turn that was answered."""
 

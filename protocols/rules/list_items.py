@@ -11,8 +11,6 @@ from topics.document import StrictModel
 from topics.late_pattern import late_pattern
 from topics.topic import Topic
 
-__all__ = ["ListItems"]
-
 # The blank after the mark tells "- item" and "1. item" from "-5 degrees" and "3.5 percent"; a page may set a bullet
 # close to its words, and no sentence begins with one.
 _ITEM = late_pattern(

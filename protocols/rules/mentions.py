@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from protocols.answer import Answer
 from protocols.rules.contains import SPACED
-from topics.links import KINDS, MOST_LINKS, UrlKind, canonical_url, find_urls
+from topics.addresses import canonical_url
+from topics.kinds import KINDS, UrlKind
+from topics.links import MOST_LINKS, find_urls
 from topics.topic import Topic
-
-__all__ = ["ANY", "ASKED", "Named", "kind_trouble", "looked_at", "named_urls"]
 
 ASKED = "asked"
 """The kind of URL the topic's type asks for."""

@@ -13,8 +13,6 @@ from protocols.rules.rule import Sight, Verdict, absence, limit_evidence
 from topics.document import StrictModel
 from topics.topic import Topic
 
-__all__ = ["Parts"]
-
 _CALLED = {"sources": "sources", "calls": "tool calls", "offers": "offers", "attachments": "attachments"}
 
 

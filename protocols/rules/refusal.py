@@ -25,8 +25,6 @@ from topics.document import StrictModel
 from topics.late_pattern import late_pattern
 from topics.topic import Topic
 
-__all__ = ["Refusal"]
-
 _OPENING = 1_500  # characters in which the first sentences are looked for
 _SENTENCES = 3
 _LONGEST = 2_000  # characters of an answer that can still be nothing but a refusal

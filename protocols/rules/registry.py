@@ -30,11 +30,10 @@ from protocols.rules.rule import Rule
 from protocols.rules.sentences import Sentences
 from protocols.rules.urls import Urls
 from protocols.rules.words import Words
-from topics.document import Document, Loc, StrictModel
+from topics.document import Document, StrictModel
 from topics.plug_ins import found_in, load_entry
 from topics.suggestions import did_you_mean
-
-__all__ = ["KINDS_OF_RULES", "encode_rule", "read_rule"]
+from topics.yaml_values import Loc
 
 KINDS_OF_RULES: Mapping[str, type[StrictModel]] = {
     "breakdown": Breakdown,

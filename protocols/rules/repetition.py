@@ -11,8 +11,6 @@ from protocols.rules.rule import Sight, Verdict, absence, limit_evidence, span
 from topics.document import StrictModel
 from topics.topic import Topic
 
-__all__ = ["Repetition", "same_text"]
-
 _GAPS = re.compile(f"[{INVISIBLE}]+")
 
 

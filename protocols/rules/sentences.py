@@ -11,8 +11,6 @@ from topics.document import StrictModel
 from topics.sentences import sentences
 from topics.topic import Topic
 
-__all__ = ["Sentences"]
-
 
 class Sentences(StrictModel):
     """Holds when the answer has between `at_least` and `at_most` sentences (`topics.sentences`).

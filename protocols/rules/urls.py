@@ -11,10 +11,8 @@ from protocols.route import Evidence
 from protocols.rules.mentions import ANY, ASKED, Named, kind_trouble, looked_at, named_urls
 from protocols.rules.rule import Sight, Verdict, absence, limit_evidence, span
 from topics.document import StrictModel
-from topics.links import KINDS
+from topics.kinds import KINDS
 from topics.topic import Topic
-
-__all__ = ["Urls", "known_kind"]
 
 
 def known_kind(name: str) -> str:

@@ -10,8 +10,6 @@ from protocols.rules.rule import Sight, Verdict, absence
 from topics.document import StrictModel
 from topics.topic import Topic
 
-__all__ = ["Words"]
-
 
 class Words(StrictModel):
     """Holds when the answer has between `at_least` and `at_most` words (white-space separated, as in the measures).

@@ -18,8 +18,6 @@ from recordings.acts.dialogue import ActTurn, Dialogue
 from recordings.files.json_text import Json, line, read_lines
 from topics.errors import InputError, Place
 
-__all__ = ["FORMAT", "read_act_lines", "write_act_lines"]
-
 FORMAT = "harvest-acts/1"
 _TEXTS = ("person", "system", "topic", "draws")
 _KEYS = ("id", "turns", "ended", *_TEXTS, "score")

@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from protocols.labels import USEFUL
 from recordings.conversations.conversation import Conversation, TrialKey
 
-__all__ = ["ActTurn", "Dialogue", "Dialogues", "dialogue_of", "dialogues_of"]
-
 _UNDECIDED = frozenset({"no-branch", "endpoint-failed", "no-words", "user-fault", "recorded-end"})
 _STOPPED = frozenset({"completed", "breakdown", "user-stopped"})
 _PERSON = "human"  # what recordings call a person at the terminal (`simulators.human`)

@@ -28,8 +28,6 @@ from recordings.files.json_text import Json
 from topics.errors import InputError, Place
 from topics.json_file import read_json_value
 
-__all__ = ["Level", "dialogues_in_iard", "is_iard", "read_iard"]
-
 Level = Literal["top", "sub"]
 _TOP, _SUB = "top-level intent/action", "sub-intent/action"
 _OTHER = "OTH"

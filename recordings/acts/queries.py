@@ -25,8 +25,6 @@ from recordings.files.json_text import Json
 from topics.errors import InputError, Place
 from topics.json_file import read_json_value
 
-__all__ = ["dialogues_in_queries", "is_queries", "query_act", "read_queries"]
-
 _WORD = re.compile(r"\w+")
 
 

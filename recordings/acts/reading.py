@@ -13,8 +13,6 @@ from recordings.log.run_folder import is_run, read
 from topics.errors import InputError, Place
 from topics.json_file import read_json_value
 
-__all__ = ["read_dialogues"]
-
 _KINDS = (
     f'a run folder, a {FORMAT} file (.jsonl), the IARD file ({{"474": {{"dialogue_info": …}}, …}}), or search sessions '
     'as in Sim4IA ({"1": ["query", …], …})'

@@ -26,8 +26,6 @@ from recordings.log.run_folder import event_files
 from topics.counting import pluralize
 from topics.regular_file import entries, kind_of, read_inside
 
-__all__ = ["Checked", "Fault", "check_recording", "check_written", "recording_hash"]
-
 _LATER = "recorded before layers were hashed, so nothing shows whether one of judgments or decisions is gone"
 _UNLISTED = (
     "not in the inventory: put here by hand or by an earlier version of Harvest, or its writer was stopped at that "

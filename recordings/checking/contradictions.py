@@ -23,8 +23,6 @@ from recordings.files.json_text import Json
 from recordings.log.header import Header
 from topics.identity import content_hash
 
-__all__ = ["Contradictions"]
-
 
 class Contradictions:
     """Contradictions within the run that `header` describes.

@@ -33,8 +33,6 @@ from recordings.log.store import read_header
 from topics.counting import pluralize
 from topics.errors import Place
 
-__all__ = ["DamagedFile", "salvage_run"]
-
 
 @dataclass(frozen=True, slots=True)
 class DamagedFile:

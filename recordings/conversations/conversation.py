@@ -14,8 +14,6 @@ from protocols.choice import Choice
 from protocols.route import Route
 from recordings.conversations.reply_endings import ending_of
 
-__all__ = ["INVALID", "LARGEST_NUMBER", "Conversation", "Outcome", "SystemTurn", "TrialKey", "Turn"]
-
 INVALID = "invalid"
 """The outcome of an attempt that the infrastructure failed: not counted, tried again as a new attempt."""
 

@@ -15,17 +15,6 @@ from collections.abc import Iterable
 
 from recordings.conversations.conversation import Conversation, Outcome
 
-__all__ = [
-    "KINDS",
-    "NO_REPLY",
-    "end_name",
-    "ended_badly",
-    "is_cut_short",
-    "missing_turns",
-    "says_how",
-    "shape_of_ends",
-]
-
 _FAULTS_OF_USERS = ("no-words", "endpoint-failed", "user-fault")
 """Why a user stops that itself failed: reasons of `simulators.reasons`, which stand above this module."""
 

@@ -18,8 +18,6 @@ from protocols.answer import Answer
 from recordings.conversations.conversation import Conversation, SystemTurn, Turn
 from topics.languages import language_of
 
-__all__ = ["conversation_rows", "data_frame", "turn_rows"]
-
 LIBRARIES = ("pandas", "polars")
 """Libraries of data frames, in the order in which they are looked for."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from protocols.breakdown.features import Utterance
 from recordings.conversations.conversation import Conversation
 
-__all__ = ["utterances_of"]
-
 
 def utterances_of(conversation: Conversation) -> tuple[tuple[Utterance, ...], dict[int, int]]:
     """What both sides said, and by number of the turn the place of each answer in it."""

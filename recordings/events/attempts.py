@@ -16,8 +16,6 @@ from recordings.files.errors import RunError
 from recordings.files.json_text import Json
 from topics.errors import Place
 
-__all__ = ["Attempt", "AttemptId", "Attempts", "SpokenTurn"]
-
 AttemptId = tuple[str, int]
 """Identity of a trial, and number of the attempt."""
 

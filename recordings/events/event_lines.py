@@ -21,8 +21,6 @@ from recordings.files.json_text import Json, line
 from recordings.files.line_fields import MISSING, LineFields, object_of
 from topics.errors import Place
 
-__all__ = ["FORMAT", "check_format", "decode", "encode", "event_line"]
-
 FORMAT = "harvest-events/1"
 
 

@@ -14,17 +14,6 @@ from protocols.choice import Choice
 from protocols.route import Route
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey
 
-__all__ = [
-    "Answered",
-    "Asked",
-    "Event",
-    "Failed",
-    "Routed",
-    "TrialEnded",
-    "TrialStarted",
-    "events_of",
-]
-
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 
 

@@ -14,8 +14,6 @@ from recordings.files.json_text import texts_in
 from recordings.secrets.redaction import Redactor
 from topics.links import Link
 
-__all__ = ["redacted_event", "redacted_value"]
-
 _Event = TypeVar("_Event", bound=Event)
 
 

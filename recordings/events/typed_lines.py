@@ -20,18 +20,6 @@ from recordings.conversations.conversation import Outcome, SystemTurn, TrialKey
 from recordings.events.events import Answered, Asked, Event, Failed, Routed, TrialEnded, TrialStarted
 from topics.links import Link
 
-__all__ = [
-    "AskedLine",
-    "ChoiceLine",
-    "EndedLine",
-    "Line",
-    "RouteLine",
-    "TurnLine",
-    "decode_line",
-    "decode_lines",
-    "event_of",
-]
-
 _Count = Annotated[int, Meta(ge=0)]
 _Number = Annotated[int, Meta(ge=1)]
 _Place = Annotated[int, Meta(ge=-1)]

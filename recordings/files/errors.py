@@ -17,8 +17,6 @@ from pathlib import Path
 from topics.errors import HarvestError, InputError, Place
 from topics.regular_file import missing_advice
 
-__all__ = ["RunError", "StoreError", "in_words", "no_run"]
-
 _ADVICE = {
     errno.ENOSPC: "free some space on that disk, then give the same command again",
     errno.EDQUOT: "your quota on that disk is used up: free some space, then give the same command again",

@@ -19,18 +19,6 @@ from recordings.files.inner_folder import inner_folder
 from recordings.files.leftovers import new_temporary
 from topics.regular_file import read_inside
 
-__all__ = [
-    "address_of",
-    "evidence_fault",
-    "fsync_file",
-    "fsync_folder",
-    "keep_exhibit",
-    "kept_before",
-    "read_exhibit",
-    "refuse_links",
-    "write_safely",
-]
-
 _EXTENSIONS = {
     "application/gzip": "gz",
     "application/json": "json",

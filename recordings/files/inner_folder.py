@@ -8,8 +8,6 @@ from pathlib import Path
 from recordings.files.errors import RunError
 from topics.errors import Place
 
-__all__ = ["inner_folder"]
-
 
 def inner_folder(run: Path, name: str, holds: str) -> Path:
     """The folder `name` of a run, which may not be there yet. holds: what is kept in it. Raises RunError where it is a

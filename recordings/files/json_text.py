@@ -17,19 +17,6 @@ from recordings.files.errors import RunError
 from topics.errors import Place
 from topics.regular_file import open_inside, open_regular
 
-__all__ = [
-    "Json",
-    "blocks_of",
-    "document",
-    "line",
-    "lines_of",
-    "parse_value",
-    "read_lines",
-    "read_unended",
-    "row_of",
-    "texts_in",
-]
-
 Json = object
 """A JSON value: dict with text keys, list, text, number, true, false, null."""
 

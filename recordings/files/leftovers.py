@@ -13,8 +13,6 @@ from typing import BinaryIO
 
 from recordings.files.lock import flock
 
-__all__ = ["new_temporary", "remove_leftovers"]
-
 _TEMPORARY = re.compile(r"\.(.+)\.[0-9]+-[0-9]+\.tmp")
 _numbers = count(1)
 

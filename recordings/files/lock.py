@@ -17,8 +17,6 @@ from pathlib import Path
 from recordings.files.errors import RunError, StoreError
 from topics.errors import Place
 
-__all__ = ["Lock", "Locked", "flock", "is_locked"]
-
 _STEP = 0.02
 """Seconds between two looks at a lock that another process holds."""
 _GLANCE = 0.1

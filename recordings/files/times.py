@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
-__all__ = ["Now", "clock_time", "instant", "moment", "other_instant", "seconds", "stamp", "utc_now"]
-
 Now = Callable[[], datetime]
 """Gives the time, with its time zone."""
 

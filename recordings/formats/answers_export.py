@@ -17,8 +17,6 @@ from recordings.conversations.conversation import Conversation
 from recordings.files.json_text import Json, line
 from recordings.log.exports import write_export
 
-__all__ = ["write_answers"]
-
 
 def write_answers(
     conversations: Iterable[Conversation], path: str | PathLike[str], requests: Mapping[str, str] | None = None

@@ -31,20 +31,6 @@ from topics.counting import pluralize
 from topics.json_file import JsonValue, read_json_value
 from topics.topic import check_topic_id
 
-__all__ = [
-    "BREAKDOWNS",
-    "COUNTS",
-    "CRITERION",
-    "TOPIC",
-    "Breakdown",
-    "Counts",
-    "Dialogues",
-    "Spoken",
-    "SpokenDialogue",
-    "read_dialogues",
-    "spoken_dialogues",
-]
-
 Counts = Literal["workshop", "revised"]
 Breakdown = Literal["B", "PB+B"]
 COUNTS: tuple[Counts, ...] = get_args(Counts)

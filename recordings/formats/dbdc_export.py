@@ -21,8 +21,6 @@ from recordings.log.exports import write_export
 from topics.errors import InputError, Place
 from topics.identity import content_hash
 
-__all__ = ["annotator_counts", "write_dialogues"]
-
 Counts = Mapping[str, int]
 """How many annotators said O, T and X."""
 

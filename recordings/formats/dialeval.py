@@ -30,8 +30,6 @@ from topics.errors import InputError
 from topics.json_file import JsonValue, read_json
 from topics.topic import check_topic_id
 
-__all__ = ["NUGGET_CRITERIA", "NUGGET_TYPES", "QUALITIES", "Helpdesk", "read_helpdesk"]
-
 NUGGET_CRITERIA = {"customer": "Customer nugget", "helpdesk": "Helpdesk nugget"}
 NUGGET_TYPES = {"customer": ("CNUG0", "CNUG", "CNUG*", "CNaN"), "helpdesk": ("HNUG", "HNUG*", "HNaN")}
 QUALITIES = {"A": "Accomplishment", "E": "Effectiveness", "S": "Satisfaction"}

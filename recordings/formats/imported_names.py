@@ -15,16 +15,6 @@ from topics.errors import InputError
 from topics.suggestions import did_you_mean
 from topics.unseen_characters import unseen_in
 
-__all__ = [
-    "INTERRUPTED",
-    "MOST_TURNS_ALLOWED",
-    "OUTCOMES",
-    "check_outcome",
-    "check_system_name",
-    "check_time",
-    "odd_names",
-]
-
 INTERRUPTED = "interrupted"
 """What files call the outcome of a conversation that breaks off; it is recorded without one."""
 

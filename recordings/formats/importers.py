@@ -31,8 +31,6 @@ from topics.plug_ins import found_in, load_entry, source
 from topics.suggestions import did_you_mean
 from topics.topic import Topic, TopicSet, TopicType
 
-__all__ = ["IMPORTERS", "MADE", "Found", "Importer", "Request", "formats", "importer"]
-
 GROUP = "harvest.importers"
 """The group of entry points by which other distributions add formats."""
 

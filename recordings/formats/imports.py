@@ -25,8 +25,6 @@ from recordings.secrets.redaction import Redactor
 from topics.errors import Place
 from topics.topic import TopicSet, check_topic_id
 
-__all__ = ["Imported", "import_header", "record"]
-
 
 @dataclass(frozen=True, slots=True)
 class Imported:

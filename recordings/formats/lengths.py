@@ -14,8 +14,6 @@ from recordings.files.json_text import Json
 from recordings.log.header import Header
 from topics.topic import Topic, TopicSet
 
-__all__ = ["MOST_TURNS", "most_turns", "told_most_turns", "with_missing_turns"]
-
 MOST_TURNS = "most_turns"
 """What the audit of a run of imports calls the turns that the protocol could take at most, by system and topic."""
 

@@ -21,8 +21,6 @@ from topics.errors import InputError, Place
 from topics.links import Link
 from topics.suggestions import nearest
 
-__all__ = ["Metadata"]
-
 _KINDS: Mapping[str, type] = {
     **dict.fromkeys(
         ("system", "topic", "outcome", "reason", "detail", "id", "session", "user", "worker", "member"), str

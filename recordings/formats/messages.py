@@ -39,8 +39,6 @@ from topics.errors import InputError, Place
 from topics.regular_file import read_bytes
 from topics.topic import TopicSet, check_topic_id
 
-__all__ = ["Messages", "read_messages"]
-
 _PLACED = 20
 """Faults within a list whose line is looked for: each look goes through the file again, and no more are printed."""
 

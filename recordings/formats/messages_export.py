@@ -11,8 +11,6 @@ from recordings.files.json_text import Json, line
 from recordings.formats.transcript_heading import own_links
 from recordings.log.exports import write_export
 
-__all__ = ["messages_line", "write_messages"]
-
 
 def write_messages(
     conversations: Iterable[Conversation],

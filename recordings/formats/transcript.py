@@ -40,8 +40,6 @@ from topics.regular_file import read_bytes
 from topics.text_file import decode
 from topics.topic import Topic, TopicSet
 
-__all__ = ["FORMAT", "Transcript", "parse_transcript", "read_transcript"]
-
 FORMAT = "harvest-transcript/1"
 
 _OWN = re.compile(r"###### ?(.*)")

@@ -7,13 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from topics.addresses import canonical_url
 from topics.attributes import AttributeSet
 from topics.errors import InputError, Place
 from topics.gold import GoldEntry, GoldTable
-from topics.links import canonical_url, find_urls
+from topics.links import find_urls
 from topics.topic import Topic, TopicSet
-
-__all__ = ["Annotations", "attribute_set", "entity_key"]
 
 _GRADE = re.compile(r"#L(\d)(?=[\s#]|$)\s*(.*)")
 _LIKE_GRADE = re.compile(r"#[Ll](?:(?:[a-zOX]|\s?[+-]?\d[\d.,]*)(?=[\s#]|$).*|\s*(?:#.*)?)")

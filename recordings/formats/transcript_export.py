@@ -22,8 +22,6 @@ from topics.gold import GoldTable, written_vector
 from topics.links import find_urls
 from topics.topic import TopicSet
 
-__all__ = ["transcript_text", "write_transcript"]
-
 _UNWRITABLE = re.compile("[\\0\ud800-\udfff]")  # what cannot stand in a text file in UTF-8
 _LIKE_MARKUP = re.compile(r"[#\\]|wc\s*=", re.IGNORECASE)
 

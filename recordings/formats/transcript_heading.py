@@ -27,8 +27,6 @@ from topics.errors import Place
 from topics.gold import GoldEntry, written_vector
 from topics.links import Link, links_in
 
-__all__ = ["NOTHING", "Heading", "encode", "heading_line", "judged_line", "own_links", "parse_heading"]
-
 _SAFE = "/:+,;@!$&'()*#-._~<>[]{}|^?"  # everything a person would like to read; not %, = or white space
 _NUMBER = re.compile(r"[0-9]{1,20}")
 _NUMBERS = {

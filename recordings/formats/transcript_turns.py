@@ -11,8 +11,6 @@ from recordings.conversations.conversation import INVALID, Conversation, Outcome
 from recordings.formats.transcript_heading import Heading
 from topics.topic import Topic, TopicSet
 
-__all__ = ["IMPORT_RULE", "Draft", "assemble", "imported_route", "marked_breakdown", "state_name", "topic_names"]
-
 IMPORT_RULE = "imported"
 """Name of the rule in the route of a label that somebody else gave."""
 

@@ -34,8 +34,6 @@ from recordings.secrets.redaction import Redactor
 from topics.errors import Place
 from topics.regular_file import entries
 
-__all__ = ["FOLDER", "FORMAT", "Decision", "DecisionBook", "Decisions", "read_decisions"]
-
 FORMAT = "harvest-decisions/1"
 FOLDER = "decisions"
 

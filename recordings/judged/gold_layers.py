@@ -15,8 +15,6 @@ from topics.errors import Place
 from topics.gold import GoldEntry, GoldTable
 from topics.topic import TopicSet
 
-__all__ = ["TABLE", "gold_entries", "gold_judgments", "keep_gold", "read_gold_layers"]
-
 TABLE = "gold table"
 """The author of what a file of gold says, such as that of an audit."""
 

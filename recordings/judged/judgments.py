@@ -31,21 +31,6 @@ from recordings.secrets.redaction import Redactor
 from topics.errors import Place
 from topics.regular_file import entries, read_inside
 
-__all__ = [
-    "FORMAT",
-    "KINDS",
-    "UNSURE",
-    "Judgment",
-    "Layer",
-    "Target",
-    "decided_layers",
-    "keep_layer",
-    "layer_fault",
-    "put_layer",
-    "read_layers",
-    "write_layer",
-]
-
 FORMAT = "harvest-judgments/1"
 _FOLDER = "judgments"
 DECIDED = "harvest annotate --serve"

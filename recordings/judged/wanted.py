@@ -30,20 +30,6 @@ from topics.counting import pluralize
 from topics.errors import InputError
 from topics.json_file import JsonValue, read_json
 
-__all__ = [
-    "ASSIGNMENTS",
-    "HELD",
-    "IMPORTANCES",
-    "WANTED",
-    "Held",
-    "WantedFile",
-    "held_of",
-    "read_wanted",
-    "wanted_of",
-    "write_assigned",
-    "write_created",
-]
-
 WANTED, HELD = "wanted", "held"
 """The criteria of judgments that say what a topic wants, and what a conversation holds of it."""
 IMPORTANCES = ("vital", "okay")

@@ -28,18 +28,6 @@ from recordings.log.header import Header
 from recordings.log.inventory import CHAINED, begin_inventory, list_closed, list_file
 from topics.regular_file import open_inside
 
-__all__ = [
-    "FLUSH",
-    "FORMAT",
-    "Chain",
-    "chain_file",
-    "closed_lines",
-    "closing_line",
-    "declare_chains",
-    "run_of",
-    "write_chain",
-]
-
 FORMAT = "harvest-chain/1"
 FLUSH = 16
 """Lines of a file that a process which is killed leaves outside the chain at most: no more are written at once."""

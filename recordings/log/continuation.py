@@ -24,8 +24,6 @@ from topics.counting import pluralize
 from topics.errors import Place
 from topics.topic import TopicSet
 
-__all__ = ["added_names", "differences", "extend_header", "refuse_differences", "united_topics"]
-
 _LONGEST_DIFF = 12
 _LONGEST_LINE = 120
 _MOST_DIFFS = 3  # of topics, systems, …: whoever changed forty topics need not read forty diffs
@@ -189,7 +187,7 @@ def united_topics(one: Header, two: Header, *, keep_order: bool) -> Json:
     before, after = one.topic_set(), two.topic_set()
     if before is None or after is None:
         return one.topics if after is None else two.topics
-    from topics.library import encode_topics
+    from topics.topic_file import encode_topics
 
     known = [topic.id for topic in before.topics]
     first_ids = frozenset(known)

@@ -13,8 +13,6 @@ from recordings.files.leftovers import remove_leftovers
 from recordings.log.run_folder import run_around
 from topics.errors import InputError, Place
 
-__all__ = ["refuse_target", "write_export"]
-
 
 def write_export(path: str | PathLike[str], data: bytes) -> None:
     """Put `data` at `path` whole or not at all; a regular file that is there is replaced.

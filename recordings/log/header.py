@@ -18,7 +18,7 @@ from recordings.events.event_lines import check_format
 from recordings.files.errors import RunError
 from recordings.files.json_text import Json
 from recordings.files.times import Now, stamp, utc_now
-from recordings.log.header_faults import PART, header_faults, place_in_file, placed_part
+from recordings.log.header_faults import header_faults, place_in_file, placed_part
 from recordings.log.provenance import git_commit, software
 from topics.errors import InputError, Place
 from topics.identity import content_hash
@@ -27,18 +27,6 @@ from topics.topic import Topic, TopicSet
 if TYPE_CHECKING:
     from protocols.protocol import Protocol
     from topics.document import Document
-
-__all__ = [
-    "FORMAT",
-    "PART",
-    "Header",
-    "make_header",
-    "plain",
-    "topic_order",
-    "topic_value",
-    "trial_identities",
-    "trial_identity",
-]
 
 FORMAT = "harvest-run/1"
 _Part = TypeVar("_Part")
@@ -124,8 +112,8 @@ class Header:
         """The topics of the run; None where the header holds none. Raises InputError where they are none."""
         if self.topics is None:
             return None
-        from topics.library import decode_topics  # late: brings pydantic, which reading a recording does not need
-        from topics.topic_file import read_topics
+        # late: brings pydantic, which reading a recording does not need
+        from topics.topic_file import decode_topics, read_topics
 
         return self._decoded("topics", partial(decode_topics, self.topics, self.path), read_topics)
 
@@ -166,7 +154,7 @@ def make_header(
     """The header of a new run. systems: definition by name, without secrets. folder: where the audit file stands."""
     encoded = None
     if topics is not None:
-        from topics.library import encode_topics
+        from topics.topic_file import encode_topics
 
         encoded = encode_topics(topics)
     return Header(

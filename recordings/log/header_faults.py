@@ -15,8 +15,6 @@ from topics.errors import InputError, Place
 if TYPE_CHECKING:
     from topics.document import Document
 
-__all__ = ["PART", "header_faults", "place_in_file", "placed_part"]
-
 PART = ("audit", "created_at", "software", "audit_commit", "source", "redaction", "changes")
 """What a merged header remembers of each run that went in."""
 

@@ -16,8 +16,6 @@ from recordings.files.errors import StoreError
 from recordings.files.evidence import fsync_file, fsync_folder
 from recordings.log.chain import FLUSH, Chain
 
-__all__ = ["Journal"]
-
 
 class Journal:
     """One file, opened once, only ever appended to. syncs: how many fsyncs it took so far. chain: of its lines; it is

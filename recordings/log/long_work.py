@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-__all__ = ["LONG", "aside"]
-
 LONG = 2**17
 """Characters or bytes from which work is done in a thread; what is shorter takes a few milliseconds."""
 

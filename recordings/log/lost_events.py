@@ -16,8 +16,6 @@ from recordings.files.digests import read_object
 from recordings.log.chain import chain_file, closed_lines
 from topics.regular_file import open_inside
 
-__all__ = ["lost_events"]
-
 
 def lost_events(run: Path) -> Iterator[tuple[Path, str]]:
     """Each such file of events in the run folder `run`, and what is known of it."""

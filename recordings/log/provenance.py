@@ -11,8 +11,6 @@ from importlib import metadata
 from os import PathLike
 from pathlib import Path
 
-__all__ = ["DISTRIBUTION", "git_commit", "software"]
-
 DISTRIBUTION = "conversation-harvest"
 """What Harvest is called among the versions of `software`."""
 

@@ -29,19 +29,6 @@ from topics.counting import pluralize
 from topics.errors import Place
 from topics.regular_file import read_inside
 
-__all__ = [
-    "OPENING",
-    "Run",
-    "begun_files",
-    "event_files",
-    "extent",
-    "is_run",
-    "order_attempts",
-    "read",
-    "read_events",
-    "run_around",
-]
-
 
 @dataclass(frozen=True)
 class Run:

@@ -22,17 +22,6 @@ from topics.counting import pluralize
 from topics.errors import InputError, Place
 from topics.identity import derived_seed
 
-__all__ = [
-    "MOST_SHARDS",
-    "Shard",
-    "missing_of_shards",
-    "other_audits",
-    "planned_trials",
-    "refuse_shard",
-    "shard_note",
-    "shard_of",
-]
-
 MOST_SHARDS = 1000
 _WRITTEN = re.compile(r"\s*([0-9]{1,4})\s*/\s*([0-9]{1,4})\s*")
 _PLANNED_BY = ("trials", "trials_of", "order", "groups", "arms")

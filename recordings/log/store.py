@@ -41,8 +41,6 @@ from recordings.secrets.redaction import Redactor, marks_in
 from topics.errors import Place
 from topics.regular_file import entries, read_inside
 
-__all__ = ["CLAIM", "RunWriter", "check_worker", "read_header"]
-
 _Value = TypeVar("_Value")
 _Event = TypeVar("_Event", bound=Event)
 _SEQUENCE = re.compile(r"trials-(?:.*-)?(\d{6,})\.jsonl")

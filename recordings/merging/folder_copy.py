@@ -24,8 +24,6 @@ from recordings.merging.renumbering import Numbers, renumbered, renumbered_layer
 from topics.counting import pluralize
 from topics.regular_file import entries, read_inside
 
-__all__ = ["carry", "keep_damaged", "lacking", "whole_folder", "write_run"]
-
 DAMAGED = "damaged"
 """Where a run that was saved from a damaged one keeps the damaged files."""
 

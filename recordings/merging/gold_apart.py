@@ -12,8 +12,6 @@ from recordings.log.audits_apart import both, values_apart
 from recordings.log.run_folder import Run
 from topics.counting import pluralize
 
-__all__ = ["gold_apart"]
-
 _Gold = Mapping[tuple[str, str], Mapping[str, Json]]
 
 

@@ -25,7 +25,8 @@ from recordings.files.errors import RunError
 from recordings.files.json_text import Json
 from recordings.log.audits_apart import SCORED_BY, audits_apart
 from recordings.log.continuation import differences, united_topics
-from recordings.log.header import PART, Header
+from recordings.log.header import Header
+from recordings.log.header_faults import PART
 from recordings.log.noted import Noted, noted_of, with_noted
 from recordings.log.run_folder import Run, read
 from recordings.log.shard import Shard, missing_of_shards, other_audits, shard_of
@@ -34,8 +35,6 @@ from recordings.merging.gold_apart import gold_apart
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 from topics.identity import canonical_json
-
-__all__ = ["merge"]
 
 _NAMED = 3  # of what was changed in one run
 _Content = tuple[bytes, ...]

@@ -12,8 +12,6 @@ from recordings.log.run_folder import OPENING, Run, event_files
 from topics.errors import Place
 from topics.regular_file import read_inside
 
-__all__ = ["harvest_versions"]
-
 
 def harvest_versions(run: Run) -> tuple[str, ...]:
     """The versions of Harvest that recorded `run`, sorted; () where none is known, as of an import by hand.

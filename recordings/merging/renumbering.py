@@ -16,8 +16,6 @@ from recordings.files.json_text import line
 from recordings.judged.judgments import Layer
 from topics.counting import pluralize
 
-__all__ = ["Numbers", "renumbered", "renumbered_layer", "renumbered_replies"]
-
 Numbers = Mapping[AttemptId, int]
 """The number that each attempt of one run gets; without attempts of which a number does not say which it means."""
 

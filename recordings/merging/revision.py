@@ -32,8 +32,6 @@ from recordings.secrets.redaction import Redactor, marks_in
 from topics.errors import Place
 from topics.regular_file import read_inside
 
-__all__ = ["Revision", "write_revision"]
-
 _TURN = ("text", "links")
 _NOTHING: Mapping[str, Json] = {**{key: [] for key in PARTS}, "thoughts": "", "refused": False}
 _ROUTE = ("label", "rule", "version", "evidence", "target")

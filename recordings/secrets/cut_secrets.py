@@ -10,8 +10,6 @@ from collections.abc import Iterable, Iterator
 from recordings.secrets.escapes import Span
 from recordings.secrets.searched_text import SearchedText
 
-__all__ = ["APART", "CutSecrets"]
-
 APART = "\x02\n\"'<>[]\n\x02"
 """Put between texts that are looked at together: no secret goes on over it."""
 

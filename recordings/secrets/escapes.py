@@ -18,8 +18,6 @@ from itertools import accumulate
 
 from recordings.secrets.searched_text import SearchedText
 
-__all__ = ["Span", "has_codes", "undo_letters", "unescape"]
-
 Span = tuple[int, int, str]
 """Characters [start, end) of a text, and the kind of secret that stands there."""
 

@@ -31,8 +31,6 @@ from recordings.secrets.secret_patterns import KINDS, PATTERNS, cookies, may_mat
 from recordings.secrets.stream_pieces import over_pieces
 from topics.lower_case import to_lower
 
-__all__ = ["Redactor", "marks_in"]
-
 SHORTEST = 8
 """Characters a secret must have to be looked for by its value."""
 

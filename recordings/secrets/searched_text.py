@@ -13,8 +13,6 @@ from itertools import pairwise
 
 from topics.lower_case import to_lower
 
-__all__ = ["SearchedText"]
-
 _LONG = 2**12
 """Characters from which noting the pairs is quicker than the searches that it spares."""
 

@@ -17,8 +17,6 @@ from urllib.parse import quote, quote_plus, unquote, urlsplit
 
 from recordings.secrets.escapes import undo_letters
 
-__all__ = ["forms_of", "lines_of", "parts_of"]
-
 
 def forms_of(secret: str) -> Iterator[str]:
     """The texts in which `secret` may stand, itself among them; some come more than once."""

@@ -22,8 +22,6 @@ from recordings.secrets.escapes import Span
 from recordings.secrets.searched_text import SearchedText
 from topics.lower_case import to_lower
 
-__all__ = ["KINDS", "PATTERNS", "cookies", "may_match"]
-
 
 @dataclass(frozen=True, slots=True)
 class Pattern:

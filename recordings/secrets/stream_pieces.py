@@ -11,8 +11,6 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["over_pieces"]
-
 _FIELD = re.compile(r'"([^"\\\s]{1,40})"\s{0,4}:\s{0,4}"((?:[^"\\\n]|\\.)*+)"')
 _LINE = re.compile(r"^(data): ?([^\[{\"\r\n][^\r\n]*+)", re.MULTILINE)
 

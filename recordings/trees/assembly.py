@@ -13,8 +13,6 @@ from recordings.trees.fingerprints import Fingerprints
 from recordings.trees.preorder import canonical, depths, subtotals
 from recordings.trees.tree import ConversationTree, DeclaredKey, FoldedTrial, Scope, Symbol
 
-__all__ = ["Raw", "assemble"]
-
 
 @dataclass(slots=True)
 class Raw:

@@ -20,8 +20,6 @@ from recordings.trees.growth import Growth
 from recordings.trees.keys import EXACT, LABEL, Merging, exact_form
 from recordings.trees.tree import ConversationTree, DeclaredKey, FoldedTrial, Scope, Symbol
 
-__all__ = ["SPOKEN", "PathTurn", "TreeBuilder", "fold", "merge_trees", "path_of"]
-
 PathTurn = tuple[str, str, str | None]
 """Speaker, key, and the text as recorded (None where it is not kept)."""
 

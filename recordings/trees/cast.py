@@ -24,8 +24,6 @@ from recordings.trees.tree import ConversationTree, FoldedTrial, Scope
 from topics.errors import InputError, Place
 from topics.json_file import read_json_value
 
-__all__ = ["SYSTEM", "read_cast"]
-
 SYSTEM = "cast2022"
 """The system of the conversations where the caller gives no other name: the file has none."""
 

@@ -27,11 +27,10 @@ from typing import Any, NoReturn
 import numpy as np
 
 from recordings.conversations.conversation import TrialKey
-from recordings.trees.tree import MOST_TEXTS, ConversationTree, DeclaredKey, FoldedTrial, Scope, Symbol
+from recordings.trees.fingerprints import MOST_TEXTS
+from recordings.trees.tree import ConversationTree, DeclaredKey, FoldedTrial, Scope, Symbol
 from topics.errors import InputError, Place
 from topics.json_file import read_json_value
-
-__all__ = ["FORMAT", "read_trees", "tree_as_json", "trees_as_json", "trees_from_json"]
 
 FORMAT = "harvest-tree/1"
 _FINGERPRINT = re.compile(r"[0-9a-f]{12}")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
+from topics.addresses import canonical_url
+from topics.kinds import KINDS
 from topics.late_pattern import late_pattern
-from topics.links import KINDS, canonical_url, find_urls, links_in
-
-__all__ = ["entity_names"]
+from topics.links import find_urls, links_in
 
 _LONGEST = 20_000  # characters of an answer that are looked through
 _LISTED = late_pattern(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")

@@ -8,8 +8,6 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["MOST_TEXTS", "Fingerprints"]
-
 MOST_TEXTS = 64
 """Different texts of a node are counted up to here; the count 64 means 64 or more."""
 

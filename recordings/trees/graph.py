@@ -21,8 +21,6 @@ from recordings.trees.tree import ConversationTree
 if TYPE_CHECKING:
     import networkx
 
-__all__ = ["as_graph", "graphml", "node_name", "positions"]
-
 Columns = Mapping[str, npt.NDArray[Any] | Sequence[object]]
 """Further figures by name, each (N,): of a node, or of the edge that leads to it. NaN and None are left out."""
 

@@ -18,8 +18,6 @@ from recordings.trees.fingerprints import Fingerprints
 from recordings.trees.preorder import levels
 from recordings.trees.tree import ConversationTree, DeclaredKey, FoldedTrial, Scope, Symbol
 
-__all__ = ["Growth"]
-
 _WAITING = 1 << 22  # turns that are kept until they are placed
 _SEEN = 1 << 13  # different turns that are known again
 _NONE = -1

@@ -16,20 +16,6 @@ from dataclasses import dataclass
 from recordings.conversations.conversation import Turn
 from recordings.trees.tree import DeclaredKey
 
-__all__ = [
-    "EXACT",
-    "EXACT_SAID",
-    "EXACT_TEXT",
-    "LABEL",
-    "LABEL_KEY",
-    "STATE",
-    "MergeKey",
-    "Merging",
-    "by_function",
-    "exact_form",
-    "merging",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class MergeKey:

@@ -10,8 +10,6 @@ from recordings.trees.entity_names import entity_names
 from recordings.trees.tree import ConversationTree
 from topics.counting import pluralize
 
-__all__ = ["cells", "cut", "node_title", "one_line", "percent", "title", "what_was_folded", "xml_safe"]
-
 _LONGEST = 1000  # columns
 
 # The carriage return among them: a reader of XML turns it into a line end.

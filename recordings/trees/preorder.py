@@ -12,8 +12,6 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["canonical", "depths", "group_branches", "levels", "out_of_order", "sizes", "subtotals"]
-
 Index = npt.NDArray[np.int64]
 Nodes = npt.NDArray[np.int32]
 _Integer = TypeVar("_Integer", np.int32, np.int64)

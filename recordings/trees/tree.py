@@ -24,9 +24,6 @@ from recordings.conversations.conversation import TrialKey
 from recordings.trees.fingerprints import MOST_TEXTS, Fingerprints
 from recordings.trees.preorder import depths, group_branches, out_of_order, sizes
 
-__all__ = ["MOST_TEXTS", "ConversationTree", "DeclaredKey", "FoldedTrial", "Scope", "Symbol"]
-
-
 SPEAKERS = ("system", "user")
 
 

@@ -19,8 +19,6 @@ import numpy.typing as npt
 from scoring.inference.alpha import alpha_interval
 from scoring.inference.interval import Interval, no_interval
 
-__all__ = ["Agreement", "agreement"]
-
 Rows = npt.NDArray[np.float64]
 
 

@@ -23,8 +23,6 @@ from topics.errors import InputError, Place
 from topics.json_file import JsonValue, read_json
 from topics.suggestions import nearest
 
-__all__ = ["AnnotatedTurn", "BreakdownMaterial", "Counts", "Predicted", "Submission", "read_breakdown_files"]
-
 Counts = Literal["workshop", "revised"]
 Key = tuple[str, int]
 

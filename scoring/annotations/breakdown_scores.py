@@ -25,8 +25,6 @@ from scoring.table import ScoreRow
 from topics.errors import InputError
 from topics.identity import generator
 
-__all__ = ["BASELINES", "breakdown_rows"]
-
 Floats = npt.NDArray[np.float64]
 HeldOut = Literal["dialogue", "system"]
 

@@ -21,8 +21,6 @@ from scoring.measures.nugget_detection import CUSTOMER_TYPES, HELPDESK_TYPES
 from topics.errors import InputError
 from topics.json_file import JsonValue, read_json
 
-__all__ = ["AnnotatedDialogue", "Estimate", "HelpdeskMaterial", "read_helpdesk_files"]
-
 Row = tuple[float, ...]
 SIDES = ("customer", "helpdesk")
 LEVELS = ("2", "1", "0", "-1", "-2")

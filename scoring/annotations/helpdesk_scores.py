@@ -18,8 +18,6 @@ from scoring.table import ScoreRow
 from topics.errors import InputError
 from topics.identity import generator
 
-__all__ = ["BASELINES", "helpdesk_rows"]
-
 Floats = npt.NDArray[np.float64]
 
 BASELINES = ("baseline: uniform", "baseline: prior")

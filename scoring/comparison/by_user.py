@@ -22,8 +22,6 @@ from scoring.inference.aligned import Cell, Trial
 from scoring.inference.matched import Difference, difference
 from scoring.inference.paired import Estimand
 
-__all__ = ["ByUser", "Cells", "by_user", "gains"]
-
 Cells = Mapping[Trial, Cell]
 
 _SAME = 1e-12

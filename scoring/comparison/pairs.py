@@ -22,8 +22,6 @@ from scoring.inference.verdicts import correct_intervals, decide
 from scoring.statistics.exchange import holm, least_p
 from scoring.statistics.tukey import letters, tukey_p, undistinguished
 
-__all__ = ["Extreme", "compare_pairs"]
-
 Floats = npt.NDArray[np.float64]
 
 Extreme = Callable[[str, str], Aligned]

@@ -9,8 +9,6 @@ from scoring.inference.needed import Needed
 from scoring.inference.paired import Estimand
 from scoring.inference.verdicts import Verdict
 
-__all__ = ["Driver", "MeasureComparison", "Pair", "Verdict"]
-
 
 @dataclass(frozen=True, slots=True)
 class Driver:

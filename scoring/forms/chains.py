@@ -23,8 +23,6 @@ from topics.decimals import decimal
 from topics.errors import InputError
 from topics.identity import generator
 
-__all__ = ["EXCESS", "PERSISTENCE", "TRANSITION"]
-
 _END = "end"
 """How `-` is written within a measure: the conversation has ended."""
 

@@ -32,8 +32,6 @@ from scoring.words import passages
 from topics.errors import InputError
 from topics.topic import Topic
 
-__all__ = ["OF_POOLED", "POOLED"]
-
 Floats = npt.NDArray[np.float64]
 
 

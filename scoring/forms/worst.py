@@ -25,8 +25,6 @@ from scoring.understanding import refuse_parameters
 from topics.errors import InputError
 from topics.identity import generator
 
-__all__ = ["CVAR", "MAXIMUM", "MINIMUM", "QUANTILE", "RATE", "tail_kind", "tail_words", "worst_end"]
-
 Floats = npt.NDArray[np.float64]
 
 

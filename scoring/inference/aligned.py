@@ -13,8 +13,6 @@ from scoring.inference.in_time import InTime, trials_in_time
 from scoring.inference.paired import linear_values
 from scoring.inference.sessions import session_variance
 
-__all__ = ["Aligned", "Cell", "Trial", "align"]
-
 Floats = npt.NDArray[np.float64]
 
 _ALIKE = 0.05

@@ -28,8 +28,6 @@ import numpy.typing as npt
 
 from scoring.statistics.beta import student_quantile
 
-__all__ = ["FLOOR", "Allocation", "Chances", "Spreads", "Variances", "allocate", "foretold", "neyman"]
-
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 

@@ -31,8 +31,6 @@ from scoring.inference.interval import Interval, no_interval
 from scoring.inference.unseen_topic import UNSEEN, drawn_weights, weighted_sums
 from topics.identity import generator
 
-__all__ = ["FEWEST_UNITS", "alpha_interval"]
-
 Floats = npt.NDArray[np.float64]
 
 FEWEST_UNITS = 6

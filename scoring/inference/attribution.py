@@ -36,8 +36,6 @@ import numpy.typing as npt
 from scoring.inference.interval import FEWEST, Interval, no_interval, too_few
 from scoring.statistics.beta import student_quantile
 
-__all__ = ["SOURCES", "Attribution", "Side", "Told", "attribute"]
-
 Floats = npt.NDArray[np.float64]
 
 SOURCES = ("system", "users", "rules", "reading", "topics")

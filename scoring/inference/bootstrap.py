@@ -40,8 +40,6 @@ from scoring.settings import Resample
 from topics.errors import InputError
 from topics.identity import generator
 
-__all__ = ["Resampler"]
-
 Floats = npt.NDArray[np.float64]
 Seen = npt.NDArray[np.bool_]
 Counts = npt.NDArray[np.unsignedinteger]

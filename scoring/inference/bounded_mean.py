@@ -20,8 +20,6 @@ from scoring.inference.paired import Paired
 from scoring.inference.unseen_topic import share_ends
 from scoring.statistics.exchange import exchange_p
 
-__all__ = ["beyond_half", "bounded_mean", "cluster_sums", "compare_with_half", "ends_of_means"]
-
 Floats = npt.NDArray[np.float64]
 
 

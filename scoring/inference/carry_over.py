@@ -31,8 +31,6 @@ from scoring.inference.crossed import crossed_interval
 from scoring.inference.interval import Interval, no_interval
 from scoring.statistics.exchange import holm
 
-__all__ = ["CarryOver", "Exchanged", "carry_over"]
-
 Floats = npt.NDArray[np.float64]
 Seen = npt.NDArray[np.bool_]
 Exchanged = Literal["sessions", "orders", "topics"]

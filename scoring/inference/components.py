@@ -28,17 +28,6 @@ from scoring.inference.mean_squares import MeanSquares, mean_squares
 from scoring.inference.spreads import UNKNOWN, Range, crossed_ends, nested_ends, share_ends
 from scoring.statistics.beta import student_quantile
 
-__all__ = [
-    "FEWEST_SYSTEMS",
-    "Component",
-    "Crossed",
-    "Nested",
-    "across_systems",
-    "share_of_spread",
-    "upper_interaction",
-    "within_system",
-]
-
 Floats = npt.NDArray[np.float64]
 
 FEWEST_SYSTEMS = 4

@@ -17,8 +17,6 @@ import numpy.typing as npt
 from scoring.inference.interval import FEWEST, Interval, no_interval, too_few
 from scoring.statistics.beta import student_quantile
 
-__all__ = ["crossed_interval"]
-
 _SAME = 1e-12
 
 

@@ -26,8 +26,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["MISSING", "Dependence", "dependence"]
-
 Bits = npt.NDArray[np.int8]
 Floats = npt.NDArray[np.float64]
 

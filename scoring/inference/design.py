@@ -23,8 +23,6 @@ import numpy.typing as npt
 
 from scoring.inference.interval import FEWEST, Interval
 
-__all__ = ["INDEPENDENT", "Design", "Estimand", "crossed", "too_few_sessions"]
-
 Floats = npt.NDArray[np.float64]
 Estimand = Literal["like-these", "these"]
 

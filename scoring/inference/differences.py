@@ -38,8 +38,6 @@ from scoring.inference.unseen_topic import weighted_sums as exact_sums
 from scoring.statistics.beta import beta_quantile, normal_cdf
 from topics.identity import generator
 
-__all__ = ["FEWEST_OPEN", "Guarded", "guarded_differences", "tail_reach", "typical_difference"]
-
 Floats = npt.NDArray[np.float64]
 
 FEWEST_OPEN = 30

@@ -41,22 +41,6 @@ from scoring.inference.interval import Interval, no_interval
 from scoring.inference.run_effects import FEWEST_RUNS, RunEffects, run_effects
 from scoring.statistics.beta import normal_cdf, normal_quantile
 
-__all__ = [
-    "Baseline",
-    "Difference",
-    "Limits",
-    "Side",
-    "added",
-    "around",
-    "confirms",
-    "difference",
-    "evidence",
-    "levels",
-    "limits",
-    "no_evidence",
-    "reached",
-]
-
 Floats = npt.NDArray[np.float64]
 
 BUDGET = 0.05

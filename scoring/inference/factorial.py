@@ -24,8 +24,6 @@ import numpy as np
 from scoring.inference.aligned import Cell, Trial
 from scoring.inference.matched import Difference, difference
 
-__all__ = ["Combination", "Levels", "effect_names", "factorial_effects", "is_crossed"]
-
 Levels = Mapping[str, Sequence[str]]
 """By factor: its levels, the first one being that which others are set beside."""
 Combination = tuple[str, ...]

@@ -36,8 +36,6 @@ from scoring.inference.interval import FEWEST, Interval, no_interval, too_few
 from scoring.inference.unseen_topic import fixed_weights
 from scoring.inference.weighted import effective_number
 
-__all__ = ["FEWEST_CONVERSATIONS", "Foretold", "foretold_mean"]
-
 Floats = npt.NDArray[np.float64]
 
 FEWEST_CONVERSATIONS = 10

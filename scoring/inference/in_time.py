@@ -26,8 +26,6 @@ import numpy.typing as npt
 from scoring.statistics.beta import normal_cdf
 from topics.identity import generator
 
-__all__ = ["InTime", "shared_in_time", "trials_in_time"]
-
 Floats = npt.NDArray[np.float64]
 
 _DECAY = 0.8

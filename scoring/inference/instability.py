@@ -14,8 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Instability", "between_trials"]
-
 Floats = npt.NDArray[np.float64]
 
 _DRAWS = 999

@@ -3,8 +3,6 @@
 import math
 from dataclasses import dataclass
 
-__all__ = ["EARLIER_METHOD", "FEWEST", "METHOD", "Interval", "no_interval", "too_few"]
-
 FEWEST = 4
 """Units (topics, sessions, or trials within one topic) below which nothing is said of others like them."""
 

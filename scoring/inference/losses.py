@@ -19,8 +19,6 @@ from dataclasses import dataclass
 from scoring.inference.aligned import Cell, Trial
 from scoring.statistics.stratified import compare_within
 
-__all__ = ["Lost", "losses_matter", "with_losses"]
-
 _DOUBT = 0.2
 """p at most which shares of lost attempts are treated as different: to miss a difference costs more than to see one."""
 _FEW = 0.05

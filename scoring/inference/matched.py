@@ -16,8 +16,6 @@ from scoring.inference.paired import Estimand
 from scoring.inference.sides import compare_sides
 from scoring.statistics.exchange import holm, least_p
 
-__all__ = ["Difference", "compare", "difference"]
-
 _SAME = 1e-12
 
 

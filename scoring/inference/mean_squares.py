@@ -12,8 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["MeanSquares", "mean_squares"]
-
 Floats = npt.NDArray[np.float64]
 
 _SAME = 1e-12

@@ -14,8 +14,6 @@ from scoring.inference.unseen_topic import UNSEEN
 from scoring.statistics.beta import beta_quantile, normal_quantile
 from scoring.statistics.exchange import fewest_units
 
-__all__ = ["Needed", "first_enough", "needed", "taken_up"]
-
 Floats = npt.NDArray[np.float64]
 
 _SAME = 1e-12

@@ -37,18 +37,6 @@ from scoring.inference.interval import FEWEST, Interval, no_interval, too_few
 from scoring.statistics.beta import student_quantile, student_tails
 from scoring.statistics.exchange import exchange_p
 
-__all__ = [
-    "ESTIMANDS",
-    "Estimand",
-    "Guard",
-    "Paired",
-    "compare_like_these",
-    "compare_these",
-    "hidden_noise",
-    "linear_values",
-    "residual_variance",
-]
-
 Floats = npt.NDArray[np.float64]
 
 Estimand = Literal["like-these", "these"]

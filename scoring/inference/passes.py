@@ -15,8 +15,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["all_pass", "disagree", "pairs_that_differ"]
-
 Floats = npt.NDArray[np.float64]
 
 _SAME = 1e-9  # what rounding leaves between values that are the same

@@ -24,8 +24,6 @@ from scoring.statistics.beta import beta_quantile, normal_quantile, student_quan
 from scoring.statistics.exchange import exchange_ps
 from scoring.statistics.outcomes import Components, Outcomes, Trials, draw_outcomes, draw_outcomes_of_these
 
-__all__ = ["Power", "deal_trials", "power_of", "refuse_room", "simulate_power", "told_apart"]
-
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 

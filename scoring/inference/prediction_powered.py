@@ -30,8 +30,6 @@ import numpy.typing as npt
 from scoring.inference.bounded_mean import bounded_mean, cluster_sums, ends_of_means
 from scoring.inference.interval import FEWEST, Interval
 
-__all__ = ["FEWEST_OF_PEOPLE", "Compared", "Corrected", "corrected_mean"]
-
 Floats = npt.NDArray[np.float64]
 
 FEWEST_OF_PEOPLE = 2

@@ -14,8 +14,6 @@ import numpy.typing as npt
 
 from scoring.statistics.beta import beta_quantile, normal_quantile
 
-__all__ = ["FEW", "clopper_pearson", "highest_rate_after_none", "jeffreys", "wilson"]
-
 Floats = npt.NDArray[np.float64]
 
 FEW = 4

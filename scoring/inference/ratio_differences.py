@@ -29,8 +29,6 @@ from scoring.inference.proportions import clopper_pearson
 from scoring.inference.unseen_topic import share_ends
 from topics.counting import pluralize
 
-__all__ = ["Ends", "exact_ratios", "few_turns", "mover", "mover_p", "ratios_like_these"]
-
 Floats = npt.NDArray[np.float64]
 
 Ends = Callable[[float], tuple[Floats, Floats]]

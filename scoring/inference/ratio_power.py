@@ -28,8 +28,6 @@ from scoring.inference.ratio_differences import few_turns, mover
 from scoring.inference.unseen_topic import ends, share_weights, with_unseen
 from scoring.statistics.outcomes import Components, Outcomes, Trials, centres_of_these, draw_centres
 
-__all__ = ["ratios_told_apart", "simulate_ratio_power", "smoothed_shares"]
-
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]

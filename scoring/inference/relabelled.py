@@ -22,8 +22,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Relabelled", "Statistic", "relabel"]
-
 Floats = npt.NDArray[np.float64]
 
 Statistic = Callable[[Floats, Floats], Floats]

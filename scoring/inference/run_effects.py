@@ -28,8 +28,6 @@ import numpy.typing as npt
 
 from scoring.statistics.beta import normal_quantile
 
-__all__ = ["FEWEST_RUNS", "Mixture", "RunEffects", "run_effects"]
-
 Floats = npt.NDArray[np.float64]
 
 FEWEST_RUNS = 4

@@ -25,8 +25,6 @@ from scoring.inference.needed import Needed, needed
 from scoring.inference.paired import Estimand, Paired
 from scoring.statistics.beta import student_quantile, student_tails
 
-__all__ = ["compare_sessions", "needed_sessions", "session_variance"]
-
 Floats = npt.NDArray[np.float64]
 
 _SAME = 1e-12

@@ -29,8 +29,6 @@ from scoring.inference.drift import SAME_SHARE, Baseline, Difference
 from scoring.inference.run_effects import FEWEST_RUNS
 from scoring.statistics.beta import normal_cdf, normal_quantile
 
-__all__ = ["MOST_TIMES", "Hindrance", "Settling", "is_settled", "trials_to_settle"]
-
 Floats = npt.NDArray[np.float64]
 
 SURE = 0.82

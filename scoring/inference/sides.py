@@ -21,8 +21,6 @@ from scoring.inference.paired import Estimand, Guard, Paired, compare_like_these
 from scoring.inference.ratio_differences import exact_ratios, few_turns, ratios_like_these
 from scoring.inference.sessions import compare_sessions
 
-__all__ = ["compare_sides", "hull"]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -42,8 +42,6 @@ from scoring.inference.interval import FEWEST, Interval, no_interval, too_few
 from scoring.inference.mean_squares import MeanSquares, mean_squares
 from scoring.inference.unseen_topic import UNSEEN, fixed_weights
 
-__all__ = ["FEWEST_WITHOUT_TOP", "UNKNOWN", "Range", "crossed_ends", "nested_ends", "share_ends"]
-
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 

@@ -13,8 +13,6 @@ import numpy.typing as npt
 
 from scoring.inference.unseen_topic import weighted_sums
 
-__all__ = ["studentised_ends"]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -25,8 +25,6 @@ from scoring.inference.tails import TailKind, Worst, cvar, lower_quantile, poole
 from scoring.statistics.beta import beta_quantile
 from scoring.statistics.outcomes import Components
 
-__all__ = ["NO_TOP", "TailModel", "TailPower", "simulate_tail", "stated_tail_model", "tail_model"]
-
 Floats = npt.NDArray[np.float64]
 
 NO_TOP = "where scores have no known top, mean and spread do not say how the worst of them lie"

@@ -39,21 +39,6 @@ from scoring.inference.unseen_topic import beyond, drawn_weights
 from topics.errors import InputError
 from topics.identity import generator
 
-__all__ = [
-    "ENDS",
-    "Tail",
-    "TailKind",
-    "Worst",
-    "cvar",
-    "lower_quantile",
-    "pooled_tail",
-    "probability_below",
-    "tail_share",
-    "trials_needed",
-    "units_needed",
-    "within_topics",
-]
-
 Floats = npt.NDArray[np.float64]
 
 TailKind = Literal["cvar", "quantile"]

@@ -20,8 +20,6 @@ import numpy.typing as npt
 from scoring.inference.interval import METHOD, Interval, no_interval, too_few
 from scoring.inference.unseen_topic import boldest, drawn_ratios, farthest
 
-__all__ = ["FEWEST_TRIALS", "these_interval"]
-
 Floats = npt.NDArray[np.float64]
 
 FEWEST_TRIALS = 4

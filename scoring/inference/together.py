@@ -17,8 +17,6 @@ import numpy.typing as npt
 from scoring.inference.interval import FEWEST
 from scoring.statistics.beta import student_tails
 
-__all__ = ["level_together"]
-
 _DRAWS = 4999
 _SAME = 1e-12
 

@@ -29,9 +29,6 @@ import numpy as np
 from scoring.statistics.exchange import exchange_p
 from scoring.statistics.stratified import compare_within
 
-__all__ = ["Contrast", "EventTable", "TurnCase", "compare_events", "effect_of_events", "event_table"]
-
-
 _FEWEST = 6
 """Units of which exchanges can give a p of 2/2^6 = .03."""
 

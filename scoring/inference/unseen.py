@@ -32,8 +32,6 @@ import numpy.typing as npt
 
 from scoring.statistics.beta import normal_quantile
 
-__all__ = ["Unseen", "unseen_mass"]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -44,23 +44,6 @@ import numpy.typing as npt
 from scoring.statistics.beta import beta_quantile, normal_quantile
 from topics.identity import generator
 
-__all__ = [
-    "UNSEEN",
-    "answer_ends",
-    "beyond",
-    "boldest",
-    "drawn_ratios",
-    "drawn_weights",
-    "ends",
-    "farthest",
-    "fixed_weights",
-    "share_ends",
-    "share_weights",
-    "weighted_means",
-    "weighted_sums",
-    "with_unseen",
-]
-
 Floats = npt.NDArray[np.float64]
 
 UNSEEN = 0.75

@@ -33,8 +33,6 @@ import numpy.typing as npt
 from scoring.inference.drift import OUTSIDE, Baseline, Limits, Side, added, no_evidence, reached
 from scoring.statistics.beta import normal_quantile
 
-__all__ = ["Around", "Seen", "State", "WatchState", "advance", "limits_since"]
-
 Floats = npt.NDArray[np.float64]
 
 State = Literal["watching", "alarm", "changed", "perhaps back"]

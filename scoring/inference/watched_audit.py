@@ -12,8 +12,6 @@ import numpy.typing as npt
 from scoring.inference.drift import SAME_BUDGET, Baseline, Difference, around, confirms, difference, evidence
 from scoring.inference.watch_state import Around, Seen, WatchState, advance, limits_since
 
-__all__ = ["Judged", "JudgingRules", "Verdict", "Word", "judge", "pooled", "word_of"]
-
 Verdict = Literal["changed", "same", "cannot tell"]
 
 Word = Literal["changed", "same", "cannot tell", "alarm", "fell", "rose", "perhaps back", "back"]

@@ -21,8 +21,6 @@ import numpy.typing as npt
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.interval import Interval, no_interval
 
-__all__ = ["Weighted", "effective_number", "weighted_ratio"]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -34,25 +34,6 @@ from scoring.divergences import jsd
 from scoring.figure import Good
 from scoring.measure import Declaration
 
-__all__ = [
-    "ACCURACY",
-    "DIVERGENCE",
-    "F1",
-    "GROUPINGS",
-    "LABELS",
-    "LEVEL",
-    "PRECISION",
-    "RECALL",
-    "SQUARED_ERROR",
-    "Figure",
-    "annotator_halves",
-    "figures",
-    "labels_of",
-    "rates",
-    "shares",
-    "sum_bins",
-]
-
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 

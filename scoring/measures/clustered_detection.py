@@ -32,8 +32,6 @@ from scoring.measures.signal_detection import Detection, signal_detection
 from scoring.measures.usefulness import Share, share
 from scoring.statistics.beta import normal_quantile
 
-__all__ = ["FEWEST", "detection_over"]
-
 Floats = npt.NDArray[np.float64]
 
 METHOD = "intervals of the rates over topics, recovered variances"

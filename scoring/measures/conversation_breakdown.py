@@ -10,8 +10,6 @@ from scoring.measure import Declaration, Measure
 if TYPE_CHECKING:
     from scoring.material import Material
 
-__all__ = ["BREAKDOWN"]
-
 _GIVEN_UP = "breakdown"
 """The outcome of such a conversation."""
 

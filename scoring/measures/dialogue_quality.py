@@ -25,8 +25,6 @@ import numpy.typing as npt
 from scoring.divergences import Divergence, jsd, nmd, rnss, rsnod, snod
 from scoring.measure import Declaration
 
-__all__ = ["QUALITY", "QUALITY_DIVERGENCES", "minus_log2", "quality_divergences"]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -12,8 +12,6 @@ import numpy.typing as npt
 
 from scoring.measure import Declaration
 
-__all__ = ["ERR", "decay", "err", "stop_probability"]
-
 Floats = npt.NDArray[np.float64]
 
 

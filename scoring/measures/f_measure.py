@@ -22,8 +22,6 @@ from topics.errors import InputError
 if TYPE_CHECKING:
     from scoring.material import Material
 
-__all__ = ["F_FLAT", "f_flat"]
-
 
 def f_flat(s_flat: float, t_flat: float, beta: float = 1.0) -> float:
     """F = (1 + beta²)·S·T / (S + beta²·T): the weighted harmonic mean, with S as recall and T as precision.

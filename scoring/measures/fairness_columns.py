@@ -16,8 +16,6 @@ from scoring.settings import Settings
 from scoring.unknown_groups import similarity_bounds
 from topics.attributes import AttributeSet
 
-__all__ = ["FairnessColumns", "combined", "fairness_columns", "taken_alike"]
-
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 

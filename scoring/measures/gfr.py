@@ -22,8 +22,6 @@ from scoring.divergences import Divergence, distr_sim
 from scoring.measure import Declaration, Parameter
 from scoring.measures.err import decay
 
-__all__ = ["LIST_FAIRNESS", "LIST_SUMMARY", "gfr", "list_fairness", "mean_membership"]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -28,17 +28,6 @@ from topics.topic import Topic
 if TYPE_CHECKING:
     from scoring.material import Material
 
-__all__ = [
-    "CUMULATIVE_FAIRNESS",
-    "CUMULATIVE_SIMILARITY",
-    "CUMULATIVE_SUMMARY",
-    "FAIRNESS",
-    "FAIRNESS_WHERE_RELEVANT",
-    "SIMILARITY",
-    "SUMMARY",
-    "attribute_of",
-]
-
 
 def attribute_of(term: Term) -> str:
     """The attribute set that a GF is of; "" for that of all sets."""

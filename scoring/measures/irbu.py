@@ -13,8 +13,6 @@ import numpy.typing as npt
 from scoring.measure import Declaration, Parameter
 from scoring.measures.err import decay
 
-__all__ = ["IRBU", "PERSISTENCE", "irbu"]
-
 PERSISTENCE = 0.99
 """p of the NTCIR tasks."""
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from recordings.conversations.conversation import Conversation, SystemTurn
     from scoring.material import Material
 
-__all__ = ["LATENCY", "TTFT", "load_notes"]
-
 _MIDDLE = (0.05, 0.95)  # of the turns, so that the beginning and the end of a run do not count
 
 

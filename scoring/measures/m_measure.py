@@ -15,8 +15,6 @@ import numpy.typing as npt
 
 from scoring.measures.u_measure import Piece, expected_utility
 
-__all__ = ["m_measure", "trailtext"]
-
 
 def trailtext(first: Sequence[Piece], second: Mapping[str, Sequence[Piece]], intent: str | None) -> tuple[Piece, ...]:
     """What a user with this intent reads, in order.

@@ -25,8 +25,6 @@ import numpy.typing as npt
 from scoring.divergences import Divergence, jsd, rnss
 from scoring.measure import Declaration
 
-__all__ = ["CUSTOMER_TYPES", "HELPDESK_TYPES", "NUGGETS", "NUGGET_DIVERGENCES", "dialogue_score", "side_mean"]
-
 CUSTOMER_TYPES = ("CNUG0", "CNUG", "CNUG*", "CNaN")
 HELPDESK_TYPES = ("HNUG", "HNUG*", "HNaN")
 

@@ -23,8 +23,6 @@ from scoring.measure import Declaration, Measure
 if TYPE_CHECKING:
     from scoring.material import Material
 
-__all__ = ["RECALL", "WEIGHTED_RECALL", "first_offsets", "known_nuggets", "recall", "weighted_recall"]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -21,15 +21,6 @@ from scoring.nuggets import Nugget, position_weight
 if TYPE_CHECKING:
     from scoring.material import Material
 
-__all__ = [
-    "LIMITS",
-    "POSITION_WEIGHT",
-    "RELEVANCE",
-    "hard_normaliser",
-    "relevance",
-    "relevances",
-]
-
 
 def hard_normaliser(patience: int) -> float:
     """N = (L + 1)/2, Eq. 7: the sum of pw over L words, every one of them a relevant nugget."""

@@ -25,8 +25,6 @@ from scoring.measures.relevance import LIMITS, in_characters
 if TYPE_CHECKING:
     from scoring.material import Material
 
-__all__ = ["S_FLAT", "S_MEASURE", "of_conversation", "pseudo_minimal_offsets", "s_flat", "s_measure"]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -36,8 +36,6 @@ from scoring.inference.interval import Interval, no_interval
 from scoring.inference.proportions import wilson
 from scoring.statistics.beta import normal_quantile
 
-__all__ = ["Detection", "signal_detection"]
-
 METHOD = "Wilson, recovered variances"
 
 

@@ -14,8 +14,6 @@ from scoring.understanding import refuse_arguments, refuse_parameters
 if TYPE_CHECKING:
     from scoring.material import Material
 
-__all__ = ["SWAN", "swan_of"]
-
 
 def swan_of(material: Material, measure: Measure) -> Swan:
     """SWAN of the conversation by the weighting that is asked for, with the criteria it covers."""

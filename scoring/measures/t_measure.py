@@ -19,8 +19,6 @@ from scoring.measures.nugget_recall import known_nuggets
 if TYPE_CHECKING:
     from scoring.material import Material
 
-__all__ = ["T_FLAT", "T_MEASURE", "of_conversation", "t_flat", "t_measure"]
-
 
 def t_measure(lengths: npt.ArrayLike, offsets: npt.ArrayLike, text_length: float) -> float:
     """T-measure: vital string lengths of the nuggets found, over the length of the text.

@@ -15,8 +15,6 @@ from scoring.measure import Declaration, Measure
 if TYPE_CHECKING:
     from scoring.material import Material
 
-__all__ = ["COST", "TOKENS_IN", "TOKENS_OUT"]
-
 _IN, _OUT = "prompt", "completion"
 _PRICED = 1_000_000
 """Tokens that a price is for."""

@@ -11,8 +11,6 @@ import numpy.typing as npt
 
 from scoring.measures.u_measure import expected_utility
 
-__all__ = ["u_ia"]
-
 
 def u_ia(intents: npt.ArrayLike, utilities: npt.ArrayLike) -> float:
     """U-IA = sum over the intents i of P(i)·U_i.

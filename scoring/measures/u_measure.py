@@ -27,8 +27,6 @@ from scoring.measures.relevance import LIMITS, in_characters
 if TYPE_CHECKING:
     from scoring.material import Material
 
-__all__ = ["U_MEASURE", "Piece", "expected_utility", "linear_discount", "reading_positions", "u_measure"]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -46,20 +46,6 @@ from scoring.notation import Term
 from scoring.understanding import plainly
 from topics.errors import InputError
 
-__all__ = [
-    "MEAN_USEFUL",
-    "NOT_ASKED",
-    "RECOVERY",
-    "UNLABELLED",
-    "USEFUL",
-    "Share",
-    "labels",
-    "recovery_cells",
-    "share",
-    "useful_cells",
-    "useful_share",
-]
-
 Floats = npt.NDArray[np.float64]
 
 UNLABELLED = "?"

@@ -21,8 +21,6 @@ from topics.errors import InputError
 if TYPE_CHECKING:
     from scoring.material import Material
 
-__all__ = ["SHARE"]
-
 
 def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:
     """The share of one value, or without one of each value that the criterion has."""

@@ -18,8 +18,6 @@ from topics.errors import InputError
 if TYPE_CHECKING:
     from scoring.material import Material
 
-__all__ = ["WAN", "WEIGHTS", "criterion_of", "read_wan", "weighted_schema", "with_weights", "without_scorers"]
-
 
 def criterion_of(term: Term, schema: Schema) -> str:
     """The criterion of a WAN, as the schema names it."""

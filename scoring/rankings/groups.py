@@ -23,8 +23,6 @@ import numpy.typing as npt
 from scoring.rankings.columns import ColumnFile, quote_cell
 from topics.errors import InputError, Place
 
-__all__ = ["DocumentGroups", "Scale", "named_files", "read_groups"]
-
 Scale = Literal["ordinal", "nominal"]
 
 _TOLERANCE = 1e-6 * (1 + 1e-6)  # 0.333333 three times is off by 1e-6 and a rounding

@@ -22,8 +22,6 @@ from scoring.rankings.run import Run
 from scoring.table import FORMAT, ScoreRow
 from topics.errors import InputError
 
-__all__ = ["GAINS", "ListScores", "ListSettings", "list_scores"]
-
 GAINS: Mapping[int, float] = MappingProxyType({1: 1.0, 2: 3.0})
 """2^grade - 1, as in ERR's paper and in NTCIREVAL's guide."""
 

@@ -11,8 +11,6 @@ from types import MappingProxyType
 from scoring.rankings.columns import ColumnFile, quote_cell
 from topics.errors import InputError
 
-__all__ = ["Qrels", "read_qrels"]
-
 _GRADE = re.compile(r"L([0-9]{1,3})")
 _KIND = "qrels (topic document L<n>)"
 

@@ -11,8 +11,6 @@ from types import MappingProxyType
 
 from scoring.rankings.columns import ColumnFile, quote_cell
 
-__all__ = ["Run", "read_run"]
-
 _OPENING, _CLOSING = "<SYSDESC>", "</SYSDESC>"
 
 

@@ -35,8 +35,6 @@ import numpy.typing as npt
 from recordings.acts.dialogue import Dialogue
 from scoring.simulation.decisions import START, STOP, Decision, acts_in, decisions_of, refuse_reserved
 
-__all__ = ["ActModel", "Context", "Predictor", "Smoothing", "UniformModel", "contexts", "fit_acts"]
-
 Floats = npt.NDArray[np.float64]
 
 Context = tuple[tuple[str, ...], str | None]

@@ -14,8 +14,6 @@ from scoring.divergences import jsd
 from scoring.simulation.act_model import Context, Predictor, contexts
 from scoring.simulation.decisions import decisions_of
 
-__all__ = ["act_divergence", "matrix_divergence", "transition_divergence"]
-
 
 def act_divergence(real: Sequence[Dialogue], simulated: Sequence[Dialogue]) -> float:
     """Jensen-Shannon divergence of the acts of all user turns, in bits, in [0, 1]. NaN where a side has no turn.

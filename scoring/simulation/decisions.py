@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from recordings.acts.dialogue import Dialogue
 from topics.errors import InputError
 
-__all__ = ["START", "STOP", "Decision", "acts_in", "decisions_of", "refuse_reserved"]
-
 START = "start"
 """Stands before the first act of a dialogue."""
 

@@ -25,8 +25,6 @@ import numpy.typing as npt
 
 from recordings.acts.dialogue import Dialogue
 
-__all__ = ["FEWEST", "Distance", "Floor", "Spread", "View", "noise_floor", "nothing_measured", "random_halves"]
-
 Floats = npt.NDArray[np.float64]
 Distance = Callable[[Sequence[Dialogue], Sequence[Dialogue]], float]
 View = Callable[[Sequence[Sequence[Dialogue]]], Sequence[Sequence[Dialogue]]]

@@ -21,8 +21,6 @@ import numpy.typing as npt
 from recordings.acts.dialogue import Dialogue
 from scoring.statistics.beta import normal_quantile
 
-__all__ = ["LengthGap", "Survival", "length_gap", "survival", "to_horizon"]
-
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 

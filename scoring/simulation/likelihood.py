@@ -17,8 +17,6 @@ from recordings.acts.dialogue import Dialogue
 from scoring.simulation.act_model import Predictor
 from scoring.simulation.decisions import Decision, decisions_of
 
-__all__ = ["Bits", "Fit", "HeldOut", "decision_bits", "folds_of", "held_out"]
-
 Floats = npt.NDArray[np.float64]
 
 Bits = Callable[[Sequence[Dialogue]], float]

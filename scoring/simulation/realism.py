@@ -31,8 +31,6 @@ from scoring.simulation.wordings import Wordings, compare_wordings
 from topics.errors import InputError
 from topics.identity import derived_seed
 
-__all__ = ["ALPHA", "BEHAVIOUR", "FORESIGHT", "Realism", "distances", "realism"]
-
 BEHAVIOUR: Mapping[str, str] = {
     "JSD(acts)": "Jensen-Shannon divergence of the acts, in bits",
     "JSD(transitions)": "of what follows what, rows weighted by how often they occur, in bits",

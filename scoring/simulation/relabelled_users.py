@@ -24,8 +24,6 @@ from scoring.simulation.act_model import contexts
 from scoring.simulation.decisions import decisions_of
 from scoring.simulation.lengths import to_horizon
 
-__all__ = ["behaviour_test", "by_user", "divergence", "scores_test", "strata_of"]
-
 Floats = npt.NDArray[np.float64]
 
 Name = TypeVar("Name", bound=Hashable)

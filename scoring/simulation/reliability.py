@@ -26,8 +26,6 @@ from scoring.inference.relabelled import relabel
 from scoring.simulation.halves import Spread
 from scoring.simulation.relabelled_users import by_user, strata_of
 
-__all__ = ["RankingAgreement", "RankingFloor", "kendall_tau", "ranking_agreement", "ranking_floor"]
-
 Floats = npt.NDArray[np.float64]
 
 _SAME = "nearly every draw gives the same order, so that its ends would be one point"

@@ -18,8 +18,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["ScoreGap", "cramer_von_mises", "score_gap"]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -37,8 +37,6 @@ from scoring.simulation.halves import FEWEST
 from scoring.simulation.relabelled_users import by_user, divergence, strata_of
 from topics.languages import language_of
 
-__all__ = ["WORDINGS", "Worded", "Wordings", "compare_wordings"]
-
 Floats = npt.NDArray[np.float64]
 
 WORDINGS: Mapping[str, str] = {

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from math import exp, lgamma
 
-__all__ = ["fisher_exact"]
-
 
 def fisher_exact(both: int, first: int, second: int, neither: int) -> float:
     """One-sided p: the probability of at least `both`, if `first + both` and `second + both` are drawn independently.

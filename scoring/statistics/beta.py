@@ -16,8 +16,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["beta_cdf", "beta_quantile", "normal_cdf", "normal_quantile", "student_quantile", "student_tails"]
-
 Floats = npt.NDArray[np.float64]
 
 _TINY = 1e-300

@@ -16,8 +16,6 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["FEWEST", "ChangePoint", "change_points"]
-
 Floats = npt.NDArray[np.float64]
 
 FEWEST = 8

@@ -11,8 +11,6 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["MOST", "exact_sums"]
-
 Floats = npt.NDArray[np.float64]
 MOST = 2**20
 """Numbers in a group that may be added up like this; a larger group is left to `math.fsum`."""

@@ -15,8 +15,6 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["exchange_p", "exchange_ps", "false_discovery", "fewest_units", "holm", "least_p"]
-
 Floats = npt.NDArray[np.float64]
 
 _WHOLE = 13  # up to so many units that differ, all exchanges are taken: 8192

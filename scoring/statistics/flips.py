@@ -19,8 +19,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Flips", "count_flips"]
-
 Floats = npt.NDArray[np.float64]
 
 _LEAST, _MOST = 0.01, 0.97  # of the intraclass correlation: at 0 and 1 there is no beta distribution

@@ -22,17 +22,6 @@ import numpy.typing as npt
 
 from scoring.statistics.beta import beta_quantile, normal_cdf, normal_quantile
 
-__all__ = [
-    "Components",
-    "Outcomes",
-    "Shape",
-    "Trials",
-    "centres_of_these",
-    "draw_centres",
-    "draw_outcomes",
-    "draw_outcomes_of_these",
-]
-
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 

@@ -19,8 +19,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["SameSource", "same_source", "same_sources"]
-
 Floats = npt.NDArray[np.float64]
 
 _LENGTH = 4

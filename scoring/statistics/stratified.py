@@ -20,8 +20,6 @@ import numpy.typing as npt
 
 from scoring.statistics.beta import normal_cdf
 
-__all__ = ["StratifiedTest", "compare_within"]
-
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 

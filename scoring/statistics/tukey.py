@@ -23,8 +23,6 @@ import numpy.typing as npt
 
 from scoring.statistics.exchange import exchange_p
 
-__all__ = ["MOST_CLOSED", "letters", "tukey_p", "undistinguished"]
-
 Floats = npt.NDArray[np.float64]
 
 DRAWS = 4999

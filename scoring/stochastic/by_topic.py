@@ -13,8 +13,6 @@ import numpy.typing as npt
 from scoring.inference.unseen import Unseen, unseen_mass
 from scoring.inference.unseen_topic import share_ends
 
-__all__ = ["by_topic", "topic_shares", "unseen_over_topics", "varies_within_topic", "visits_alone"]
-
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 

@@ -29,8 +29,6 @@ from scoring.inference.bootstrap import Resampler
 from scoring.inference.design import INDEPENDENT, Design
 from scoring.measures.usefulness import NOT_ASKED, UNLABELLED, Share, share
 
-__all__ = ["ABSENT", "STATES", "TRANSITIONS", "Transition", "chain", "codes", "steps"]
-
 Labels = npt.NDArray[np.int8]
 
 STATES = (USEFUL, NOT_USEFUL, MISSING, UNLABELLED, NOT_ASKED)

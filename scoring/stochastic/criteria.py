@@ -18,8 +18,6 @@ import numpy.typing as npt
 from scoring.stochastic.expectation import RatioReadings, ratio
 from scoring.stochastic.paths import weights_of
 
-__all__ = ["path_scores", "swan_readings"]
-
 Floats = npt.NDArray[np.float64]
 
 

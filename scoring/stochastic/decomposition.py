@@ -31,8 +31,6 @@ from recordings.trees.preorder import depths
 from scoring.stochastic.paths import weights_of
 from scoring.stochastic.prefixes import check_parents, sum_below
 
-__all__ = ["Contributions", "Spread", "contributions", "pooled_contributions", "spread"]
-
 Floats = npt.NDArray[np.float64]
 Depths = npt.NDArray[np.int32]
 Estimate = Literal["exact", "corrected", "plain"]

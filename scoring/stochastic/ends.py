@@ -13,8 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Ends", "ends_of", "plain_ends"]
-
 Counts = npt.NDArray[np.int64]
 Indices = npt.NDArray[np.intp]
 

@@ -23,8 +23,6 @@ import numpy.typing as npt
 from scoring.divergences import Divergence, distr_sim
 from scoring.stochastic.paths import weights_of
 
-__all__ = ["FairnessReadings", "RatioReadings", "fairness", "mean", "pooled_over_nodes", "ratio"]
-
 Floats = npt.NDArray[np.float64]
 
 

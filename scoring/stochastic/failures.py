@@ -21,8 +21,6 @@ from scoring.inference.proportions import clopper_pearson, highest_rate_after_no
 from scoring.measures.usefulness import Share, share
 from topics.counting import pluralize
 
-__all__ = ["rate_below", "rate_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Rate:

@@ -36,8 +36,6 @@ from scoring.divergences import jsd
 from scoring.stochastic.parting import BothSides
 from topics.errors import InputError
 
-__all__ = ["DRAWS", "NodeTests", "WholeTest", "node_p", "whole_p"]
-
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 

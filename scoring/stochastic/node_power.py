@@ -32,8 +32,6 @@ from scoring.stochastic.ends import Ends, plain_ends
 from scoring.stochastic.node_permutation import DRAWS, NodeTests, node_p
 from scoring.stochastic.parting import BothSides
 
-__all__ = ["NodeModel", "NodePower", "node_model", "node_power"]
-
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 Indices = npt.NDArray[np.intp]

@@ -31,8 +31,6 @@ from scoring.stochastic.by_topic import by_topic
 from scoring.stochastic.ends import Ends, ends_of, plain_ends
 from topics.errors import InputError
 
-__all__ = ["BothSides", "Pair", "Parting", "both_sides", "pairs_behind", "part"]
-
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 Indices = npt.NDArray[np.intp]

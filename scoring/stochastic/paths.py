@@ -14,8 +14,6 @@ import numpy.typing as npt
 
 from scoring.stochastic.prefixes import along, check_parents
 
-__all__ = ["WeightedPaths", "enumerate_paths", "evenly", "reach", "stop_probabilities", "weights_of"]
-
 Floats = npt.NDArray[np.float64]
 
 _ROUNDING = 1e-9  # the probabilities at a node may sum to 1 but for this

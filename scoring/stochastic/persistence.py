@@ -27,8 +27,6 @@ from scoring.measures.usefulness import Share, share
 from scoring.statistics.stratified import StratifiedTest, compare_within
 from scoring.stochastic.chain import STATES
 
-__all__ = ["persistence"]
-
 
 @dataclass(frozen=True, slots=True)
 class Persistence:

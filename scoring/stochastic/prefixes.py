@@ -14,8 +14,6 @@ import numpy.typing as npt
 
 from recordings.trees.preorder import depths, levels
 
-__all__ = ["along", "check_parents", "sum_below"]
-
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
 

@@ -30,8 +30,6 @@ from scoring.stochastic.paths import reach
 from scoring.stochastic.prefixes import check_parents
 from topics.errors import InputError
 
-__all__ = ["EndShares", "IntervalName", "Transitions", "end_shares", "transitions", "unseen_paths"]
-
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 IntervalName = Literal["wilson", "jeffreys"]

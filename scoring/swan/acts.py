@@ -14,8 +14,6 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-__all__ = ["ACTS", "Found", "act", "plain"]
-
 ACTS = (
     "ACKNOWLEDGE",
     "ACTION-DIRECTIVE",

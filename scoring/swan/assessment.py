@@ -30,8 +30,6 @@ from topics.counting import pluralize
 from topics.gold import GoldTable
 from topics.topic import Topic
 
-__all__ = ["Assessment", "Check", "PageText", "assess", "every_wan", "nugget_notes", "of_system"]
-
 
 @dataclass(frozen=True, slots=True)
 class PageText:

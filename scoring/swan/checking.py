@@ -21,8 +21,6 @@ from scoring.swan.assessment import Assessment, Check
 from scoring.swan.weighting import Places, Weighting
 from topics.counting import pluralize
 
-__all__ = ["Checked", "check"]
-
 _NAMED = 3
 _OF_THESE = "what people judged speaks of topics like these"
 _CONTINUED = "sessions go on through the topics, and people's judgments are too few a session"

@@ -17,8 +17,6 @@ from scoring.swan.openings import opening
 from topics.late_pattern import late_pattern
 from topics.sentences import Sentence, has_word
 
-__all__ = ["pieces"]
-
 _SUBJECT = r"(?:I|you|he|she|it|we|they|this|that|these|those|there)"
 _VERB = (
     r"(?:'m|'s|'re|'ve|'d|'ll|\s+(?:am|is|are|was|were|has|have|had|do|does|did|don't|doesn't|didn't|can|can't"

@@ -25,8 +25,6 @@ from scoring.swan.nugget import Candidate, Nugget, place_nuggets
 from scoring.words import Passage, passages
 from topics.sentences import sentences
 
-__all__ = ["RULES", "Extractor", "RuleExtractor", "act_key", "extract_nuggets", "is_english"]
-
 RULES = "rules/2"
 """Name and version of the rule extractor: raised whenever the same text could give other nuggets."""
 

@@ -19,8 +19,6 @@ from scoring.lengths import UnitChoice
 from scoring.swan.nugget import Nugget
 from scoring.words import conversation_unit, passages
 
-__all__ = ["Item", "Scored", "Source", "Valued", "dialogue_items", "nugget_items", "turn_items"]
-
 
 @dataclass(frozen=True, slots=True)
 class Item:

@@ -31,8 +31,6 @@ from scoring.words import Passage
 from topics.errors import InputError, Place
 from topics.identity import content_hash
 
-__all__ = ["EXTRACTION", "NUGGET", "Judgments", "words_hash"]
-
 NUGGET = "nugget"
 """The criterion of a judgment that says: here is a nugget, of this type."""
 EXTRACTION = "extraction"

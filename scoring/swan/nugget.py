@@ -15,8 +15,6 @@ from typing import Literal
 
 from scoring.words import Passage
 
-__all__ = ["Candidate", "Nugget", "place_nuggets"]
-
 NuggetType = Literal["E", "F", "O"]
 TYPES: tuple[NuggetType, ...] = ("E", "F", "O")
 

@@ -10,8 +10,6 @@ import re
 from scoring.swan.acts import Found
 from topics.late_pattern import late_pattern
 
-__all__ = ["opening"]
-
 
 def _whole(*patterns: str) -> re.Pattern[str]:
     """One of the patterns, up to the end of a word."""

@@ -8,8 +8,6 @@ from recordings.judged.judgments import KINDS
 from scoring.swan.votes import USUAL
 from topics.errors import InputError
 
-__all__ = ["Precedence"]
-
 
 @dataclass(frozen=True, slots=True)
 class Precedence:

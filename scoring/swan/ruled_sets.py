@@ -13,8 +13,6 @@ from scoring.swan.rules.rule import SetRule, SetSight, SetVerdict, Sight
 from scoring.swan.schema import Schema
 from scoring.swan.votes import Opinion
 
-__all__ = ["judge_sets", "set_verdicts"]
-
 _GROUPED = re.compile(r"(?P<system>.*\S) \[(?P<group>[^\[\]]+)\]")
 """How a recording names a system that is played for a group of users, or in an arm."""
 

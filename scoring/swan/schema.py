@@ -18,15 +18,14 @@ from typing import Literal
 from pydantic import Field
 
 from scoring.swan.item import Item
-from scoring.swan.rules.registry import RuleScorer, parse_rule
-from scoring.swan.rules.rule import SetRule
+from scoring.swan.rules.registry import parse_rule
+from scoring.swan.rules.rule import RuleScorer, SetRule
 from scoring.swan.weighting import Uniform, Weighting, parse_weighting
-from topics.document import Document, Loc, StrictModel, parse_document, read_document
+from topics.document import Document, StrictModel, parse_document, read_document
 from topics.errors import InputError
 from topics.suggestions import did_you_mean
 from topics.text_file import decode
-
-__all__ = ["PLACELESS", "SAMPLINGS", "Criterion", "Schema", "load_schema", "shipped_schemas"]
+from topics.yaml_values import Loc
 
 _STEERING = re.compile(r"[(),=*]")
 _VALUE = re.compile(r"[^\W\d][\w%-]{0,39}\*?")

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from itertools import product
 from types import MappingProxyType
 
-__all__ = ["CORRECTED", "SCORERS", "UNCHECKED", "Scorers"]
-
 UNCHECKED = "unchecked"
 CORRECTED = "corrected"
 """What stands behind `models` in a measure's name: no figure of a model stands alone. Corrected by people's judgments

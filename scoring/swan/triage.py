@@ -16,8 +16,6 @@ from dataclasses import dataclass
 
 from topics.sentences import sentences
 
-__all__ = ["TRIAGE", "Flag", "flaws", "harms"]
-
 
 @dataclass(frozen=True, slots=True)
 class Flag:

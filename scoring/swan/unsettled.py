@@ -15,8 +15,6 @@ from scoring.swan.votes import Opinion
 from topics.counting import pluralize
 from topics.errors import InputError
 
-__all__ = ["refuse_unsettled"]
-
 _LISTED = 5
 """Places that are named."""
 

@@ -19,8 +19,6 @@ from dataclasses import dataclass
 from scoring.swan.item import Source
 from topics.errors import Place
 
-__all__ = ["FOLDINGS", "USUAL", "Given", "Opinion", "fold", "named_judge"]
-
 USUAL = "distribution"
 _MEAN, _MAJORITY, _ADJUDICATED = "mean", "majority", "adjudicated"
 FOLDINGS = (USUAL, _MEAN, _MAJORITY, _ADJUDICATED)

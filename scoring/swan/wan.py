@@ -22,8 +22,6 @@ from scoring.statistics.exact_sums import exact_sums
 from scoring.swan.item import Scored
 from scoring.swan.weighting import Places, Weighting
 
-__all__ = ["SessionMean", "Swan", "Wan", "mean_per_session", "pool_wans", "swan", "wan", "wans", "weighted_sums"]
-
 Floats = npt.NDArray[np.float64]
 _OUTSIDE = "a score lies in [0, 1], and one for {} is {!r}"
 _AT_ONCE = 2**16  # items: more leave the processor's cache, and fewer take many small steps

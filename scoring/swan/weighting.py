@@ -24,8 +24,6 @@ import numpy.typing as npt
 from scoring.notation import number_text
 from scoring.nuggets import position_weight
 
-__all__ = ["Anchored", "Item", "LastTurn", "Linear", "Places", "Product", "Uniform", "Weighting", "parse_weighting"]
-
 Floats = npt.NDArray[np.float64]
 
 CHARACTERS = 1000

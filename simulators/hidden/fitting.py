@@ -26,8 +26,6 @@ import numpy.typing as npt
 from simulators.act_table import ANY, STOP, UNKNOWN, ActSequence
 from simulators.hidden.model import HiddenModel, Part
 
-__all__ = ["Person", "Recipe", "choose", "fit_hidden", "log_likelihoods"]
-
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 

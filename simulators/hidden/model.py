@@ -26,8 +26,6 @@ from dataclasses import dataclass
 
 from simulators.act_table import ANY, STOP
 
-__all__ = ["Belief", "HiddenModel", "Part"]
-
 Belief = tuple[float, ...]
 """Probabilities of the states of all parts, together 1."""
 

@@ -22,8 +22,6 @@ from simulators.scenario import Observation, Scenario
 from simulators.streams import Streams
 from topics.document import StrictModel, refusal
 
-__all__ = ["HiddenUser", "Options", "Transitions", "build", "written"]
-
 Rows = tuple[tuple[float, ...], ...]
 
 

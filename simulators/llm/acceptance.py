@@ -29,8 +29,6 @@ from simulators.llm.voices import APOLOGY, ASSISTANT, MARKUP, ORDERS, ROLE, SELF
 from simulators.wrappers.guards import guarded_stretches
 from topics.topic import Topic
 
-__all__ = ["OTHER_ROLE", "REFUSED", "SECRET", "UNFINISHED", "Expected", "refused_as", "strip_reasoning"]
-
 _RUN = 60
 """Characters in a row that are somebody else's words. Long names of films and papers are shorter."""
 

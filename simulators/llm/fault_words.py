@@ -13,8 +13,6 @@ from types import MappingProxyType
 
 from topics.late_pattern import late_pattern
 
-__all__ = ["ENDS", "LEAKS", "ORDERED", "SERVES", "Speech", "speech_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Words:

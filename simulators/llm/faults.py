@@ -35,8 +35,6 @@ from simulators.llm.prompting import names_sign
 from simulators.llm.voices import ASSISTANT, orders_a_model
 from topics.languages import language_of
 
-__all__ = ["FAULTS", "OWN_WORDS", "SaidTurn", "fault_of", "words_kept"]
-
 OWN_WORDS: Final = "policy's words"
 """The fault of a turn that the model could not word: the policy's own words were said."""
 

@@ -10,8 +10,6 @@ import re
 import unicodedata
 from typing import Final
 
-__all__ = ["has_invisible", "read_as"]
-
 _JOINERS: Final = frozenset("\u200c\u200d")
 _SIGNS: Final = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd")
 """Of the category Cf, and seen: signs that stand before or around numbers."""

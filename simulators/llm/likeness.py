@@ -17,18 +17,6 @@ from typing import Final
 from simulators.content_words import content_words
 from topics.languages import language_of
 
-__all__ = [
-    "FAMILY",
-    "LONGEST",
-    "NAMED_LANGUAGES",
-    "are_similar",
-    "flat",
-    "language_told",
-    "script_of",
-    "share_kept",
-    "telling_words",
-]
-
 LONGEST = 4_000
 """Characters that are looked at."""
 

@@ -18,18 +18,6 @@ from typing import Final
 from protocols.answer import Exchange
 from simulators.outside import Message
 
-__all__ = [
-    "ACTS",
-    "FREE",
-    "Signs",
-    "conversation",
-    "free_instructions",
-    "intended_words",
-    "names_sign",
-    "worded_instructions",
-]
-
-
 FREE: Final = "free"
 """The act of every turn of a free model: nobody knows what it does."""
 

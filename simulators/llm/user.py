@@ -53,8 +53,6 @@ from topics.document import StrictModel, refusal
 from topics.errors import InputError
 from topics.topic import Topic
 
-__all__ = ["FREE", "Options", "WordedUser", "build"]
-
 _NONCE = "23456789abcdefghjkmnpqrstuvwxyz"  # without letters and digits that look alike
 
 

@@ -36,8 +36,6 @@ from dataclasses import dataclass
 from protocols.labels import USEFUL
 from simulators.probing.probe import Finding
 
-__all__ = ["Case", "cases"]
-
 ACCURACY = "accuracy"
 
 _ASKS = ("ask", "ask-again")

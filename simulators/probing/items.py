@@ -18,10 +18,9 @@ from protocols.rules.registry import read_rule
 from protocols.rules.rule import Rule
 from protocols.wording import Wording, faults
 from topics.cut_text import Said
-from topics.document import Document, Loc, StrictModel, refusal
+from topics.document import Document, StrictModel, refusal
 from topics.errors import InputError
-
-__all__ = ["Fact", "Instruction", "Ladder", "Question", "Then", "Words", "check_words"]
+from topics.yaml_values import Loc
 
 Words = Annotated[tuple[Said, ...], Field(max_length=100)]
 

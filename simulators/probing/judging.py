@@ -30,8 +30,6 @@ from simulators.probing.plan import Options
 from simulators.probing.verdict import Verdict, said_of
 from topics.topic import Topic
 
-__all__ = ["Judged", "fill", "judge"]
-
 
 @dataclass(frozen=True, slots=True)
 class Judged:

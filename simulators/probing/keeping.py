@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from simulators.probing.cases import cases
 from simulators.probing.probe import Finding
 
-__all__ = ["Kept", "count_kept"]
-
 
 @dataclass(frozen=True, slots=True)
 class Kept:

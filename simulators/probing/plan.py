@@ -30,8 +30,6 @@ from pydantic import Field, model_validator
 from simulators.probing.items import Fact, Instruction, Ladder, Question, Words, check_words, claims
 from topics.document import StrictModel, refusal
 
-__all__ = ["ACTS", "Options", "Step"]
-
 _MOST_STEPS = 1000
 
 How = Literal["rightly", "wrongly", "neutrally", "contrary"]

@@ -21,15 +21,14 @@ from protocols.wording import Wording, render
 from simulators.memory import check_order, memory_kind, recall, topic_for_user
 from simulators.moves import check_traits
 from simulators.probing.judging import fill, judge
-from simulators.probing.plan import Options, Step
+from simulators.probing.plan import Options as Options
+from simulators.probing.plan import Step
 from simulators.probing.verdict import Verdict
 from simulators.reasons import PLAN_DONE
 from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.streams import Streams
 from topics.errors import InputError
 from topics.topic import Topic
-
-__all__ = ["Finding", "Options", "ProbingUser", "build", "findings", "walk"]
 
 
 def build(options: Options) -> ProbingUser:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:  # pydantic and the simulators, which telling whether a run wa
     from simulators.probing.plan import Options
     from topics.topic import Topic
 
-__all__ = ["Probe", "Spoken", "holds_probe", "probe_turns", "probes"]
-
 _PROBE, _OVER = "probe", "over"
 _RESTART = "restart"
 

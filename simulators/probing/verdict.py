@@ -10,8 +10,6 @@ from protocols.rules.contains import Contains
 from protocols.rules.rule import Sight
 from topics.topic import Topic
 
-__all__ = ["Verdict", "said_of", "verdict"]
-
 Verdict = Literal["right", "wrong", "both", "neither"]
 """Only `right` and `wrong` are decided. `both`: the answer holds phrases of both; a denial looks like that."""
 

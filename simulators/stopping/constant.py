@@ -13,8 +13,6 @@ from simulators.stopping.experience import Experience
 from simulators.stopping.model import Exit
 from topics.document import StrictModel
 
-__all__ = ["Geometric", "TwoAlpha"]
-
 
 class Geometric(StrictModel):
     """The same hazard after every answer, whatever it was: h(t) = p, so lengths are geometric with mean 1/p.

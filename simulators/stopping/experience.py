@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from protocols.labels import LABELS, NOT_USEFUL, Judged, usefulness
 from simulators.scenario import Observation
 
-__all__ = ["Experience", "after", "begin"]
-
 
 @dataclass(frozen=True, slots=True)
 class Experience:

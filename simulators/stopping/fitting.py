@@ -30,8 +30,6 @@ from protocols.labels import MISSING, NOT_USEFUL, USEFUL
 from simulators.stopping.constant import Geometric, TwoAlpha
 from simulators.stopping.hazard import Hazard
 
-__all__ = ["Estimate", "Fit", "Stay", "fit_geometric", "fit_hazard", "fit_two_alpha", "fitted_model"]
-
 Floats = npt.NDArray[np.float64]
 
 _NAN = float("nan")

@@ -12,8 +12,6 @@ from simulators.stopping.experience import Experience
 from simulators.stopping.model import Exit, logistic
 from topics.document import StrictModel
 
-__all__ = ["ORIGIN", "Hazard"]
-
 ORIGIN = "fitted to 223 search sessions of a public log; not to conversations with your users"
 """Where the shipped coefficients come from: print it wherever they are used without being fitted anew."""
 

@@ -20,8 +20,6 @@ from simulators.stopping.tallies import Frustration, PatienceBudget, Satiation
 from topics.document import Document, StrictModel, refusal
 from topics.suggestions import did_you_mean
 
-__all__ = ["NAMES", "Combined", "StopOption", "as_options", "stop_model"]
-
 
 class Combined(StrictModel):
     """Leaves as soon as one of its parts does: h = 1 - Π(1 - h_i).

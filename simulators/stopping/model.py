@@ -8,8 +8,6 @@ from typing import Protocol
 from simulators.scenario import Observation
 from simulators.stopping.experience import Experience
 
-__all__ = ["Exit", "StopModel", "logistic", "rising"]
-
 Exit = tuple[str, float]
 """A typed reason (`simulators.reasons`) and the probability of leaving for it."""
 

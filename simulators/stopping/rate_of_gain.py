@@ -12,8 +12,6 @@ from simulators.stopping.experience import Experience
 from simulators.stopping.model import Exit, rising
 from topics.document import StrictModel
 
-__all__ = ["RateOfGain"]
-
 
 class RateOfGain(StrictModel):
     """After E. L. Charnov, "Optimal foraging, the marginal value theorem", Theoretical Population Biology 9, 1976: stay

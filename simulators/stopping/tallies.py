@@ -18,8 +18,6 @@ from simulators.stopping.experience import Experience
 from simulators.stopping.model import Exit, rising
 from topics.document import StrictModel, refusal
 
-__all__ = ["Frustration", "PatienceBudget", "Satiation"]
-
 
 class Frustration(StrictModel):
     """Leaves when useless answers have become too many: n of them, in all or in a row.

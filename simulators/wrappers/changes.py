@@ -24,8 +24,6 @@ from simulators.wrappers.guards import Piece, join_pieces, pieces
 if TYPE_CHECKING:
     import numpy
 
-__all__ = ["CHANGES", "ENGLISH_ONLY", "keyword_form", "synonym_form"]
-
 Pieces = tuple[Piece, ...]
 
 

@@ -5,17 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-__all__ = [
-    "FUNCTION_WORDS",
-    "NEGATIONS",
-    "NUMBER_WORDS",
-    "OPENERS",
-    "POLITE_CLOSINGS",
-    "POLITE_OPENINGS",
-    "POLITE_WORDS",
-    "SYNONYMS",
-]
-
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())

@@ -15,8 +15,6 @@ from typing import Literal
 
 from simulators.wrappers.english import NEGATIONS, NUMBER_WORDS, OPENERS
 
-__all__ = ["Piece", "guarded_stretches", "join_pieces", "pieces"]
-
 
 @dataclass(frozen=True, slots=True)
 class Piece:

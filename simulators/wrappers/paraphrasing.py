@@ -33,8 +33,6 @@ from simulators.wrappers.guards import join_pieces, pieces
 from simulators.wrappers.wrapped import can_enumerate, chances_of, merge_equal
 from topics.document import StrictModel, refusal
 
-__all__ = ["Options", "build", "paraphrase", "realised_rates"]
-
 Rate = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 _NUMBERS = 2**53

@@ -34,8 +34,6 @@ from topics.cut_text import Said
 from topics.document import Document, StrictModel, refusal
 from topics.errors import InputError
 
-__all__ = ["Group", "Options", "build", "matched_scenarios", "null_pairs", "persona_in", "written_options"]
-
 _CUE, _TURN = "{cue}", "{turn}"
 
 

@@ -32,11 +32,10 @@ from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import User
 from simulators.wrappers.changes import keyword_form, synonym_form
-from simulators.wrappers.reformulations import ACTS, ILLUSTRATIVE, REFORMULATIONS, Options, Phrases, Table
+from simulators.wrappers.reformulations import ACTS, ILLUSTRATIVE, REFORMULATIONS, Phrases, Table
+from simulators.wrappers.reformulations import Options as Options
 from simulators.wrappers.wrapped import can_enumerate, chances_of
 from topics.topic import Topic
-
-__all__ = ["Options", "build"]
 
 _PHRASED = ("rephrase", "simplify", "restart")
 

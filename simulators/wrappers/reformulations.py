@@ -19,9 +19,6 @@ from protocols.wording import Wording, faults
 from topics.cut_text import Said
 from topics.document import StrictModel, refusal
 
-__all__ = ["ACTS", "ILLUSTRATIVE", "LABELS", "REFORMULATIONS", "Options", "Phrases", "Table"]
-
-
 Act = Literal["go-on", "repeat", "rephrase", "simplify", "refine", "change", "restart", "stop"]
 
 

@@ -9,8 +9,6 @@ from simulators.moves import merge_chances
 from simulators.scenario import Chance, Observation, State
 from simulators.user import EnumerableUser, User
 
-__all__ = ["REWORDING", "can_enumerate", "chances_of", "merge_equal"]
-
 REWORDING = frozenset({"given-words", "paraphrasing"})
 """What recordings call users that play a protocol in other words than it has, in an arm of an audit."""
 

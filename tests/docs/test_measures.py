@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from scoring.divergences import DIVERGENCES
-from scoring.scores import ScoreRow, score
+from scoring.scores import score
 from scoring.settings import Settings
+from scoring.table import ScoreRow
 from tests.support.checkout import DOCS
 from tests.support.scoring_examples import M002, paper_b1, paper_g1, paper_gold, topic_set
 

@@ -19,8 +19,8 @@ from protocols.rules.registry import KINDS_OF_RULES
 from protocols.wording import FILTERS, TOPIC_WORDS
 from tests.support.checkout import DOCS
 from topics.errors import InputError
+from topics.kinds import KINDS
 from topics.library import load_topics
-from topics.links import KINDS
 
 PAGE = (DOCS / "protocols.md").read_text(encoding="utf-8")
 

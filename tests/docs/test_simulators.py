@@ -17,7 +17,8 @@ from protocols.answer import Answer
 from protocols.library import load_protocol
 from protocols.route import Say, Stop
 from simulators import fitted, random, recorded, replay
-from simulators.conformance import PROMISES, assert_conforms
+from simulators.conformance import assert_conforms
+from simulators.promises import PROMISES
 from simulators.reasons import MEANING
 from simulators.registry import SIMULATORS, build_user, build_users
 from simulators.scenario import Chance, Observation, Scenario

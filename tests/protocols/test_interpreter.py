@@ -15,7 +15,7 @@ from protocols.library import check_topics, decode_protocol, load_protocol
 from protocols.protocol import Protocol
 from protocols.route import Ask, Route, Say, Stop
 from topics.errors import InputError
-from topics.links import KINDS
+from topics.kinds import KINDS
 from topics.topic import Topic, TopicSet, TopicType
 
 # M002 as Figure 5 of the GFRC paper prints it, `iMDB` included; R001 as §4.1 prints it.

@@ -22,7 +22,7 @@ from protocols.rules.repetition import Repetition
 from protocols.rules.rule import Rule, Sight
 from protocols.rules.urls import Urls
 from protocols.rules.words import Words
-from topics.links import KINDS
+from topics.kinds import KINDS
 from topics.topic import Topic, TopicType
 
 MOVIES = Topic("M002", TopicType("movie", "movie title, iMDB URL", KINDS["imdb-title"]), "Please list up movies.")

@@ -18,8 +18,8 @@ from protocols.library import (
 )
 from protocols.protocol import Protocol
 from topics.errors import InputError
+from topics.kinds import KINDS
 from topics.library import load_topics, shipped_topics
-from topics.links import KINDS
 from topics.topic import Topic, TopicSet, TopicType
 
 SOUND = """\

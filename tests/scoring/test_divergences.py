@@ -227,7 +227,3 @@ def test_what_is_not_a_distribution_is_an_error_that_names_the_row(p: object, q:
 
 def test_rounded_gold_files_are_accepted() -> None:
     assert float(jsd([1.0, 0.0, 0.0], [0.333333, 0.333333, 0.333333])) == pytest.approx(0.459148, abs=1e-5)
-
-
-def test_every_public_function_is_exported() -> None:
-    assert divergences.__all__ == sorted(divergences.__all__)

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from recordings.conversations.conversation import Conversation, Outcome, TrialKey
-from scoring.scores import ScoreRow, ScoreTable, score
+from scoring.scores import score
 from scoring.settings import Settings
+from scoring.table import ScoreRow, ScoreTable
 from tests.support.scoring_examples import (
     CHAT,
     M002,

@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 import pytest
 
 from protocols.route import Say, Stop
-from simulators.conformance import PROMISES, assert_conforms, conforms
+from simulators.conformance import assert_conforms, conforms
 from simulators.memory import check_order, memory_kind
+from simulators.promises import PROMISES
 from simulators.reasons import PATIENCE
 from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.streams import Streams

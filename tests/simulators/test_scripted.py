@@ -15,8 +15,9 @@ from simulators.scripted import ScriptedUser
 from simulators.streams import Streams
 from simulators.user import User
 from tests.support.talking import through_json, written
+from topics.kinds import KINDS
 from topics.library import load_topics, shipped_topics
-from topics.links import KINDS, Link
+from topics.links import Link
 from topics.topic import Topic, TopicType
 
 M002 = Topic(

@@ -10,9 +10,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from harvest.pages.browser.frame import Frame
 from harvest.pages.browser.installed import find_browser
 from harvest.pages.browser.settings import BrowserSettings
-from harvest.pages.browser.window import Browser, Frame, Window, own_browser
+from harvest.pages.browser.window import Browser, Window, own_browser
 from harvest.pages.reading.page import Node, Page
 from tests.servers.local_http import Asked, Handler, LocalServer, response, serving
 

@@ -14,7 +14,8 @@ from protocols.route import Say, Stop
 from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.streams import Streams
 from tests.support.talking import through_json, written
-from topics.links import KINDS, Link
+from topics.kinds import KINDS
+from topics.links import Link
 from topics.topic import Topic, TopicType
 
 __all__ = ["ANSWERS", "MOVIES", "drawn_like_promised", "kept_by", "said", "through_json", "told_as_promised", "walk"]

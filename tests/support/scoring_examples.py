@@ -17,7 +17,8 @@ from scoring.swan.schema import load_schema
 from tests.support.checkout import DATA
 from topics.attributes import AttributeSet, uniform
 from topics.gold import GoldEntry, GoldTable
-from topics.links import KINDS, Link, links_in
+from topics.kinds import KINDS
+from topics.links import Link, links_in
 from topics.topic import Topic, TopicSet, TopicType
 
 PAPER = json.loads((DATA / "gfrc_m002_example.json").read_text(encoding="utf-8"))

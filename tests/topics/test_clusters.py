@@ -11,9 +11,9 @@ import pytest
 from topics.clusters import clusters_of, joined_clusters, nearly_same, nearly_same_note, with_clusters
 from topics.document import parse_document
 from topics.errors import InputError
-from topics.library import decode_topics, encode_topics, load_topics
+from topics.library import load_topics
 from topics.topic import Topic, TopicSet, TopicType
-from topics.topic_file import read_topics
+from topics.topic_file import decode_topics, encode_topics, read_topics
 
 FILM = TopicType("film")
 FILE = """format: harvest-topics/1

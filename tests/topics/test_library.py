@@ -12,8 +12,9 @@ import pytest
 from tests.support.checkout import DOCS
 from topics.errors import InputError
 from topics.kinds import KINDS, UrlKind
-from topics.library import decode_topics, encode_topics, load_gold, load_topics, shipped_gold, shipped_topics
+from topics.library import load_gold, load_topics, shipped_gold, shipped_topics
 from topics.topic import Topic, TopicSet
+from topics.topic_file import decode_topics, encode_topics
 
 DOCS = DOCS / "topics.md"
 

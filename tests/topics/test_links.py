@@ -10,7 +10,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from topics.links import KINDS, Link, UrlKind, canonical_url, find_urls, links_in, url_ends
+from topics.addresses import canonical_url
+from topics.kinds import KINDS, UrlKind
+from topics.links import Link, find_urls, links_in, url_ends
 
 IMDB, VIDEO, PAGE = KINDS["imdb-title"], KINDS["youtube-video"], KINDS["web-page"]
 MOVIE = "https://www.imdb.com/title/tt0088763/"

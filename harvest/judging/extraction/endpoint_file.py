@@ -22,8 +22,6 @@ from harvest.voices.endpoint import Endpoint, EndpointOptions
 from harvest.voices.endpoints import place_endpoint_errors
 from topics.document import Document, StrictModel, read_document
 
-__all__ = ["read_extraction_endpoint"]
-
 FORMAT = "harvest-endpoints/1"
 
 _USUAL = "nuggets"

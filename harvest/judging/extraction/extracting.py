@@ -23,8 +23,6 @@ from scoring.words import passages
 from simulators.outside import Sample
 from topics.counting import pluralize
 
-__all__ = ["Extracted", "account", "extract"]
-
 Watch = Callable[[int], Callable[[], None]]
 """Told how many passages are to be asked for; what it returns is called after each."""
 

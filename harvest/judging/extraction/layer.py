@@ -16,8 +16,6 @@ from scoring.swan.judged import EXTRACTION, NUGGET, words_hash
 from scoring.swan.nugget import Candidate, Nugget
 from scoring.words import Passage, passages
 
-__all__ = ["Extraction", "extraction", "nugget_judgments"]
-
 _SOURCE = "harvest annotate --extract"
 
 

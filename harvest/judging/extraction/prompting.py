@@ -15,8 +15,6 @@ from scoring.words import Passage
 from simulators.outside import Message
 from topics.identity import content_hash
 
-__all__ = ["MEANINGS", "prompt_messages", "version_of"]
-
 READER = 1
 """Of `harvest.judging.extraction.reply`: raised whenever the same reply could give other nuggets."""
 

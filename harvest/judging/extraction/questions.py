@@ -11,8 +11,6 @@ from scoring.words import Passage, passages
 from simulators.outside import Message
 from topics.identity import content_hash
 
-__all__ = ["Question", "questions"]
-
 
 @dataclass(frozen=True, slots=True)
 class Question:

@@ -19,8 +19,6 @@ from scoring.swan.nugget import Candidate
 from scoring.words import Passage
 from simulators.outside import Sample
 
-__all__ = ["NUGGET_FAULTS", "REPLY_FAULTS", "Reading", "read_reply"]
-
 RULE = "model"
 """What stands as the rule of a nugget that a model found."""
 

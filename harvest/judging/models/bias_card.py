@@ -18,8 +18,6 @@ from topics.counting import pluralize
 from topics.decimals import decimal
 from topics.identity import content_hash
 
-__all__ = ["Item", "card", "half_of", "order_sentence", "vendor_of"]
-
 _FEWEST = 10
 """Things that a correlation is told of."""
 _MOST = 1000

@@ -19,10 +19,9 @@ from harvest.systems.driver import Surroundings
 from harvest.voices.endpoint import Endpoint, EndpointOptions
 from scoring.swan.schema import Schema
 from topics.cut_text import Said
-from topics.document import Loc, StrictModel, read_document, refusal
+from topics.document import StrictModel, read_document, refusal
 from topics.errors import InputError, Place
-
-__all__ = ["Judge", "Prices", "check_criteria", "read_judge"]
+from topics.yaml_values import Loc
 
 
 class JudgeEndpoint(EndpointOptions):

@@ -20,8 +20,6 @@ from recordings.secrets.redaction import Redactor
 from simulators.outside import Sample
 from topics.counting import pluralize
 
-__all__ = ["Estimate", "Judged", "account", "estimate", "judge_things", "version"]
-
 _SOURCE = "harvest judge"
 _CHARACTERS = 4
 """Of a token of English text, by rule of thumb."""

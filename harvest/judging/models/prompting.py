@@ -16,8 +16,6 @@ from recordings.conversations.conversation import Conversation
 from simulators.outside import Message
 from topics.identity import content_hash
 
-__all__ = ["item_messages", "pair_messages", "version_of"]
-
 READER = 1
 """Of `harvest.judging.models.verdict`: raised whenever the same reply could give another verdict."""
 

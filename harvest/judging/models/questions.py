@@ -17,8 +17,6 @@ from simulators.outside import Message
 from topics.identity import content_hash
 from topics.topic import Topic
 
-__all__ = ["PREFERENCE", "Asked", "Thing", "folded", "of_items", "of_pairs"]
-
 PREFERENCE = "preference"
 
 _SIDES = {"first": ("left", "right"), "second": ("right", "left"), "tie": ("tie", "tie"), UNSURE: (UNSURE, UNSURE)}

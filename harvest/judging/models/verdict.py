@@ -17,8 +17,6 @@ from recordings.judged.judgments import UNSURE
 from simulators.llm.acceptance import SECRET
 from simulators.outside import Sample
 
-__all__ = ["BETTER", "FAULTS", "Verdict", "failure_of", "read_better", "read_score"]
-
 BETTER = ("first", "second", "tie", UNSURE)
 
 FAULTS = MappingProxyType(

@@ -13,8 +13,6 @@ from simulators.outside import Message, Prompt, Sample, WordingSource
 from topics.errors import HarvestError
 from topics.identity import derived_seed
 
-__all__ = ["Answers", "Asking", "ask_all"]
-
 _SEEDS = 2**31
 _GIVE_UP = 10
 """Failures in a row after which nothing more is asked."""

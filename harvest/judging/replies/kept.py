@@ -24,8 +24,6 @@ from recordings.log.journal import Journal
 from recordings.secrets.redaction import Redactor
 from simulators.outside import Sample
 
-__all__ = ["EXTRACTION_REPLIES", "JUDGE_REPLIES", "KeptReplies", "Kind"]
-
 
 @dataclass(frozen=True, slots=True)
 class Kind:

@@ -15,8 +15,6 @@ from harvest.judging.serving.desk import Desk, Unacceptable
 from recordings.files.errors import StoreError, in_words
 from recordings.files.json_text import Json, line
 
-__all__ = ["application"]
-
 _FILES = {
     "/": ("page.html", "text/html"),
     "/page.css": ("page.css", "text/css"),

@@ -14,8 +14,6 @@ from recordings.judged.judgments import read_layers
 from topics.errors import InputError, Place
 from topics.identity import content_hash
 
-__all__ = ["judged_folder", "pair_questions", "read_chosen"]
-
 _CRITERION = "preference"
 
 

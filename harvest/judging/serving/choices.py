@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from recordings.files.json_text import Json
 from recordings.judged.judgments import UNSURE
 
-__all__ = ["PAIR_CHOICES", "Choice", "scale_choices", "value_choices"]
-
 _WORDS = {0.0: "no", 0.5: "partly", 1.0: "yes"}
 _CANNOT_TELL = "unsure – I cannot tell"
 _ABSENT = "n/a – it does not apply here"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from scoring.swan.triage import harms
 
-__all__ = ["cover"]
-
 
 def cover(text: str) -> str:
     """Why the text is covered, as in "it may contain …"; "" where it is not. What the triage misses is shown, and what

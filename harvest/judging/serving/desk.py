@@ -23,8 +23,6 @@ from topics.counting import pluralize
 from topics.identity import content_hash, generator
 from topics.topic import Topic
 
-__all__ = ["LONGEST_NOTE", "Desk", "Unacceptable"]
-
 LONGEST_NOTE = 4000
 """Characters of a note."""
 

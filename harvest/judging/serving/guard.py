@@ -17,8 +17,6 @@ from typing import Any
 
 from recordings.files.json_text import line
 
-__all__ = ["BODY_SECONDS", "HEADERS", "LARGEST_BODY", "TOKEN_HEADER", "Addresses", "Guard"]
-
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]

@@ -21,8 +21,6 @@ from recordings.judged.judgments import Target
 from topics.identity import content_hash
 from topics.topic import Topic
 
-__all__ = ["Question", "Same", "questions", "shown"]
-
 
 @dataclass(frozen=True, slots=True)
 class Question:

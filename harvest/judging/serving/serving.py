@@ -18,8 +18,6 @@ from harvest.judging.serving.guard import BODY_SECONDS, Addresses, Guard
 from recordings.files.errors import StoreError
 from topics.errors import InputError
 
-__all__ = ["bind", "make_links", "serve"]
-
 _MOST_CONNECTIONS = 200
 _MOST_WAITING = 64
 """Connections without a request: more than the browsers of those who judge keep."""

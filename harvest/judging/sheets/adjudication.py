@@ -9,8 +9,6 @@ from harvest.judging.sheets.annotators import Key, key_of, newest_judgments
 from harvest.judging.sheets.sheet_file import Row
 from recordings.judged.judgments import UNSURE, Judgment, Layer, Target
 
-__all__ = ["ADJUDICATION_COLUMNS", "disputed_rows"]
-
 ADJUDICATION_COLUMNS = (*COLUMNS[: COLUMNS.index("value")], "votes", *COLUMNS[COLUMNS.index("value") :])
 
 

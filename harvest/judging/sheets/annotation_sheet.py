@@ -26,19 +26,6 @@ from topics.identity import content_hash
 if TYPE_CHECKING:
     import numpy
 
-__all__ = [
-    "COLUMNS",
-    "OPEN_COLUMNS",
-    "Assessed",
-    "counts",
-    "sample_rows",
-    "set_id",
-    "sheet_rows",
-    "shuffle_rows",
-    "sides",
-    "write_sheet",
-]
-
 COLUMNS = (
     "topic",
     "turn",

@@ -9,8 +9,6 @@ from itertools import combinations
 from recordings.judged.judgments import UNSURE, Judgment, Layer
 from scoring.annotations.agreement import Agreement, agreement
 
-__all__ = ["Among", "Key", "agreements", "compare_with_earlier", "key_of", "newest_judgments", "people_means"]
-
 Key = tuple[object, ...]
 
 

@@ -21,8 +21,6 @@ from scoring.swan.schema import Schema
 from topics.errors import InputError
 from topics.identity import generator
 
-__all__ = ["assess_run", "chosen_rows", "rows_by_criterion", "sight_of"]
-
 
 def assess_run(
     run: str | PathLike[str], recorded: Run, schema: Schema, *, kept: bool = True, nuggets: str = ""

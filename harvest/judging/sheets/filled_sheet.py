@@ -16,8 +16,6 @@ from scoring.swan.item import Item
 from scoring.swan.schema import Criterion, Schema
 from topics.errors import InputError, Place
 
-__all__ = ["FilledSheet", "read_sheet"]
-
 _NEEDED = ("criterion", "value")
 _ABSENT = ("n/a", "na", "-", "not applicable")  # data frames read the first two as nothing
 _SCORE = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?|0?,[0-9]+|[01],0{1,2}", re.ASCII)

@@ -16,18 +16,6 @@ from harvest.judging.sheets.sheet_file import LONGEST_CELL, Given, Row, read_row
 from recordings.conversations.conversation import Conversation
 from topics.errors import InputError, Place
 
-__all__ = [
-    "CHOICES",
-    "UNCHECKED",
-    "BlindPair",
-    "Filled",
-    "Preference",
-    "read_preferences",
-    "text_hash",
-    "transcript",
-    "write_pairs",
-]
-
 COLUMNS = ("pair", "topic", "left", "right", "preference", "note", "annotator")
 _NEEDED = ("pair", "left", "right", "preference")
 

@@ -23,19 +23,6 @@ from topics.errors import InputError, Place
 from topics.json_file import JsonValue, read_json_text
 from topics.regular_file import read_bytes
 
-__all__ = [
-    "LARGEST",
-    "LONGEST_CELL",
-    "Given",
-    "Row",
-    "kept_apart",
-    "read_rows",
-    "sheet_ending",
-    "taken_back",
-    "writable",
-    "write_rows",
-]
-
 Row = Mapping[str, str]
 
 LARGEST = 64 * 2**20

@@ -11,8 +11,6 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["FIRM", "LOOSE", "NETWORK", "SIGNS", "STARTED", "TRUSTED", "WIRE", "BusySign", "signs_source"]
-
 Worth = Literal["trusted", "firm", "loose"]
 
 _ATTRIBUTE = re.compile(r"\[\s*([\w-]+)")

@@ -9,8 +9,6 @@ from typing import Any, TypeVar
 from harvest.pages.browser.faults import call_failure
 from harvest.systems.driver import Unanswered
 
-__all__ = ["PATIENCE", "CallGuard", "is_end"]
-
 T = TypeVar("T")
 
 GONE = {

@@ -6,8 +6,6 @@ import re
 
 from harvest.systems.driver import Denied, DriverError, NotSent, Unanswered
 
-__all__ = ["action_failure", "call_failure", "sentence", "start_failure"]
-
 _MOVED = ("Execution context was destroyed", "Cannot find context", "navigat")
 _FRAME_GONE = ("Frame was detached", "frame was detached", "Frame has been detached")
 _BAD_SELECTOR = re.compile(r"bad selector <(?P<name>[^>]*)>: (?P<css>.*)")

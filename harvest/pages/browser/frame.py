@@ -15,8 +15,6 @@ from harvest.pages.reading.page import Box, Page, parse_page
 from harvest.systems.driver import Unanswered
 from harvest.systems.timing import Clock
 
-__all__ = ["Frame"]
-
 _CAME = re.compile(r'<iframe(?=[^>]* h-box=)(?=[^>]* h-born=)(?![^>]* h-hide=)[^>]* h-id="(?P<id>\d+)"[^>]*/>')
 _NUMBER = re.compile(r' h-id="\d+"')
 _MOST_FRAMES = 5  # in one answer

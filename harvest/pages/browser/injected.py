@@ -7,20 +7,6 @@ from pathlib import Path
 
 from harvest.pages.browser.busy_signs import signs_source
 
-__all__ = [
-    "ASK_EYE",
-    "BOX",
-    "BREAK_LINE",
-    "COPIED",
-    "COVERED",
-    "EDGES",
-    "MAKE",
-    "OFF",
-    "PASTE",
-    "eye_source",
-    "typed_source",
-]
-
 _PARTS = ("natives.js", "tree.js", "look.js", "signs.js", "changes.js", "watch.js")
 
 NO_EYE = "no eye in this document"

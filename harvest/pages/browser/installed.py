@@ -11,8 +11,6 @@ from pathlib import Path
 
 from topics.errors import InputError
 
-__all__ = ["find_browser"]
-
 VARIABLE = "HARVEST_BROWSER"
 NAMES = (
     "chromium",

@@ -21,8 +21,6 @@ from recordings.files.leftovers import new_temporary, remove_leftovers
 from topics.errors import InputError, Place
 from topics.regular_file import read_regular
 
-__all__ = ["keep_login", "log_in", "secrets_of"]
-
 _SHORTEST = 12  # characters: shorter values are settings (`dark`, `en-GB`), not keys
 _NO_KEY = re.compile(r"\s|^https?://[^?#@]*$")
 """Texts and plain addresses: pages keep them beside their keys, and answers may hold them."""

@@ -13,8 +13,6 @@ from urllib.parse import parse_qsl, unquote_plus, urlsplit
 
 from harvest.pages.browser.traffic import CARRYING
 
-__all__ = ["Outbox"]
-
 _DIGITS = re.compile(r"\d+")
 _BEAT = 300  # characters: what is longer keeps no connection alive
 _HEAD = 2000  # characters by which messages of one kind are known

@@ -8,8 +8,6 @@ from html import escape
 
 from harvest.pages.reading.page import Box
 
-__all__ = ["overlay"]
-
 _COLOURS = ("#d4004c", "#0057d9", "#007a33", "#a35200", "#7a00cc")
 
 

@@ -12,8 +12,6 @@ from harvest.pages.browser.injected import BOX, BREAK_LINE, COPIED, COVERED, MAK
 from harvest.pages.reading.page import Box
 from harvest.systems.driver import NotSent
 
-__all__ = ["Cover", "Keyboard", "Part"]
-
 _ACT = 8.0
 
 

@@ -15,8 +15,6 @@ from harvest.pages.browser.window import Browser, Window
 from harvest.systems.driver import Unanswered
 from harvest.systems.timing import REAL_CLOCK, Clock
 
-__all__ = ["BrowserRotation"]
-
 MOST = 100
 """Windows for each browser."""
 

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import unquote, urlsplit
 
-__all__ = ["BrowserSettings"]
-
 _QUIET = (
     "--disable-quic",
     "--disable-background-networking",

@@ -9,8 +9,6 @@ from pathlib import Path
 from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.browser.window import Browser
 
-__all__ = ["rendered"]
-
 _SIZE = re.compile(r'<svg [^>]*?width="(\d+)" height="(\d+)"')
 _MOST_PIXELS = 16_000  # along one side: more than browsers draw
 

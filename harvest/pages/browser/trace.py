@@ -10,8 +10,6 @@ from typing import Any
 
 from recordings.secrets.redaction import Redactor
 
-__all__ = ["clean_archive"]
-
 _SECRET_HEADERS = frozenset(
     {"authorization", "cookie", "proxy-authorization", "set-cookie", "x-api-key", "x-csrf-token"}
 )

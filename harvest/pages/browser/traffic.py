@@ -16,8 +16,6 @@ from urllib.parse import urlsplit
 
 from harvest.systems.timing import REAL_CLOCK, Clock
 
-__all__ = ["Fault", "Traffic"]
-
 CARRYING = frozenset({"fetch", "xhr", "eventsource", "document"})
 """Kinds of request that may carry an answer; pictures, scripts, styles and beacons do not."""
 _LOADED = frozenset({"document", "script", "stylesheet", "fetch", "xhr"})

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Sign", "TurnSigns", "turn_signs"]
-
 
 @dataclass(frozen=True, slots=True)
 class Sign:

@@ -32,7 +32,6 @@ from harvest.pages.browser.frame import Frame
 from harvest.pages.browser.injected import eye_source
 from harvest.pages.browser.outbox import Outbox
 from harvest.pages.browser.overlay import overlay
-from harvest.pages.browser.part import Part
 from harvest.pages.browser.recorder import Recorder
 from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.browser.trace import clean_archive
@@ -40,8 +39,6 @@ from harvest.pages.browser.traffic import Traffic
 from harvest.pages.reading.page import Box
 from harvest.systems.driver import Denied, NotSent, Unanswered
 from harvest.systems.timing import REAL_CLOCK, Clock
-
-__all__ = ["Browser", "Frame", "Part", "Window", "own_browser"]
 
 _START = 60.0  # seconds, as all below: a cold disk is slow
 _LAUNCH = 60.0

@@ -18,7 +18,8 @@ from harvest.pages.chats.second_witness import SecondWitness
 from harvest.pages.chats.sending import Sent, send
 from harvest.pages.chats.taken import Later, Taken
 from harvest.pages.chats.waiting import Awaited, Waiting
-from harvest.pages.finding.blockers import Blocker, find_refusal
+from harvest.pages.finding.blocker import Blocker
+from harvest.pages.finding.blockers import find_refusal
 from harvest.pages.reading.altered import share_kept
 from harvest.pages.reading.echo import trail
 from harvest.pages.reading.outgoing import times_sent, words_sent
@@ -32,8 +33,6 @@ from harvest.pages.witness.judgement import Acquaintance
 from harvest.systems.driver import Denied, DriverError, Exhibit, NotSent, Unanswered
 from protocols.answer import Answer
 from recordings.files.times import stamp
-
-__all__ = ["Chat", "Manners", "Said"]
 
 _RECOVERY = 10.0  # seconds a composer gets to be ready again for the next turn
 _UNNAMED = 1.0  # seconds after which what covers the composer and is small is no reason to wait

@@ -14,14 +14,13 @@ from harvest.pages.browser.window import Window
 from harvest.pages.chats.place import GOOD
 from harvest.pages.finding.blocker import Blocker, overlap
 from harvest.pages.finding.blockers import find_blockers
-from harvest.pages.finding.discovery import find_composer, find_launcher
+from harvest.pages.finding.buttons import find_launcher
+from harvest.pages.finding.discovery import find_composer
 from harvest.pages.finding.labels import labels_of
 from harvest.pages.finding.selectors import selector_for
 from harvest.pages.reading.page import Box, Node, Page, letters
 from harvest.pages.sites.site import Site
 from harvest.systems.driver import NotSent
-
-__all__ = ["Clearing", "Press"]
 
 _STEP = 0.2  # seconds after a press before the page is looked at again
 _FADING = 1.5  # seconds a window gets to go once it is answered

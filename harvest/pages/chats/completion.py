@@ -25,8 +25,6 @@ from dataclasses import dataclass, field
 from harvest.pages.browser.busy_signs import FIRM, LOOSE, NETWORK, TRUSTED, WIRE
 from harvest.pages.chats.experience import Experience
 
-__all__ = ["Completion", "Patience", "Sample", "Verdict"]
-
 _LATEST = 2.0  # seconds by which a page may be late with its own words
 _SILENCED = 0.2  # seconds for which a sign may outlast the request that brought what it makes way for
 _FIRST = 0.8  # times what an answer without signs is given, for the first ones of a site: links may come later

@@ -16,8 +16,6 @@ from harvest.pages.reading.page import letters
 from harvest.pages.reading.typography import differences
 from harvest.systems.driver import Denied, NotSent, Unanswered
 
-__all__ = ["Typed", "composer_of", "still_holds", "type_text"]
-
 Way = Callable[[Place, str], Awaitable[None]]
 
 

@@ -10,8 +10,6 @@ from typing import Any
 
 from harvest.pages.sites.site import FORMAT
 
-__all__ = ["Finding", "comment_out", "site_text"]
-
 _WIDTH = 100
 
 

@@ -18,8 +18,6 @@ from harvest.pages.reading.turn import Habits
 from harvest.pages.sites.site import Site
 from harvest.systems.driver import DriverError, Exhibit
 
-__all__ = ["Evidence"]
-
 _XHTML = "application/xhtml+xml"
 
 

@@ -9,8 +9,6 @@ from collections import Counter, deque
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["Experience"]
-
 _PROVEN = 6  # answers to whose end a sign stood, after which little quiet is asked for behind it …
 _PROVEN_ALONE = 10  # … and where nothing else says so
 _ENOUGH = 2  # answers after which it is known how soon a sign comes

@@ -10,23 +10,14 @@ from harvest.pages.chats.chat import Said
 from harvest.pages.chats.draft import Finding
 from harvest.pages.chats.opening import Opening
 from harvest.pages.chats.place import Place
-from harvest.pages.finding.discovery import find_composer, find_new_chat, find_send
+from harvest.pages.finding.buttons import find_new_chat, find_send
+from harvest.pages.finding.discovery import find_composer
 from harvest.pages.finding.selectors import selector_for, selector_for_all
 from harvest.pages.finding.wordings import code_words, words
 from harvest.pages.reading.page import Node, Page, parse_page
 from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.turn import ReadTurn, read_turn
 from harvest.systems.driver import DriverError
-
-__all__ = [
-    "Exchange",
-    "door_findings",
-    "exchange_of",
-    "found_place",
-    "opening_findings",
-    "raise_certainty",
-    "speaking_findings",
-]
 
 _SPEAKERS = words("assistant bot ai agent system reply response answer user human visitor me message msg bubble turn")
 _LEVELS = 5  # elements around a bubble that may name it better than itself

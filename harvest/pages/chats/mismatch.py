@@ -12,8 +12,6 @@ from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.turn import Habits, ReadTurn, read_turn
 from harvest.pages.sites.site import Site
 
-__all__ = ["find_mismatch"]
-
 
 def find_mismatch(
     page: Page,

@@ -13,13 +13,11 @@ from harvest.pages.chats.clearing import Clearing, Press
 from harvest.pages.chats.place import GOOD, Place, place_on
 from harvest.pages.finding.blocker import Blocker
 from harvest.pages.finding.blockers import find_blockers, find_named
-from harvest.pages.finding.discovery import find_new_chat
+from harvest.pages.finding.buttons import find_new_chat
 from harvest.pages.finding.doors import Door, find_door
 from harvest.pages.reading.page import Node, Page
 from harvest.pages.sites.site import Site
 from harvest.systems.driver import Denied, DriverError, NotSent, Unanswered
-
-__all__ = ["WALLS", "Opening", "covered_by"]
 
 WALLS: dict[str, type[DriverError]] = {
     "login": Denied,

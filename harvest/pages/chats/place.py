@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from harvest.pages.browser.frame import Frame
-from harvest.pages.finding.discovery import find_composer, find_send
+from harvest.pages.finding.buttons import find_send
+from harvest.pages.finding.discovery import find_composer
 from harvest.pages.reading.page import Node, Page
 from harvest.pages.reading.page_text import signature
 from harvest.pages.sites.site import Site
-
-__all__ = ["Place", "place_on"]
 
 GOOD = 0.5
 """A candidate that is less sure than this is neither typed into nor pressed."""

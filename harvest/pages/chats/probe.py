@@ -26,12 +26,10 @@ from harvest.pages.chats.findings import (
     raise_certainty,
     speaking_findings,
 )
-from harvest.pages.finding.discovery import find_send
+from harvest.pages.finding.buttons import find_send
 from harvest.pages.reading.page import Box, Node
 from harvest.pages.sites.description import parse_site, site_of
 from harvest.systems.driver import DriverError
-
-__all__ = ["Probed", "probe"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,6 @@ from recordings.files.evidence import read_exhibit
 from recordings.log.run_folder import Run
 from recordings.secrets.redaction import Redactor, marks_in
 
-__all__ = ["Found", "Reread", "read_again"]
-
 
 @dataclass(frozen=True, slots=True)
 class Reread:

@@ -17,8 +17,6 @@ from harvest.pages.chats.composer import Typed, composer_of, still_holds, type_t
 from harvest.pages.chats.place import Place
 from harvest.systems.driver import NotSent, Unanswered
 
-__all__ = ["Sent", "send"]
-
 _DEPARTURE = 3.0  # seconds a page gets to show that it took the turn, besides those its server takes to answer
 _CONNECTS = 6.0  # times as long as its slowest response that a page gets to be connected
 _STEP = 0.05

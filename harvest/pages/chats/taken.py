@@ -15,8 +15,6 @@ from harvest.pages.reading.page import Node, Page, letters, markup, parse_page
 from harvest.pages.reading.page_text import PageText, signature
 from harvest.pages.reading.turn import Habits, ReadTurn, read_bubbles, read_turn
 
-__all__ = ["Later", "Taken", "has_grown"]
-
 _WORDS = re.compile(r"\w+")
 _DATES = ("h-born", "h-said")
 

@@ -22,8 +22,6 @@ from harvest.pages.reading.page_text import PageText, begins_without_words
 from harvest.pages.reading.turn import Habits, ReadTurn, read_turn
 from harvest.systems.driver import Unanswered
 
-__all__ = ["Awaited", "Waiting"]
-
 _STEP = 0.1  # seconds between samples …
 _LEAST = 0.02  # … and where the answer may be whole before the next one
 _AHEAD = 0.12  # seconds before it may be whole at which the page is read

@@ -25,8 +25,6 @@ from harvest.pages.finding.notices import (
 from harvest.pages.finding.wordings import Wording, words
 from harvest.pages.reading.page import Node, Page
 
-__all__ = ["asks_to_sign_in", "closes", "dialogs", "find_banner", "windows"]
-
 _DIALOG_CODE = words("modal popup lightbox interstitial dialog overlay")
 _CONSENT_CODE = words(
     """

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from harvest.pages.reading.page import Box, Node, Page
 
-__all__ = ["Blocker", "came_since", "covers", "inside_code", "overlap"]
-
 
 @dataclass(frozen=True, slots=True)
 class Blocker:

@@ -17,8 +17,6 @@ from harvest.pages.reading.page import Node, Page, letters
 from harvest.pages.reading.turn import ReadTurn
 from harvest.pages.sites.site import Block, Site
 
-__all__ = ["Blocker", "find_blockers", "find_named", "find_refusal"]
-
 _EVENTS = ("rate-limit", "error")  # what happens to one turn; the others are states of the page
 _LONGEST_NOTICE = 1000
 

@@ -11,8 +11,6 @@ from harvest.pages.finding.weighing import Candidate, Scales, first, is_shown, l
 from harvest.pages.finding.wordings import NEW_CHAT, NOT_SEND, OPEN_CHAT, SEARCH, SEND, Wording, words
 from harvest.pages.reading.page import Box, Node, Page
 
-__all__ = ["find_launcher", "find_new_chat", "find_send"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Row:

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from harvest.pages.finding.buttons import find_launcher, find_new_chat, find_send
+from harvest.pages.finding.buttons import find_send
 from harvest.pages.finding.labels import code_of, labels_of, role_of
 from harvest.pages.finding.weighing import Candidate, Scales, first, list_words, nodes_around
 from harvest.pages.finding.wordings import ASK, NO_TALK, PERSONAL, SEARCH, TALK, Wording, words
 from harvest.pages.reading.page import Node, Page, collapse_spaces
-
-__all__ = ["find_composer", "find_launcher", "find_new_chat", "find_send", "who_is_asked"]
 
 _TYPED = frozenset({"", "text", "search"})
 _FILLED = frozenset({"email", "password", "tel", "url", "number", "date", "time", "datetime-local", "month", "week"})

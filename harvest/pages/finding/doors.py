@@ -12,8 +12,6 @@ from harvest.pages.finding.weighing import is_shown
 from harvest.pages.finding.wordings import OPEN_CHAT, SEND, Wording
 from harvest.pages.reading.page import Node, Page
 
-__all__ = ["Door", "find_door"]
-
 _ON = Wording("""
     next | proceed | join | enter | join chat | start | weiter | los geht's | beitreten | chat beginnen | suivant |
     commencer | démarrer | siguiente | comenzar | avançar | começar | avanti | inizia | volgende | verder | dalej |

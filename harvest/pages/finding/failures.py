@@ -18,8 +18,6 @@ from harvest.pages.finding.wordings import camel_split, code_words, words
 from harvest.pages.reading.page import Node, Page, letters
 from harvest.pages.reading.turn import ReadTurn
 
-__all__ = ["find_failure"]
-
 _ERROR_CODE = words("error errors errored danger destructive failed failure fail fault critical")
 _TOAST_CODE = words("toast toasts toaster toastify snackbar notification notice alert flash sonner")
 _FINE_CODE = words("success info ok done saved copied")

@@ -8,8 +8,6 @@ from functools import lru_cache
 from harvest.pages.finding.wordings import code_words
 from harvest.pages.reading.page import Node, Page, collapse_spaces
 
-__all__ = ["code_of", "is_button", "is_icon", "labels_of", "role_of"]
-
 _NAMING = ("aria-label", "title", "placeholder", "data-placeholder", "aria-placeholder", "alt")
 _PICTURES = ("svg", "img", "i", "use", "span", "mat-icon")
 _LONGEST = 200

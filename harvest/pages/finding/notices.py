@@ -8,23 +8,6 @@ from __future__ import annotations
 
 from harvest.pages.finding.wordings import Wording, camel_split
 
-__all__ = [
-    "ACCEPT",
-    "CLOSE",
-    "COOKIES",
-    "FAULT",
-    "HUMAN",
-    "MAINTENANCE",
-    "NECESSARY",
-    "RATE_LIMIT",
-    "REJECT",
-    "SIGN_IN",
-    "SIGN_IN_FIRST",
-    "TERMS",
-    "human_check",
-    "opens_as_failure",
-]
-
 _OPENING = 60  # characters
 
 COOKIES = Wording("""

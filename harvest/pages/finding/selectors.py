@@ -14,8 +14,6 @@ from itertools import combinations
 
 from harvest.pages.reading.page import Node, Page
 
-__all__ = ["selector_for", "selector_for_all", "stable_class", "stable_id"]
-
 _TEST_IDS = ("data-testid", "data-test-id", "data-test", "data-qa", "data-cy")
 _MARKS = ("aria-label", "name", "placeholder", "title", "data-placeholder")
 _KINDS = ("role", "type")

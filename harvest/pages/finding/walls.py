@@ -15,8 +15,6 @@ from harvest.pages.finding.notices import COOKIES, HUMAN, MAINTENANCE, RATE_LIMI
 from harvest.pages.reading.page import Node, Page
 from harvest.pages.reading.turn import ReadTurn
 
-__all__ = ["find_wall"]
-
 _CAPTCHA = re.compile(
     r"recaptcha|hcaptcha|challenges\.cloudflare\.com|turnstile|arkoselabs|funcaptcha|geetest|captcha-delivery|datadome"
     r"|px-captcha|perimeterx|friendlycaptcha|friendly-challenge|mtcaptcha|awswaf.{0,40}captcha|captcha",

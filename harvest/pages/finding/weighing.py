@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from harvest.pages.finding.wordings import Wording
 from harvest.pages.reading.page import Node
 
-__all__ = ["Candidate", "Scales", "first", "is_shown", "list_words", "nodes_around"]
-
 
 @dataclass(frozen=True, slots=True)
 class Candidate:

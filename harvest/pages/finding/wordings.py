@@ -10,22 +10,6 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 
-__all__ = [
-    "ASK",
-    "NEW_CHAT",
-    "NOT_SEND",
-    "NO_TALK",
-    "OPEN_CHAT",
-    "PERSONAL",
-    "SEARCH",
-    "SEND",
-    "TALK",
-    "Wording",
-    "camel_split",
-    "code_words",
-    "words",
-]
-
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NO_LETTERS = re.compile(r"[^a-z]+")
 _NO_SPACES = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")  # Thai, kana, Han, Hangul

@@ -17,8 +17,6 @@ from harvest.pages.reading.page import Node, collapse_spaces, letters
 from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.phrases import is_placeholder
 
-__all__ = ["early_lines", "find_altered", "resembles", "share_kept"]
-
 _AT_ONCE = 30.0  # milliseconds: came in the same stroke
 _PRESS = 500.0  # milliseconds in which a page puts the user's words on itself, also where the machine is busy
 _KEPT, _OWN = 0.6, 0.7  # shares, of what was said and of what is shown, that the two have in common at least

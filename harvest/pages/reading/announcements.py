@@ -10,8 +10,6 @@ import re
 
 from harvest.pages.reading.page import collapse_spaces
 
-__all__ = ["is_announcement"]
-
 _MOST = 200  # characters of a line that is one
 _SENTENCE = re.compile(r"(?<=[^\W\d][^\W\d][.!?…])\s+|(?<=[。！])\s*|\s+[-–—|·•]\s+")
 _EDGES = " \t.…·!。！:：*_()[]«»\"'“”-–—"

@@ -9,8 +9,6 @@ import re
 
 from harvest.pages.reading.page import Node, Page
 
-__all__ = ["composers_on", "editor_text", "is_editor", "is_written"]
-
 _EDITOR = re.compile(r"(?:^|\s)(?:cm-editor|CodeMirror|monaco-editor|ace_editor)(?:\s|$)")
 _LINE = re.compile(r"(?:^|\s)(?:cm-line|CodeMirror-line|view-line|ace_line)(?:\s|$)")
 _INVISIBLE = str.maketrans({"\xa0": " ", "\u200b": None, "\ufeff": None})

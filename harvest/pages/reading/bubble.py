@@ -14,23 +14,6 @@ from harvest.pages.reading.page import Node, collapse_spaces
 from harvest.pages.reading.page_text import is_control, kind
 from harvest.pages.reading.phrases import is_role, is_time
 
-__all__ = [
-    "PROSE",
-    "SHORT",
-    "Edge",
-    "Example",
-    "Leaf",
-    "Siblings",
-    "alone_in_line",
-    "closing_of",
-    "edges_of",
-    "ends_open",
-    "in_prose",
-    "in_sentence",
-    "is_brief",
-    "leaves_of",
-]
-
 Edge = tuple[str, str]
 """How the element of a line at the edge of a bubble is made, and what it says."""
 

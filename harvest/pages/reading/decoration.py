@@ -52,8 +52,6 @@ from harvest.pages.reading.reasoning import find_reasoning
 from harvest.pages.reading.slot import likeness, slot_in
 from harvest.pages.reading.small_print import find_small_print, says_more
 
-__all__ = ["Decorations", "find_decorations"]
-
 _NEAR = 8  # texts: an element with more of them is no decoration
 _PARAGRAPHS = frozenset({"blockquote", "li", "ol", "p", "pre", "table", "ul"})
 _AT_ONCE = 30.0  # milliseconds: came in the same stroke

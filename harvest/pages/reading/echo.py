@@ -10,8 +10,6 @@ from typing import NamedTuple
 from harvest.pages.reading.page import Node, collapse_spaces, letters
 from harvest.pages.reading.page_text import PageText, hints, signature
 
-__all__ = ["Echo", "find_echoes", "is_title", "occurrences", "stands_aside", "trail"]
-
 _LONG = 60  # letters that are enough to know a sentence by; a page may cut a long one short
 _SHORT = 24  # … where the page shows by dots that it was cut
 _BESIDE = 32  # letters of name, time and state that may stand in the same line as the user's words

@@ -14,18 +14,6 @@ from harvest.pages.reading.page import Node, collapse_spaces
 from harvest.pages.reading.phrases import is_placeholder
 from protocols.answer import Attachment
 
-__all__ = [
-    "attachment_of",
-    "figure_mark",
-    "file_of",
-    "is_face",
-    "is_figure",
-    "is_file_button",
-    "is_icon",
-    "is_picture",
-    "stands_alone",
-]
-
 _LITTLE = 40.0  # CSS pixels: smaller pictures are avatars and icons
 _LARGEST_FACE = 64.0  # CSS pixels: a square picture without a name
 _LARGE = 72.0  # CSS pixels: what is smaller is no answer by itself

@@ -15,8 +15,6 @@ from harvest.pages.reading.page import Node, letters
 from harvest.pages.reading.page_text import hints, is_control, leads
 from harvest.pages.reading.phrases import is_reasoning, is_status, is_thought_title, unfolds
 
-__all__ = ["NOTES", "Fold", "find_folds", "hidden_in", "is_notes", "is_pressed", "outward_links", "raw_text"]
-
 NOTES = frozenset({"reasoning", "thinking", "thought", "thoughts"})
 """Words in the names of elements that hold what a model thought."""
 

@@ -13,8 +13,6 @@ from itertools import pairwise
 from harvest.pages.reading.page import Node
 from harvest.pages.reading.page_text import is_control, kind
 
-__all__ = ["gutters_beside", "gutters_of", "is_gutter_of_another"]
-
 NO_LINES = frozenset({"code", "table", "tbody", "td", "th"})
 """Elements that are laid out as blocks in code and begin no line."""
 

@@ -12,8 +12,6 @@ from harvest.pages.reading.page import Node
 from harvest.pages.reading.page_text import hints, is_control
 from harvest.pages.reading.phrases import is_status
 
-__all__ = ["bar_of", "is_listing", "language_of", "listing_text"]
-
 _LANGUAGE = re.compile(r"(?:language|lang|highlight-source|brush)[-:_](?P<name>[\w+#.-]+)")
 _NAME = re.compile(r"[A-Za-z][\w+#.-]{0,20}")
 _NO_LANGUAGE = frozenset(

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from harvest.pages.reading.page import Node
 
-__all__ = ["Look", "look_of"]
-
 _NUMBERS = re.compile(r"-?\d+(?:\.\d+)?%?")
 _LIGHTER = 0.07  # of the way from black to white
 _HEADING = 1.2  # times the size of the letters

@@ -20,8 +20,6 @@ from harvest.pages.reading.raised import raised
 from harvest.pages.reading.spans import BREAK, Marks, emphasise, finish_line, inside_code, shown_text, write_link
 from harvest.pages.reading.tables import table_lines
 
-__all__ = ["is_formula", "markdown"]
-
 _DEEPEST = 100  # levels of elements that are told apart: Python's stack is short, and no answer is deeper
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LISTS = frozenset({"dir", "menu", "ol", "ul"})

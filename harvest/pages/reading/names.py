@@ -9,8 +9,6 @@ from harvest.pages.reading.figures import is_picture
 from harvest.pages.reading.page import Node, Page
 from harvest.pages.reading.page_text import is_control, signature
 
-__all__ = ["names_on", "pressed_on"]
-
 _FACE = re.compile(r"\b(?:avatar|profile picture|logo|icon)\b(?: (?:for|of))?", re.IGNORECASE)
 
 

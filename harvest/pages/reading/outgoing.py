@@ -11,8 +11,6 @@ from urllib.parse import parse_qsl
 from harvest.pages.reading.altered import resembles
 from harvest.pages.reading.page import letters
 
-__all__ = ["times_sent", "words_sent"]
-
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _PART = re.compile(r"\r\n\r\n(.*?)\r\n--", re.DOTALL)  # of a form with several parts
 _HOLDS = re.compile(r"\s*(?:[\[{<]|\w+[=\[]|\d+[\[{])|https?://|--")  # JSON, forms, frames, addresses

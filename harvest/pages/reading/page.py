@@ -47,8 +47,6 @@ from functools import cached_property
 from typing import NamedTuple
 from xml.etree.ElementTree import Element, ParseError, XMLParser, tostring
 
-__all__ = ["Box", "Node", "Page", "collapse_spaces", "letters", "markup", "parse_page"]
-
 _SPACES = re.compile(r"[ \t\r\n\f\u200b\ufeff]+")
 _DEEPEST = 300  # elements; the eye stops before
 _NO_LETTERS = re.compile(r"[\W_]+")

@@ -18,20 +18,6 @@ from harvest.pages.reading.figures import is_figure, is_file_button, is_icon, st
 from harvest.pages.reading.page import Node, Page, collapse_spaces, letters
 from harvest.pages.reading.phrases import is_label, is_named_time, is_placeholder, is_status, is_time
 
-__all__ = [
-    "CONTROLS",
-    "PageText",
-    "akin",
-    "begins_without_words",
-    "hints",
-    "hints_last",
-    "is_control",
-    "is_vote",
-    "kind",
-    "leads",
-    "signature",
-]
-
 _WORDS = re.compile(r"[^\W_]+")
 _INK = re.compile(r"[^\s\ue000-\uf8ff]")  # the private letters are drawings of icon fonts
 _LARGEST_FACE = 160.0  # CSS pixels

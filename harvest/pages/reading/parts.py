@@ -18,8 +18,6 @@ from harvest.pages.reading.page_text import hints, is_control, leads
 from harvest.pages.reading.phrases import asks_for_more, called_tool, is_status, is_thought_title, unfolds
 from protocols.answer import Attachment, Offer, Source, ToolCall
 
-__all__ = ["attachments_in", "calls_in", "offers_in", "rest_offered", "sources_in", "thoughts_in"]
-
 _LONGEST_OFFER = 120  # characters
 _FIELDS = frozenset({"input", "option", "select", "textarea"})
 _OPENS = ("aria-expanded", "aria-haspopup")

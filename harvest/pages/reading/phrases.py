@@ -8,25 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-__all__ = [
-    "asks_for_more",
-    "called_tool",
-    "is_counter",
-    "is_delivery",
-    "is_fine_print",
-    "is_label",
-    "is_named_time",
-    "is_notice",
-    "is_placeholder",
-    "is_reasoning",
-    "is_role",
-    "is_status",
-    "is_thought_title",
-    "is_time",
-    "unfolds",
-    "without_cursor",
-]
-
 _CLOCK = (
     r"(?:上午|下午|午前|午後|오전|오후)?\s?\d{1,2}[:：]\d{2}(?:[:：]\d{2})?(?:\s?[ap]\.?\s?m\.?)?(?:\s?(?:uhr|h|utc|gmt))?"
     r"|\d{1,2}(?:[.h]\d{2})?\s?(?:[ap]\.?\s?m\.?|uhr)|\d{1,2}\s?h\s?\d{2}"

@@ -11,8 +11,6 @@ from collections.abc import Iterable
 from harvest.pages.reading.page import Node
 from harvest.pages.reading.spans import shown_text
 
-__all__ = ["raised"]
-
 _FORMS = (
     ("super", "0123456789+-=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ"),
     ("sub", "0123456789+-=()", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎"),

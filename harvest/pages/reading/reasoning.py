@@ -16,8 +16,6 @@ from harvest.pages.reading.page import Node
 from harvest.pages.reading.page_text import is_control, kind
 from harvest.pages.reading.phrases import is_thought_title
 
-__all__ = ["Reasoning", "find_reasoning"]
-
 _TITLED = 2  # blocks at most that stand before a title: a name, a time
 _DEEPEST = 12
 _PAUSE = 100.0  # milliseconds between the last change of the one and the first of the other

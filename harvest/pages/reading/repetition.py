@@ -9,8 +9,6 @@ from harvest.pages.reading.page import Node, Page, letters
 from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.turn import ReadTurn
 
-__all__ = ["is_repeated"]
-
 _SAME_SIDE = 2.0  # CSS pixels
 _AT_ONCE = 30.0  # milliseconds: came in the same stroke
 _DIGITS = re.compile(r"\d+")

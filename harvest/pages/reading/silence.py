@@ -13,8 +13,6 @@ from harvest.pages.reading.page_text import PageText, akin, hints, is_control, i
 from harvest.pages.reading.phrases import is_placeholder
 from harvest.pages.reading.turn_place import Spot
 
-__all__ = ["is_wordless"]
-
 _LEAST = 8.0  # CSS pixels: lower and narrower elements are ends of lists and places to scroll to
 _WAITING = frozenset({"caret", "cursor", "dots", "loader", "loading", "skeleton", "spinner", "typing"})
 

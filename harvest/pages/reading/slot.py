@@ -16,8 +16,6 @@ from harvest.pages.reading.page import Node
 from harvest.pages.reading.page_text import is_control, kind
 from harvest.pages.reading.phrases import is_label, is_notice, is_status
 
-__all__ = ["likeness", "slot_in", "slots_before", "slots_of"]
-
 _LIKE = 0.2  # share of what two elements are called that they have in common at least
 _DEEPEST = 30
 _MOST = 2000  # elements of a bubble that are looked through

@@ -10,8 +10,6 @@ from harvest.pages.reading.page import Node
 from harvest.pages.reading.page_text import hints, kind
 from harvest.pages.reading.phrases import is_fine_print
 
-__all__ = ["find_small_print", "says_more"]
-
 _NAMES = frozenset({"disclaimer", "fineprint", "footer", "footnote", "legal", "notice", "warning"})
 _WHO = frozenset({"agent", "author", "byline", "meta", "name", "sender", "speaker", "time", "timestamp"})
 _TAGS = frozenset({"aside", "footer", "small"})

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 
-from topics.links import canonical_url, find_urls
-
-__all__ = ["BREAK", "Marks", "emphasise", "finish_line", "inside_code", "shown_text", "write_link"]
+from topics.addresses import canonical_url
+from topics.links import find_urls
 
 SPACE, BREAK = "\ufdd0", "\ufdd1"
 _BARE, _BARE_END, _BARE_HREF = "\ufdd8", "\ufdd9", "\ufdda"

@@ -6,8 +6,6 @@ from collections.abc import Callable, Collection, Iterator
 
 from harvest.pages.reading.page import Node
 
-__all__ = ["table_lines"]
-
 _NO_CELL = frozenset({"pre", "table", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6"})
 _INNER = {
     "table": frozenset({"caption", "col", "colgroup", "tbody", "tfoot", "thead", "tr"}),

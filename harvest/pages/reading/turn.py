@@ -30,8 +30,6 @@ from harvest.pages.reading.turn_place import Spot, find_spot
 from protocols.answer import Answer
 from topics.links import Link, links_in
 
-__all__ = ["Habits", "ReadTurn", "learn", "read_bubbles", "read_turn"]
-
 _MOST_EDGES = 200  # kept of a conversation
 _OTHERS = 6  # earlier bubbles on the page that are looked at
 GOES_ON = "its page offers to go on with it or to show more of it, which was not asked for: it counts as it is"

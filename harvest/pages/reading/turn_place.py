@@ -17,8 +17,6 @@ from harvest.pages.reading.page import Node, collapse_spaces, letters
 from harvest.pages.reading.page_text import PageText, akin, begins_without_words, hints, is_vote, leads, signature
 from harvest.pages.reading.phrases import is_delivery, is_label, is_notice, is_placeholder, is_status, is_time
 
-__all__ = ["Spot", "find_spot"]
-
 _AT_ONCE = 30.0  # milliseconds: came in the same stroke
 _BRIEF = 40  # characters: no more than a name or a state
 _SMALL_PRINT = 200

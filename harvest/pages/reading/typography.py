@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["DIFFERENCES", "differences"]
-
 _INVISIBLE = re.compile("[\u200b\u2060\ufeff]")
 
 _PLAIN: dict[str, tuple[tuple[re.Pattern[str], str], ...]] = {

@@ -9,8 +9,6 @@ from harvest.pages.sites.site import Site, SiteFile
 from topics.document import Document, parse_document, read_document
 from topics.errors import InputError
 
-__all__ = ["load_site", "parse_site", "site_of"]
-
 
 def load_site(path: str | PathLike[str]) -> SiteFile:
     """The site in a file. Raises InputError, with file:line:column."""

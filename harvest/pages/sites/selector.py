@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["checked_selector"]
-
 _LONGEST = 1000
 _PAIRS = {"(": ")", "[": "]"}
 _FOREIGN = (

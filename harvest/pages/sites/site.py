@@ -18,8 +18,6 @@ from topics.document import StrictModel, refusal
 from topics.patterns import searchable
 from topics.target import checked_target
 
-__all__ = ["FORMAT", "KINDS", "Block", "Site", "SiteFile", "encode_site"]
-
 FORMAT = "harvest-site/1"
 
 Kind = Literal["consent", "login", "captcha", "rate-limit", "error", "maintenance"]

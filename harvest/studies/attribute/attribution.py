@@ -34,8 +34,6 @@ from scoring.settings import Settings, scoring_settings
 from scoring.swan.schema import load_schema
 from topics.errors import InputError
 
-__all__ = ["AttributedSystem", "AttributionStudy", "Coverage", "study_attribution"]
-
 
 @dataclass(frozen=True, slots=True)
 class Coverage:

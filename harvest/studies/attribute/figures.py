@@ -22,8 +22,6 @@ from scoring.table import is_percentage
 from topics.counting import pluralize
 from topics.decimals import decimal, significant
 
-__all__ = ["FORMAT", "attribution_legend", "attribution_rows", "attribution_tables", "long_attribution_rows"]
-
 FORMAT = "harvest-attribution/1"
 
 _WHAT = {

@@ -17,8 +17,6 @@ from recordings.conversations.conversation import INVALID, Conversation, Outcome
 from simulators.wrappers.wrapped import REWORDING
 from topics.topic import Topic
 
-__all__ = ["PARTED", "Rerouted", "refit_evidence", "reroute"]
-
 PARTED = "read-anew"
 """The reason of an attempt that is invalid because its user turns followed from answers that were read wrongly."""
 

@@ -19,8 +19,6 @@ from recordings.events.attempts import AttemptId
 from recordings.log.run_folder import Run
 from topics.topic import TopicSet
 
-__all__ = ["Reading", "decide_again", "todays_reading"]
-
 
 @dataclass(frozen=True, slots=True)
 class Reading:

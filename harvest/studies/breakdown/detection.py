@@ -23,17 +23,6 @@ from scoring.measures.breakdown import labels_of, shares
 from topics.errors import InputError, Place
 from topics.identity import generator
 
-__all__ = [
-    "Bin",
-    "annotated",
-    "dialogue_files",
-    "held_out_submission",
-    "reliability",
-    "submission",
-    "training_examples",
-    "utterances",
-]
-
 Floats = npt.NDArray[np.float64]
 FOLDS = 10
 

@@ -12,8 +12,6 @@ from harvest.tables.figures import estimand_of, shown_with_interval
 from harvest.terminal import printable
 from scoring.table import ScoreRow
 
-__all__ = ["predictor_table"]
-
 _VALUE_WIDTH = 25
 
 

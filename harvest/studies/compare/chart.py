@@ -15,8 +15,6 @@ from scoring.table import is_percentage
 from topics.counting import pluralize
 from topics.decimals import decimal
 
-__all__ = ["comparison_chart"]
-
 _WIDTH = 800.0
 _MOST_PAIRS, _MOST_TOPICS = 3, 30
 

@@ -10,8 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from harvest.studies.runs.contrast import Contrast
 from harvest.studies.runs.recorded_audit import recorded_scoring
-from harvest.studies.runs.side_by_side import Contrast, set_apart
+from harvest.studies.runs.side_by_side import set_apart
 from harvest.studies.runs.silent_systems import none_valid, silent_systems, what_went_wrong
 from harvest.studies.runs.sources import sources
 from harvest.studies.scores.arms import armed_systems, is_armed
@@ -50,8 +51,6 @@ from scoring.table import ScoreTable
 from topics.counting import pluralize
 from topics.errors import InputError
 from topics.identity import generator
-
-__all__ = ["Comparison", "compare_cells", "compare_runs"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,6 @@ from recordings.log.provenance import software
 from scoring.comparison.result import MeasureComparison, Pair
 from scoring.table import is_percentage
 
-__all__ = ["FORMAT", "comparison_document", "comparison_rows"]
-
 FORMAT = "harvest-comparison/1"
 
 _DIGITS = 12

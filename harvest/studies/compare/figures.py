@@ -23,8 +23,6 @@ from scoring.table import is_percentage
 from topics.counting import pluralize
 from topics.decimals import decimal, roughly
 
-__all__ = ["comparison_tables"]
-
 _NAME_WIDTH, _FIGURE_WIDTH = 24, 14
 _MOST_DRIVERS = 3
 _MOST_LINES = 8

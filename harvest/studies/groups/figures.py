@@ -23,8 +23,6 @@ from scoring.table import is_percentage
 from topics.counting import pluralize
 from topics.decimals import change, decimal
 
-__all__ = ["FORMAT", "group_rows", "group_tables", "legend"]
-
 FORMAT = "harvest-groups/1"
 
 _DIGITS = 12

@@ -34,8 +34,6 @@ from scoring.words import conversation_unit
 from topics.errors import InputError, Place
 from topics.identity import generator
 
-__all__ = ["Comparison", "compare_groups", "grouped_systems"]
-
 _SHARES = (USEFUL, MEAN_USEFUL)
 """Shares over trials to which each conversation adds its own."""
 

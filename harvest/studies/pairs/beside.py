@@ -21,8 +21,6 @@ from protocols.labels import USEFUL
 from recordings.conversations.conversation import Conversation, SystemTurn, Turn
 from topics.counting import pluralize
 
-__all__ = ["pair_line", "pair_lines", "summary_lines"]
-
 _NARROWEST = 36
 _BETWEEN = " │ "
 _FEW = 0.3

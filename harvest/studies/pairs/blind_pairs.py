@@ -22,8 +22,6 @@ from topics.document import StrictModel
 from topics.errors import InputError
 from topics.identity import generator
 
-__all__ = ["DrawnPair", "KeptPair", "PairKey", "draw_pairs", "pair_key"]
-
 
 @dataclass(frozen=True, slots=True)
 class DrawnPair:

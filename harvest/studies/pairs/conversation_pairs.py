@@ -12,16 +12,6 @@ from recordings.conversations.conversation import Conversation, TrialKey
 from recordings.log.run_folder import Run
 from topics.errors import InputError
 
-__all__ = [
-    "ConversationPair",
-    "LabelDifference",
-    "Side",
-    "all_sides",
-    "choose_sides",
-    "label_differences",
-    "pair_conversations",
-]
-
 _MOST_NAMES = 8
 
 

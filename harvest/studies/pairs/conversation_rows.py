@@ -14,8 +14,6 @@ from topics.languages import language_of
 if TYPE_CHECKING:
     from harvest.studies.validity.worded_turns import WordedTurn
 
-__all__ = ["choice_line", "conversation_row", "fault_words", "label_line", "outcome_words", "part_lines"]
-
 
 def label_line(conversation: Conversation) -> str:
     """The labels of its replies, `?` for one that has none: `x o`."""

@@ -21,8 +21,6 @@ from scoring.inference.interval import Interval
 from topics.counting import pluralize
 from topics.decimals import decimal
 
-__all__ = ["FORMAT", "preference_document", "preference_rows", "preference_tables"]
-
 FORMAT = "harvest-preferences/1"
 _DIGITS = 12
 

@@ -23,8 +23,6 @@ from topics.document import read_json_document
 from topics.errors import InputError, Place
 from topics.identity import generator
 
-__all__ = ["PreferenceStudy", "Preferred", "Side", "preferences", "read_key"]
-
 _VALUES: Mapping[str, float | None] = {"left": 1.0, "tie": 0.5, "right": 0.0, "unsure": None}
 Said = tuple[int, str, str]
 """The number of a pair, who judged it, and the choice: `left`, `right`, `tie` or `unsure`."""

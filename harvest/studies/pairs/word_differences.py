@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-__all__ = ["WordDifferences", "compare_words"]
-
 _MOST_STEPS = 4_000_000
 """Pairs of equal words that are looked at once. The comparison of two texts beyond it would keep a reader waiting."""
 

@@ -34,8 +34,6 @@ from scoring.settings import Settings, scoring_settings
 from topics.errors import InputError, Place
 from topics.identity import generator
 
-__all__ = ["SEEN_ENOUGH", "SURELY", "Spending", "SpentTopic", "plan_spending"]
-
 Floats = npt.NDArray[np.float64]
 
 SEEN_ENOUGH, SURELY = 0.05, 0.2

@@ -9,8 +9,6 @@ from harvest.tables.drawing.svg import MARGIN, page, paragraphs
 from scoring.inference.paired import ESTIMANDS, Estimand
 from topics.counting import pluralize
 
-__all__ = ["plan_chart"]
-
 _WIDTH = 800.0
 
 

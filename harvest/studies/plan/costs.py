@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from harvest.audits.audit import Audit
 from recordings.conversations.conversation import Conversation
 
-__all__ = ["PlanCosts", "observed_costs"]
-
 
 def observed_costs(finished: Sequence[Conversation]) -> tuple[float, float]:
     """User turns, and seconds of answering (0 where no time is recorded), of a conversation on average. finished: of a

@@ -13,8 +13,6 @@ from recordings.log.provenance import software
 from scoring.inference.paired import ESTIMANDS, Estimand
 from scoring.table import is_percentage
 
-__all__ = ["FORMAT", "plan_document", "plan_rows"]
-
 FORMAT = "harvest-power/1"
 
 _DIGITS = 6

@@ -19,8 +19,6 @@ from scoring.inference.power import Power
 from scoring.table import is_percentage
 from topics.counting import pluralize
 
-__all__ = ["answer", "measure_size", "plan_tables"]
-
 _TOO_MANY = 100_000
 _ASSUMED = {
     "mean": f"{100 * MEAN:g}% pass, as in tau-bench",

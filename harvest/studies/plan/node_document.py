@@ -12,8 +12,6 @@ from harvest.studies.plan.planning import WANTED
 from harvest.tables.long_rows import LongRow
 from recordings.log.provenance import software
 
-__all__ = ["FORMAT", "node_plan_document", "node_plan_rows"]
-
 FORMAT = "harvest-node-power/1"
 
 _DIGITS = 6

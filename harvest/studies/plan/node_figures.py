@@ -17,8 +17,6 @@ from harvest.terminal import printable
 from scoring.stochastic.node_power import NodePower
 from topics.counting import pluralize
 
-__all__ = ["node_answer", "node_path", "node_plan_tables"]
-
 
 def node_plan_tables(plan: NodePlan) -> Iterator[RenderableType]:
     """What a person sees: the answer, what it rests on, then power, trials that come and costs by design."""

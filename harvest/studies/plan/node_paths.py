@@ -14,8 +14,6 @@ from scoring.stochastic.ends import Ends
 from topics.counting import pluralize
 from topics.errors import InputError
 
-__all__ = ["ARROW", "Way", "find_way"]
-
 ARROW = " → "
 
 _ARROW = re.compile(r"→|->")

@@ -36,8 +36,6 @@ from scoring.stochastic.node_power import NodeModel, NodePower, node_model, node
 from topics.errors import InputError
 from topics.identity import generator
 
-__all__ = ["NodeDesign", "NodePlan", "plan_node"]
-
 Counts = npt.NDArray[np.int64]
 
 _MERGE = "label"  # that of `harvest compare`

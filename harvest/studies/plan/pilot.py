@@ -23,18 +23,6 @@ from scoring.statistics.outcomes import Components, Shape
 from scoring.table import is_percentage
 from topics.errors import InputError
 
-__all__ = [
-    "ICC",
-    "INTERACTION",
-    "MEAN",
-    "Pilot",
-    "assumed_components",
-    "coming_shares",
-    "pilot_cells",
-    "read_pilot",
-    "refuse_difference",
-]
-
 Floats = npt.NDArray[np.float64]
 
 MEAN, ICC = 0.6, 0.45

@@ -14,8 +14,6 @@ from scoring.settings import Settings
 from scoring.swan.schema import load_schema
 from topics.errors import InputError
 
-__all__ = ["planned_measure"]
-
 
 def planned_measure(wanted: Term | None, settings: Settings, audit: Audit) -> tuple[Measure, Key]:
     """wanted: a measure that each trial has one value of; None takes %useful of the first turn.

@@ -37,8 +37,6 @@ from scoring.table import is_percentage
 from topics.errors import InputError
 from topics.identity import generator
 
-__all__ = ["WANTED", "Design", "Study", "multiples", "plan_study", "refuse_large"]
-
 Floats = npt.NDArray[np.float64]
 
 WANTED = 0.8

@@ -11,8 +11,6 @@ from harvest.tables.long_rows import LongRow, unit_of
 from recordings.log.provenance import software
 from scoring.table import is_percentage
 
-__all__ = ["FORMAT", "spending_document", "spending_rows"]
-
 FORMAT = "harvest-allocation/1"
 
 _DIGITS = 6

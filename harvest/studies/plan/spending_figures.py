@@ -18,8 +18,6 @@ from harvest.terminal import printable
 from scoring.table import is_percentage
 from topics.counting import pluralize
 
-__all__ = ["spending_tables", "trials_lines"]
-
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _WORDS = {"yes", "no", "on", "off", "true", "false", "null", "y", "n"}
 _WIDTH = 78

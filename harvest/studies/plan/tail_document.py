@@ -12,8 +12,6 @@ from harvest.studies.plan.tail_planning import TailDesign, TailPlan
 from harvest.tables.long_rows import LongRow
 from recordings.log.provenance import software
 
-__all__ = ["FORMAT", "tail_plan_document", "tail_plan_rows"]
-
 FORMAT = "harvest-tail-power/1"
 
 _DIGITS = 6

@@ -17,8 +17,6 @@ from scoring.inference.interval import FEWEST
 from scoring.inference.tail_power import TailPower
 from topics.counting import pluralize
 
-__all__ = ["tail_answer", "tail_plan_tables"]
-
 
 def tail_plan_tables(plan: TailPlan) -> Iterator[RenderableType]:
     """What a person sees: the answer, what it rests on, then how often either bound is shown and what designs cost."""

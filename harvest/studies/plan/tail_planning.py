@@ -32,8 +32,6 @@ from scoring.swan.schema import load_schema
 from topics.errors import InputError
 from topics.identity import generator
 
-__all__ = ["TailDesign", "TailPlan", "is_tail", "plan_tail"]
-
 _MOST = 0.5  # of the studies of a design, for anything to be said of a system
 
 

@@ -11,8 +11,6 @@ from rich.text import Text
 
 from topics.counting import pluralize
 
-__all__ = ["ALIKE", "design_table", "hours_after", "in_percent", "points", "user_turns"]
-
 ALIKE = 2.0
 """Standard errors of simulation within which two powers are not told apart."""
 

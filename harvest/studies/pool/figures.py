@@ -13,8 +13,6 @@ from harvest.judging.pool import Entity, PooledRun, Words
 from harvest.judging.sheets.sheet_file import Row
 from harvest.studies.runs.side_by_side import run_names
 
-__all__ = ["COLUMNS", "pool_document", "pool_rows", "pool_table"]
-
 COLUMNS = ("topic", "criterion", "text", "judged", "times", "conversations", "systems", "where")
 """criterion: empty for an entity. judged: `yes` or `no` for an entity, else the values given, by person."""
 

@@ -20,8 +20,6 @@ from scoring.inference.bootstrap import Resampler
 from scoring.inference.interval import Interval
 from topics.identity import generator
 
-__all__ = ["READINGS", "HeldFigure", "held_figures", "recall"]
-
 READINGS = ("strict all", "strict vital", "partial all", "partial vital")
 _WORTH = {"strict": {"support": 1.0}, "partial": {"support": 1.0, "partial_support": 0.5}}
 

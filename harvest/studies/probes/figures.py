@@ -19,8 +19,6 @@ from harvest.terminal import printable
 from scoring.table import ScoreRow
 from topics.counting import pluralize
 
-__all__ = ["case_json", "case_lines", "tables"]
-
 _LONGEST = 240  # characters of an answer that are shown, around the words that decided
 
 

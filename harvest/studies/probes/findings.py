@@ -16,8 +16,6 @@ from simulators.probing.recorded import Probe, Spoken, probe_turns, probes
 from topics.errors import InputError, Place
 from topics.topic import Topic
 
-__all__ = ["Found", "Noted", "Probed", "found_in", "notes_of", "read_probes"]
-
 
 @dataclass(frozen=True, slots=True)
 class Noted:

@@ -18,8 +18,6 @@ from scoring.measures.usefulness import share
 from scoring.table import ScoreRow
 from topics.topic import Topic
 
-__all__ = ["CRITERION", "D_PRIME", "family", "meaning", "probe_rows", "undecided_measure"]
-
 Floats = npt.NDArray[np.float64]
 
 D_PRIME, CRITERION = "d_prime", "criterion"

@@ -13,8 +13,6 @@ from scoring.inference.matched import Difference
 from scoring.table import is_percentage
 from topics.decimals import decimal
 
-__all__ = ["robustness_chart"]
-
 _WIDTH = 800.0
 
 

@@ -16,8 +16,6 @@ from harvest.tables.long_rows import LongRow, unit_of
 from recordings.log.provenance import software
 from scoring.table import is_percentage
 
-__all__ = ["long_robustness_rows", "robustness_document"]
-
 
 def robustness_document(
     found: Sequence[Robustness], ranked: Sequence[RankedPair], factors: FactorStudy | None, seed: int

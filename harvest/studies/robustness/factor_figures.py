@@ -19,8 +19,6 @@ from scoring.inference.matched import Difference
 from scoring.table import is_percentage
 from topics.decimals import change
 
-__all__ = ["factor_legend", "factor_rows", "factor_sentence", "factor_tables", "long_factor_rows"]
-
 _DIGITS = 12
 _MOST = 4
 Effect = tuple[tuple[str, str], ...]

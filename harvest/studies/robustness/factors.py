@@ -21,8 +21,6 @@ from scoring.measure import Measure
 from scoring.measures.usefulness import RECOVERY
 from topics.identity import generator
 
-__all__ = ["ARM", "GROUP", "FactorEffects", "FactorStudy", "factor_study"]
-
 GROUP, ARM = "group", "arm"
 
 

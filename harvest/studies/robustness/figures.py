@@ -21,8 +21,6 @@ from scoring.table import is_percentage
 from topics.counting import pluralize
 from topics.decimals import change, decimal
 
-__all__ = ["FORMAT", "robustness_legend", "robustness_rows", "robustness_tables"]
-
 FORMAT = "harvest-robustness/1"
 
 _DIGITS = 12

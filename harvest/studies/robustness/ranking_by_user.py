@@ -19,8 +19,6 @@ from scoring.measure import Measure
 from scoring.measures.usefulness import RECOVERY
 from topics.identity import generator
 
-__all__ = ["RankedPair", "ranking_by_user"]
-
 Depends = Literal["which", "how much", ""]
 
 

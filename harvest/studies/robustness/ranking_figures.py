@@ -21,8 +21,6 @@ from scoring.simulation.reliability import kendall_tau
 from scoring.table import is_percentage
 from topics.decimals import change, decimal
 
-__all__ = ["long_ranking_rows", "ranking_legend", "ranking_rows", "ranking_sentence", "ranking_tables"]
-
 _DIGITS = 12
 _MOST_ARMS = 3
 _OF = {"like-these": "topics like these", "these": "these topics"}

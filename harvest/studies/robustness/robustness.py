@@ -35,14 +35,6 @@ from scoring.settings import Settings
 from scoring.statistics.flips import Flips, count_flips
 from topics.identity import generator
 
-__all__ = [
-    "Behaviour",
-    "Changed",
-    "MeasureOverArms",
-    "Robustness",
-    "robustness",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Changed:

@@ -8,8 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from recordings.files.json_text import Json
 from topics.counting import pluralize
 
-__all__ = ["by_value", "changes_between", "in_words"]
-
 _MOST = 3
 _LONGEST = 40
 _BEFORE = 10  # characters of a long value shown before the place where it differs

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from recordings.files.json_text import Json
 
-__all__ = ["Contrast"]
-
 
 @dataclass(frozen=True, slots=True)
 class Contrast:

@@ -21,8 +21,6 @@ from recordings.log.provenance import DISTRIBUTION
 from recordings.log.run_folder import Run
 from recordings.merging.openings import harvest_versions
 
-__all__ = ["Reading", "reading_contrasts", "reading_of", "reread_sentence"]
-
 _PAGES = "browser"  # the driver whose answers are read off pages; the others hand on what a system says
 _UNKNOWN = "an unknown version"
 _RULE = re.compile(r"(?<![^\s()/])(?P<kind>[^\s()/]+)/[^\s()]+")  # `urls/1`, also within `any(empty/1 refusal/1)`

@@ -9,10 +9,9 @@ from harvest.audits.audit_file import Scoring
 from harvest.audits.threshold import Threshold
 from recordings.log.header_faults import placed_part
 from recordings.log.run_folder import Run
-from topics.document import Document, Loc, StrictModel
+from topics.document import Document, StrictModel
 from topics.errors import InputError
-
-__all__ = ["recorded_audit", "recorded_scoring", "recorded_thresholds"]
+from topics.yaml_values import Loc
 
 _Model = TypeVar("_Model", bound=StrictModel)
 

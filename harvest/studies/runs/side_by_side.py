@@ -26,8 +26,6 @@ from topics.counting import pluralize
 from topics.errors import InputError, Place
 from topics.topic import TopicSet
 
-__all__ = ["Contrast", "SideBySide", "run_names", "set_apart"]
-
 _MOST_NAMES = 5
 
 

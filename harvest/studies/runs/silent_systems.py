@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 
 from recordings.conversations.conversation import Conversation
 
-__all__ = ["none_valid", "silent_systems", "what_went_wrong"]
-
 
 def silent_systems(tried: Iterable[str], finished: Iterable[Conversation]) -> list[str]:
     """Those of the systems `tried` that have no valid conversation, each once. finished: the valid conversations."""

@@ -11,8 +11,6 @@ from recordings.log.provenance import DISTRIBUTION
 from recordings.log.run_folder import Run
 from topics.identity import content_hash
 
-__all__ = ["sources"]
-
 
 def sources(runs: Sequence[Run]) -> list[dict[str, Json]]:
     """For each run a JSON value: its name, when it was begun, the audit and its commit, the version of Harvest that

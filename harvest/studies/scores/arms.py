@@ -20,8 +20,6 @@ from scoring.notation import Term
 from scoring.settings import Settings, scoring_settings
 from topics.errors import InputError, Place
 
-__all__ = ["Armed", "ArmedSystem", "armed_systems", "gather_arms", "is_armed", "wanted_measures"]
-
 
 @dataclass(frozen=True, slots=True)
 class ArmedSystem:

@@ -18,8 +18,6 @@ from scoring.swan.precedence import Precedence
 from scoring.swan.schema import Schema, load_schema
 from scoring.swan.weighting import Places
 
-__all__ = ["Assessed", "Weighed", "assess_material"]
-
 _JUDGES = ("human", "model")
 
 

@@ -11,8 +11,6 @@ from harvest.tables.figures import shown_with_interval
 from harvest.terminal import printable
 from scoring.table import is_percentage
 
-__all__ = ["bound_lines", "bound_words"]
-
 _STYLES = {"missed": "bold red", "not measured": "bold red", "cannot tell": "yellow", "kept": "dim"}
 
 

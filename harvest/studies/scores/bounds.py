@@ -19,14 +19,12 @@ from scoring.scores import SHIPPED
 from scoring.settings import Estimand, Settings
 from scoring.swan.schema import Schema, load_schema
 from scoring.table import ScoreRow, ScoreTable, is_percentage
-from topics.document import Loc
 from topics.errors import InputError
 from topics.topic import TopicSet
+from topics.yaml_values import Loc
 
 if TYPE_CHECKING:  # brings drivers and simulators, which what is recorded does not need
     from harvest.audits.audit import Audit
-
-__all__ = ["Checked", "Verdict", "check_bounds", "checked_bounds", "code_of", "measures_needed"]
 
 
 def check_bounds(audit: Audit) -> None:

@@ -16,8 +16,6 @@ from scoring.swan.schema import Schema
 from scoring.table import ScoreTable
 from topics.errors import HarvestError
 
-__all__ = ["Gathered", "gather_runs"]
-
 
 @dataclass(frozen=True)  # without slots, so that what is derived is kept
 class Gathered:

@@ -25,8 +25,6 @@ from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
 from scoring.table import ScoreRow
 from topics.topic import Topic
 
-__all__ = ["MARKS", "by_type", "grids", "last_turn_asked", "legend"]
-
 MARKS: Mapping[str, str] = {
     **MEANINGS,
     MISSING: "broken down before",

@@ -6,15 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from recordings.judged.judgments import Layer
-from scoring.asked import Judged
+from scoring.material import Judged
 from scoring.scores import SHIPPED
 from scoring.swan.judged import Judgments
 from scoring.swan.precedence import Precedence
 from scoring.swan.schema import Schema, load_schema
 from scoring.swan.votes import FOLDINGS, named_judge
 from topics.errors import InputError
-
-__all__ = ["Judges", "refuse_unknown"]
 
 
 @dataclass(frozen=True, slots=True)

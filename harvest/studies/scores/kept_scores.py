@@ -20,8 +20,6 @@ from recordings.files.json_text import line, parse_value
 from topics.errors import InputError, Place
 from topics.regular_file import read_inside
 
-__all__ = ["KeptScores", "kept_scores", "with_kept_scores"]
-
 
 class KeptScores(Struct):
     """settings, seed, notes: of then. asked: the measures that were asked for, and the names of their rows; None in

@@ -22,8 +22,6 @@ from scoring.inference.matched import Difference
 from scoring.measure import Measure
 from scoring.measures.usefulness import NOT_ASKED, RECOVERY, USEFUL, labels, recovery_cells, useful_cells, useful_share
 
-__all__ = ["Cells", "filled", "lost_attempts", "within_bounds"]
-
 Cells = Mapping[Trial, Cell]
 
 

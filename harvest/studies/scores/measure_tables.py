@@ -20,8 +20,6 @@ from scoring.measure import Declaration, Of, Parameter
 from scoring.notation import number_text
 from scoring.settings import Settings
 
-__all__ = ["every_measure", "explain", "markdown", "measure_list", "measures_document"]
-
 FORMAT = "harvest-measures/1"
 
 _SECTIONS: Mapping[Of, str] = MappingProxyType(

@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
-from harvest.studies.runs.side_by_side import Contrast
+from harvest.studies.runs.contrast import Contrast
 from harvest.studies.scores.grid import grids, last_turn_asked, legend
 from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.selection import Selection
@@ -23,8 +23,6 @@ from harvest.terminal import printable
 from recordings.conversations.conversation import INVALID
 from scoring.table import ScoreTable
 from topics.counting import pluralize
-
-__all__ = ["print_scores"]
 
 _MOST_CONTRASTS = 12
 

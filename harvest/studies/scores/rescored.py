@@ -20,8 +20,6 @@ from scoring.settings import SETTINGS
 from scoring.table import FORMAT, ScoreRow, ScoreTable
 from topics.counting import pluralize
 
-__all__ = ["rescored"]
-
 _LISTED = 3
 _PLAIN = (str, int, float, type(None))
 _PLACE = ("measure", "system", "topic", "topic_type", "trial", "turn", "entity", "position")

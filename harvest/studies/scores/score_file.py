@@ -21,8 +21,6 @@ from recordings.log.run_folder import Run
 from scoring.notation import Term
 from scoring.table import ScoreRow, ScoreTable
 
-__all__ = ["scores_document", "write_scores"]
-
 _AT_ONCE = 500  # rows
 _ENCODER = msgspec.json.Encoder()
 

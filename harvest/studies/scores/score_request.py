@@ -25,8 +25,6 @@ from scoring.swan.schema import load_schema
 from scoring.table import ScoreTable
 from topics.library import load_gold
 
-__all__ = ["ScoreRequest", "Scored"]
-
 
 @dataclass(frozen=True, slots=True)
 class Scored:

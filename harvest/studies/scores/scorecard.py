@@ -33,10 +33,10 @@ from recordings.judged.judgments import Layer, read_layers
 from recordings.log.header import topic_value
 from recordings.log.run_folder import Run, first_valid
 from recordings.log.shard import planned_trials, refuse_shard
-from scoring.asked import Judged
 from scoring.catalogue import understand
 from scoring.inference.design import Design
 from scoring.inference.turn_events import EventTable
+from scoring.material import Judged
 from scoring.measures.usefulness import labels
 from scoring.notation import Term
 from scoring.scores import SHIPPED, score
@@ -52,18 +52,6 @@ from topics.errors import InputError, Place
 from topics.gold import GoldTable
 from topics.identity import generator
 from topics.topic import TopicSet
-
-__all__ = [
-    "Material",
-    "asked_names",
-    "continued_systems",
-    "gather_material",
-    "recorded_design",
-    "refuse_twice",
-    "refuse_unused",
-    "score_material",
-]
-
 
 PROBED = "A probe took the user's side: `harvest simulate findings RUN` prints what it found."
 """The note on figures that do not hold what the run was played for."""

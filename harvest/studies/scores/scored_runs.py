@@ -12,8 +12,6 @@ from recordings.log.run_folder import Run, read
 from scoring.notation import parse_all
 from scoring.table import ScoreTable
 
-__all__ = ["score_runs"]
-
 
 def score_runs(
     *runs: Run | str | PathLike[str],

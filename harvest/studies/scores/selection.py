@@ -29,8 +29,6 @@ from scoring.settings import Settings
 from scoring.table import ScoreRow, ScoreTable
 from topics.identity import generator
 
-__all__ = ["Bound", "Selection", "selection"]
-
 _SHARES = (USEFUL.name, MEAN_USEFUL.name, RECOVERY.name)
 
 Rescored = Callable[[Material, Sequence[Term]], ScoreTable]

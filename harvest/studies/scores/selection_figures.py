@@ -14,8 +14,6 @@ from harvest.terminal import printable
 from scoring.table import ScoreRow, is_percentage
 from topics.counting import pluralize
 
-__all__ = ["selection_figures"]
-
 
 def selection_figures(selection: Selection, printed: Sequence[ScoreRow]) -> Iterator[RenderableType]:
     """For each such system a table of the bounds there are, and what it says; nothing where nothing was lost after an

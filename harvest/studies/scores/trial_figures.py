@@ -24,8 +24,6 @@ from scoring.settings import Settings
 from scoring.swan.schema import load_schema
 from topics.errors import InputError
 
-__all__ = ["POOLED", "Figure", "figure_values", "figures_of"]
-
 POOLED = ""
 """The name under which trials of all topics stand where they count alike."""
 

@@ -7,9 +7,10 @@ from functools import cache
 
 from harvest.studies.scores.judges import Judges
 from harvest.studies.scores.scorecard import Material
-from scoring.asked import Asked, Judged
+from scoring.asked import Asked
 from scoring.conversations import together
 from scoring.inference.aligned import Cell, Trial
+from scoring.material import Judged
 from scoring.material import Material as Ground
 from scoring.measure import Measure
 from scoring.measures.usefulness import (
@@ -23,8 +24,6 @@ from scoring.measures.usefulness import (
 from scoring.settings import Settings
 from scoring.table import ScoreTable
 from topics.errors import InputError
-
-__all__ = ["SHARES", "Key", "Values", "measure_values", "refuse_turn", "row_values", "share_values"]
 
 SHARES = (USEFUL, MEAN_USEFUL, RECOVERY)
 """The measures of trials to which each conversation adds its own part."""

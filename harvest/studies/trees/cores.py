@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
-__all__ = ["cores"]
-
 _MOST = 4  # each draw holds some tens of megabytes
 
 

@@ -24,8 +24,6 @@ from scoring.stochastic.transitions import (
     unseen_paths,
 )
 
-__all__ = ["TreeFigures", "tree_figures"]
-
 Words = tuple[str, str, str]
 
 _LONGEST_END = 80  # columns: an import may give any reason

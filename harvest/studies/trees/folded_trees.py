@@ -14,8 +14,6 @@ from recordings.trees.tree import ConversationTree
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 
-__all__ = ["fold_trees", "folds_spoken"]
-
 
 def folds_spoken(merge: str | None) -> bool:
     """Whether `fold_trees` by these keys looks at nothing but what was spoken, for which a run is read in less time.

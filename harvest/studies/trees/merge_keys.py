@@ -15,11 +15,10 @@ from protocols.answer import Answer
 from recordings.conversations.conversation import Turn
 from recordings.trees.keys import EXACT, EXACT_SAID, EXACT_TEXT, LABEL, LABEL_KEY, STATE, MergeKey, Merging, merging
 from scoring.swan.extraction import RULES, act_key
+from topics.addresses import canonical_url
 from topics.errors import InputError
-from topics.links import canonical_url, find_urls
+from topics.links import find_urls
 from topics.topic import Topic
-
-__all__ = ["merging_named"]
 
 MERGINGS = ("exact", "label", "act", "entities")
 """Those that have a name of their own."""

@@ -24,8 +24,6 @@ from scoring.stochastic.parting import BothSides, Pair, Parting, both_sides, pai
 from topics.errors import InputError
 from topics.identity import generator
 
-__all__ = ["END", "PartedSystems", "PartingTurn", "end_title", "how_ended", "parted_systems", "turn_name"]
-
 END = "■ end"
 """What an end is called if it is not known how conversations ended."""
 

@@ -14,8 +14,6 @@ from harvest.terminal import printable
 from recordings.trees.node_text import percent
 from topics.counting import pluralize
 
-__all__ = ["COMMAND", "INDENT", "parting_document", "parting_lines"]
-
 INDENT = " " * 7
 COMMAND = f"{INDENT}harvest show"
 """What a line that is a command begins with."""

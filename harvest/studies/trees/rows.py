@@ -12,8 +12,6 @@ from recordings.trees.node_text import node_title
 from recordings.trees.tree import ConversationTree
 from scoring.inference.interval import METHOD
 
-__all__ = ["tree_rows"]
-
 _END = "■ end"
 _UNSEEN = "Good-Turing"
 

@@ -32,8 +32,6 @@ from topics.errors import InputError
 from topics.gold import GoldTable
 from topics.identity import generator
 
-__all__ = ["TreeScores", "TrialScores", "tree_scores", "trial_scores", "trial_values"]
-
 _DIGITS = 12  # decimals in JSON, as in a table of scores: the last bits of a sum differ between processors
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harvest.studies.trees.figures import TreeFigures
-from harvest.tables.drawing.picture import TreeDrawing
+from harvest.tables.drawing.tree_drawing import TreeDrawing
 from recordings.trees.node_text import one_line, what_was_folded
 from recordings.trees.tree import ConversationTree
 from scoring.inference.interval import METHOD
 from scoring.inference.proportions import FEW
 from topics.counting import pluralize
-
-__all__ = ["legend", "plates", "sentences"]
 
 
 def sentences(one: TreeFigures) -> list[str]:

@@ -42,8 +42,6 @@ from simulators.user import EnumerableUser
 from topics.errors import InputError
 from topics.topic import Topic
 
-__all__ = ["Counterfactual", "Path", "Unseen", "WithOther", "counterfactual", "follow"]
-
 _SURE = 1e-9
 """A probability so small is none; what rounding leaves over is no act."""
 

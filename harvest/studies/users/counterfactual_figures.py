@@ -17,8 +17,6 @@ from scoring.inference.foretold import FEWEST_CONVERSATIONS
 from scoring.inference.interval import FEWEST
 from scoring.table import shown_value
 
-__all__ = ["FORMAT", "counterfactual_legend", "counterfactual_rows", "counterfactual_tables"]
-
 FORMAT = "harvest-counterfactual/1"
 _DIGITS = 12
 _LEGEND = (

@@ -25,20 +25,6 @@ from simulators.turn_table import count_by_turn
 from topics.errors import InputError
 from topics.identity import derived_seed
 
-__all__ = [
-    "LEAVING",
-    "Answers",
-    "fit_notes",
-    "fit_user",
-    "fitted_options",
-    "foresight",
-    "sequences_of",
-    "source_of",
-    "stays_of",
-    "stop_estimates",
-    "stop_fits",
-]
-
 Answers = Literal["nothing", "labels"]
 _DIGITS = 6
 _MANY, _SELDOM = 12, 5  # acts; times that an act is seen

@@ -42,17 +42,6 @@ from topics.errors import InputError
 from topics.identity import derived_seed
 from topics.topic import Topic, TopicType
 
-__all__ = [
-    "CANDIDATES",
-    "DEFAULT",
-    "HIDDEN",
-    "Candidates",
-    "candidates",
-    "fit_hidden_user",
-    "learn_hidden",
-    "played_bits",
-]
-
 DEFAULT, HIDDEN = "turn-and-act", "hidden-states"
 KNOWN = "hidden-states, person known"
 

@@ -16,8 +16,6 @@ from harvest.terminal import printable
 from scoring.inference.interval import METHOD
 from scoring.table import shown_value
 
-__all__ = ["FORMAT", "population_legend", "population_rows", "population_tables"]
-
 FORMAT = "harvest-population/1"
 _DIGITS = 12
 _LEGEND = (

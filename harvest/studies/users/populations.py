@@ -39,17 +39,6 @@ from topics.errors import InputError, Place
 from topics.identity import generator
 from topics.suggestions import did_you_mean
 
-__all__ = [
-    "POPULATION",
-    "REWEIGHTED",
-    "Drawn",
-    "Figure",
-    "Populations",
-    "population_figures",
-    "recorded_shares",
-    "system_figures",
-]
-
 POPULATION, REWEIGHTED = "population", "re-weighted"
 """Of whom a figure is that is not of one member."""
 

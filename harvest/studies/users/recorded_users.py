@@ -18,8 +18,6 @@ from topics.document import Document, read_document
 from topics.errors import InputError, Place
 from topics.suggestions import did_you_mean
 
-__all__ = ["Drawn", "RecordedUsers", "recorded_users"]
-
 
 @dataclass(frozen=True, slots=True)
 class Drawn:

@@ -23,18 +23,6 @@ from simulators.fitted import UserFile
 from topics.counting import pluralize
 from topics.decimals import decimal
 
-__all__ = [
-    "FORMAT",
-    "behaviour_verdict",
-    "check_json",
-    "check_notes",
-    "check_tables",
-    "fit_tables",
-    "foresight_json",
-    "ranking_verdict",
-    "scores_verdict",
-]
-
 FORMAT = "harvest-simulation/1"
 
 _DIGITS = 12

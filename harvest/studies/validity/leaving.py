@@ -13,8 +13,6 @@ from recordings.conversations.endings import says_how
 from simulators.reasons import FRUSTRATED, WITHOUT_A_CHOICE
 from topics.counting import pluralize
 
-__all__ = ["Leaving", "share_that_left", "users_leaving"]
-
 _LABELS = (NOT_USEFUL, USEFUL)
 
 

@@ -11,8 +11,6 @@ from recordings.conversations.conversation import Conversation
 from topics.counting import pluralize
 from topics.languages import language_of
 
-__all__ = ["odd_languages"]
-
 _MOST_NAMES = 5
 
 

@@ -14,8 +14,6 @@ from simulators.llm.prompting import names_sign
 from simulators.llm.voices import orders_a_model
 from topics.counting import pluralize
 
-__all__ = ["odd_users"]
-
 
 def odd_users(finished: Sequence[Conversation]) -> Iterator[str]:
     """The sentences about these valid conversations, by system."""

@@ -31,20 +31,6 @@ from scoring.statistics.exchange import holm
 from simulators.llm.faults import FAULTS
 from topics.identity import generator
 
-__all__ = [
-    "KEPT",
-    "ORDERS",
-    "REFUSED",
-    "CardRate",
-    "SystemCard",
-    "UserCard",
-    "UserDifference",
-    "changed_users",
-    "fault_tables",
-    "joined_tables",
-    "user_card",
-]
-
 KEPT = "words kept"
 REFUSED = "samples refused"
 ORDERS = "answers with orders"

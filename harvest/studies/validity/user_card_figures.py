@@ -18,8 +18,6 @@ from simulators.llm.faults import FAULTS
 from topics.counting import pluralize
 from topics.decimals import decimal
 
-__all__ = ["card_document", "card_lines", "card_tables", "card_warnings"]
-
 _CHANCE = 0.05
 
 

@@ -23,8 +23,6 @@ from simulators.llm.prompting import FREE, intended_words, names_sign
 from simulators.llm.voices import orders_a_model
 from topics.topic import Topic
 
-__all__ = ["Models", "WordedTurn", "models_of", "worded_turns"]
-
 Models = Mapping[str, Mapping[str, Mapping[str, Any]]]
 """By system, by user of its protocol that a model words: the options of that."""
 

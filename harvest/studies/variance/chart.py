@@ -14,8 +14,6 @@ from scoring.inference.components import Component
 from scoring.table import is_percentage
 from topics.counting import pluralize
 
-__all__ = ["variance_chart"]
-
 _WIDTH = 720.0
 
 

@@ -15,8 +15,6 @@ from harvest.studies.scores.scorecard import Material, told_apart
 from recordings.files.json_text import Json
 from recordings.log.run_folder import Run
 
-__all__ = ["Facets", "Group", "facets", "groups"]
-
 
 @dataclass(frozen=True, slots=True)
 class Facets:

@@ -22,8 +22,6 @@ from scoring.inference.interval import Interval
 from scoring.table import is_percentage
 from topics.counting import pluralize
 
-__all__ = ["named", "sentences", "variance_legend", "variance_tables"]
-
 _TIMES = 4
 _EXCHANGED = {
     "sessions": "exchanging whole sessions with fresh trials",

@@ -15,8 +15,6 @@ from scoring.inference.interval import Interval, no_interval
 from scoring.inference.paired import ESTIMANDS, Estimand
 from scoring.table import is_percentage
 
-__all__ = ["FORMAT", "long_variance_rows", "variance_rows"]
-
 FORMAT = "harvest-variance/1"
 
 _DIGITS = 12

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from harvest.studies.runs.side_by_side import Contrast, run_names, set_apart
+from harvest.studies.runs.contrast import Contrast
+from harvest.studies.runs.side_by_side import run_names, set_apart
 from harvest.studies.runs.silent_systems import what_went_wrong
 from harvest.studies.scores.gathered import Gathered
 from harvest.studies.scores.judges import Judges
@@ -40,8 +41,6 @@ from scoring.settings import Settings, scoring_settings
 from scoring.table import is_percentage
 from topics.errors import InputError
 from topics.identity import generator
-
-__all__ = ["Figure", "SystemVariance", "VarianceStudy", "study_variance"]
 
 Floats = npt.NDArray[np.float64]
 

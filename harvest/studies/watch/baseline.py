@@ -37,22 +37,6 @@ from topics.document import StrictModel, read_json_document
 from topics.errors import InputError, Place
 from topics.identity import content_hash
 
-__all__ = [
-    "GATED",
-    "MERGE",
-    "BaselineFile",
-    "SystemBaseline",
-    "Turn",
-    "Ways",
-    "bless",
-    "identities",
-    "is_baseline",
-    "models_of",
-    "read_baseline",
-    "refuse_other_audit",
-    "ways",
-]
-
 GATED = 3
 """Figures that may raise an alarm: more would each need more evidence."""
 

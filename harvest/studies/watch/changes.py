@@ -21,8 +21,6 @@ from scoring.stochastic.parting import both_sides, part
 from topics.errors import InputError
 from topics.identity import generator
 
-__all__ = ["ChangedTopic", "ChangedTurn", "changed_topics", "changed_turns"]
-
 _DRAWS = 999
 _MOST_CHANGES = 5
 

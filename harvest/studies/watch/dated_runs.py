@@ -22,8 +22,6 @@ from recordings.log.shard import planned_trials
 from recordings.log.store import read_header
 from topics.counting import pluralize
 
-__all__ = ["LeftRun", "UnjudgedRun", "free_name", "new_dated_run", "unjudged_runs"]
-
 _DATED = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(-\d+)?")
 
 

@@ -30,8 +30,6 @@ from scoring.inference.run_effects import FEWEST_RUNS
 from scoring.statistics.change_points import FEWEST, ChangePoint
 from topics.counting import pluralize
 
-__all__ = ["FORMAT", "audit_times", "history_tables", "system_details", "watch_document", "watch_tables"]
-
 FORMAT = "harvest-watch/1"
 
 _DIGITS = 12

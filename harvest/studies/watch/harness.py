@@ -12,8 +12,6 @@ from recordings.log.run_folder import Run
 from topics.counting import pluralize
 from topics.links import links_in
 
-__all__ = ["Harness", "hold_against_placebo"]
-
 
 @dataclass(frozen=True, slots=True)
 class Harness:

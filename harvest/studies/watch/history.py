@@ -42,27 +42,6 @@ from topics.json_file import JsonValue, NotJsonError, json_lines
 from topics.regular_file import read_bytes
 from topics.text_file import LARGEST, decode
 
-__all__ = [
-    "APART",
-    "LOOKS",
-    "MATTERS",
-    "History",
-    "HistoryFile",
-    "Look",
-    "LookFigure",
-    "LookSystem",
-    "WatchRules",
-    "alarm_waits",
-    "looks_before",
-    "moves",
-    "open_history",
-    "own_look",
-    "read_history",
-    "rules_of",
-    "state_after",
-    "whole_history",
-]
-
 FORMAT = "harvest-history/1"
 
 MATTERS = 0.03

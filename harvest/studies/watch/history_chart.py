@@ -10,8 +10,6 @@ from harvest.tables.drawing.curve_chart import Curve, CurvePanel, curve_key, cur
 from harvest.tables.drawing.svg import MARGIN, page
 from scoring.table import is_percentage
 
-__all__ = ["history_chart"]
-
 _WIDTH = 760.0
 _LEVEL = "mean between change points"
 

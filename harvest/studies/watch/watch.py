@@ -43,8 +43,6 @@ from scoring.statistics.exchange import false_discovery
 from scoring.statistics.stratified import compare_within
 from topics.errors import Place
 
-__all__ = ["Verdict", "Watched", "WatchedFigure", "WatchedSystem", "watch"]
-
 Floats = npt.NDArray[np.float64]
 
 SHADOW = FEWEST_RUNS

@@ -11,25 +11,6 @@ from scoring.table import is_percentage
 from topics.counting import pluralize
 from topics.decimals import change, decimal
 
-__all__ = [
-    "back_words",
-    "change_words",
-    "changed_by_words",
-    "evidence_words",
-    "figure_sentence",
-    "had_changed_words",
-    "interval_words",
-    "is_shown_by_itself",
-    "joined_words",
-    "moment_text",
-    "moved_words",
-    "over_words",
-    "settling_words",
-    "signed_value",
-    "system_sentence",
-    "value_text",
-]
-
 _MINUTE = len("2026-01-31T12:00")
 _AGAIN = "to be confirmed by an audit at another hour"
 

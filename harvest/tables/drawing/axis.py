@@ -6,8 +6,6 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["Axis"]
-
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 

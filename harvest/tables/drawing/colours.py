@@ -6,8 +6,6 @@ not useful, are told apart by people who see no red or green; the marks o and x 
 
 from __future__ import annotations
 
-__all__ = ["STYLE", "THEMES", "paint_attributes"]
-
 # name: (fill, stroke) on light ground, on dark ground
 _PAINTS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
     "paper": (("#ffffff", ""), ("#0d1117", "")),

@@ -10,8 +10,6 @@ from harvest.tables.drawing.axis import Axis
 from harvest.tables.drawing.svg import MARGIN, circle, diamond, line, path, text, triangle
 from harvest.tables.drawing.text_fitting import break_lines, room
 
-__all__ = ["Curve", "CurvePanel", "curve_key", "curve_panels"]
-
 _HEIGHT, _AXIS, _BETWEEN = 230.0, 46.0, 30.0
 _STYLES: tuple[tuple[str, str, Callable[..., str], bool], ...] = (
     ("blue", "", circle, True),

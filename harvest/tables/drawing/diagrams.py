@@ -9,8 +9,6 @@ from recordings.trees.graph import node_name
 from recordings.trees.node_text import cut, node_title, one_line, title
 from recordings.trees.tree import ConversationTree
 
-__all__ = ["dot", "mermaid"]
-
 WIDTH = 48
 """Columns of a label; what is longer ends in an ellipsis."""
 

@@ -9,8 +9,6 @@ from harvest.tables.drawing.axis import Axis
 from harvest.tables.drawing.svg import MARGIN, line, rectangle, text
 from harvest.tables.drawing.text_fitting import fit_text
 
-__all__ = ["HistogramRow", "histogram_panel"]
-
 _HIGH, _GAP, _LEFT = 54.0, 24.0, 8.0
 
 

@@ -11,8 +11,6 @@ from harvest.tables.drawing.axis import Axis
 from harvest.tables.drawing.svg import MARGIN, circle, diamond, line, paragraphs, rectangle, text
 from harvest.tables.drawing.text_fitting import fit_text, room
 
-__all__ = ["IntervalPanel", "IntervalRow", "interval_panel", "panel_width"]
-
 Mark = Literal["circle", "diamond", "bar"]
 
 _ROW, _SMALL_ROW = 21.0, 15.0

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 from recordings.trees.tree import ConversationTree
 
-__all__ = ["Shown", "places", "select_branches"]
-
 
 @dataclass(frozen=True, slots=True)
 class Folded:

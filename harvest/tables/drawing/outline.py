@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from recordings.trees.fingerprints import MOST_TEXTS
 from recordings.trees.node_text import cells, cut, node_title, one_line, title
-from recordings.trees.tree import MOST_TEXTS, ConversationTree
-
-__all__ = ["OutlineLine", "endings", "outline", "outline_text", "texts_note"]
+from recordings.trees.tree import ConversationTree
 
 _NARROWEST = 14  # columns that are kept for what was said, however deep the line stands
 

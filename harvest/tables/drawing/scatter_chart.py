@@ -9,8 +9,6 @@ from harvest.tables.drawing.axis import Axis
 from harvest.tables.drawing.svg import MARGIN, circle, diamond, line, text, triangle
 from harvest.tables.drawing.text_fitting import break_lines, room
 
-__all__ = ["ScatterSeries", "scatter_panel"]
-
 _HEIGHT, _LEFT = 320.0, 54.0
 _MARKS: tuple[tuple[str, Callable[..., str], bool], ...] = (
     ("blue", circle, True),

@@ -13,20 +13,6 @@ from collections.abc import Sequence
 from harvest.tables.drawing.colours import THEMES
 from harvest.tables.drawing.text_fitting import break_lines, plain, quote_attribute
 
-__all__ = [
-    "MARGIN",
-    "STYLE",
-    "circle",
-    "diamond",
-    "line",
-    "page",
-    "paragraphs",
-    "path",
-    "rectangle",
-    "text",
-    "triangle",
-]
-
 MARGIN = 18.0
 
 _FONTS = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"

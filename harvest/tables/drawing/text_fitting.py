@@ -11,8 +11,6 @@ from xml.sax.saxutils import escape
 
 from recordings.trees.node_text import one_line
 
-__all__ = ["break_lines", "fit_text", "plain", "quote_attribute", "room"]
-
 _WIDTHS = {
     "il|'": 0.35,
     "jft.,:;!/\\ r[]()I": 0.44,

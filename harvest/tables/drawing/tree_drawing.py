@@ -14,8 +14,6 @@ from recordings.trees.node_text import node_title, percent
 from recordings.trees.tree import ConversationTree
 from topics.counting import plural
 
-__all__ = ["MARGIN", "TreeDrawing", "Words", "drawn_tree", "text"]
-
 MARGIN = 18.0
 _CURVE, _AIR = 28.0, 9.0  # pixels: where an edge bends; around a text
 _LABEL, _FIGURE, _SMALL = 13.0, 12.0, 10.5  # sizes of letters

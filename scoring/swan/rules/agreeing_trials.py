@@ -9,8 +9,6 @@ from typing import ClassVar, Literal
 from scoring.swan.rules.information import Information, agreement
 from scoring.swan.rules.rule import SetSight, SetVerdict
 
-__all__ = ["AgreeingTrials"]
-
 
 @dataclass(frozen=True, slots=True)
 class AgreeingTrials:

@@ -12,8 +12,6 @@ from scoring.swan.rules.rule import Sight, Verdict
 from topics.late_pattern import late_pattern
 from topics.sentences import sentences
 
-__all__ = ["AskedCount", "asked_for", "given"]
-
 _NUMBERS = {
     word: number
     for number, word in enumerate(

@@ -14,8 +14,6 @@ from scoring.words import word_count
 from topics.late_pattern import late_pattern
 from topics.sentences import sentences
 
-__all__ = ["AskedLength", "Limit", "asked_limit"]
-
 _SMALL = {
     word: n for n, word in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], 1)
 }

@@ -9,8 +9,6 @@ from typing import ClassVar, Literal
 from recordings.conversations.utterances import utterances_of
 from scoring.swan.rules.rule import Sight, Verdict
 
-__all__ = ["Breakdown"]
-
 
 @dataclass(frozen=True, slots=True)
 class Breakdown:

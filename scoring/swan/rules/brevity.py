@@ -10,8 +10,6 @@ from typing import ClassVar, Literal
 from scoring.lengths import CHARACTERS_A_WORD, length, unit_of
 from scoring.swan.rules.rule import Sight, Verdict
 
-__all__ = ["Brevity"]
-
 
 @dataclass(frozen=True, slots=True)
 class Brevity:

@@ -8,8 +8,6 @@ from typing import Generic, TypeVar
 
 from scoring.swan.rules.normal_form import Form
 
-__all__ = ["Claims", "compare_claims"]
-
 _T = TypeVar("_T")
 _FRONT = frozenset({"in", "on", "at", "by", "since", "until", "before", "after", "from", "during"})
 _LEAST = 3  # words of a claim: "Room 1" and "Room 2" say nothing of each other

@@ -14,8 +14,6 @@ from scoring.swan.rules.own_words import own_words
 from scoring.swan.rules.rule import Sight, Verdict
 from topics.late_pattern import late_pattern
 
-__all__ = ["Contradiction"]
-
 _REASON = late_pattern(r"\b(?:as|because|since)\s+(?=(?:the|it|this|that|there|he|she|they)\b)", re.IGNORECASE)
 _LISTED = late_pattern(r"^(?P<of>.{6,120}?)\s+(?:are|were|include)\s+(?P<list>[^.!?]{3,300})[.!?]?$", re.IGNORECASE)
 _BETWEEN = late_pattern(r"\s*,\s*(?:and\s+)?|\s+and\s+", re.IGNORECASE)

@@ -9,8 +9,6 @@ from typing import ClassVar, Literal
 
 from scoring.swan.rules.rule import Sight, Verdict
 
-__all__ = ["Copied", "copied_share"]
-
 _WORD = re.compile(r"\w+(?:'\w+)?")
 _RUN = 5  # words in a row that are a copy
 _LEAST = 8  # words of a nugget that are enough to tell

@@ -8,8 +8,6 @@ from typing import ClassVar, Literal
 from protocols.labels import NOT_USEFUL, USEFUL
 from scoring.swan.rules.rule import SetSight, SetVerdict
 
-__all__ = ["EqualBenefit"]
-
 _LEAST = 3  # labelled turns of a group
 
 

@@ -13,8 +13,6 @@ from scoring.swan.rules.rule import Sight, Verdict
 from scoring.words import passages
 from topics.attributes import AttributeSet
 
-__all__ = ["FairExposure", "fairness_score"]
-
 
 def fairness_score(
     achieved: Mapping[str, Sequence[float]],

@@ -15,8 +15,6 @@ from scoring.swan.rules.own_words import own_words
 from scoring.swan.rules.rule import Sight, Verdict
 from topics.late_pattern import late_pattern
 
-__all__ = ["GaveWay"]
-
 _DOUBT = late_pattern(
     r"^\W*(?:(?:hm+|well|but|wait)\W+)?(?:are\s+you\s+(?:really\s+|quite\s+)?sure|really|sure|is\s+that\s+(?:so|right|true)"
     r"|i\s+(?:really\s+)?(?:don't|do\s+not)\s+think\s+so|i\s+doubt\s+(?:that|it)"

@@ -16,8 +16,6 @@ from scoring.swan.rules.rule import Sight, Verdict
 from topics.late_pattern import late_pattern
 from topics.sentences import sentences
 
-__all__ = ["Hedging", "hedges"]
-
 _HEDGE = late_pattern(
     r"\b(?:may(?!\s+(?:enter|use|go|leave|ask|take|bring|sit)\b)|might|could\s+(?:be|have|well)|perhaps|maybe|possibly"
     r"|probably|presumably|likely|apparently|allegedly|reportedly|supposedly|seem(?:s|ed)?|appear(?:s|ed)?\s+to"

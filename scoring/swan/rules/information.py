@@ -18,8 +18,6 @@ from scoring.swan.rules.own_words import own_words
 from scoring.swan.rules.rule import Sight
 from topics.late_pattern import late_pattern
 
-__all__ = ["Information", "agreement", "alike", "mean_alike"]
-
 _ENDS = frozenset({"REJECT", "HEDGE", "APOLOGY"})
 _COURTESY = frozenset({"CONVENTIONAL-OPENING", "CONVENTIONAL-CLOSING", "THANKING", "ACKNOWLEDGE"})
 _NAME = late_pattern(r"(?<![\w'])[A-ZÀ-ÖØ-Þ][\w'’-]*[^\W\d_][\w-]*")

@@ -12,8 +12,6 @@ from scoring.swan.rules.own_words import own_words
 from scoring.swan.rules.rule import Sight, Verdict
 from topics.late_pattern import late_pattern
 
-__all__ = ["Invitation"]
-
 _INVITES = frozenset(
     {
         "OFFER",

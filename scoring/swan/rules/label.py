@@ -9,8 +9,6 @@ from typing import ClassVar, Literal
 from protocols.labels import NOT_USEFUL, USEFUL
 from scoring.swan.rules.rule import Sight, Verdict
 
-__all__ = ["Label"]
-
 
 @dataclass(frozen=True, slots=True)
 class Label:

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from scoring.swan.rules.own_words import own_words
 from topics.late_pattern import late_pattern
 
-__all__ = ["Form", "Value", "claim_form", "content_words", "values_in"]
-
 _MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
     "december",

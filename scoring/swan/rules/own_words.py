@@ -6,8 +6,6 @@ import re
 
 from topics.late_pattern import late_pattern
 
-__all__ = ["own_words"]
-
 _STRAIGHT = str.maketrans({"’": "'", "‘": "'", "\u00a0": " ", "\u202f": " "})
 _FOREIGN = (
     r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`"

@@ -13,8 +13,6 @@ from scoring.swan.nugget import Nugget
 from scoring.swan.rules.rule import Sight, Verdict
 from topics.late_pattern import late_pattern
 
-__all__ = ["Padding"]
-
 _PLEASANTRY = late_pattern(
     r"^(?:that(?:'s|\s+is)\s+(?:an?\s+)?(?:\w+\s+)?(?:wonderful|great|good|excellent|interesting|fantastic)\s+question"
     r"|(?:what\s+an?\s+)?(?:great|good|excellent|wonderful|interesting)\s+question"

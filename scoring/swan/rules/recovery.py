@@ -14,8 +14,6 @@ from scoring.swan.rules.own_words import own_words
 from scoring.swan.rules.rule import Sight, Verdict
 from topics.late_pattern import late_pattern
 
-__all__ = ["Recovery", "is_dissatisfied"]
-
 _BAD = (
     r"(?:wrong|incorrect|false|useless|nonsense|ridiculous|absurd|unhelpful|missing|terrible|awful|bad|stupid|garbage"
     r"|rubbish|off\s+topic|irrelevant)"

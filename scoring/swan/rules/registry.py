@@ -31,8 +31,6 @@ from scoring.swan.rules.same_language import SameLanguage
 from scoring.swan.rules.sourced import Sourced
 from scoring.swan.rules.up_to_date import UpToDate
 
-__all__ = ["RULES", "RuleScorer", "parse_rule"]
-
 Rule: TypeAlias = RuleScorer | SetRule
 """Of nuggets and turns, or of sets."""
 

@@ -15,8 +15,6 @@ from scoring.swan.rules.own_words import own_words
 from scoring.swan.rules.rule import Sight, Verdict
 from topics.late_pattern import late_pattern
 
-__all__ = ["Remembered", "asked_back", "told"]
-
 _VALUE = r"(?P<value>[^.!?,;\n]{1,60})"
 _TOLD = (
     ("name", rf"(?:my\s+name\s+is|call\s+me|I(?:'m|\s+am)\s+called)\s+{_VALUE}"),

@@ -9,8 +9,6 @@ from typing import ClassVar, Literal
 from protocols.rules.repetition import same_text
 from scoring.swan.rules.rule import Sight, Verdict
 
-__all__ = ["Repetition"]
-
 
 @dataclass(frozen=True, slots=True)
 class Repetition:

@@ -18,8 +18,6 @@ from scoring.swan.item import Item
 from scoring.swan.nugget import Nugget, Span
 from topics.attributes import AttributeSet
 
-__all__ = ["RuleScorer", "SetRule", "SetSight", "SetVerdict", "Sight", "Verdict"]
-
 
 @dataclass(frozen=True, slots=True)
 class Sight:

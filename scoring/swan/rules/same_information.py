@@ -9,8 +9,6 @@ from typing import ClassVar, Literal
 from scoring.swan.rules.information import Information, mean_alike
 from scoring.swan.rules.rule import SetSight, SetVerdict
 
-__all__ = ["SameInformation"]
-
 
 @dataclass(frozen=True, slots=True)
 class SameInformation:

@@ -11,8 +11,6 @@ from scoring.swan.rules.own_words import own_words
 from scoring.swan.rules.rule import Sight, Verdict
 from topics.late_pattern import late_pattern
 
-__all__ = ["LANGUAGES", "SameLanguage", "asked_language", "language_of"]
-
 _COMMON = {
     "English": "the and is are was to of in that it you for with this have be not can what how where when will would "
     "my your do does from at on or by if me please there about",

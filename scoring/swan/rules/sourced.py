@@ -15,8 +15,6 @@ from topics.late_pattern import late_pattern
 from topics.links import find_urls
 from topics.sentences import sentences
 
-__all__ = ["Sourced"]
-
 _PLACEHOLDER = late_pattern(r"//(?:www\.)?(?:example\.(?:com|org|net)|localhost|yoursite|domain\.com)\b", re.IGNORECASE)
 _NOBODY = (
     r"(?:my|me|us|our|experts?|studies|research|scientists|many|some|several|most|sources?|people|reports?|you|all|legend"

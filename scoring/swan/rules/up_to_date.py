@@ -12,8 +12,6 @@ from scoring.swan.rules.rule import SetSight, SetVerdict, Sight
 from topics.late_pattern import late_pattern
 from topics.sentences import sentences
 
-__all__ = ["UpToDate", "stated_years"]
-
 _YEAR = r"(?P<year>(?:19|20)\d\d)(?!\d)"
 _YEAR2, _YEAR3 = (_YEAR.replace("year", name) for name in ("year2", "year3"))
 _STATED = late_pattern(

@@ -17,9 +17,10 @@ from harvest.studies.compare.comparison import Comparison, compare_runs
 from harvest.studies.scores.scorecard import Material, gather_material, score_material
 from recordings.conversations.conversation import Outcome
 from recordings.log.run_folder import read
-from scoring.comparison.result import Driver, Pair, Verdict
+from scoring.comparison.result import Driver, Pair
 from scoring.inference.interval import Interval
 from scoring.inference.needed import Needed
+from scoring.inference.verdicts import Verdict
 from tests.support.reported import small_run
 from tests.support.tree_examples import conversation
 from topics.topic import Topic, TopicSet, TopicType

@@ -9,7 +9,8 @@ from protocols.rules.empty import Empty
 from protocols.rules.error_page import ErrorPage
 from protocols.rules.refusal import Refusal
 from protocols.rules.rule import Rule, Sight, Verdict
-from topics.links import KINDS, Link
+from topics.kinds import KINDS
+from topics.links import Link
 from topics.topic import Topic, TopicType
 
 MOVIES = Topic("M002", TopicType("movie", "movie title, iMDB URL", KINDS["imdb-title"]), "Please list up movies.")

@@ -24,7 +24,8 @@ from protocols.rules.sentences import Sentences
 from protocols.rules.urls import Urls
 from protocols.rules.words import Words
 from topics.document import parse_document
-from topics.links import KINDS, Link
+from topics.kinds import KINDS
+from topics.links import Link
 from topics.patterns import searchable
 from topics.topic import Topic, TopicType
 

@@ -180,7 +180,7 @@ def test_a_header_of_wrong_kinds_is_refused(run: Path, change: dict[str, object]
 
 @pytest.mark.parametrize(("key", "message"), [("bounds", "too long for a number"), ("gold", "must be a whole number")])
 def test_numbers_no_float_can_hold_are_refused_in_a_header(run: Path, key: str, message: str) -> None:
-    from topics.library import encode_topics
+    from topics.topic_file import encode_topics
 
     topics = encode_topics(load_topics("fairweb-45"))
     attribute = topics["attributes"]["RATINGS"]

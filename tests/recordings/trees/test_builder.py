@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from recordings.conversations.conversation import Conversation, TrialKey
 from recordings.trees.builder import PathTurn, TreeBuilder, fold, merge_trees, path_of
-from recordings.trees.fingerprints import Fingerprints
+from recordings.trees.fingerprints import MOST_TEXTS, Fingerprints
 from recordings.trees.growth import Growth
 from recordings.trees.keys import EXACT, LABEL, Merging, by_function
-from recordings.trees.tree import MOST_TEXTS, ConversationTree, FoldedTrial, Symbol
+from recordings.trees.tree import ConversationTree, FoldedTrial, Symbol
 from tests.support.tree_examples import conversation, recordings, tree_of
 
 MERGINGS = st.sampled_from([EXACT, LABEL])

@@ -17,8 +17,9 @@ from scoring.inference.bootstrap import Resampler
 from scoring.inference.proportions import clopper_pearson, wilson
 from scoring.inference.unseen_topic import answer_ends
 from scoring.measures.usefulness import Share, labels, recovery_cells, share, useful_cells
-from scoring.scores import ScoreRow, ScoreTable, score
+from scoring.scores import score
 from scoring.settings import Settings
+from scoring.table import ScoreRow, ScoreTable
 from simulators.reasons import BUDGET, FRUSTRATED, LEFT, PATIENCE, SATISFIED
 from tests.support.scoring_examples import conversation, grid, grid_topics
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from recordings.judged.judgments import Judgment, Layer, Target
-from scoring.asked import Judged
 from scoring.inference.prediction_powered import Compared, corrected_mean
+from scoring.material import Judged
 from scoring.notation import parse_all
 from scoring.scores import score
 from scoring.settings import Settings

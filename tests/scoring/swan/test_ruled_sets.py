@@ -7,7 +7,7 @@ import pytest
 
 from recordings.conversations.conversation import Conversation
 from recordings.judged.judgments import Judgment, Layer
-from scoring.asked import Judged
+from scoring.material import Judged
 from scoring.notation import parse_all
 from scoring.scores import score
 from scoring.settings import Settings

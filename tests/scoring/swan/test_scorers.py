@@ -12,7 +12,7 @@ from rich.console import Console
 from harvest.studies.scores.report import print_scores
 from harvest.studies.scores.scorecard import Material
 from recordings.judged.judgments import Layer, Target
-from scoring.asked import Judged
+from scoring.material import Judged
 from scoring.notation import parse_all
 from scoring.scores import score
 from scoring.settings import Settings

@@ -18,8 +18,8 @@ from simulators.agenda import Options as AgendaOptions
 from simulators.agenda import build as build_agenda
 from simulators.conformance import assert_conforms
 from simulators.human import HumanUser
-from simulators.llm.prompting import ACTS, Signs
-from simulators.llm.user import FREE, Options, WordedUser, build
+from simulators.llm.prompting import ACTS, FREE, Signs
+from simulators.llm.user import Options, WordedUser, build
 from simulators.outside import (
     Prompt,
     Sample,

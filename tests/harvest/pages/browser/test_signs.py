@@ -9,8 +9,9 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
+from harvest.pages.browser.frame import Frame
 from harvest.pages.browser.turn_signs import TurnSigns
-from harvest.pages.browser.window import Browser, Frame, Window
+from harvest.pages.browser.window import Browser, Window
 from tests.support.browsing import named, run, showing
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

@@ -19,9 +19,10 @@ from playwright.async_api import CDPSession, Error
 
 from harvest.pages.browser import frame as frame_module
 from harvest.pages.browser import part as part_module
+from harvest.pages.browser.part import Part
 from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.browser.trace import clean_archive
-from harvest.pages.browser.window import Browser, Part, Window, own_browser
+from harvest.pages.browser.window import Browser, Window, own_browser
 from harvest.pages.reading.page import Box
 from harvest.systems.driver import Denied, NotSent, Unanswered
 from tests.servers.local_http import Asked, response, serving

@@ -13,7 +13,7 @@ from harvest.pages.browser.window import Browser
 from harvest.pages.chats.chat import Chat, Manners
 from harvest.pages.chats.completion import Patience
 from harvest.pages.chats.experience import Experience
-from harvest.pages.finding.discovery import find_launcher
+from harvest.pages.finding.buttons import find_launcher
 from harvest.pages.reading.page import parse_page
 from harvest.pages.sites.description import site_of
 from harvest.systems.driver import NotSent

@@ -14,7 +14,8 @@ from harvest.pages.chats.experience import Experience
 from harvest.pages.chats.opening import Opening
 from harvest.pages.chats.sending import Sent, send
 from harvest.pages.chats.waiting import Awaited, Waiting
-from harvest.pages.finding.blockers import Blocker, find_refusal
+from harvest.pages.finding.blocker import Blocker
+from harvest.pages.finding.blockers import find_refusal
 from harvest.pages.reading.page import Page
 from harvest.pages.reading.turn import Habits, ReadTurn
 from harvest.pages.sites.description import site_of

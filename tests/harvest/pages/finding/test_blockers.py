@@ -12,7 +12,8 @@ import pytest
 
 from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.browser.traffic import Fault
-from harvest.pages.finding.blockers import Blocker, find_blockers, find_refusal
+from harvest.pages.finding.blocker import Blocker
+from harvest.pages.finding.blockers import find_blockers, find_refusal
 from harvest.pages.reading.page import Node, Page
 from harvest.pages.reading.turn import ReadTurn, read_turn
 from harvest.pages.sites.description import site_of

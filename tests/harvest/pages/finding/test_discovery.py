@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from harvest.pages.browser.settings import BrowserSettings
-from harvest.pages.finding.discovery import find_composer, find_launcher, find_new_chat, find_send
+from harvest.pages.finding.buttons import find_launcher, find_new_chat, find_send
+from harvest.pages.finding.discovery import find_composer
 from harvest.pages.finding.wordings import NEW_CHAT, SEND, TALK, code_words
 from harvest.pages.reading.page import Node, Page, parse_page
 from tests.support.browsing import browsing, pages
