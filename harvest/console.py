@@ -1,7 +1,5 @@
 """Consoles for people: no table on them is cut off, and nothing that is printed on them steers the terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a simulated user chose among at one turn, or as it left: the record of one draw of its policy."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType

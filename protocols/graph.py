@@ -1,7 +1,5 @@
 """The protocol as a graph: which states are reached, where it could go round for ever, how long it can get."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from protocols.states import State

@@ -5,8 +5,6 @@ caller lets that user say something or stop; any words are accepted here. The po
 a conversation can be resumed at any turn, on any machine, and forked at any turn.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 

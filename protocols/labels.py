@@ -5,8 +5,6 @@ other than `o` and `x`: these are recorded, shown, and used to merge turns in tr
 for simulated users, such an answer counts as unlabelled.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, Literal, get_args

@@ -1,7 +1,5 @@
 """Where protocols come from: shipped ones by name, a researcher's own by path, a run's by what it recorded."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from os import PathLike, fspath
 from pathlib import Path

@@ -11,8 +11,6 @@ turns with which the protocol, continued from that point, could have reached its
 - A turn limit is a bound and no plan: where nothing else ends the protocol, only the next turn counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from protocols.protocol import Protocol

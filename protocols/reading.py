@@ -1,7 +1,5 @@
 """From a parsed file to a protocol: everything that would make a run go wrong is refused here, with its place."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType

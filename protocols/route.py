@@ -1,7 +1,5 @@
 """Which rule sent a conversation on, and why: the record of one routing decision."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from protocols.choice import Choice

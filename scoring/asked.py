@@ -1,7 +1,5 @@
 """The measures that were asked for by name, conversation by conversation: what the default figures do not hold."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy

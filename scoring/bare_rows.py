@@ -1,8 +1,6 @@
 """Rows of each topic over its trials, and of each trial over its topics; without intervals of many parts at once. To
 the last bit the values of `scoring.summaries`, which makes a part after the other."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 from typing import Any

@@ -6,8 +6,6 @@ The measures themselves declare what they are and take (`scoring.library`). A pa
 of the settings.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from scoring.library import measures

@@ -1,7 +1,5 @@
 """The figures of single conversations, one by one or many at once: those of every run, and those that are asked for."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace

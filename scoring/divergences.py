@@ -14,8 +14,6 @@ the definition, so it stands; a gold distribution should hold exact zeros or non
 Sources: [GFRC] §3.1 for JSD, NMD and RNOD; [STC3] (Sakai, EVIA 2017) Eq. 1-10 for RNSS, JSD, OD, SOD, NOD and SNOD.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import cache
 from types import MappingProxyType

@@ -5,8 +5,6 @@ mean membership of the turn's relevant nuggets (*independent*) or of all relevan
 Its similarity to the gold distribution is DistrSim; GF of the set is the mean of DistrSim over those turns.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The value of one measure for one conversation, and which end of its range is good."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Literal

@@ -7,8 +7,6 @@ declared(name)      the declaration of a name as tables print it, or None
 measures()          all of conversations and trials, in the order of tables and lists
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from functools import cache, partial
 from types import MappingProxyType

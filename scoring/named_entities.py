@@ -5,8 +5,6 @@ table says of its groups. Addresses that stand by themselves are read by `topics
 need more care, with pictures for example, are left to `find_nuggets`, which says the same of all of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 

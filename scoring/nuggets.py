@@ -7,8 +7,6 @@ An entity is known by its canonical URL, never by its title. From its second occ
 it still costs words and earns nothing ([GFRC] §5). A link whose anchor is its own address is one occurrence, not two.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The topics a figure over many conversations is of."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 Every function takes rows, one for each part, and gives of each to the last bit what is given of it alone.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """All conversations of a system together, and what a measure over many conversations makes of some topics."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """`score`: from recorded conversations to the table of all figures, offline, again and again with the same result."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace

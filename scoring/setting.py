@@ -1,7 +1,5 @@
 """What one scoring setting may be. The section `scoring` of audits and the options of commands are made from it."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Mapping

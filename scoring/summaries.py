@@ -4,8 +4,6 @@ A mean over trials is first taken within each topic, then over topics, so that a
 what the others weigh. Every interval has the topic as its unit, except within a single topic, where it is the trial.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """How a written form is read against what a measure declares: its parameters, and what it is taken of."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import replace
 from typing import Any

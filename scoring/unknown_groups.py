@@ -8,8 +8,6 @@ Worst: all of them in one group, because a divergence is convex. Best: the distr
 still holds what is known, which has a closed form for each divergence that GF uses.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from types import MappingProxyType

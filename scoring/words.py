@@ -6,8 +6,6 @@ Positions count from 1 over everything that was exchanged, user turns included, 
 time too ([GFRC] §3.2).
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What an enumerable user chose among, for actions that do not say it: of wrappers that draw, and of plug-ins."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import replace
 

@@ -17,8 +17,6 @@ More than `patience` clarifying questions end the conversation (`patience`), and
 beside the facet (`frustrated`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial

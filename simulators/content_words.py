@@ -1,7 +1,5 @@
 """The words of a text that say what it is about, and how many of them another text has."""
 
-from __future__ import annotations
-
 import re
 
 _SEARCHED = 200_000  # characters that are searched for words

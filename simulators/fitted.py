@@ -20,8 +20,6 @@ A `harvest-user/3` file holds hidden states in place of counts (`simulator: hidd
 `simulators.hidden.user`), and no `rows`.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from os import PathLike

@@ -4,8 +4,6 @@ To everything around it this is a user like any other. Its words come from outsi
 called `person`; a sample with the finish `stop` ends the conversation with the reason `person-left`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from protocols.route import Say, Stop

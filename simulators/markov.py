@@ -7,8 +7,6 @@ column is ignored. Where leaving is the only outcome of a row, the user has noth
 the reason `left`, whatever the stop model.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

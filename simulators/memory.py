@@ -12,8 +12,6 @@ plain JSON values, as users of other distributions have it, and hold memories of
 stands. Copies and pickles of a memory go the same way.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping

@@ -5,8 +5,6 @@ with one stream for each kind of decision (`stop`, `act`, `words`); `enumerate_m
 probabilities. So the two cannot differ. `PlanningUser` is a user made of a policy that plans.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace

@@ -14,8 +14,6 @@ answered, so that it may go on in words of its own: at the opening nothing is lo
 run with a dead source must not go on without it. Nothing of a failure becomes words.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import partial

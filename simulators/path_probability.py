@@ -11,8 +11,6 @@ same.
 Source: L. R. Rabiner, Proceedings of the IEEE 77 (1989), 257-286, section III.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ about something; for other acts `item` would leave a gap in the sentence. Every 
 start, so that a missing value ends the trial before its first turn, and no variant is silently left out.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ fault leads to one invalid attempt that names the broken promise, and not to an 
 run. `PROMISES` are all that there are; `simulators.conformance` looks at the others.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from itertools import chain

@@ -1,7 +1,5 @@
 """Why a user stops: the typed reasons of `Stop("user-stopped", reason)`, each with what it means."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final

@@ -1,7 +1,5 @@
 """The recorded user: takes recorded turns with their recorded frequencies, and leaves where the recording ends."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -10,8 +10,6 @@ module has it, names the options that are paths: they begin at the folder of the
 add simulators by entry points of the group `harvest.simulators`, `name = "module:build"`.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace

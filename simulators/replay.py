@@ -9,8 +9,6 @@ system the same turns, but it is no longer what that user would have said. The t
 one user, is `simulators.recorded`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal

@@ -1,7 +1,5 @@
 """What a user is given, what it may see, and how a turn can go."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """The scripted user: says what a protocol says, and lets the protocol's simulated users speak in their states."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType

@@ -10,8 +10,6 @@ Where no matrices are given, the user asks again about the same subtopic with pr
 of the others alike.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Self

@@ -10,8 +10,6 @@ as that row is towards shorter contexts (Witten and Bell 1991; see `simulators.a
 T the different outcomes seen in the cell, leaving among them. So an empty cell is the row over all turns.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence

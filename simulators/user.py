@@ -4,8 +4,6 @@ A user is a pure policy over an immutable memory, which `simulators.memory` can 
 conversation tree can be forked and resumed. It sees the scenario and the system's answers; never gold or the driver.
 """
 
-from __future__ import annotations
-
 from typing import Protocol, runtime_checkable
 
 from protocols.route import Route, Say, Stop

@@ -3,8 +3,6 @@
 Nothing here raises on what a system wrote: text that is not an http(s) URL has no parts.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import NamedTuple

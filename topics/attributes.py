@@ -4,8 +4,6 @@ A value as a page gives it (`1.3M`, `United States; Canada`) becomes a membershi
 in the order of the groups, summing to 1. Shares are computed in exact fractions and rounded once, at the end.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from bisect import bisect_left, bisect_right

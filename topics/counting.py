@@ -1,7 +1,5 @@
 """How many of what, in words: `1 trial`, `3 trials`, `1,250 entities`. The one place that makes plurals."""
 
-from __future__ import annotations
-
 import re
 
 

@@ -5,8 +5,6 @@ Commas between cells (or another separator), quotation marks around cells that h
 tabs, a line `sep=;`, UTF-16, and rows in which nothing is filled in.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A difference of -1e-17, or of -0.04 points, is printed as `0.0`: as `-0.0` it wo
 may be negative is written here, in terminals, pictures, reports, messages and LaTeX alike.
 """
 
-from __future__ import annotations
-
 import math
 import re
 

@@ -1,7 +1,5 @@
 """Where something stands in a text of JSON. A text is read again for it, so this is for faults alone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from json import JSONDecoder

@@ -5,8 +5,6 @@ M. Lui, T. Baldwin, "langid.py: An Off-the-shelf Language Identification Tool" (
 a word or two could stand in several languages: then there is no answer.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import cache, lru_cache

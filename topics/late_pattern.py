@@ -1,7 +1,5 @@
 """Regular expressions that are compiled when they are first asked something: long ones cost every command its start."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, cast
 

@@ -7,8 +7,6 @@
 `encode_topics` and `decode_topics` turn a set into one JSON value, which is itself a valid topic file, and back.
 """
 
-from __future__ import annotations
-
 from importlib import resources
 from importlib.resources.abc import Traversable
 from os import PathLike, fspath

@@ -6,8 +6,6 @@ never raises on what a system wrote: text that is not a URL is skipped. A reply 
 are taken from it than a person could follow, and the others are counted.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Lower case that keeps every character in its place, so that what is found in it stands there in the text as well."""
 
-from __future__ import annotations
-
 
 def to_lower(text: str) -> str:
     """`text` in lower case, character by character: of all characters only İ would become two (it becomes i)."""

@@ -9,8 +9,6 @@ it is repeated, nothing refers back, and the product of all choices is bounded.
 repeats are within the bound and three are not. Groups may have names, and it may look ahead.
 """
 
-from __future__ import annotations
-
 import re
 
 LONGEST_MATCHED = 2048

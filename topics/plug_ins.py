@@ -1,7 +1,5 @@
 """What other distributions add by entry points: found by the name of a group, each name once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType

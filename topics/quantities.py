@@ -4,8 +4,6 @@ A text stands for one or more ranges: `under 100` is a range, and `1.234` can be
 accepts the text if all it can mean leads to the same result, and refuses it otherwise.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from fractions import Fraction

@@ -4,8 +4,6 @@ All 249 entries of ISO 3166-1 with both letter codes, the names that film databa
 longer exist. A country that lies in two regions belongs to each by half.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 import unicodedata

@@ -4,8 +4,6 @@ A folder that somebody sends may hold links to any file of this machine. So what
 and not because a person named it, is read without following a link.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

@@ -4,8 +4,6 @@ YAML 1.1 turns `no` into false, `12:30` into 750 and `2023-09-02` into a date. H
 plain decimal integers and decimal floats are anything but text.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping

@@ -8,8 +8,6 @@ word: a number of an item or a mark alone goes with its neighbour, or with none.
 text.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Iterator

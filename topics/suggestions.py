@@ -1,7 +1,5 @@
 """What somebody may have meant: the nearest of the names that are known."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from difflib import get_close_matches
 

@@ -3,8 +3,6 @@
 A value that is refused is not repeated: it may hold a password.
 """
 
-from __future__ import annotations
-
 import re
 from urllib.parse import SplitResult, urlsplit
 

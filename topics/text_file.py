@@ -1,7 +1,5 @@
 """A text file that a person gave us, read whole: UTF-8, of a sane size, and nothing but text."""
 
-from __future__ import annotations
-
 from os import PathLike
 
 from topics.errors import InputError, Place

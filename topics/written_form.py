@@ -1,7 +1,5 @@
 """Texts that must be written in one form: checked by a regular expression, explained in words."""
 
-from __future__ import annotations
-
 import re
 
 from pydantic import AfterValidator

@@ -5,8 +5,6 @@ several documents in one file, halves of characters, and nesting that takes the 
 of a text unseen: a # in it (`topics.cut_text`), and characters that nobody sees (`topics.unseen_characters`).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -12,8 +12,6 @@ arms of a trial are played in the same block, in a random order, and their users
 differ by what the arm changes and by the system's own chance.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path

@@ -4,8 +4,6 @@
 work, with file:line:column, before anything is sent.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """An audit file as it is written, before its names are resolved."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, create_model

@@ -10,8 +10,6 @@ protocol, or of the levels of other factors. The first levels together are the c
 `patient + willing + skilled`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product

@@ -4,8 +4,6 @@ They go into the header of a run, so that the run is not resumed with another pr
 under the old name. Older headers have none; such runs are resumed without this check.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """An audit of a placebo in place of its systems: the same drivers, a few of the topics, and answers that are known."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from harvest.audits.audit import Audit

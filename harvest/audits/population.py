@@ -9,8 +9,6 @@ trial, and a run that is resumed, or played on several machines, draws what it w
 draws the same numbers whichever member it is of, so members differ by what they are and by the system's own chance.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The files that an audit can start from: a commented audit, a topic set and a protocol, for a driver."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from importlib.resources import files
 

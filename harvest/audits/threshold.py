@@ -1,7 +1,5 @@
 """A bound that a figure of an audit must keep, as its file gives it."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """`harvest annotate`: nuggets and rule scores into a run, sheets for people, and their scores back."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace

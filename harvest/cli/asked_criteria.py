@@ -1,7 +1,5 @@
 """`--criterion` of `harvest annotate`: the rows to ask people about, or which criteria there are."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import click

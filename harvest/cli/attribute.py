@@ -1,7 +1,5 @@
 """`harvest attribute`: whose change it was that a figure moved between two audits."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`--author`: a name by which a person's judgments can be asked for later."""
 
-from __future__ import annotations
-
 from scoring.swan.votes import FOLDINGS
 from topics.errors import InputError
 

@@ -1,7 +1,5 @@
 """`harvest show --beside A,B`: conversations of two systems beside each other, or a list of where they differ."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

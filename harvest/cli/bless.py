@@ -1,7 +1,5 @@
 """`harvest bless`: say that runs are as they should be, so that later audits are held against them."""
 
-from __future__ import annotations
-
 import getpass
 from pathlib import Path
 

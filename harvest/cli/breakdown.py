@@ -1,7 +1,5 @@
 """`harvest breakdown`: train a detector of breakdown, detect, and see how good predictions are beside baselines."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, Literal

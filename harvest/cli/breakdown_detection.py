@@ -1,7 +1,5 @@
 """`harvest breakdown train` and `predict`, and the detector among the predictions that `eval` compares."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """`harvest chat`: a person takes the user's side, and is recorded as any user is."""
 
-from __future__ import annotations
-
 import os
 import sys
 from dataclasses import dataclass, replace

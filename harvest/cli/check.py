@@ -1,7 +1,5 @@
 """`harvest check`: validate an audit and print its plan; sends nothing."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections import Counter

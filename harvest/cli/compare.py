@@ -1,7 +1,5 @@
 """`harvest compare`: which systems differ, over the topics that all of them were asked."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`harvest completion`: a script that completes the command line in a shell."""
 
-from __future__ import annotations
-
 import click
 from click.shell_completion import get_completion_class
 

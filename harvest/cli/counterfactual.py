@@ -1,7 +1,5 @@
 """`harvest simulate counterfactual`: figures with another user than the one that was played."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

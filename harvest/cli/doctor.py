@@ -1,7 +1,5 @@
 """`harvest doctor`: look at this machine and installation, and say what is missing and what to do."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform

@@ -1,7 +1,5 @@
 """`harvest export`: write a run's conversations, or people's scores, in formats that others read."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`harvest simulate findings`: what probes found out about the systems of a run."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

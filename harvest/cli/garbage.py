@@ -1,7 +1,5 @@
 """Values of recorded runs are never looked through for what could be collected."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager

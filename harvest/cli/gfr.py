@@ -1,7 +1,5 @@
 """`harvest gfr`: relevance and group fairness of ranked lists, from NTCIREVAL's file formats."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence

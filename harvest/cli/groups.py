@@ -1,7 +1,5 @@
 """`harvest simulate groups`: the groups of users of a run beside each other."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

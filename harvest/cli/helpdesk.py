@@ -1,7 +1,5 @@
 """`harvest helpdesk eval`: how good predictions of dialogue quality and nugget types are (STC-3, DialEval)."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`harvest history`: how the figures of a watched audit went, look by look."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`harvest import`: make a run from annotated transcripts or messages files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path

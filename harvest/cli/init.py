@@ -1,7 +1,5 @@
 """`harvest init`: write a commented audit, topic set and protocol to start from."""
 
-from __future__ import annotations
-
 import contextlib
 import shlex
 import unicodedata

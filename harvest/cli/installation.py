@@ -4,8 +4,6 @@
 files with ours without a word. `foreign_owners` finds that.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from importlib.metadata import distributions
 

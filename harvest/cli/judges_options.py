@@ -1,8 +1,6 @@
 """`--schema`, `--judges`, `--judgments` and `--nuggets`: by which criteria, and by whose judgments, SWAN and WAN are
 computed in a study."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from functools import wraps
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """`harvest login`: a window in which a person logs in, and a file in which the log-in is kept."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

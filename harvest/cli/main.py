@@ -5,8 +5,6 @@ many invalid trials; 70 a fault of Harvest itself; 130 interrupted. Figures and 
 for people goes to standard error.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import gc

@@ -1,7 +1,5 @@
 """`harvest measures`: every measure there is, or what one of them says, needs and takes."""
 
-from __future__ import annotations
-
 import json
 
 import click

@@ -1,7 +1,5 @@
 """`harvest merge`: unite the runs of several machines in a new one."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 The verdict is what counts: where a form cannot be written or sent, that is said, and the exit code stays.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import os

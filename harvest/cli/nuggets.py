@@ -1,7 +1,5 @@
 """`harvest nuggets`: what topics want, which answers hold it, and how much of it that is."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

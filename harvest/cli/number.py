@@ -1,7 +1,5 @@
 """A number as an option of a command."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

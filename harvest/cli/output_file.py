@@ -1,7 +1,5 @@
 """Where a file is to be written: what cannot or must not be is refused before anything is played or computed."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Callable

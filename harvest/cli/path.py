@@ -1,7 +1,5 @@
 """Paths as arguments and options of commands: an empty one is what an unset variable of the shell leaves."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

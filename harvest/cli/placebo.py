@@ -1,7 +1,5 @@
 """The placebo of a watched audit: is the harness itself as it should be?"""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from rich.console import Console

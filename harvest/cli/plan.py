@@ -1,7 +1,5 @@
 """`harvest plan`: how many topics and trials a comparison needs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Playing an audit from the command line: what is shown before and while it is played."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

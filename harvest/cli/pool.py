@@ -1,7 +1,5 @@
 """`harvest pool`: what runs hold to be judged, each thing once, and how much of it is judged."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`harvest simulate population`: figures of users that were drawn from a population."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`harvest preferences`: what people chose in sheets of blind pairs."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

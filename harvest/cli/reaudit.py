@@ -1,7 +1,5 @@
 """`harvest reaudit`: play an audit anew, and hold it against its blessed baseline."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import sys

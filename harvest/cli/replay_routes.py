@@ -1,7 +1,5 @@
 """`harvest replay-routes`: would today's rules have taken the recorded paths?"""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass

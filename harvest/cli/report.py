@@ -1,7 +1,5 @@
 """`harvest report`: one HTML page about recorded runs, to be opened by a double click."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

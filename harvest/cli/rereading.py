@@ -1,7 +1,5 @@
 """`harvest reread`: read the kept pages and replies of a run again with today's code, and say what changed."""
 
-from __future__ import annotations
-
 import difflib
 import json
 from collections import Counter, defaultdict

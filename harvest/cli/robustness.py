@@ -1,7 +1,5 @@
 """`harvest robustness`: what the arms of an audit change, beside their control."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

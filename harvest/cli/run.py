@@ -1,7 +1,5 @@
 """`harvest run`: play an audit (or go on with it), then score it."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`harvest schedule`: print what makes cron, systemd or GitHub Actions play an audit again."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from dataclasses import replace

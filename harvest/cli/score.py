@@ -1,7 +1,5 @@
 """`harvest score`: score recorded runs, offline, as often as you like."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

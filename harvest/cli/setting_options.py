@@ -1,7 +1,5 @@
 """Options for scoring settings, made from their declarations: the same names, ranges and defaults in every command."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeVar
 

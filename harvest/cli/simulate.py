@@ -1,7 +1,5 @@
 """`harvest simulate`: fit simulated users to recordings, and hold simulated users against real ones."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import replace

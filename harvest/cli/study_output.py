@@ -1,7 +1,5 @@
 """In which form a command prints a study, and the pictures that it writes."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """How far people agree, in sentences for those who asked them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 

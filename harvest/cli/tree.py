@@ -1,7 +1,5 @@
 """`harvest tree`: fold a run's repeated trials into conversation trees."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator, Sequence

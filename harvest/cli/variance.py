@@ -1,7 +1,5 @@
 """`harvest variance`: how much trials vary, and what more of them would bring."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

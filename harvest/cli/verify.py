@@ -1,7 +1,5 @@
 """`harvest verify`: is a recording as it was written, and do its figures and reports follow from it?"""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import asdict, dataclass, field

@@ -1,7 +1,5 @@
 """What one task of a cluster plays, and what it says of it: values that travel between processes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The cluster as whoever gives it work sees it: reached, waited for, and gone."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Iterator, Sequence

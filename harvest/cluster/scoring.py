@@ -1,7 +1,5 @@
 """Scoring many runs on the workers of a Dask cluster, each by itself."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 

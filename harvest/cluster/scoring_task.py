@@ -1,7 +1,5 @@
 """What a worker of a cluster does of `harvest score`: score one run by itself, and keep that in its folder."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -8,8 +8,6 @@ Where workers share a store and no folder, a worker that is out of reach cannot 
 (`harvest.stores.stored_run`), and stops by itself when the cluster no longer wants its task.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress

@@ -11,8 +11,6 @@ Each worker writes only complaints of its own, and what has been heeded is writt
 same. A system without a pace needs no semaphore until it complains; workers look for that now and then.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 import secrets

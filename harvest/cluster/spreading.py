@@ -5,8 +5,6 @@ a worker that dies costs little and a quick one gets more. Nothing is kept in th
 command goes on from the folders of the shards, or from the store that they are in.
 """
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress

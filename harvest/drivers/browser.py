@@ -5,8 +5,6 @@ unknown to the site, a continued one keeps its page. Harvest does not pretend to
 automation.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager

@@ -9,8 +9,6 @@ Anything not shaped like a completion is refused. Read leniently, a proxy's odd 
 empty answers are scored.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType

@@ -6,8 +6,6 @@ loop beyond its time limit, the loop is abandoned and later calls get a new one.
 KeyboardInterrupt, is returned as a value.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import inspect

@@ -6,8 +6,6 @@ Secrets are never written in a file. An option of the type `Text` takes either t
 that are known to carry secrets accept only the latter.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Annotated

@@ -1,7 +1,5 @@
 """JSON as it is sent to a system: real characters, and escapes where there are none."""
 
-from __future__ import annotations
-
 import json
 
 

@@ -1,7 +1,5 @@
 """Reading what a program writes: where a reply ends, and what a line of JSON says."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

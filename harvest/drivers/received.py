@@ -14,8 +14,6 @@
 Only the status and the machine-readable code of an error decide, never the words of a reply.
 """
 
-from __future__ import annotations
-
 import codecs
 import json
 import math

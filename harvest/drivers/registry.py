@@ -6,8 +6,6 @@ belong to the system, it also has `files(options, folder)`, and if such a file n
 `harvest.drivers`, `name = "module"`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace

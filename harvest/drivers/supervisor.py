@@ -15,8 +15,6 @@ contextlib that takes twice as long.
 
 # ruff: noqa: SIM105, PTH123, PTH208
 
-from __future__ import annotations
-
 import ctypes
 import os
 import resource

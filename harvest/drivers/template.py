@@ -5,8 +5,6 @@ parsed again, so no user turn can close a string, add a field or start another p
 one placeholder becomes the value itself (a number, a list); elsewhere the value becomes text.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping

@@ -4,8 +4,6 @@ httpx returns what it has unpacked until then, and of gzip only the first member
 an answer.
 """
 
-from __future__ import annotations
-
 import zlib
 
 _GZIP = b"\x1f\x8b"

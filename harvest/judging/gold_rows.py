@@ -1,7 +1,5 @@
 """Entities that wait for a grade, as rows of a gold table that people fill in."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

@@ -8,8 +8,6 @@ The same words are asked about once for each topic and criterion, whoever said t
 does not matter: “it was made in 1985” is one claim in every answer. White space does not count, and all else does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

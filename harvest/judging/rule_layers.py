@@ -1,7 +1,5 @@
 """What rules say of a run as layers of judgments: nuggets, scores with their reasons, and what people look at first."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 

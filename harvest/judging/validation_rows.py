@@ -8,8 +8,6 @@ TRIAL is the trial's identity, as in the `metadata` of `harvest export --format 
 `#2` follows it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from os import PathLike
 

@@ -4,8 +4,6 @@ Nothing in it is a text of a conversation, but some of it was worded by systems 
 its texts from `plain`, which no text can leave as anything but a short line.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

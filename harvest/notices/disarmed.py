@@ -4,8 +4,6 @@ Whatever a step prints may be one. GitHub's runner takes a line that begins with
 older form, still understood); that of Azure takes one with `##vso[` anywhere.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -3,8 +3,6 @@
 What else a step prints is no command to the runner: see `harvest.notices.disarmed`.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator

@@ -4,8 +4,6 @@
 be told, or does not count yet. So the file is red exactly where the exit code is not 0.
 """
 
-from __future__ import annotations
-
 import math
 from datetime import UTC, datetime
 from xml.etree import ElementTree as Tree

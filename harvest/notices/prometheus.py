@@ -5,8 +5,6 @@ watcher that only looks for alarms would take a machine that stopped for a syste
 the last audit that measured something is kept from file to file.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping

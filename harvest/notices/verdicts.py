@@ -1,7 +1,5 @@
 """The verdicts of Harvest's own studies as a bulletin: a watched audit, and the thresholds of an audit."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """A webhook: figures and verdicts as JSON, and never a text of a conversation or a word of a system."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math

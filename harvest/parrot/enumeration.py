@@ -4,8 +4,6 @@
 but with their exact probabilities in place of counts. Scores over it (`scoring.stochastic`) are exact expectations.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

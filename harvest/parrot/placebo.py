@@ -5,8 +5,6 @@ and recording as a system under audit. An answer follows from what the user has 
 else: a list of addresses between two lines, with a code that no other answer has.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 from collections import defaultdict

@@ -12,8 +12,6 @@ The label of each is not written down here: `harvest.parrot.truth` asks the prot
 docs/parrot.md shows what the protocol said.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field

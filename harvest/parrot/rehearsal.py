@@ -4,8 +4,6 @@ It draws from the same streams as `harvest run`, so a rehearsal and a run with t
 the same words. It is what the estimates of `scoring` are checked with against `harvest.parrot.truth`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Protocol, runtime_checkable

@@ -4,8 +4,6 @@ Equal lengths keep the word position of every entry a function of the behaviours
 R has a closed form; different words keep two replies from looking like one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from harvest.parrot.profiles import Behaviour, Heard

@@ -7,8 +7,6 @@ positions are counted on the text of the path: every variant of a reply has the 
 one position for each place in its lists.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ A user that fails before the first answer makes the attempt invalid. After an an
 came: whether a user fails may depend on what the system said, and playing again would choose among its answers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Playing an audit into a run folder, or resuming a run."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext

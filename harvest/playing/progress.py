@@ -1,7 +1,5 @@
 """The live display of a run, on standard error: a bar for each system, its labels so far, and what went wrong."""
 
-from __future__ import annotations
-
 from collections import Counter
 from types import TracebackType
 from typing import Self

@@ -7,8 +7,6 @@ A system that meets several groups of users is one system: its groups share its 
 of sessions at a time, and its count of invalid attempts.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ Nobody waits for the slowest answer: a system may begin a trial as soon as all o
 whole takes as long as the slowest system does, as it would otherwise.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ The folder is where a turn is made safe before the next one is asked; the store 
 attempt has ended, in a thread, and no turn waits for it. A trial that is in the store is finished for everybody.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext

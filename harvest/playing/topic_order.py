@@ -13,8 +13,6 @@ Source: E. J. Williams, "Experimental designs balanced for the estimation of res
 Journal of Scientific Research A 2 (1949), 149-168.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import TypeVar
 

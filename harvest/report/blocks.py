@@ -4,8 +4,6 @@ A block is a dict with one of the keys `text`, `table`, `picture`, `details`, `g
 sentences for the terminal become blocks as they are, so that a report says no figure otherwise than the commands do.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Conversation trees as a page shows them: what was said, how often it came next, and the way to who said it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

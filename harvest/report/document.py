@@ -1,7 +1,5 @@
 """What is in a report: one plain value, made from recorded runs by the studies that the commands show."""
 
-from __future__ import annotations
-
 import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence

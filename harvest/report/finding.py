@@ -1,7 +1,5 @@
 """What a report says first: what was found, what drives it, and what to do next."""
 
-from __future__ import annotations
-
 import math
 import shlex
 from collections import Counter

@@ -1,7 +1,5 @@
 """The labels of all conversations by topic, system and turn: what was useful where, each cell a way to it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """What was judged, down to the nugget: a map of topics and criteria, and what scored lowest."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

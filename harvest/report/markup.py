@@ -1,7 +1,5 @@
 """Blocks of a report as markup: every text is escaped here, and only pictures of ours go in as they are."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any

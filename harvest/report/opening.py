@@ -1,7 +1,5 @@
 """The figures that a report says first, as bars: a value and its interval a row, and a difference around zero."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ All text is escaped here, or lies in the page as JSON that a script shows as tex
 hashes of the page's own style and script, so that a browser runs nothing else, whatever a name or an answer may hold.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import html

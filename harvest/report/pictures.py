@@ -1,7 +1,5 @@
 """Charts of a report, and how a picture that is whole in itself becomes a part of a page."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

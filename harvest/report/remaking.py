@@ -1,7 +1,5 @@
 """A report held against its recordings: made again, offline, and compared byte by byte."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

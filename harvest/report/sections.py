@@ -1,7 +1,5 @@
 """The sections of a report, each made of a study that has a command of its own, in the words of that command."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any

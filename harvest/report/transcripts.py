@@ -4,8 +4,6 @@ A system may write anything, and as much as it likes. What a report shows of a t
 characters that would steer a page or its reader are shown as pictures or by their code.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

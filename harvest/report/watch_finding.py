@@ -1,7 +1,5 @@
 """What a report says first of a run that is held against a baseline, and of one in which nothing could be measured."""
 
-from __future__ import annotations
-
 import shlex
 from collections import Counter
 from collections.abc import Sequence

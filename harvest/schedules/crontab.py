@@ -5,8 +5,6 @@ are absolute, what is printed goes into a log, the end of which is mailed only w
 a backslash before it, which cron takes off.
 """
 
-from __future__ import annotations
-
 import shlex
 
 from harvest.schedules.job import BUSY, Every, Job, Slot

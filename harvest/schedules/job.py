@@ -4,8 +4,6 @@ The minute is drawn from the audit's name: on the hour all the world starts its 
 should not meet all its auditors at once.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

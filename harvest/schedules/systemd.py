@@ -1,7 +1,5 @@
 """A service and a timer for systemd, as one script that puts them where the user's own units are."""
 
-from __future__ import annotations
-
 import re
 
 from harvest.schedules.job import BUSY, Every, Job, Slot

@@ -5,8 +5,6 @@ run that kept one. An artifact, and not a cache: a cache that nobody reads for s
 evidence of an audit that is played once a week.
 """
 
-from __future__ import annotations
-
 import json
 import shlex
 from pathlib import PurePosixPath

@@ -1,7 +1,5 @@
 """Merging runs of which some are in object stores: these are fetched first, for as long as it takes."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """One stint at a run in a store: taking it up into a folder of this machine, and sending what is recorded there."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -4,8 +4,6 @@ Nothing that is here is ever overwritten: a name is taken by whoever comes first
 else in this package rests on that. obstore reads as well as it writes, so nothing else (fsspec, say) is needed.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Iterable

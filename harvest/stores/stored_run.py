@@ -12,8 +12,6 @@ of reach cannot add anything, finds that out when it sends its next piece, and s
 known to the one that plays on, and nobody need be trusted to be dead.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import secrets

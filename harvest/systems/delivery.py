@@ -9,8 +9,6 @@ come again, it is asked then, not only `retries` times, but for as long as one t
 more turns are under way than help (`Load`).
 """
 
-from __future__ import annotations
-
 import asyncio
 import traceback
 from collections.abc import Iterator

@@ -10,8 +10,6 @@
 None of these ever depends on what the system said: a refusal, an empty text or an apology is a `Reply`.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ Everything that waits is given a `Clock`; nothing else here reads the time or sl
 keeps itself (`asyncio.timeout`) use the event loop's time; a test that steps a clock steps the loop with it.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar

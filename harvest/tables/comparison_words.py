@@ -1,7 +1,5 @@
 """How the figures of a comparison are written, in tables and in pictures."""
 
-from __future__ import annotations
-
 import math
 
 from harvest.terminal import printable

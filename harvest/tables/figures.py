@@ -1,7 +1,5 @@
 """The figures of scored runs for people: systems side by side, each value with its interval and its n."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

@@ -4,8 +4,6 @@ So that rows of a comparison, a study of variance, a plan and a tree can stand i
 table of LaTeX serves them all. Values are as they were computed: shares from 0 to 1, variances with their sign.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields

@@ -1,7 +1,5 @@
 """The figures of scored runs for spreadsheets and papers: CSV with every row, and a table in LaTeX."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math

@@ -9,8 +9,6 @@ What it gives goes to the system under audit. So a sample in which there is a se
 shape, comes with the secret taken out and with the finish `secret`, which no user says (`simulators.llm.acceptance`).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

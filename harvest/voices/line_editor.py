@@ -7,8 +7,6 @@
 The terminal is never asked where its cursor stands: one that does not answer would have the answer waited for.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import signal
@@ -16,7 +14,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from prompt_toolkit.input.vt100 import Vt100Input
     from prompt_toolkit.output import Output
 
 _CONTROLS = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f-\x9f]")

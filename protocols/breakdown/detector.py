@@ -7,8 +7,6 @@ the words and pairs of words that the detector knows. The trees add what one lea
 what spoke for a breakdown can be listed with how much it added.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@ Nothing here knows what an answer means. A turn is seen together with at most `W
 its first `LONGEST` characters, so the time for a conversation grows linearly with its length.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Sequence

@@ -5,8 +5,6 @@ eight leaves; a leaf adds to the probabilities of O, T and X. Trees are fitted o
 ones leave over, each on a part of the dialogues and of the features.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

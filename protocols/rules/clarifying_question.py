@@ -1,7 +1,5 @@
 """`clarifying_question`: the answer asks the user what the system needs to know, and delivers nothing."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from protocols.questions import clarifying_question

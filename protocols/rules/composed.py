@@ -1,7 +1,5 @@
 """Rules made of rules: `any`, `all`, `not` and `thoughts`, and a rule referred to by its name."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from protocols.answer import Answer, Exchange

@@ -1,7 +1,5 @@
 """`empty`: the answer shows nothing."""
 
-from __future__ import annotations
-
 import re
 from typing import ClassVar
 

@@ -6,8 +6,6 @@ error, and a short text that opens with the words of an error, a rate limit or a
 "Error 404" in a list is none of these: a line that goes on to name something, or holds a URL, is not an error message.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """`format`: the answer keeps the output format the topic asks for."""
 
-from __future__ import annotations
-
 import re
 from typing import ClassVar, NamedTuple
 

@@ -1,7 +1,5 @@
 """`label_was`: an earlier turn got this label."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from pydantic import Field

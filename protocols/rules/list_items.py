@@ -1,7 +1,5 @@
 """`list_items`: the answer is written as a list."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from pydantic import Field

@@ -4,8 +4,6 @@ Only the first million characters are searched, and in them the first 10,000 URL
 reads, and few enough that an answer made of a million URLs takes some tenths of a second.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Container, Iterator
 from dataclasses import dataclass

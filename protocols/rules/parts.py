@@ -1,7 +1,5 @@
 """`parts`: something of a kind came with the text of the answer, such as a button or a tool call."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import ClassVar, Literal
 

@@ -13,8 +13,6 @@ English and Japanese are known (the pilot study saw both, GFRC §5); refusals in
 system itself marks its answer as a refusal, in a field of its own, nothing else is asked: its word is better evidence.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import ClassVar

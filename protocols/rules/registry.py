@@ -7,8 +7,6 @@ Other distributions add kinds by entry points of the group `harvest.rules`, `kin
 fields are the options, and a `Rule`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint

@@ -1,7 +1,5 @@
 """`repetition`: the system says again what it said before."""
 
-from __future__ import annotations
-
 import re
 from typing import ClassVar, Literal
 

@@ -5,8 +5,6 @@ may answer with megabytes. Its version is raised whenever the same answer could 
 recording from last month says by which rule it was labelled.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice

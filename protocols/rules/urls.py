@@ -1,7 +1,5 @@
 """`urls`: the answer gives URLs of a kind."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterator
 from typing import ClassVar
 

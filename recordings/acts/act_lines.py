@@ -7,8 +7,6 @@ A turn is [act, what the answer was]; null where no answer came. `id`, `turns` a
 `system`, `topic`, `draws` (text) and `score` (a number) may be left out.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from os import PathLike

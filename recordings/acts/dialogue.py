@@ -1,7 +1,5 @@
 """A conversation as the acts of its user: what users do and when they leave, without words."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -16,8 +16,6 @@ the file does not say who closed it. `worker_id` of the seeker is the person; wi
 score is 1 where a recommendation was accepted, else 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike

@@ -15,8 +15,6 @@ These are rules about words: a synonym is a change. Nothing is known of what a s
 censored: the sessions were made for predicting the next query, and do not say whether one followed.
 """
 
-from __future__ import annotations
-
 import re
 from os import PathLike
 

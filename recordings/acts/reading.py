@@ -1,7 +1,5 @@
 """Acts from a run folder, a file of acts, or one of the known data sets."""
 
-from __future__ import annotations
-
 from os import PathLike, fspath
 from pathlib import Path
 

@@ -6,8 +6,6 @@ last lines of a process that was killed. Hashes without a key prove nothing agai
 mean to deceive. What proves more is the hash of the recording, kept or signed elsewhere.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field

@@ -10,8 +10,6 @@ others:
   what failed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

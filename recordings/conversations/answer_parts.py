@@ -1,7 +1,5 @@
 """What a line says beside the words: what came with an answer, and what a simulated user chose among."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any

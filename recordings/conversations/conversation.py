@@ -3,8 +3,6 @@
 Values only; nothing here reads or writes. `recordings.events.events` turns them into lines and back.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType

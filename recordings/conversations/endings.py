@@ -8,8 +8,6 @@ A user who leaves charges nothing, whatever the reason is called: how soon a use
 name of a reason a habit of whoever wrote the user.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 

@@ -7,8 +7,6 @@
 What is not known is None: no number stands in for it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """A recorded conversation as the detector of breakdown looks at it."""
 
-from __future__ import annotations
-
 from protocols.breakdown.features import Utterance
 from recordings.conversations.conversation import Conversation
 

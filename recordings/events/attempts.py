@@ -1,7 +1,5 @@
 """From events to conversations: one attempt is built line by line, and checked as it grows."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 

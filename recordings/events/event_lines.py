@@ -4,8 +4,6 @@ Each file begins with an `opened` line (format, worker, process, software, time)
 any 1.x, refuse other versions, and pass over keys they do not know.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

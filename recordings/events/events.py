@@ -4,8 +4,6 @@ An event names its attempt by the identity of the trial and the number of the at
 turns events into lines and back.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """Events and what they are made of, as a run stores them: without the secrets that its redactor knows."""
 
-from __future__ import annotations
-
 import dataclasses
 import operator
 from functools import cache

@@ -5,8 +5,6 @@ else, damaged, of another version or merely odd, is left to that module, which s
 turn's lines hold becomes a value of its own only where somebody looks at it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Annotated, Any
 

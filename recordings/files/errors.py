@@ -8,8 +8,6 @@
 A `StoreError` never affects earlier events: everything for which `append` returned stays on disk.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 from pathlib import Path

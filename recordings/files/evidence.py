@@ -5,8 +5,6 @@ content can be checked against its name. Pages are compressed (`….xhtml.gz`), 
 one and few are ever read. Older runs with uncompressed pages are read as well.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """The folders inside a run, none of which may be a link: links in a run are not followed when it is read."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

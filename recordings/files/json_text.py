@@ -6,8 +6,6 @@ character come back as that character. NUL and other control characters are esca
 stand as themselves, because lines end at the byte 0x0A and nowhere else.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator

@@ -4,8 +4,6 @@ It is the operating system's own (flock): let go however a process ends, so noth
 a disk that several machines share it holds between them where the disk's file locks do.
 """
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import os

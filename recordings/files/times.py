@@ -3,8 +3,6 @@
 Nothing else here writes or reads either.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterator

@@ -8,8 +8,6 @@ from 0, of the sources that the turn gave, each once: their addresses, or titles
 counts words at white space. It is the form of TREC's RAG tracks, which `nuggetizer` reads.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from os import PathLike
 

@@ -5,8 +5,6 @@ A run that people annotated for breakdowns keeps how many said O, T and X; each 
 turns have none, as files have that a detector is to be tried on.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from os import PathLike

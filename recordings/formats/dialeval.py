@@ -13,8 +13,6 @@ their levels from -2 to 2 are scores from 0 to 1, by those of `dialeval-quality`
 Source: Z. Zeng, S. Kato, T. Sakai, I. Kang, "Overview of the NTCIR-15 Dialogue Evaluation Task (DialEval-1)", 2020.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What an import may call a system, an outcome and a time: a wrong word here would be a wrong figure later."""
 
-from __future__ import annotations
-
 import math
 import re
 import unicodedata

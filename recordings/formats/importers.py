@@ -6,8 +6,6 @@ A format of our own also declares which options have no effect on it. Other dist
 functions, by entry points of the group `harvest.importers`, `name = "module:read"`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial

@@ -1,7 +1,5 @@
 """Conversations recorded elsewhere, put into a run folder of our own."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

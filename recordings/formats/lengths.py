@@ -1,7 +1,5 @@
 """How many user turns the conversations of a run can have, and which are missing after a bad end, by its protocol."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace

@@ -9,8 +9,6 @@ models. Files by others may have other shapes (`recordings.formats.message_shape
 several messages of one side in a row are joined by a line end. What is left out is counted and said.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence

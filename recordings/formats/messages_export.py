@@ -1,7 +1,5 @@
 """Conversations written as messages: one a line, with all that `recordings.formats.messages` needs to read it back."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from os import PathLike
 

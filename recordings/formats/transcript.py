@@ -18,8 +18,6 @@ and one that UTF-8 cannot hold stands as a JSON string behind a backslash. `#URL
 annotations below it are about, where that is not the last one before them.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping

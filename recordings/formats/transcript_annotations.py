@@ -1,7 +1,5 @@
 """The lines of a transcript that judge what was said: grades, shares of groups, word counts, the URLs they mean."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field

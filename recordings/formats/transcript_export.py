@@ -6,8 +6,6 @@ those judgments, times of turns, tokens, evidence, the reasons of routes. A run 
 is for reading and annotating.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping

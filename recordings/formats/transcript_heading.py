@@ -7,8 +7,6 @@
 Words are name=value, percent-encoded so that no value holds a blank. A reader passes over names it does not know.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

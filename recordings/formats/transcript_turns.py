@@ -1,7 +1,5 @@
 """A conversation as it is read from a transcript, and what may be concluded from what the file does not say."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 

@@ -1,7 +1,5 @@
 """Gold kept with a run: what is known of entities, as layers of the kind `gold`, written and read back."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from os import PathLike

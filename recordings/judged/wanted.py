@@ -14,8 +14,6 @@ looks like a secret in the text of a nugget is redacted when it is read, as it i
 file still fits what was made of it.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Where recorded audits differ, in words that name the key and both values."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import Any

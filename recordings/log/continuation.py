@@ -5,8 +5,6 @@ with a diff. Topics, systems and trials may be added; those an audit no longer n
 recorded trials refer to them.
 """
 
-from __future__ import annotations
-
 import difflib
 import json
 import os

@@ -1,7 +1,5 @@
 """The exhibits of one turn, redacted and made safe in one step."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass

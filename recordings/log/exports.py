@@ -1,7 +1,5 @@
 """Writing a file that a person named: beside the recordings, never over them."""
 
-from __future__ import annotations
-
 import os
 import stat
 from os import PathLike

@@ -1,7 +1,5 @@
 """Work that grows with a reply is done beside the event loop: one system's megabytes must not hold up the others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TypeVar
 

@@ -5,8 +5,6 @@ a power cut can leave is no loss: a file of events is on the disk before its cha
 chain that was not closed, and runs of earlier versions have no chains. No chain is read as a whole.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Iterator

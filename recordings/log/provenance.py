@@ -1,7 +1,5 @@
 """What made a recording: software versions, the commit of the audit's folder, and the time in UTC."""
 
-from __future__ import annotations
-
 import platform
 import subprocess
 import sys

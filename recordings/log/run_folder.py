@@ -3,8 +3,6 @@
 Reading changes nothing and needs no lock, so a run can be looked at while it is being written.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 from collections.abc import Container, Iterable

@@ -1,7 +1,5 @@
 """Making a run folder out of others: it appears whole or not at all, and exhibits, judgments and replies come along."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Where the gold of several runs' audits differs in what it says; its name may differ from machine to machine."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from itertools import combinations
 

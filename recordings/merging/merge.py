@@ -6,8 +6,6 @@ different content, both stay: the later one gets the next free number and rememb
 is the beginning of another (the run was copied while it was written) is that other one.
 """
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Which software wrote a run: each process that opened it says so in the first line of its file."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import suppress
 

@@ -4,8 +4,6 @@ What is about an attempt that is not in its run is left out: its number may be t
 nobody judged. So is what is about one of two attempts of one number, which a damaged run may have.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import replace

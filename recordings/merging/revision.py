@@ -4,8 +4,6 @@ Every row is as it was recorded, except for answers, decisions and outcomes that
 former values under `before`. Exhibits are copied, so that the new run can be read again as well.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

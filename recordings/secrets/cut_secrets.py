@@ -2,8 +2,6 @@
 a reply that was too large ends anywhere. What is left of a secret says much of it, and is not found by its value.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 

@@ -6,8 +6,6 @@ letter. So a text is looked at as it stands and as it is meant, and what is foun
 Of URLs what is UTF-8 is undone. Each step takes time linear in the text.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence

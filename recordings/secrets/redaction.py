@@ -12,8 +12,6 @@ Known limits, on purpose: a secret of fewer than 8 characters is not looked for 
 opened.
 """
 
-from __future__ import annotations
-
 import codecs
 import re
 from bisect import bisect_left

@@ -6,8 +6,6 @@ pairs know nothing of upper and lower case, and of ASCII only: what they rule ou
 is searched for.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from itertools import pairwise
 

@@ -4,8 +4,6 @@ Escapes of single characters of ASCII, in any mix, are undone before a text is l
 here are the forms that are made of a secret as a whole.
 """
 
-from __future__ import annotations
-
 import base64
 import html
 import json

@@ -5,8 +5,6 @@ or is plain text. Which field holds the reply is the system's affair, so the val
 its name.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence

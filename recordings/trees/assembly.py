@@ -1,7 +1,5 @@
 """From nodes in the order in which they were made to a tree in its one order."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise

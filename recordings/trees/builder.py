@@ -5,8 +5,6 @@ fold            (n, T) paths that are encoded already, for millions of conversat
 merged          the tree of all the trials that several trees were made of
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np

@@ -7,8 +7,6 @@ A node's number tells neither its depth nor its speaker. The file knows no proba
 leaf counts as one trial, so shares of visits say how many paths go on there and nothing about what people do.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from os import PathLike

@@ -16,8 +16,6 @@ trial without `outcome` is one of which it is not known how it ended, or the fil
 keys (`statistics`, …) are for readers, and are passed over when a tree is read back.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """What the entities of a merge key are called: by the answer's own words beside their addresses."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import unquote
 

@@ -4,8 +4,6 @@ Turns are written down as they come and placed all at once when there are many o
 250 bytes and a turn a look-up; here they cost 32 bytes and a place in a sort.
 """
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Iterable
 from hashlib import blake2b

@@ -7,8 +7,6 @@
 "is Paris" and "is not Paris" are 97% alike and say the opposite, so there is no threshold to set here.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass

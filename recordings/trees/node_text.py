@@ -1,7 +1,5 @@
 """Texts of nodes on one line: nothing in them steers a terminal or breaks a file, and they fit a width."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from math import isnan

@@ -3,8 +3,6 @@
 parent is always (N,) with -1 for the root at 0, and every other node's parent stands before it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import TypeVar

@@ -5,8 +5,6 @@ data; of values without an order, with that of nominal data. If all scores are 0
 that of `scoring.inference.alpha`.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence

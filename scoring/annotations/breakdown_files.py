@@ -11,8 +11,6 @@ predictions
 A folder is read with all `*.json` and `*.jsonl` below it, in the order of their paths.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

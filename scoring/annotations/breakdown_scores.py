@@ -5,8 +5,6 @@ F1(PB+B); and the distance between two halves of the annotators shows how close 
 to come.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

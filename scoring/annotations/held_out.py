@@ -4,8 +4,6 @@ Turns of one dialogue are alike, and so are dialogues of one system: a split by 
 answers it is tested on. Baselines, and detectors that are trained elsewhere, take their splits from here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator, Sequence
 
 import numpy as np

@@ -10,8 +10,6 @@
 A `*.jsonl` file holds the same objects, one a line. A turn of these files is a block: all that one side says in a row.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

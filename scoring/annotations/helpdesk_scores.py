@@ -1,7 +1,5 @@
 """How good predictions of the two STC-3 subtasks are, compared with predictors that do not look at the dialogue."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

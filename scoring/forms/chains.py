@@ -1,7 +1,5 @@
 """The label chain of a system: its transitions, and whether failures follow failures."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The pooled readings: SWAN over all nuggets together, GF over all turns, and GF of what all achieve together."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -3,8 +3,6 @@
 Which end is the worst, the measure says: the smallest R, the greatest latency.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The cells of several systems in one measure, set beside each other topic by topic."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -24,8 +24,6 @@ only one audit has, or has in other words, are a part of their own: what they ad
 Source: L. S. Shapley, A value for n-person games (1953). For the same words: E. M. Kitagawa, JASA 50 (1955), 1168-1194.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

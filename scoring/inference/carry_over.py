@@ -16,8 +16,6 @@ no difference; which one depends on what was played. The first of these that can
 All are two-sided. Answers of a session stay together in the first two; the third is about topics, over all sessions.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence

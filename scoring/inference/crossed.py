@@ -7,8 +7,6 @@ for the smaller of the two numbers, it covers .94 to .99 of a nominal .95 with 6
 whether topics differ, sessions differ, both or neither; clustered by session alone .44 to .93 where topics differ.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

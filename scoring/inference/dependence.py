@@ -18,8 +18,6 @@ with probability at most a.
 What the null hypothesis excludes besides dependence: rows that get worse at a rate of their own.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -28,8 +28,6 @@ Sources: J. Shin, A. Ramdas and A. Rinaldo, E-detectors: a nonparametric framewo
 arXiv 2203.03532; the differences between topics as control variates are ours.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

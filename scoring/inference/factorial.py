@@ -13,8 +13,6 @@ matched trials, with topics as units (`scoring.inference.matched`). A trial coun
 have a value of it. Source of the contrasts: F. Yates, The Design and Analysis of Factorial Experiments (1937).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, product

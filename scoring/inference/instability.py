@@ -6,8 +6,6 @@ of a topic are independent, it does not matter which of them is called the first
 topic, separately for each, shows how far apart whole trials lie by chance, and how often further apart than observed.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

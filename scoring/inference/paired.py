@@ -18,8 +18,6 @@ Sources: E. Miller, Adding Error Bars to Evals, arXiv 2411.00640; F. E. Satterth
 110-114; B. L. Welch, Biometrika 34 (1947), 28-35; T. Sakai, Laboratory Experiments in Information Retrieval (2018).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Literal

@@ -10,8 +10,6 @@ is undefined. Source: S. Yao et al., τ-bench, arXiv 2406.12045 (2024), section 
 Figures over topics are means of these; their intervals are for topics like these.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

@@ -8,8 +8,6 @@ functions do so, with the same intervals: by p and by the interval. Only exchang
 studies of a design, and fewer of them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -18,8 +18,6 @@ The interval is that of `score`: topics get random weights, and part of a topic 
 with 15.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace

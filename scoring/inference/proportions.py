@@ -5,8 +5,6 @@ average over unequal parts), level: confidence in (0, 1); it returns (low, high)
 both are NaN. Values out of these ranges raise ValueError.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -12,8 +12,6 @@ of `scoring.inference.ratio_differences` and, of these topics, variances of tria
 once.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

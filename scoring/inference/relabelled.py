@@ -13,8 +13,6 @@ Source: R. A. Fisher, The Design of Experiments, 1935; P. H. Westfall, S. S. You
 1993, §2.3 (min-p); B. Phipson, G. K. Smyth, Stat. Appl. Genet. Mol. Biol. 9, 2010 (the seen deal counted).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

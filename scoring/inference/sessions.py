@@ -13,8 +13,6 @@ as in two-way clustering (Cameron, Gelbach and Miller 2011, J. Bus. Econ. Stat. 
 the smallest of the numbers of topics and sessions, which errs on the safe side where these are few.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

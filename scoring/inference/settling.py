@@ -16,8 +16,6 @@ difference with a standard deviation of 3 × `matters`, as most audits differ li
 were kept too seldom where the difference is small; `tests.support.watched_years` counts how often they are kept.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Literal

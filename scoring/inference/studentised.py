@@ -6,8 +6,6 @@ r is a ratio of sums, se its standard error from what each topic adds to it, and
 which all topics have the same ratio has se* = 0; it makes an end infinite. Source: B. Efron, JASA 76 (1981), 312-319.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

@@ -13,8 +13,6 @@ quantiles of beta distributions: of topics around the mean, and of trials around
 Fewer topics than `units_needed` have no interval, however many trials they have.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

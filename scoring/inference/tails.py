@@ -24,8 +24,6 @@ Within a topic, few trials cannot show the tail at all: with 5 of them and β = 
 interval never covers the true value. `within_topics` refuses fewer than 10/β trials, or 10/(1 - β) above the middle.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -9,8 +9,6 @@ topics by changing the signs of what is left of the differences after their mean
 What comes out is a level: that of single t intervals which hold together. Any other method can be read at this level.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

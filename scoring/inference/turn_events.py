@@ -18,8 +18,6 @@ Fewer than six units cannot give a p of .05 by exchanges, whatever happens in th
 nothing of other topics.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass

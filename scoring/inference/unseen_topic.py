@@ -33,8 +33,6 @@ one-sided hypothesis on the mean of a nonnegative variable, Mathematical Methods
 B. M. Hill, Annals of Statistics 3 (1975), 1163-1174.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache, lru_cache
 

@@ -20,8 +20,6 @@ evaluation data. Print it together with baselines, as `harvest breakdown eval` d
 Source: R. Higashinaka et al., "Overview of Dialogue Breakdown Detection Challenge 3", DSTC6 2017.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

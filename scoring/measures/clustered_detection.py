@@ -18,8 +18,6 @@ Source: G. Y. Zou, Psychological Methods 12 (2007), 399-413 (recovered variances
 used with intervals over topics is our own; the simulation is its ground.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

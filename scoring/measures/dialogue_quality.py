@@ -13,8 +13,6 @@ is better and which has no upper bound; `minus_log2` gives it, always under a na
 Source: [STC3] T. Sakai, "Towards Automatic Evaluation of Multi-Turn Dialogues", EVIA 2017, Eq. 3-10.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -5,8 +5,6 @@ Chapelle, Metzler, Zhang and Grinspan, CIKM 2009; in the form of [GFRC] §2.1 an
 (arXiv 2204.00280), where gains are free and gmax is the largest of them.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

@@ -10,8 +10,6 @@ on one scale, and must not be compared as if they were.
 Source: Sakai, Kim and Kang, TOIS 2023 (arXiv 2204.00280); [GFRC] Eq. 1 with equal weights; NTCIREVAL's GFRcompute.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

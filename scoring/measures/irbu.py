@@ -5,8 +5,6 @@ and little at which rank. Source: Sakai and Zeng, SIGIR 2019; in the form of Sak
 2204.00280).
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

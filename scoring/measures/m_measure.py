@@ -7,8 +7,6 @@ with the first layer: that is the trailtext of i, and the intent's probability i
 Source: Kato et al., NTCIR-11 MobileClick, 2014; [GFRC] §2.2; [SWAN] §3 names it beside U-IA.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy.typing as npt

@@ -13,8 +13,6 @@ A predictor's score is the plain mean over dialogues (Eq. 13). In [0, 1], 0 is g
 Source: [STC3] T. Sakai, "Towards Automatic Evaluation of Multi-Turn Dialogues", EVIA 2017, §3.2.4.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType

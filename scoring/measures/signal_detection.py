@@ -27,8 +27,6 @@ Research Methods, Instruments, & Computers 27, 46-51 (log-linear correction); Zo
 Medicine 27, 1693-1702 (intervals of sums and differences). That sycophancy is a criterion is our reading of them.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

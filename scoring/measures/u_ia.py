@@ -5,8 +5,6 @@ The intent is latent: one branch at the root of what can happen, after which the
 Source: Sakai and Dou, SIGIR 2013; [SWAN] §3 names it as one of the two ancestors of stochastic SWAN.
 """
 
-from __future__ import annotations
-
 import numpy.typing as npt
 
 from scoring.measures.u_measure import expected_utility

@@ -21,8 +21,6 @@ Units: trials of one topic are alike, so topics are the units. They are weighted
 not asked (`scoring.inference.unseen_topic`).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

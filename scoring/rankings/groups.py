@@ -7,8 +7,6 @@ A set belongs to the topics its membership file speaks of. Its name is that of t
 (`M-RATINGS.golddistr`), and its membership file ends in `.NAME.gmemb` or is `NAME.gmemb`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

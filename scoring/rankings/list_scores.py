@@ -1,7 +1,5 @@
 """The figures of ranked lists in long form: ERR, iRBU, GF and GFR for each topic of each run, and their means."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Relevance assessments in NTCIREVAL's qrels format: `topic document L<n>`, a line each; L0 is judged nonrelevant."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

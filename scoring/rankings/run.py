@@ -1,7 +1,5 @@
 """A run in TREC format: `topic dummy document rank score name`, a line each; the first line may be `<SYSDESC>…`."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """How far apart two groups of dialogues are in what users do: distributions of acts, and of what follows what."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

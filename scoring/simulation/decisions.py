@@ -1,7 +1,5 @@
 """The decisions of a user: after what it did and saw, what it did next, or that it left."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 

@@ -9,8 +9,6 @@ Source: E. L. Kaplan, P. Meier, JASA 53, 1958; intervals by the log(-log) transf
 J. D. Kalbfleisch, R. L. Prentice, The Statistical Analysis of Failure Time Data, 2nd ed. 2002, §1.4.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

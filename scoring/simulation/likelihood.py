@@ -4,8 +4,6 @@ Users are dealt into folds as a whole (a person with all their dialogues, else t
 folds but one and predicts the decisions of that one. Every decision is predicted once.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

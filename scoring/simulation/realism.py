@@ -9,8 +9,6 @@ words       how simulated users speak beside people
 scores      distance of the scores, tested within systems
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

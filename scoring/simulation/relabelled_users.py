@@ -9,8 +9,6 @@ Every distance is a function of sums over users, so that a deal costs one produc
 `scoring.simulation.acts`, `lengths` and `score_gap`, computed independently (a test checks that both agree).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TypeVar

@@ -12,8 +12,6 @@ Sources: M. G. Kendall, Biometrika 33, 1945 (τ-b); S. Labhishetty, C. Zhai, "An
 of User Simulators for Comparing Interactive Retrieval Systems", SIGIR 2021.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

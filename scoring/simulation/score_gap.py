@@ -9,8 +9,6 @@ the dialogues of one user are relabelled together.
 Source: T. W. Anderson, Annals of Mathematical Statistics 33, 1962; ties stand as they are (equal scores are one step).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Whether two yes-or-no properties occur together more often than by chance."""
 
-from __future__ import annotations
-
 from math import exp, lgamma
 
 

@@ -6,8 +6,6 @@ steps inside a bracket, mostly no more than five; every sixth step, if still a l
 that the search cannot diverge. Both functions agree with SciPy to 1e-10 over the range that the tests name.
 """
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 from statistics import NormalDist

@@ -7,8 +7,6 @@ likely, so a series without one gets a change point in at most 1 - `level` of th
 the picture of a history: an alarm must not look back as often as it likes (`scoring.inference.drift`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise

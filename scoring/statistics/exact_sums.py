@@ -4,8 +4,6 @@ Each number is cut in two: multiples of 2⁻²⁶, whose sum is exact, and a res
 most n² · 2⁻⁸⁰. Where that can change how the whole is rounded, and only there, `math.fsum` adds up the group itself.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

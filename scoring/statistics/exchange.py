@@ -5,8 +5,6 @@ If the two sides of every pair were treated alike, each topic's difference would
 exchanges, p is exact: whatever the distribution of the values, it is at most a with probability at most a.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import lru_cache

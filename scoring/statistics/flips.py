@@ -10,8 +10,6 @@ and up to .10 below it where all topics are alike; a test built on it found up t
 arm differs is tested by its mean (`scoring.inference.matched`).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

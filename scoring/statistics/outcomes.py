@@ -10,8 +10,6 @@ with that chance, or beta distributed around it. Where a mean lies nearer to an 
 mean), as those of yes or no do. Without bounds everything is normal.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import lru_cache

@@ -10,8 +10,6 @@ Source: N. Mantel and W. Haenszel, J. Natl. Cancer Inst. 22 (1959), 719-748, for
 approximation; S. Greenland and J. M. Robins, Biometrics 41 (1985), 55-68, for the pooled difference.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -12,8 +12,6 @@ Gabriel, Biometrika 63 (1976), 655-660). The chance of any false difference then
 are alike.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from itertools import combinations, permutations, product

@@ -5,8 +5,6 @@ trials at a node the intervals are those of the label chain and of %useful: topi
 topic that was not asked is added (`scoring.inference.unseen_topic`).
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

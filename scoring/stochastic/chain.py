@@ -16,8 +16,6 @@ The unit is the topic, a transition is the ratio of the sums, and the intervals 
 (`scoring.measures.usefulness.share`). A reply without a label is in no transition.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 

@@ -7,8 +7,6 @@ A criterion that is undefined on some paths (no nugget of its kind) enters (a) o
 be the weighted mean of the expected WAN^c only where every criterion is defined on every path; see `criteria`.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -19,8 +19,6 @@ the others of that turn. It is unbiased where each node of positive probability 
 share of trials for which it rests on that assumption, and where that is all of them the result is NaN.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

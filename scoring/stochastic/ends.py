@@ -5,8 +5,6 @@ reader they are different outcomes, so whatever compares how conversations go on
 them as different ways on (T. Sakai, GFRC, 2023, section 7, and SWAN, 2023, section 3, draw them as such).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -12,8 +12,6 @@ users see only one group and half only the other, (c) is perfect while nobody wa
 holds all three, and no function returns the third alone.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -6,8 +6,6 @@ event exclude 5%, 58 do not. It is below the upper end of the interval, which ha
 trials of one topic are alike, and trials where there is one topic.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

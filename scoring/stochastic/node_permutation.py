@@ -25,8 +25,6 @@ family, those whose most extreme value is more frequent than level/K. All draws 
 among them, and margins are the same in all. All p are for these topics, and for trials of a topic that are independent.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

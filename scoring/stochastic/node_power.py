@@ -18,8 +18,6 @@ computed for many studies at once. What z must exceed depends on all nodes that 
 itself, run in some studies.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ over recorded answers) the tree is expanded instead: a path π ends at a node v,
 product of the edge probabilities from the root and q(v) = 1 - sum of p(w|v) the probability of stopping at v.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

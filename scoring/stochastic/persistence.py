@@ -13,8 +13,6 @@ The test finds association within conversations, whatever its cause: one failure
 conversations that are worse than others of their topic from beginning to end. It cannot tell the two apart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -7,8 +7,6 @@ parent: (N,) integers; node 0 is the root with parent -1, and every parent stand
 `recordings.trees`. Nothing here recurses, so a conversation of any length and a tree of millions of nodes are one case.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

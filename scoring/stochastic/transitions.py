@@ -12,8 +12,6 @@ where a topic has several trials at a node, the unit of all intervals there is t
 (`scoring.stochastic.by_topic`), and unseen is what no topic but one showed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol

@@ -8,8 +8,6 @@ as claims), quotations, rhetorical questions, repeated phrases, talk to a third 
 intonation shows. `OTHER` holds what is no claim and no act of these: a lead-in that ends with a colon, a heading.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cache

@@ -5,8 +5,6 @@ every_wan(assessments, schema)      WAN^c of each of many conversations
 of_system(assessments, …)           pooled over conversations (Eq. 2 as printed), and the mean per session
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -6,8 +6,6 @@ it stays as the model gives it, and is marked. Things are weighted as in the mea
 their position, conversations of a topic alike, topics alike.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

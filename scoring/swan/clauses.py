@@ -7,8 +7,6 @@ leaves a nugget that could be broken down further, one too many would invent cla
 and shared subjects (`it is old and costs little`) are therefore left whole.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

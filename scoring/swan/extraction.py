@@ -10,8 +10,6 @@ headings) and no sentence is split: **what no rule knows is one nugget of type F
 name `unknown-language`, so that it can be counted and set aside. A fenced block of code is one nugget of type F.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -8,8 +8,6 @@
 weights too. A turn-level criterion has one item a turn here, whatever nuggets the turn holds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal

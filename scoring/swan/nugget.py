@@ -7,8 +7,6 @@ Three types. `F`: a claim. `O`: a dialogue act that claims nothing ([SWAN] §2; 
     placed(…)     candidates of one passage, checked against its text, as nuggets with positions
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal

@@ -3,8 +3,6 @@
 Patterns in order; the first that fits, and that a comma, a full stop or the end follows, wins.
 """
 
-from __future__ import annotations
-
 import re
 
 from scoring.swan.acts import Found

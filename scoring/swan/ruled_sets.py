@@ -1,7 +1,5 @@
 """What rules say of sets: of all conversations of a system on a topic together, beside what people judged of them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace

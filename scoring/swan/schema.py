@@ -5,8 +5,6 @@ looks at, the sampling it needs, who or what may score it, and its weights.
     load_schema("my/schema.yaml")  a file of one's own
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

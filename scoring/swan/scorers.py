@@ -1,8 +1,6 @@
 """Who scored what a SWAN or a WAN is made of: people, models or rules. A SWAN by rules alone says nothing of truth or
 harm, and a WAN by several kinds is a mixture of judges."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import product

@@ -7,8 +7,6 @@ Both know a few patterns, the first mostly of English. A quotation of something 
 words count; code does not.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Judgments that differ where only an adjudicator may decide, and none did: refused, with the way to settle it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass

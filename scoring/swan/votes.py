@@ -9,8 +9,6 @@
 `distribution` is the expected figure where each thing's judge is drawn at random. Every vote is kept beside the figure.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Collection, Sequence

@@ -9,8 +9,6 @@
 The denominator of Eq. 2 prints U where it must be U^c: an average over U^c is divided by the weights in U^c.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

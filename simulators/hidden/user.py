@@ -4,8 +4,6 @@ Its memory is what can be known of its state from what it did and saw, so `distr
 for a user without hidden states.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Self
 

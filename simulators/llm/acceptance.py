@@ -11,8 +11,6 @@ others hold in any language. What stands in the words the user was to say, or in
 sample: a film may be called "Sorry to Bother You".
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping

@@ -9,8 +9,6 @@ what is wrong with it is its language. Nothing is refused for a fault. They are 
 The rules are tables of words (`simulators.llm.fault_words`) and comparisons of words; they know what they list.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Mapping

@@ -4,8 +4,6 @@ Rules on words read what a person reads. A character of no width inside a word, 
 hide the word from them; so text is refused for the first, and read without the second.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from typing import Final

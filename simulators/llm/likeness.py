@@ -4,8 +4,6 @@ For short turns in any language. Words are compared by their beginnings, as endi
 and Japanese, which have no blanks, by single Han characters and runs of Katakana.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import unicodedata

@@ -6,8 +6,6 @@ for one. An opening line in the role `user` comes first always: many chat templa
 otherwise.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence

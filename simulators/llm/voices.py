@@ -4,8 +4,6 @@ Expressions over text as `simulators.llm.letters.read_as` gives it; case is no d
 and no others.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

@@ -28,8 +28,6 @@ where two verdicts are compared, nothing is known, and it is in no share. Either
 premise "Kyoto, not Osaka" is decided: the user has said what is wrong, so that only what is right is news.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -13,8 +13,6 @@ An answer that is a refusal, an error page or nothing follows no instruction and
 `both`, and none of the two `neither`: undecided.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Whether an answer says what a plan holds to be right: phrases, as the protocol rule `contains` finds them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """Stop models that depend on the last label at most: geometric patience, and two-α."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """What a stop model remembers of a conversation: one memory for all of them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from protocols.labels import LABELS, NOT_USEFUL, Judged, usefulness

@@ -18,8 +18,6 @@ error of 0. A single answer is always such a case. Value and error are then NaN,
 the logistic one. If any parameter of a model is NaN, so is its log-likelihood.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The stop model that is shipped as the default: a hazard that grows with the turn and with what was already found."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import Field

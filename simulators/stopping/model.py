@@ -1,7 +1,5 @@
 """The seam for stop models, and the logistic curve that several of them use."""
 
-from __future__ import annotations
-
 import math
 from typing import Protocol
 

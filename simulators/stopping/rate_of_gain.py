@@ -1,7 +1,5 @@
 """The stop model of foraging: leave when the last answers brought less for their time than could be had elsewhere."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import Field

@@ -5,8 +5,6 @@ Information Processing & Management 15, 1979: stop after so many documents witho
 whichever comes first, is `combined`. A width makes them a matter of degree, where people differ.
 """
 
-from __future__ import annotations
-
 from typing import Literal, Self
 
 from pydantic import Field, model_validator

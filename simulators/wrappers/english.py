@@ -1,7 +1,5 @@
 """English words that the wording rules know: small lists, so that they can be read. What is not here is left alone."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 

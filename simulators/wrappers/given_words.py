@@ -8,8 +8,6 @@ So the same need can be asked for in another language, or in words that people c
 protocol say stays theirs. Draws nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike

@@ -6,8 +6,6 @@ sentence makes a name, and so does a capitalised word at its beginning that is n
 written in small letters is not seen: name it in `guard`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -15,8 +15,6 @@ the others of the row in proportion; where nothing is left, the user goes on. Th
 on: it then sees the latest answer, as if to its own last words.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 

@@ -1,7 +1,5 @@
 """What every wrapper needs: decisions and chances of the user it holds, whose memory is a part of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 from protocols.route import Say, Stop

@@ -7,8 +7,6 @@
 An audit is such a file too; of its keys only `endpoints` is read.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal

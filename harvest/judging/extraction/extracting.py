@@ -1,7 +1,5 @@
 """Nuggets of a run by a model, from the endpoint to the layer; whatever is kept is not asked again."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

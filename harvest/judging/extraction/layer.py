@@ -1,7 +1,5 @@
 """From a model's replies to a layer of nuggets: the conversations that were extracted whole, and what was left out."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ The system message instructs; what was recorded stands in the user message, as J
 can be taken for ours. Any change here, or in how replies are read, is another version of the extractor.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """What a model is asked to find the nuggets of a conversation: one question for each passage."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

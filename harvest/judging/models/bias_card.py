@@ -4,8 +4,6 @@ Topics are halved into *dev* and *test* by a hash of their names, so that a prom
 of one half and believed by those of the other. The halves are the same in every run and for every judge.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -8,8 +8,6 @@ scale: [0, 0.5, 1]
 guideline: {Correctness: "Take the date of the conversation for today."}
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal
 

@@ -5,8 +5,6 @@ can be taken for ours. Whose the words are is not said, nor what anybody else th
 replies are read, is another version of the judge.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Each thing to be judged as questions to a model: one for each sample, and of a pair one for each order."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

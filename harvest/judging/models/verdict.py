@@ -3,8 +3,6 @@
 Nothing is mended. What is no verdict leaves the thing unjudged, with its reason.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection
 from dataclasses import dataclass

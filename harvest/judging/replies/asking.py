@@ -1,7 +1,5 @@
 """Asking a model many questions: each once, some at a time, and no longer than it answers."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The page and what it asks for, as a Starlette application; `harvest.judging.serving.guard` stands before it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

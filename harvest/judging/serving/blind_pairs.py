@@ -1,7 +1,5 @@
 """Blind pairs on the page: two conversations beside each other, decided in a folder beside their sheet."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What can be decided, and by which key."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Texts that are covered on the page until somebody wants to see them, each with its reason; no score is made of it."""
 
-from __future__ import annotations
-
 from scoring.swan.triage import harms
 
 

@@ -3,8 +3,6 @@
 What one person says is told to nobody else: of the others only how much they have done.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -6,8 +6,6 @@ are compared with a fixed list, never with each other: a name that somebody else
 it. No answer leaves without the headers that keep the page to itself.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hmac
 import re

@@ -5,8 +5,6 @@ Where several trials said the same words up to the same place, they are one node
 about once, and the answer holds for every trial that shares it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal

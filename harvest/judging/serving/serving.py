@@ -1,7 +1,5 @@
 """Serving the page on this machine: the port, the links with their tokens, and until when."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import errno

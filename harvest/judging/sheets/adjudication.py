@@ -1,7 +1,5 @@
 """Rows for somebody who decides where people differ: what was said of each stands beside it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from harvest.judging.sheets.annotation_sheet import COLUMNS

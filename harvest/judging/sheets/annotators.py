@@ -1,7 +1,5 @@
 """What people have said of a run so far: each one's newest judgments, what an import adds to them, and agreement."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations

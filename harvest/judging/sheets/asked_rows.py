@@ -1,7 +1,5 @@
 """What people are asked of a run: its conversations with their items, and the rows of the chosen criteria."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import chain
 from os import PathLike

@@ -1,7 +1,5 @@
 """Filled-in annotation sheets: the rows that have a value as judgments, each checked against the recording."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

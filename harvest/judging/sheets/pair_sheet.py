@@ -4,8 +4,6 @@ write_pairs(pairs, path)       the sheet; nothing in it says which system, run o
 read_preferences(path, …)      what a person chose, each row checked against the texts that were handed out
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

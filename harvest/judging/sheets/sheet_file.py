@@ -7,8 +7,6 @@ A spreadsheet runs a cell that begins with `=`, and rewrites one that looks like
 cell of text that would suffer either is written with an apostrophe before it, which is taken off again when it is read.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

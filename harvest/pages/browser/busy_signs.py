@@ -4,8 +4,6 @@ The eye in the page looks for them, `pages/chats/sending.py` and `pages/chats/co
 read this list. A sign that some elements show by being there is one entry with their selector.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import dataclass

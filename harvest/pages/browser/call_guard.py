@@ -1,7 +1,5 @@
 """What keeps calls to a page from hanging: a bound in time, and the news that the page is gone."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar

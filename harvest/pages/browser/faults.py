@@ -1,7 +1,5 @@
 """What Playwright's complaints mean to us, told by their words, since it has hardly any kinds of error."""
 
-from __future__ import annotations
-
 import re
 
 from harvest.systems.driver import Denied, DriverError, NotSent, Unanswered

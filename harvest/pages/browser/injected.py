@@ -1,7 +1,5 @@
 """The scripts that run inside a page: the eye, and a few words to talk to it and to single elements."""
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Finding a browser: the one that is asked for, Playwright's own, or the system's."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

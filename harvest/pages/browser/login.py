@@ -3,8 +3,6 @@
 It never goes into a recording: whoever uses it hands its secrets to the writer, which takes them out.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -5,8 +5,6 @@ also sends much by itself: it keeps connections alive, tells that somebody is ty
 while nobody types is known again, and so is what goes out while the turn is typed.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, unquote_plus, urlsplit

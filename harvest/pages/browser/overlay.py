@@ -1,7 +1,5 @@
 """A picture with labelled boxes on it, as a small page of our own: the page in the picture is left alone."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Sequence
 from html import escape

@@ -1,7 +1,5 @@
 """One element of a live page, and what a person could do with it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Protocol, Self, cast

@@ -5,8 +5,6 @@ After `MOST` windows the next one goes to a new browser, and the one before ends
 browser that has died is followed by another as well.
 """
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import dataclass
 

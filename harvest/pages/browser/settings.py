@@ -1,7 +1,5 @@
 """How a browser is started and what it says of itself; nothing here knows the browser."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """An SVG file as pixels, by the browser that is there anyway: the same letters and colours as on a page."""
 
-from __future__ import annotations
-
 import re
 import tempfile
 from pathlib import Path

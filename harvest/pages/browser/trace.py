@@ -1,7 +1,5 @@
 """Playwright's trace of a conversation, without anything that would let others use its log-in."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

@@ -6,8 +6,6 @@ A page that asks again and again whether there is anything new gets an answer in
 says nothing, while the end of the one by which the turn went out, or of a stream, says much.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter, deque
 from collections.abc import Hashable

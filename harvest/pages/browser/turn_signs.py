@@ -1,7 +1,5 @@
 """What the eye says of a turn at one moment: how long its text has been quiet, and which busy signs there are."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

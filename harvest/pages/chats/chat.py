@@ -1,7 +1,5 @@
 """A chat on a live page: one user turn typed and sent, its answer waited for, read, and kept with its evidence."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 

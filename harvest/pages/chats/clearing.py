@@ -4,8 +4,6 @@ A button that has been pressed may take a while to show it: a frame loads, a win
 what it has opened. What stays although it was answered, or is back at once, is answered by the next stronger button.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 

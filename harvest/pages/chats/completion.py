@@ -16,8 +16,6 @@ outlasted a whole answer before and a firm sign went with this one to its end. A
 request after the other then: as long as some of them end, it is at work, and gets three times as long.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ menu. What is put in at once escapes most of that. What the box then holds is co
 and all: a purely typographic difference that no way avoids is told to the caller, and anything else is never sent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """A site file as a program drafts it: what was found stands in it, and beside it by what it was found and how sure."""
 
-from __future__ import annotations
-
 import json
 import textwrap
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What is kept of a turn on a live page besides its answer: for people, and for `harvest reread`."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import math

@@ -3,8 +3,6 @@
 It is shared by the conversations with one site, so that what one of them learnt is known to the next.
 """
 
-from __future__ import annotations
-
 from collections import Counter, deque
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field

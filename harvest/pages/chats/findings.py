@@ -1,7 +1,5 @@
 """What a page showed of itself while one exchange was had on it, as fields of a site file with their reasons."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit

@@ -4,8 +4,6 @@ What a site names is used instead of searching: a selector that misses the bubbl
 and an answer that was found another way would hide it.
 """
 
-from __future__ import annotations
-
 from harvest.pages.reading.echo import find_echoes
 from harvest.pages.reading.page import Page, parse_page
 from harvest.pages.reading.page_text import PageText

@@ -1,7 +1,5 @@
 """Opening a chat page: waiting for its composer, and clearing the way to it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path

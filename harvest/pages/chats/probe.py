@@ -4,8 +4,6 @@ The resulting draft is tested: its selectors are matched on the page as it is af
 once more with the draft alone. What does not work becomes a comment.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

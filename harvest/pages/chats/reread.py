@@ -5,8 +5,6 @@ All three are in the recording: the page among the evidence, the words in the ev
 from the pages of the earlier turns. Where one of those was not kept, they are taken from the turn's `watch` exhibit.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping

@@ -5,8 +5,6 @@ the box, no other text has changed, nothing on the page says that it is at work,
 carried the turn.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ for longer than we wait. It still stands on the page, so the answer is read once
 after that turn was answered, and before the page closes.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

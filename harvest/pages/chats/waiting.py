@@ -4,8 +4,6 @@ The eye notes every change from before the sending, so nothing that happens betw
 the turn is found on the page only its surroundings are watched; a clock elsewhere then no longer counts.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Mapping

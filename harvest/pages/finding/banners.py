@@ -4,8 +4,6 @@ Of a banner's buttons the one that agrees to least is taken: reject, then only w
 accept only where there is nothing else.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from harvest.pages.finding.blocker import Blocker, covers, overlap

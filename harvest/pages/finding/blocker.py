@@ -1,7 +1,5 @@
 """Something in the way of a conversation."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from harvest.pages.reading.page import Box, Node, Page

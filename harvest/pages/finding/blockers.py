@@ -4,8 +4,6 @@ Words alone make nothing an error: an answer may be about errors, limits and log
 the page's structure, its traffic or the site's own description has shown to be no answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from harvest.pages.browser.traffic import Fault

@@ -1,7 +1,5 @@
 """Buttons of a chat: what sends, what opens it, and what begins another conversation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ A candidate's score is how sure it is, 0 to 1; its reasons are the signs for and
 speaks for it than against it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from harvest.pages.finding.buttons import find_send

@@ -1,7 +1,5 @@
 """Doors before a chat: what a page wants to be told, ticked or chosen before one may talk."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from harvest.pages.finding.discovery import find_composer, who_is_asked

@@ -3,8 +3,6 @@
 Only what came since the sending counts: the error of an earlier turn stays on the page.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence, Set
 from dataclasses import replace

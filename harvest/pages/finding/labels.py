@@ -1,7 +1,5 @@
 """What an element is called: by its accessible name, by its picture, and by the words its author used in the code."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 

@@ -4,8 +4,6 @@ What a system says is never judged by these alone: they only tell apart what a p
 shown to be no answer.
 """
 
-from __future__ import annotations
-
 from harvest.pages.finding.wordings import Wording, camel_split
 
 _OPENING = 60  # characters

@@ -5,8 +5,6 @@ read like words; what a build tool made up is not used. A selector never crosses
 does not, and position among siblings is the last resort.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 Words count only where there is no box to talk in.
 """
 
-from __future__ import annotations
-
 import re
 
 from harvest.pages.finding.banners import asks_to_sign_in, closes, dialogs, windows

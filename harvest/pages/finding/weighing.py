@@ -1,7 +1,5 @@
 """Signs weighed against each other: each has a weight in log-odds, and what they come to is a probability."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass

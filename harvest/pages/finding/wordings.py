@@ -5,8 +5,6 @@ Japanese, Chinese (both scripts) and Korean. A phrase stands for itself as whole
 between words it may stand anywhere. A star at its end lets the word go on.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache, lru_cache
 

@@ -4,8 +4,6 @@ They are known by their likeness to what was typed, by the place in which the us
 their time: what came at the press, before a byte came back from anywhere, is no answer.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -4,8 +4,6 @@ Such a line is known by its shape: who, a word for coming or going, a word for t
 What somebody may say of the same things ("You can join the chat here") names no one who has come, and is longer.
 """
 
-from __future__ import annotations
-
 import re
 
 from harvest.pages.reading.page import collapse_spaces

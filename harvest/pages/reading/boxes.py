@@ -3,8 +3,6 @@
 An answer may come in an editor of code, or as a draft in a box that the user may change. It is an answer all the same.
 """
 
-from __future__ import annotations
-
 import re
 
 from harvest.pages.reading.page import Node, Page

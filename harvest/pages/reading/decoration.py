@@ -5,8 +5,6 @@ made alike in the reply. What could be the answer stays: a line is left out only
 of its own, and for a reason.
 """
 
-from __future__ import annotations
-
 import re
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence

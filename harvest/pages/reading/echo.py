@@ -1,7 +1,5 @@
 """The user's own words as the page shows them: rendered as Markdown, linked, cut short, with a name before them."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence

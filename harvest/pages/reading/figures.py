@@ -4,8 +4,6 @@ An answer may consist of nothing else. Faces, icons, signs that more is coming a
 are no part of it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from urllib.parse import unquote, urlsplit

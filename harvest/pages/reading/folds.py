@@ -4,8 +4,6 @@ Nobody has read what is folded, but all of it is there to be read: links in it a
 are thoughts, and what `Read more` would show is the answer's own text.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass

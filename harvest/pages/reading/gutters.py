@@ -4,8 +4,6 @@ However a page makes them (spans, cells of a table, a column of their own, a `pr
 rise by one from line to line, or they are what the page keeps from being copied.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Code on a page: its exact text, its language, and the bar with language and Copy that stands over it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator
 from itertools import islice

@@ -5,8 +5,6 @@ gives it back unchanged. White space that the page does not show is not kept; so
 joiners, which only say where a line may break, are dropped; marks of direction and joiners of emoji stay.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """What a page calls who speaks on it, and what its buttons say: words that may stand over an answer."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The user's words in what a page sent to its server: JSON, forms, and whatever else holds them as they are."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -4,8 +4,6 @@ The words themselves are read without all this. No figure rests on what is offer
 answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from harvest.pages.reading.bubble import leaves_of

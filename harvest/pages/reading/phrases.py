@@ -3,8 +3,6 @@
 They are matched against whole lines only. Nothing here decides whether a line is left out: a time may be the answer.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

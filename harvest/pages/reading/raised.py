@@ -2,8 +2,6 @@
 other figures: 10 to the third is not 103.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable

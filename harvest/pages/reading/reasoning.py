@@ -5,8 +5,6 @@ And it came first: by the time the answer begins it no longer changes. Without a
 paragraph.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Whether a page shows a user turn twice: then the system was asked twice, and its answer is no answer to one turn."""
 
-from __future__ import annotations
-
 import re
 
 from harvest.pages.reading.echo import occurrences, trail

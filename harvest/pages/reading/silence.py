@@ -3,8 +3,6 @@
 A page on which nothing came at all may as well have lost the turn; that is another case.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from harvest.pages.reading.bubble import leaves_of

@@ -5,8 +5,6 @@ Widgets make both sides alike, step by step from the bubble inwards. Names, time
 for the words; a short answer stands in it, whatever it looks like.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice

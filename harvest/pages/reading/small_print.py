@@ -1,7 +1,5 @@
 """The sentence that a page writes under every answer: a warning, a greeting from its owner."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from harvest.pages.reading.bubble import Edge, Leaf, Siblings, closing_of, in_prose, is_brief, leaves_of

@@ -4,8 +4,6 @@ While a line is put together, noncharacters stand for what must not be touched y
 breaks, and the marks of emphasis, of which two that meet are none.
 """
 
-from __future__ import annotations
-
 import re
 
 from topics.addresses import canonical_url

@@ -1,7 +1,5 @@
 """Tables on a page as rows of Markdown; tables used only for layout do not count."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator
 
 from harvest.pages.reading.page import Node

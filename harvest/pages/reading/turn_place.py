@@ -4,8 +4,6 @@ No selector is needed, old replies may have left the page, and a greeting before
 replies fails at each of these.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ Line breaks are among them only as long as white space is left in their place: w
 words.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

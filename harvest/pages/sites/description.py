@@ -1,7 +1,5 @@
 """From a file, or from what stands inline in an audit, to a site."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from os import PathLike
 

@@ -5,8 +5,6 @@ Only a browser can say for certain whether a selector is valid; an invalid one t
 there, by name.
 """
 
-from __future__ import annotations
-
 import re
 
 _LONGEST = 1000

@@ -3,8 +3,6 @@
 All of it is optional; docs/sites.md explains every field and is held to this file by a test.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cached_property

@@ -5,8 +5,6 @@ Both audits are read by today's code from the pages that were kept, and labelled
 told from recordings is said: answers without a kept page, users that never said the same words.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Whose change it was, for people and as rows."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any

@@ -4,8 +4,6 @@ The words that were said then cannot be taken back. As far as the protocol would
 are made anew; where it would take another path, the conversation is no playing of it any more.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 

@@ -4,8 +4,6 @@ What was said and answered stays. Labels are decided again along each conversati
 the turns after that are gone, and where they would have gone on, nothing is known of what would have come.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 

@@ -3,8 +3,6 @@
 Cross-validation holds out whole dialogues, or whole systems: nothing of what is predicted was seen in training.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

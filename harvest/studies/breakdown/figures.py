@@ -1,7 +1,5 @@
 """Figures of predictors for people: under each measure a line for each predictor, with its interval and its n."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from rich import box

@@ -1,7 +1,5 @@
 """Systems compared, as a picture: differences with their intervals, and what each topic adds to them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """From recorded runs to a comparison of their systems: what `harvest compare` shows."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Systems compared, for people: a sentence for each pair, figures, then differences."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from textwrap import wrap

@@ -1,7 +1,5 @@
 """Groups of users beside each other, for people and as long-form rows."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -4,8 +4,6 @@ Each run is taken by itself. Its header says which of its systems are one system
 protocol which groups say the same, so that what lies between them is the system's own chance.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

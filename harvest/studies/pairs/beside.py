@@ -4,8 +4,6 @@ In two columns where each gets at least 36 characters, else one below the other.
 that only one side has are coloured and underlined; everywhere else they stand between ⟦ and ⟧.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest

@@ -4,8 +4,6 @@ draw_pairs(…)       which pairs, in which order, on which sides
 PairKey             which conversation stands where: kept apart from the sheet
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

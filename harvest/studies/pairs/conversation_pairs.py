@@ -1,7 +1,5 @@
 """Conversations of two systems on the same topic in the same trial, and where the labels of their turns differ."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What people prefer, for people, as JSON and in long form."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any

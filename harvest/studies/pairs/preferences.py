@@ -5,8 +5,6 @@ averaged, then the pairs of a topic, then topics: so the figure speaks of topics
 of one cluster are one unit of the interval and of p. What people were unsure of is counted, and is in no figure.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence

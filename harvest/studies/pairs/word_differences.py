@@ -1,7 +1,5 @@
 """Which words of two texts differ: what is read first where two conversations stand beside each other."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

@@ -4,8 +4,6 @@ Topics whose trials vary more get more of them, which narrows the interval for t
 topic how likely a trial is to go a way that the pilot did not show.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence

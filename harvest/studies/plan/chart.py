@@ -1,7 +1,5 @@
 """A plan of a comparison, as a picture: how often a difference is found, by topics and trials."""
 
-from __future__ import annotations
-
 from harvest.studies.plan.figures import answer, measure_size
 from harvest.studies.plan.planning import WANTED, Study
 from harvest.tables.drawing.curve_chart import Curve, CurvePanel, curve_key, curve_panels

@@ -1,7 +1,5 @@
 """What a design costs: user turns, and hours at the rates of an audit."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

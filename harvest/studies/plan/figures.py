@@ -1,7 +1,5 @@
 """A plan of a comparison, for people: topics or trials, then the grid."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """A plan for one turn of the conversation tree, for people: topics or trials, then the grid."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """A way through a conversation tree as people write it: `U ask → S o → U more → S o`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

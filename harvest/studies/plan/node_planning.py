@@ -4,8 +4,6 @@ The pilot's conversations are folded as `harvest compare` folds them, by label. 
 from them; the share of one branch is then changed, and each design of a grid is simulated with the test of turns.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What a comparison is planned with: components of variance from a pilot run, as stated, or assumed by name."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The measure that a plan of a comparison is for."""
 
-from __future__ import annotations
-
 from harvest.audits.audit import Audit
 from harvest.studies.scores.trial_values import SHARES, Key, refuse_turn
 from scoring.catalogue import understand

@@ -4,8 +4,6 @@ Components of variance come from a pilot run, from what the user states, or from
 of a grid is then simulated with the test of `harvest compare`, for both estimands.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Trials proposed for each topic, for programs: a JSON document, and its figures in the long form of all studies."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any

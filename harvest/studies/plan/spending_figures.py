@@ -1,7 +1,5 @@
 """Trials proposed for each topic, for people: lines for the audit, what they narrow, and what is still unseen."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

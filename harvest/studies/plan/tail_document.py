@@ -1,7 +1,5 @@
 """A plan for a tail of a score, for programs: a JSON document, and its figures in the long form."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """A plan for a tail of a score, for people: what shows it, then the grid."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 

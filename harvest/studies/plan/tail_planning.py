@@ -5,8 +5,6 @@ not compared in it. Each design of a grid is simulated with this very interval: 
 on which side of a bound the tail lies.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """What plans of all kinds say in the same way: grids of designs, shares of studies, and costs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """What there is to judge in several runs, and how much of it is judged, as a table, as rows and as JSON."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any

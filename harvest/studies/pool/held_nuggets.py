@@ -6,8 +6,6 @@ all       over every nugget of the topic
 vital     over the vital ones alone: undefined, not 0, where the topic has none
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

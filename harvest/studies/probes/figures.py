@@ -1,7 +1,5 @@
 """What probes found out, for people: a table for each system, and every answer that counts with the words in it."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """What probes found out in recorded runs: every answer that counts, and every step that came to nothing."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The figures of probes in long form: shares over topics, d' and c, and how many answers were undecided."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence

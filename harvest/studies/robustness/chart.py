@@ -1,7 +1,5 @@
 """Arms beside their control, as a picture: differences with their intervals."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """How robust systems are, as JSON and in the long form of all studies."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Main effects and interactions of factors, for people and as rows: a part of `harvest robustness`."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any

@@ -4,8 +4,6 @@ Factors are those of the audit, the group of users where it names groups, and, i
 groups besides, the arm. Effects are given of each system, and of the difference of every two systems.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The arms of an audit beside their control, for people and as long-form rows."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

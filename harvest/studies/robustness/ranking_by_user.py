@@ -1,8 +1,6 @@
 """From a run that was played in arms to whether the order of its systems depends on the user: the last part of
 `harvest robustness`."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Whether the order of systems depends on the user, for people and as rows: the last part of `harvest robustness`."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

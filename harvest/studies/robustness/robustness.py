@@ -4,8 +4,6 @@ Each arm is set beside the control over matched trials, since users of one topic
 arms. What then differs is what the arm changed, and the system's own chance.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

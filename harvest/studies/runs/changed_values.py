@@ -1,7 +1,5 @@
 """Where JSON values of several runs differ, and that in words a person reads once."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """One respect in which runs differ, in words and as a value."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -7,8 +7,6 @@ A version says no more than its number: that it is the same is no proof that pag
 another none that they were not. `harvest reread` shows it, for pages that were kept.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What the audit in a run's `run.json` says of scoring, held to the form of an audit file."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, TypeVar
 

@@ -4,8 +4,6 @@ Figures are only compared over topics that every run has tried in the same words
 set of scoring settings holds for all runs. What else differs is said, and changes no figure.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

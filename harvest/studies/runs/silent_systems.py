@@ -1,7 +1,5 @@
 """Systems of which no trial is valid: no figure would show that they are missing, so they are named."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterable, Sequence
 

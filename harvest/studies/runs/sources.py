@@ -1,7 +1,5 @@
 """What figures were made from: the runs by name, date and content, so that somebody else can find them again."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from harvest.studies.runs.readings import reading_of

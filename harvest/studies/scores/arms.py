@@ -1,7 +1,5 @@
 """The systems of a run that were played in arms, and the values that their conversations have."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

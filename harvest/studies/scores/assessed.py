@@ -1,7 +1,5 @@
 """What people and models judged of recorded conversations, down to the single nugget: what SWAN is made of."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The thresholds of an audit, each beside its figure, in one line."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from rich.text import Text

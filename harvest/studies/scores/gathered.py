@@ -1,7 +1,5 @@
 """Recorded runs, gathered and scored once for several studies: a report shows them all, and computes nothing twice."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

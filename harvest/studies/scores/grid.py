@@ -6,8 +6,6 @@ ave%useful and %recovery of each column. What is wider than the terminal goes on
 the turns of one trial. Turns that nobody was asked in any conversation have no column.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """By which criteria conversations are judged in a study, and whose judgments of them count."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 

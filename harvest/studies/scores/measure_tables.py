@@ -3,8 +3,6 @@
 `python -m harvest.studies.scores.measure_tables` prints that table, and a test keeps the page equal to what is printed.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence

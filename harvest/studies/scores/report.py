@@ -1,7 +1,5 @@
 """What a person sees at the end of `run` and `score`: the grid, the figures, notes, and what was written where."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The figures that a run keeps in `scores.json`, computed again from its recording and compared to the last bit."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass

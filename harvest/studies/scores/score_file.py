@@ -1,8 +1,6 @@
 """The `harvest-scores/1` document, as it is printed and kept: never whole in memory, since it has thirty rows of each
 conversation."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What `harvest score` was asked for, as a value: another process that gets it comes to the same figures."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial

@@ -3,8 +3,6 @@
 A run holds its topics, its protocol, its gold and its scoring settings, so it can be scored anywhere, again and again.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Scoring recorded runs from Python, as `harvest score` does."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any

@@ -7,8 +7,6 @@ the answers it had got, and what was lost is taken for useless or for useful. In
 sense, because stopping a run does not depend on the answers.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The shares of systems that lost attempts after an answer, between what was lost taken for useless and for useful."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from rich import box

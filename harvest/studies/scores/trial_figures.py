@@ -5,8 +5,6 @@ its values under each topic. %recovery is a ratio over all conversations that fa
 under one name, `""`, so that the mean of its values is the figure that `harvest score` prints.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What each valid conversation gives to a measure: the cells of which systems and groups are compared."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cache
 

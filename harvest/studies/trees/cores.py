@@ -1,7 +1,5 @@
 """Draws that do not depend on each other, made on several cores at once."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """What is known of each branch of a tree, as columns for files and as words for people."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import isnan

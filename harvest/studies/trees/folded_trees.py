@@ -1,7 +1,5 @@
 """Repeated trials of a run, folded into conversation trees: one for each system, or each system and topic."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 

@@ -7,8 +7,6 @@ entities                    user turns by protocol state, answers by the set of 
 user=KEY,system=KEY         one key for each side: exact, state, act, entities; label for the system
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from protocols.answer import Answer

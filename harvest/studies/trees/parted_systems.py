@@ -1,7 +1,5 @@
 """Where the conversations of two systems part, from recorded conversations: what `harvest compare` says of it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Where two systems part, for people: a line for each turn, with commands that show conversations behind it."""
 
-from __future__ import annotations
-
 import math
 import shlex
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """The branches of trees in the long form of all studies: of each turn how often it came next, and of each end."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any

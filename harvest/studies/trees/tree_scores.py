@@ -1,7 +1,5 @@
 """A score laid over a tree: what each branch is worth, and at which turn the spread of the score is settled."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

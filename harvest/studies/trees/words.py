@@ -1,7 +1,5 @@
 """What is said of trees beside their figures, each thing once: of one tree, and of all that are shown together."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from harvest.studies.trees.figures import TreeFigures

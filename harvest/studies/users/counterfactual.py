@@ -9,8 +9,6 @@ What the other user may do and the played ones never do is in no recording, and 
 and nothing is foretold. `scoring.inference.foretold` says when the weights are too few, and what the interval is.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

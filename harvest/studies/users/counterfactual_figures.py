@@ -1,7 +1,5 @@
 """Figures with another user than the one that was played, for people and as rows."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """From dialogues to a fitted user: counts with intervals, stop models, and what the fit is worth on other users."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence

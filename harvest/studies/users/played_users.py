@@ -5,8 +5,6 @@ Every candidate is fitted as `harvest simulate fit` would fit it and followed de
 decides nothing.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence

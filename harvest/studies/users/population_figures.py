@@ -1,7 +1,5 @@
 """Figures of a population of users, for people and as rows."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -11,8 +11,6 @@ which is the share for the population itself. So a figure of the population is u
 lost does not depend on what would have been answered.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence

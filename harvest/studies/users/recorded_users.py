@@ -1,7 +1,5 @@
 """The users of a recorded run, built again from what its header says of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Figures of users for people, and as JSON: fits, and simulated users held against real ones."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

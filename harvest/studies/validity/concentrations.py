@@ -10,8 +10,6 @@ and late turns may lose more whatever is answered, and lengths within labels. To
 compared with topics that have few, too, as a system may always give a topic the same.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

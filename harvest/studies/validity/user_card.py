@@ -9,8 +9,6 @@ compared and withhold nothing: refused samples were never said, and an order tha
 Trials of a topic in which every word is the same count as one: they are no further evidence.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The card of the user as people see it: a line for each system of which there is something to say, and the whole."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 

@@ -4,8 +4,6 @@ What the policy meant is recorded with the turn, or, in older recordings, in the
 the model was told it. If it is not known, as of a free model, only faults are seen that need no such words.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

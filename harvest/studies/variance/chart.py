@@ -1,7 +1,5 @@
 """How much trials vary, as a picture: spreads between topics, trials and systems, with their intervals."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

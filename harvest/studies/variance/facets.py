@@ -4,8 +4,6 @@ A facet is what varies by design (Brennan, Generalizability Theory, 2001): the s
 reword), the kind of session, the run. Systems that agree in all facets but one lie beside each other in that one.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields, replace

@@ -1,7 +1,5 @@
 """How much trials vary, for people: first a sentence for each system and measure, then figures."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

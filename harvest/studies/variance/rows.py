@@ -1,7 +1,5 @@
 """How much trials vary, in long form: one figure a row, variances with their sign."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any

@@ -5,8 +5,6 @@ often all of k pass, whether whole trials lie apart, and whether answers depend 
 systems also what lies between them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ It holds, for each system, the figures of each topic and of each run, how often 
 committed, and a machine that starts from nothing each night has all it needs.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

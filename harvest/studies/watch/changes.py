@@ -1,7 +1,5 @@
 """What changed between a baseline and an audit, by the ways that conversations took: topics, and turns."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """An audit held against its baseline, for people and as JSON."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence

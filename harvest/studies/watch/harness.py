@@ -1,7 +1,5 @@
 """Faults of the harness: what was recorded of a placebo, held against what it must have said."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """A watched audit as a picture: its figures look by look, and where they moved to another level."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 

@@ -5,8 +5,6 @@ its **coverage** (trials without a valid answer, topics that were lost), and **w
 protocol, other topics, another scoring, another definition of the system).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ Chosen so that text on its ground has a contrast of at least 4.5:1, and that gre
 not useful, are told apart by people who see no red or green; the marks o and x say the same without any colour.
 """
 
-from __future__ import annotations
-
 # name: (fill, stroke) on light ground, on dark ground
 _PAINTS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
     "paper": (("#ffffff", ""), ("#0d1117", "")),

@@ -1,7 +1,5 @@
 """Curves over an axis: told apart by their dashes and marks, and by colour only besides."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

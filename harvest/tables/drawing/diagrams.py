@@ -1,7 +1,5 @@
 """Trees as DOT (Graphviz) and Mermaid text. Whatever a system wrote stays a label and can be nothing else."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from harvest.tables.drawing.outline import endings, texts_note

@@ -1,7 +1,5 @@
 """How often values occur: bars on one axis, a row of them for each series, so that nothing is told by colour."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

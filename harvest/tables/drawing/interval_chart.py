@@ -1,7 +1,5 @@
 """Values with their intervals, one a row below the other: a forest plot. What is drawn stands in words beside it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 What is not drawn is never silent: at its node stands how many branches there are more, and how often they were taken.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Turns that follow one another without a branch stand below one another; only whe
 indentation grow, so that a conversation of fifty turns still fits a terminal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ screens (`prefers-color-scheme`); on paper, and where style sheets are not read,
 the text may also stand within a page of Markdown or HTML; nothing in it has an id.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Points of two values each: series told apart by their marks, and by colour only besides."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

@@ -6,8 +6,6 @@ not read, a chart is light. No font, script or address is loaded, nothing has an
 one page, and a title and a description say in words what is drawn.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from harvest.tables.drawing.colours import THEMES

@@ -4,8 +4,6 @@ No font is at hand where a picture is made, and another one may be where it is l
 a wide font (DejaVu Sans, 2.37) rounded up: in Helvetica, Arial and their like every text is narrower.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from xml.sax.saxutils import escape
 

@@ -1,7 +1,5 @@
 """One tree of a picture: its boxes, edges, ends, and what was folded."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """`adapted`: Customisability as giving groups of users other information than each other ([SWAN] §4.19)."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from itertools import combinations, product

@@ -1,7 +1,5 @@
 """`agreeing_trials`: Consistency over the conversations of a system on a need ([SWAN] §4.16: across conversations)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import combinations
 from typing import ClassVar, Literal

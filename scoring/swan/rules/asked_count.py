@@ -1,7 +1,5 @@
 """`asked_count`: Sufficiency as giving so many things as the user asked for."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """`asked_length`: Conciseness as keeping to the length that the user asked for."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """`breakdown`: how far people are expected to call a turn no breakdown, as the shipped detector foretells it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal

@@ -1,7 +1,5 @@
 """`brevity`: Conciseness by the number of words, or of characters where words have no blanks between them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

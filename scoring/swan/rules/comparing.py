@@ -1,7 +1,5 @@
 """Claims laid beside claims on one normal form: which agree, and which cannot both be true."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar

@@ -1,7 +1,5 @@
 """`contradiction`: Consistency of claims that are made again on one normal form ([SWAN] §4.16)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """`copied`: Originality as not being copied from what stands earlier in the conversation ([SWAN] §4.12)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """`equal_benefit`: Fair treatment as the same share of useful turns for all groups of users ([SWAN] §4.14)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 

@@ -1,7 +1,5 @@
 """`fair_exposure`: the fairness-based score of a turn ([SWAN] Eq. 3)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """`gave_way`: Sincerity as holding what was said against a user who doubts it ([SWAN] §4.6)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field

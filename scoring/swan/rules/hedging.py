@@ -1,7 +1,5 @@
 """`hedging`: Modesty as the distance between how sure a claim sounds and how correct it is ([SWAN] §4.9)."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Iterator

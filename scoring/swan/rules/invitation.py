@@ -1,7 +1,5 @@
 """`invitation`: Engagingness as asking or offering something at the end, against a dead end."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """`label`: Sufficiency as the protocol's own rule saw it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal

@@ -1,7 +1,5 @@
 """The own words of a speaker: what is quoted, or stands in code or a URL, is blanked out, character by character."""
 
-from __future__ import annotations
-
 import re
 
 from topics.late_pattern import late_pattern

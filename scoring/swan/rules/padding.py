@@ -1,7 +1,5 @@
 """`padding`: Conciseness as the share of a turn that is neither a pleasantry nor said twice in it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

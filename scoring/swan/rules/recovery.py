@@ -1,7 +1,5 @@
 """`recovery`: whether a turn makes good for one that let the user down ([SWAN] §4.11)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The scoring rules by name, and how a schema file writes them: `label`, `brevity(words=250)`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType

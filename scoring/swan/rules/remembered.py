@@ -1,7 +1,5 @@
 """`remembered`: Retentiveness as giving back what the user told, when the user asks for it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

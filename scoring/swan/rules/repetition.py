@@ -1,7 +1,5 @@
 """`repetition`: Retentiveness as not saying, or naming, again what was given before ([SWAN] §4.17)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal

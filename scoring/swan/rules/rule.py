@@ -4,8 +4,6 @@ A rule is a value: no I/O, no clock, no randomness. It scores what it can tell a
 an item without a score is left out of a criterion and a made-up score is not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType

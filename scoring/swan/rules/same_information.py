@@ -1,7 +1,5 @@
 """`same_information`: Robustness as coming to the same information in all conversations on a need ([SWAN] §4.18)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import combinations
 from typing import ClassVar, Literal

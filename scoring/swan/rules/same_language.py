@@ -1,7 +1,5 @@
 """`same_language`: whether a turn is in the language of the user, or in the one the user asked for."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

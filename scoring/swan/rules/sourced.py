@@ -1,7 +1,5 @@
 """`sourced`: Groundedness as showing a source that a reader could look up ([SWAN] §4.4)."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator

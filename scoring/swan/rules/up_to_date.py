@@ -1,7 +1,5 @@
 """`up_to_date`: Adaptability as dating what is said within a year of when it is said ([SWAN] §4.20)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
