@@ -86,7 +86,8 @@ def clarifying_question(answer: Answer) -> Question | None:
     if answer.links or answer.sources or answer.attachments or len(text) > _LONGEST or _BLOCK.search(text):
         return None
     bare = _QUOTED.sub("“”", _CODE.sub("``", text))
-    if _is_greek(bare):
+    greek = sum("\u0370" <= sign <= "\u03ff" or "\u1f00" <= sign <= "\u1fff" for sign in bare)
+    if greek > sum(sign.isascii() and sign.isalpha() for sign in bare):
         bare = _GREEK_MARK.sub("?", bare)
     lines = [line.strip() for line in bare.splitlines() if line.strip()]
     listed = [bool(_ITEM.match(line)) for line in lines]
@@ -109,11 +110,6 @@ def clarifying_question(answer: Answer) -> Question | None:
     if not strong and not all(_leads_up(one) for one in beside):
         return None
     return Question(asked, len(choices) >= 2 or bool(_CLOSED.search(asked) or CHOICE.search(asked)))
-
-
-def _is_greek(text: str) -> bool:
-    greek = sum("\u0370" <= sign <= "\u03ff" or "\u1f00" <= sign <= "\u1fff" for sign in text)
-    return greek > sum(sign.isascii() and sign.isalpha() for sign in text)
 
 
 def _sentences(lines: Sequence[str]) -> Iterator[str]:

@@ -85,7 +85,10 @@ def _address(url: str) -> Address | None:
         return None
     if port == _DEFAULT_PORTS[scheme]:
         port = ""
-    return Address(scheme, host, port, _path(parts[3]), _query(parts[4] or ""))
+    query = parts[4] or ""
+    items = [_encoded(item, safe="!$'()*+,;=:@/?") for item in query.split("&") if item]
+    kept = [item for item in items if not _tracks(item.partition("=")[0])]
+    return Address(scheme, host, port, _path(parts[3]), "&".join(sorted(kept, key=lambda item: item.partition("=")[0])))
 
 
 _cached_address = lru_cache(maxsize=4096)(_address)
@@ -153,12 +156,6 @@ def _path(path: str) -> str:
                 kept.append("")
         path = "/" + "/".join(kept)
     return path or "/"
-
-
-def _query(query: str) -> str:
-    items = [_encoded(item, safe="!$'()*+,;=:@/?") for item in query.split("&") if item]
-    kept = [item for item in items if not _tracks(item.partition("=")[0])]
-    return "&".join(sorted(kept, key=lambda item: item.partition("=")[0]))
 
 
 def _tracks(name: str) -> bool:

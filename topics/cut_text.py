@@ -113,7 +113,7 @@ def commented(value: object, path: str, around: Surroundings) -> object:
         return value
     found = next((one for one in cut if one.alone or not one.behind), cut[0])
     style = '"' if around.style in ("'", '"') else "|" if around.style else ""
-    what = _words(value, found.text)
+    what = f"{_short(found.text)} is taken for a comment, and only {_short(value)} is left of the text"
     if not found.alone and found.at >= around.end.index and not found.apart:
         sentence = " " in value and found.blank == " "
         if sentence or not found.blank or not _HONEST.match(found.text):
@@ -155,7 +155,16 @@ def _refuse_nothing_left(path: str, around: Surroundings) -> None:
 def _cut(around: Surroundings) -> Iterator[_Comment]:
     """The comments beside a text that could be words of it."""
     quoted, block = around.style in ("'", '"'), around.style in ("|", ">")
-    for comment in _before(around):
+    # The comments between a key, a dash, a bracket or a comma and the text.
+    source, start = around.source, around.start.index
+    found: list[_Comment] = []
+    if source.find("#", around.before, start) >= 0:
+        for token in _TOKEN.finditer(source, around.before, start):
+            if token[0].startswith("#"):
+                found.append(_comment_at(source, token.start()))
+            else:
+                found.clear()
+    for comment in found:
         if not comment.alone:
             could_be = not comment.behind
         else:
@@ -188,19 +197,6 @@ def _goes_on_with_a_number(around: Surroundings, comment: _Comment) -> bool:
         return False
     between = around.source[around.end.index : comment.at - len(comment.blank)]
     return between in ("", "\n", "\r", "\r\n")  # the end of a block text is that of its last line
-
-
-def _before(around: Surroundings) -> list[_Comment]:
-    """The comments between a key, a dash, a bracket or a comma and the text."""
-    source, start = around.source, around.start.index
-    found: list[_Comment] = []
-    if source.find("#", around.before, start) >= 0:
-        for token in _TOKEN.finditer(source, around.before, start):
-            if token[0].startswith("#"):
-                found.append(_comment_at(source, token.start()))
-            else:
-                found.clear()
-    return found
 
 
 def _after(around: Surroundings) -> tuple[list[_Comment], int]:
@@ -237,10 +233,6 @@ def _line_of(source: str, at: int) -> int:
 def _skipped(what: re.Pattern[str], source: str, at: int) -> int:
     found = what.match(source, at)
     return found.end() if found else at
-
-
-def _words(text: str, comment: str) -> str:
-    return f"{_short(comment)} is taken for a comment, and only {_short(text)} is left of the text"
 
 
 def _short(text: str) -> str:

@@ -99,7 +99,15 @@ def command(
     and M-RATINGS.golddistr, or NAME=FILE. Options that take several files take them as --run A B C too.
     """
     settings = ListSettings(gains, cutoff, persistence, level, replications)
-    groups = read_groups(named_files(membership, ".gmemb"), named_files(gold, ".golddistr"), _scales(ordinal, nominal))
+    both = set(ordinal) & set(nominal)
+    if both:
+        raise InputError(f"{', '.join(sorted(both))}: given as both ordinal and nominal", advice="give one of the two")
+    found: dict[str, Scale] = dict.fromkeys(ordinal, "ordinal")
+    groups = read_groups(
+        named_files(membership, ".gmemb"),
+        named_files(gold, ".golddistr"),
+        {**found, **dict.fromkeys(nominal, "nominal")},
+    )
     judged = read_qrels(qrels)
     scores = list_scores([read_run(run) for run in runs], judged, groups, settings, generator(seed, "gfr"))
     if as_json:
@@ -112,14 +120,6 @@ def command(
         click.echo(json.dumps({**scores.as_json(), "seed": seed, "files": files}, ensure_ascii=False))
         return
     _print(people_console(), scores, every=every)
-
-
-def _scales(ordinal: Sequence[str], nominal: Sequence[str]) -> dict[str, Scale]:
-    both = set(ordinal) & set(nominal)
-    if both:
-        raise InputError(f"{', '.join(sorted(both))}: given as both ordinal and nominal", advice="give one of the two")
-    found: dict[str, Scale] = dict.fromkeys(ordinal, "ordinal")
-    return {**found, **dict.fromkeys(nominal, "nominal")}
 
 
 def _print(console: Console, scores: ListScores, *, every: bool) -> None:

@@ -169,7 +169,11 @@ def _harvest() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Entry point. Exits; a user's mistake is one message without a traceback."""
-    _open_closed()
+    # Put something in the place of what was closed before we started. What is printed there goes nowhere, and no file
+    # that is opened later takes its number and gets what was meant for it: the lowest free one is taken.
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123  # until the end
     for stream in (sys.stdout, sys.stderr):
         # A reply may hold what no terminal can show (half a surrogate pair, or any Chinese where LANG is C).
         if isinstance(stream, io.TextIOWrapper):
@@ -230,14 +234,6 @@ def _called(arguments: list[str]) -> object:
             return _harvest.invoke(context)
     except click.exceptions.Exit as end:
         return end.exit_code
-
-
-def _open_closed() -> None:
-    """Put something in the place of what was closed before we started. What is printed there goes nowhere, and no file
-    that is opened later takes its number and gets what was meant for it: the lowest free one is taken."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123  # until the end
 
 
 def _flush() -> int:

@@ -194,7 +194,15 @@ def _lines(one: _Revised) -> Iterator[str]:
         told.add(number)
         assert answer.now is not None
         yield printable(f"{_name(one.conversation, number)}: {_what(answer)}{_relabelled(one, number)}", line=True)
-        yield from _diff(answer.was.text, answer.now.text)
+        rows = list(difflib.unified_diff(answer.was.text.splitlines(), answer.now.text.splitlines(), lineterm="", n=0))[
+            2:
+        ]
+        rows = [row for row in rows if not row.startswith("@@")]
+        for row in rows[:_LONGEST_DIFF]:
+            cut = row if len(row) <= _LONGEST_LINE else f"{row[:_LONGEST_LINE]}… ({len(row)} characters)"
+            yield printable(f"  {cut[0]} {cut[1:]}", line=True)
+        if len(rows) > _LONGEST_DIFF:
+            yield f"  … and {pluralize(len(rows) - _LONGEST_DIFF, 'more line')}; --json has both texts"
         was, now = ([link.href for link in links] for links in (answer.was.links, answer.now.links))
         for sign, first, second in (("-", was, now), ("+", now, was)):
             for href, count in (Counter(first) - Counter(second)).items():
@@ -229,16 +237,6 @@ def _what(answer: Reread) -> str:
 def _relabelled(one: _Revised, turn: int) -> str:
     was, now = one.label(turn)
     return f"; the label was {was}, now {now}" if was != now else ""
-
-
-def _diff(was: str, now: str) -> Iterator[str]:
-    rows = list(difflib.unified_diff(was.splitlines(), now.splitlines(), lineterm="", n=0))[2:]
-    rows = [row for row in rows if not row.startswith("@@")]
-    for row in rows[:_LONGEST_DIFF]:
-        cut = row if len(row) <= _LONGEST_LINE else f"{row[:_LONGEST_LINE]}… ({len(row)} characters)"
-        yield printable(f"  {cut[0]} {cut[1:]}", line=True)
-    if len(rows) > _LONGEST_DIFF:
-        yield f"  … and {pluralize(len(rows) - _LONGEST_DIFF, 'more line')}; --json has both texts"
 
 
 def _summary(

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.text import Text
 
 from harvest.cli.path import GivenPath
@@ -75,7 +74,20 @@ def command(paths: tuple[Path, ...], wanted: str | None, as_json: bool) -> int:
         click.echo(json.dumps([_plain(one) for one in found], ensure_ascii=False))
     people = people_console(stderr=as_json)
     for one in found:
-        _print(one, people)
+        style = {"verified": "bold green", "verified in part": "bold yellow"}.get(one.verdict, "bold red")
+        people.print(Text.assemble((f"{one.verdict}: ", style), printable(one.what, line=True)), soft_wrap=True)
+        wrong = [*one.faults, *one.gaps]
+        for sentence in wrong[:_MOST]:
+            shown = sentence if len(sentence) <= _LONGEST else f"{sentence[:_LONGEST]}… (--json has it whole)"
+            people.print(Text(printable(f"  {shown}", line=True), style="red"), soft_wrap=True)
+        if len(wrong) > _MOST:
+            people.print(f"  and {len(wrong) - _MOST} more: --json lists all", style="red")
+        for sentence in one.said:
+            people.print(f"  {sentence}", soft_wrap=True)
+        for sentence in one.notes:
+            people.print(Text(printable(f"  note: {sentence}", line=True), style="yellow"), soft_wrap=True)
+        if one.recording:
+            people.print(f"  hash of the recording: {one.recording}", soft_wrap=True)
     if any(one.recording for one in found):
         people.print(_PROVES, style="dim")
     return 1 if any(one.faults for one in found) else 3 if any(one.open for one in found) else 0
@@ -171,23 +183,6 @@ def _judged(run: Path, report: Path) -> bool:
     made = report.stat().st_mtime
     files = entries(run, "judgments", "*.jsonl") + entries(run, "decisions", "*.jsonl")
     return any(file.stat().st_mtime > made for file in files)
-
-
-def _print(one: _Found, people: Console) -> None:
-    style = {"verified": "bold green", "verified in part": "bold yellow"}.get(one.verdict, "bold red")
-    people.print(Text.assemble((f"{one.verdict}: ", style), printable(one.what, line=True)), soft_wrap=True)
-    wrong = [*one.faults, *one.gaps]
-    for sentence in wrong[:_MOST]:
-        shown = sentence if len(sentence) <= _LONGEST else f"{sentence[:_LONGEST]}… (--json has it whole)"
-        people.print(Text(printable(f"  {shown}", line=True), style="red"), soft_wrap=True)
-    if len(wrong) > _MOST:
-        people.print(f"  and {len(wrong) - _MOST} more: --json lists all", style="red")
-    for sentence in one.said:
-        people.print(f"  {sentence}", soft_wrap=True)
-    for sentence in one.notes:
-        people.print(Text(printable(f"  note: {sentence}", line=True), style="yellow"), soft_wrap=True)
-    if one.recording:
-        people.print(f"  hash of the recording: {one.recording}", soft_wrap=True)
 
 
 def _plain(one: _Found) -> dict[str, Any]:

@@ -6,7 +6,7 @@ command goes on from the folders of the shards, or from the store that they are 
 """
 
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -52,7 +52,14 @@ def spread(
         most = threads(client, address)
         at_once = min(most, *(system.limits.concurrency for system in audit.systems))
         names = store.folders() if store else [entry.name for entry in folder.iterdir()]
-        of = _shards(names, assignment.store or str(folder)) or min(_EACH * at_once, 1000)
+        # How many shards an earlier command dealt the audit out in; 0 where none was begun.
+        where = assignment.store or str(folder)
+        found = divisions(names)
+        if len(found) > 1:
+            raise InputError(
+                "here are shards of several deals", place=Place(where), advice="remove them, or take another"
+            )
+        of = max(found, default=0) or min(_EACH * at_once, 1000)
         if store is not None:
             refuse_other_division(store, of)
         mine = replace(assignment, folder=str(folder), of=of, at_once=at_once)
@@ -64,14 +71,6 @@ def spread(
         left = _finished(client, tasks, tell)
     shards = [f"{store.url}/{one.name}" if store else str(one.run) for one in tasks]
     return merge_stored(shards, out), left
-
-
-def _shards(names: Iterable[str], where: str) -> int:
-    """How many shards an earlier command dealt the audit out in; 0 where none was begun."""
-    found = divisions(names)
-    if len(found) > 1:
-        raise InputError("here are shards of several deals", place=Place(where), advice="remove them, or take another")
-    return max(found, default=0)
 
 
 def _refuse_workers(client: Any, assignment: Assignment, audit: Audit, store: Store | None) -> None:

@@ -36,7 +36,9 @@ def add_entities(runs: Sequence[PooledRun], path: Path) -> tuple[GoldTable, int]
             if table.get(one.topic, one.key) is None and (one.topic, one.key) not in table.waiting:
                 cells = {"topic": one.topic, "entity": one.key}
                 rows.append(csv_line([cells.get(name, "") for name in columns], separator))
-        end = _line_end(text)
+        # What ends the lines of a table: that of its first one.
+        found = re.search("\r\n|\n|\r", text)
+        end = found[0] if found else "\n"
         added = "".join([*([] if text else [csv_line(columns)]), *rows]).replace("\n", end)
         unended = "" if not text or text.endswith(("\n", "\r")) else end
         if added and is_utf16(file.data):  # ours are UTF-8
@@ -44,12 +46,6 @@ def add_entities(runs: Sequence[PooledRun], path: Path) -> tuple[GoldTable, int]
         elif added:
             file.append(f"{unended}{added}".encode(), lines=False)
     return table, len(rows)
-
-
-def _line_end(text: str) -> str:
-    """What ends the lines of a table: that of its first one."""
-    found = re.search("\r\n|\n|\r", text)
-    return found[0] if found else "\n"
 
 
 def _topics(runs: Sequence[PooledRun]) -> TopicSet:

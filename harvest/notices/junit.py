@@ -53,7 +53,9 @@ def _suite(account: Account, bulletin: Bulletin) -> Tree.Element:
 def _case(one: Notice, account: Account, bulletin: Bulletin) -> Tree.Element:
     where = plain(f"{bulletin.audit}.{account.system}")
     case = Tree.Element("testcase", {"name": plain(one.figure), "classname": where, "time": "0"})
-    _properties(case, _numbers(one))
+    found = {"n": str(one.n), **_limits("value", one.now), "baseline": _shown(one.before)}
+    found |= _limits("difference", one.moved)
+    _properties(case, {name: value for name, value in found.items() if value})
     if one.verdict in _GOOD:
         return case
     said = {"message": plain(one.sentence)}
@@ -62,12 +64,6 @@ def _case(one: Notice, account: Account, bulletin: Bulletin) -> Tree.Element:
     else:
         Tree.SubElement(case, "failure" if one.code == 1 else "error", {**said, "type": one.verdict})
     return case
-
-
-def _numbers(one: Notice) -> dict[str, str]:
-    found = {"n": str(one.n), **_limits("value", one.now), "baseline": _shown(one.before)}
-    found |= _limits("difference", one.moved)
-    return {name: value for name, value in found.items() if value}
 
 
 def _limits(name: str, one: Estimate) -> dict[str, str]:

@@ -21,7 +21,14 @@ def crontab(job: Job, flock: str) -> str:
 
     Raises InputError where the line would be longer than cron reads.
     """
-    command = _command(job, flock).replace("%", r"\%")
+    log, environment = shlex.quote(str(job.log)), shlex.quote(str(job.environment))
+    begin = f"cd {shlex.quote(str(job.folder))} || exit 3; "
+    if job.variables:
+        begin += f"set -a; . {environment} || exit 3; set +a; "
+    words = shlex.join([flock, "-n", "-E", str(BUSY), str(job.lock), *job.words])
+    said = shlex.quote(f"harvest reaudit of {job.name}: exit code")
+    failed = f"c=$?; echo {said} $c; tail -n {_MAILED} {log}; exit $c"
+    command = (f"{begin}{words} >>{log} 2>&1 || {{ {failed}; }}").replace("%", r"\%")
     if len(command) > LONGEST:
         raise InputError(
             f"the command would have {len(command)} characters, and cron cuts one at {LONGEST}",
@@ -41,14 +48,3 @@ def cron_time(slot: Slot, every: Every) -> str:
         "week": f"{slot.minute} {slot.hour} * * {slot.weekday}",
         "month": f"{slot.minute} {slot.hour} {slot.day} * *",
     }[every]
-
-
-def _command(job: Job, flock: str) -> str:
-    log, environment = shlex.quote(str(job.log)), shlex.quote(str(job.environment))
-    begin = f"cd {shlex.quote(str(job.folder))} || exit 3; "
-    if job.variables:
-        begin += f"set -a; . {environment} || exit 3; set +a; "
-    words = shlex.join([flock, "-n", "-E", str(BUSY), str(job.lock), *job.words])
-    said = shlex.quote(f"harvest reaudit of {job.name}: exit code")
-    failed = f"c=$?; echo {said} $c; tail -n {_MAILED} {log}; exit $c"
-    return f"{begin}{words} >>{log} 2>&1 || {{ {failed}; }}"

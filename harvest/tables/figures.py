@@ -178,7 +178,13 @@ def _table(
     of = estimand_of(row.resampled for row in rows if row.low == row.low)
     below = f"\n[{of}]" if of else ""
     for system in systems:
-        heading = Text(_in_lines(printable(system, line=True)) + below, no_wrap=False, overflow="fold")
+        # A name on lines that fit the column of a value, broken where its parts meet if it can be.
+        lines = [""]
+        for part in re.split(r"(?<=[-_.@ ])|(?=@)", printable(system, line=True)):
+            if lines[-1] and len(lines[-1]) + len(part) > _VALUE_WIDTH:
+                lines.append("")
+            lines[-1] += part
+        heading = Text("\n".join(lines) + below, no_wrap=False, overflow="fold")
         table.add_column(heading, no_wrap=True, justify="right", max_width=widest)
         table.add_column("n", no_wrap=True, justify="right", style="dim")
     cells = {(row.measure, row.turn, row.system): row for row in rows}
@@ -189,16 +195,6 @@ def _table(
             line += [Text(shown_with_interval(row) if row else ""), Text(str(row.n) if row else "")]
         table.add_row(*line)
     return table
-
-
-def _in_lines(name: str) -> str:
-    """A name on lines that fit the column of a value, broken where its parts meet if it can be."""
-    lines = [""]
-    for part in re.split(r"(?<=[-_.@ ])|(?=@)", name):
-        if lines[-1] and len(lines[-1]) + len(part) > _VALUE_WIDTH:
-            lines.append("")
-        lines[-1] += part
-    return "\n".join(lines)
 
 
 def shown_with_interval(row: ScoreRow) -> str:

@@ -84,7 +84,12 @@ def train(examples: Examples, *, seed: int = 0, about: Mapping[str, Any] | None 
     units = np.array([place[name] for name in examples.dialogues], dtype=np.int64)
     prior = examples.gold.mean(axis=0)
     wanted = examples.gold - prior
-    trees = fit_trees(examples.rows, _within(examples), units, _TREES, generator(seed, "breakdown", "trees"))
+    # (n, 3) the gold of each turn, less the mean of its system.
+    found = examples.gold.copy()
+    systems = np.array(examples.systems)
+    for system in sorted(set(examples.systems)):
+        found[systems == system] -= examples.gold[systems == system].mean(axis=0)
+    trees = fit_trees(examples.rows, found, units, _TREES, generator(seed, "breakdown", "trees"))
     words = _vocabulary(examples)
     means, spread = examples.rows.mean(axis=0), examples.rows.std(axis=0)
     scale = np.where(spread > 1e-9, _FEATURE_SCALE / np.where(spread > 1e-9, spread, 1.0), 0.0)
@@ -102,15 +107,6 @@ def train(examples: Examples, *, seed: int = 0, about: Mapping[str, Any] | None 
         {**(about or {}), "dialogues": len(names), "turns": len(units), "seed": seed},
         tuple(names),
     )
-
-
-def _within(examples: Examples) -> Floats:
-    """(n, 3) the gold of each turn, less the mean of its system."""
-    found = examples.gold.copy()
-    systems = np.array(examples.systems)
-    for system in sorted(set(examples.systems)):
-        found[systems == system] -= examples.gold[systems == system].mean(axis=0)
-    return found
 
 
 def _vocabulary(examples: Examples) -> list[str]:

@@ -73,7 +73,13 @@ def read_rule(document: Document, loc: Loc, value: object, named: Named) -> Rule
     ((kind, options),) = value.items()
     inside = (*loc, kind)
     if kind in _COMPOSED:
-        return _composed(document, inside, kind, options, named)
+        if kind in ("not", "thoughts"):
+            inner = read_rule(document, inside, options, named)
+            return Not(inner) if kind == "not" else Thoughts(inner)
+        if not isinstance(options, tuple) or len(options) < 2:
+            raise document.error(inside, f"{kind} takes a list of at least two rules")
+        rules = tuple(read_rule(document, (*inside, place), item, named) for place, item in enumerate(options))
+        return Any(rules) if kind == "any" else All(rules)
     if kind not in _kinds():
         hint = did_you_mean(kind, _kinds())
         raise document.error(inside, f"unknown rule {kind!r}{hint}", allowed=", ".join(_kinds()), key=True)
@@ -105,16 +111,6 @@ def _checked(model: type[StrictModel]) -> type[StrictModel]:
     if not (issubclass(model, StrictModel) and all(hasattr(model, name) for name in _PARTS)):
         raise TypeError(f"it has not all of {', '.join(_PARTS)}, or is no StrictModel")
     return model
-
-
-def _composed(document: Document, loc: Loc, kind: str, value: object, named: Named) -> Rule:
-    if kind in ("not", "thoughts"):
-        inner = read_rule(document, loc, value, named)
-        return Not(inner) if kind == "not" else Thoughts(inner)
-    if not isinstance(value, tuple) or len(value) < 2:
-        raise document.error(loc, f"{kind} takes a list of at least two rules")
-    rules = tuple(read_rule(document, (*loc, place), item, named) for place, item in enumerate(value))
-    return Any(rules) if kind == "any" else All(rules)
 
 
 def encode_rule(rule: Rule) -> object:

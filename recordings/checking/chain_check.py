@@ -81,7 +81,18 @@ def check_recording(run: Path) -> Checked:
     if strange:  # a pipe would be waited on for ever, and a link leads out of the folder
         return Checked("", gaps=strange)
     found, named = _checked(run)
-    _check_evidence(run, named, found)
+    there = {
+        file.relative_to(run).as_posix()
+        for file in entries(run, "evidence", "??", "*")
+        if not file.name.startswith(".")
+    }
+    for address in sorted(there):
+        fault = evidence_fault(run, address)
+        if fault:
+            found.faults.append(Fault(address, None, fault))
+        else:
+            found.evidence += 1
+    found.faults += [Fault(address, None, "named by an event, and gone") for address in sorted(named - there)]
     for one in read_noted(run):
         (found.gaps if one.open else found.notes).append(Fault("run.json", None, str(one)))
     return found
@@ -188,21 +199,6 @@ def _check_header(run: Path, headers: list[str], found: Checked, *, declared: bo
         found.notes.append(Fault("run.json", None, what))
     elif content_digest(run / "run.json") != headers[-1]:
         found.faults.append(Fault("run.json", None, "it is not what it was when the last process began to record"))
-
-
-def _check_evidence(run: Path, named: set[str], found: Checked) -> None:
-    there = {
-        file.relative_to(run).as_posix()
-        for file in entries(run, "evidence", "??", "*")
-        if not file.name.startswith(".")
-    }
-    for address in sorted(there):
-        fault = evidence_fault(run, address)
-        if fault:
-            found.faults.append(Fault(address, None, fault))
-        else:
-            found.evidence += 1
-    found.faults += [Fault(address, None, "named by an event, and gone") for address in sorted(named - there)]
 
 
 def _check_layers(run: Path, found: Checked) -> list[str]:

@@ -28,10 +28,6 @@ _MEANING: Mapping[str, str] = MappingProxyType({word: meaning for meaning, words
 
 def ending_of(finish: str) -> str:
     """`whole`, `cut` by the system's own limit, `filtered` or `refused`; "" for a word that says none of these."""
-    return _MEANING.get(_plain(finish), "")
-
-
-def _plain(finish: str) -> str:
-    """The word in the form of the lists above: `FinishReason.MAX_TOKENS` and `max-tokens` are `max_tokens`."""
+    # The word in the form of the lists above: `FinishReason.MAX_TOKENS` and `max-tokens` are `max_tokens`.
     last = finish.rpartition(".")[2].strip()
-    return re.sub(r"(?<=[a-z])(?=[A-Z])|[\s-]+", "_", last).lower()
+    return _MEANING.get(re.sub(r"(?<=[a-z])(?=[A-Z])|[\s-]+", "_", last).lower(), "")

@@ -156,15 +156,13 @@ def _conversation(
         reply = exchange.system
         route = None
         if reply is not None and reply.counts is not None:
-            route = imported_route(number, state, _label(reply.counts, breakdown), target)
+            most = _ANNOTATED[reply.counts.index(max(reply.counts))]  # the first of equals
+            route = imported_route(
+                number, state, NOT_USEFUL if most == "X" or (most == "T" and breakdown == "PB+B") else USEFUL, target
+            )
         told = None if reply is None else SystemTurn(Answer.of(reply.text))
         turns.append(Turn(number, state, exchange.user, told, route))
     return Conversation(key, identity, 1, tuple(turns), outcome, session=name, user="imported")
-
-
-def _label(counts: Sequence[int], breakdown: Breakdown) -> str:
-    most = _ANNOTATED[counts.index(max(counts))]  # the first of equals
-    return NOT_USEFUL if most == "X" or (most == "T" and breakdown == "PB+B") else USEFUL
 
 
 def _exchanges(turns: Sequence[tuple[str, _Said, JsonValue]], at: JsonValue) -> tuple[list[_Exchange], int]:

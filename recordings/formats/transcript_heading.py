@@ -70,7 +70,13 @@ def parse_heading(pairs: Iterable[str]) -> Heading:
     for name, (least, most) in _NUMBERS.items():
         if name in own and not (_NUMBER.fullmatch(own[name]) and least <= int(own[name]) <= most):
             raise ValueError(f"{name}={own[name]} is not a number from {least} to {most}")
-    return Heading(own, _links(own), _speakers(own), _judged(own) if "judged" in own else None, _choices(own))
+    found = {}
+    for number, links in enumerate(_listed(own, "links"), 1):
+        if links is not None:
+            if not isinstance(links, list) or not all(_is_texts(link, 2) for link in links):
+                raise ValueError("links= holds something that is not [text, address]")
+            found[number] = tuple(Link(text, href) for text, href in links)
+    return Heading(own, found, _speakers(own), _judged(own) if "judged" in own else None, _choices(own))
 
 
 def heading_line(conversation: Conversation, form: str, most_turns: int = 0) -> str:
@@ -152,16 +158,6 @@ def _vector(text: str) -> tuple[float, ...]:
     except (ValueError, ZeroDivisionError):
         pass
     raise ValueError(f"{text} is not a vector of shares, such as (0,1/2,1/2)")
-
-
-def _links(own: Mapping[str, str]) -> dict[int, tuple[Link, ...]]:
-    found = {}
-    for number, links in enumerate(_listed(own, "links"), 1):
-        if links is not None:
-            if not isinstance(links, list) or not all(_is_texts(link, 2) for link in links):
-                raise ValueError("links= holds something that is not [text, address]")
-            found[number] = tuple(Link(text, href) for text, href in links)
-    return found
 
 
 def _speakers(own: Mapping[str, str]) -> dict[int, tuple[str, ...]]:

@@ -245,8 +245,22 @@ def read_layer(path: Path) -> Layer:
     if opening.get("adjudicates", False) not in (True, False):
         raise RunError("'adjudicates' is not true or false", place=place)
     judgments = tuple(_judgment(row, at) for at, row in rows[1:])
-    _refuse_twice(judgments, path)
-    _refuse_changed(path)
+    # One layer is one opinion: of two values for one thing, one would be lost.
+    seen: dict[tuple[object, ...], int] = {}
+    for number, judgment in enumerate(judgments, 2):
+        about = Target.of(judgment) or frozenset(judgment.about.items())
+        first = seen.setdefault((judgment.criterion, about), number)
+        if first != number:
+            raise RunError(
+                f"the same thing is judged in line {first}, by {judgment.criterion}", place=Place(str(path), number)
+            )
+    fault = layer_fault(path)
+    if fault:
+        raise RunError(
+            fault,
+            place=Place(str(path)),
+            advice="restore it; or, if the change is intended, remove that number from the end of its name",
+        )
     adjudicates = bool(opening.get("adjudicates"))
     return Layer(str(opening["layer"]), **names, judgments=judgments, adjudicates=adjudicates, path=str(path))
 
@@ -283,31 +297,9 @@ _ABOUT: Mapping[str, tuple[str, Callable[[object], bool]]] = {
 }
 
 
-def _refuse_twice(judgments: Iterable[Judgment], path: Path) -> None:
-    """One layer is one opinion: of two values for one thing, one would be lost."""
-    seen: dict[tuple[object, ...], int] = {}
-    for number, judgment in enumerate(judgments, 2):
-        about = Target.of(judgment) or frozenset(judgment.about.items())
-        first = seen.setdefault((judgment.criterion, about), number)
-        if first != number:
-            raise RunError(
-                f"the same thing is judged in line {first}, by {judgment.criterion}", place=Place(str(path), number)
-            )
-
-
 def layer_fault(path: Path) -> str:
     """What is wrong with the content of a layer's file: "" where it is what its name says, or its name says nothing."""
     named = _NAMED.fullmatch(path.name)
     if named and _digest(read_inside(path.parent, path.name)) != named[1]:
         return "this layer was changed after it was written: its content does not match its name"
     return ""
-
-
-def _refuse_changed(path: Path) -> None:
-    fault = layer_fault(path)
-    if fault:
-        raise RunError(
-            fault,
-            place=Place(str(path)),
-            advice="restore it; or, if the change is intended, remove that number from the end of its name",
-        )

@@ -235,7 +235,8 @@ class Redactor:
                     wide = told.encode(order, "surrogatepass")
                     if wide in data:
                         data = data.replace(wide, "[redacted:secret]".encode(order))
-            encoding = _encoding(media_type)
+            named = _CHARSET.search(media_type)
+            encoding = named[1] if named else "utf-8"
             try:
                 text = data.decode(encoding, "surrogateescape")
                 # Of UTF-8 every byte comes back.
@@ -329,8 +330,3 @@ def _is_text(data: bytes, media_type: str) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _encoding(media_type: str) -> str:
-    named = _CHARSET.search(media_type)
-    return named[1] if named else "utf-8"

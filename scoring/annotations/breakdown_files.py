@@ -145,7 +145,19 @@ def _take(value: JsonValue, file: Path, name: str, collected: _Collected) -> Non
     elif value.has("dialogue-id"):
         _take_official(value, file, name, collected)
     elif value.has("dialogue") and (value.has("counts") or value.has("probabilities")):
-        _take_line(value, name, collected)
+        for key in value.keys():  # noqa: SIM118  no mapping
+            meant = None if key in _OURS else nearest(key, _OURS)
+            if meant is not None and not value.has(meant):
+                raise value[key].error(f"unknown key {key!r}: did you mean {meant!r}?", allowed=", ".join(_OURS))
+        dialogue, turn = value["dialogue"].text(), value["turn"].index()
+        if value.has("counts"):
+            system = value["system"].text() if value.has("system") else ""
+            collected.annotate(value, dialogue, turn, system, _three_counts(value["counts"]))
+        if value.has("probabilities"):
+            at = value["probabilities"]
+            weights = [entry.weight() for entry in _three(at)]
+            label = value["label"].text(LABELS) if value.has("label") else None
+            collected.predict(value, name, dialogue, turn, _predicted(at, weights, label))
     else:
         raise value.error("neither annotations nor predictions of breakdown", allowed=_KINDS)
 
@@ -178,22 +190,6 @@ def _take_official(value: JsonValue, file: Path, name: str, collected: _Collecte
             weights = [entry[f"prob-{label}"].weight() for label in LABELS]
             said_label = entry["breakdown"].text(LABELS)
             collected.predict(turn, name, dialogue, index, _predicted(entry, weights, said_label))
-
-
-def _take_line(value: JsonValue, name: str, collected: _Collected) -> None:
-    for key in value.keys():  # noqa: SIM118  no mapping
-        meant = None if key in _OURS else nearest(key, _OURS)
-        if meant is not None and not value.has(meant):
-            raise value[key].error(f"unknown key {key!r}: did you mean {meant!r}?", allowed=", ".join(_OURS))
-    dialogue, turn = value["dialogue"].text(), value["turn"].index()
-    if value.has("counts"):
-        system = value["system"].text() if value.has("system") else ""
-        collected.annotate(value, dialogue, turn, system, _three_counts(value["counts"]))
-    if value.has("probabilities"):
-        at = value["probabilities"]
-        weights = [entry.weight() for entry in _three(at)]
-        label = value["label"].text(LABELS) if value.has("label") else None
-        collected.predict(value, name, dialogue, turn, _predicted(at, weights, label))
 
 
 def _three(at: JsonValue) -> list[JsonValue]:

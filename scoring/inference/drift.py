@@ -139,7 +139,9 @@ def evidence(
     counts = np.array([len(one) for one in cells], dtype=np.float64)
     if len(cells) != len(baseline.means) or not counts.all():
         raise ValueError("each topic of the baseline needs a value")
-    shifts = np.repeat(_control(baseline), counts.astype(int))
+    # (T,) by how much each topic lies above the mean of the baseline; topics seen little are drawn to 1/2.
+    drawn = (baseline.means * baseline.counts + 0.5) / (baseline.counts + 1)
+    shifts = np.repeat(np.asarray(drawn - drawn.mean()), counts.astype(int))
     weights = np.repeat(counts.sum() / (len(cells) * counts), counts.astype(int))
     flat = np.concatenate(cells)
     low, high = against or limits(baseline, matters=matters)
@@ -151,12 +153,6 @@ def evidence(
         if most > 0:
             found[side] = np.log1p((_GRID / most)[:, None] * weights * (bound - seen)).sum(axis=1)
     return found
-
-
-def _control(baseline: Baseline) -> Floats:
-    """(T,) by how much each topic lies above the mean of the baseline; topics seen little are drawn to 1/2."""
-    drawn = (baseline.means * baseline.counts + 0.5) / (baseline.counts + 1)
-    return np.asarray(drawn - drawn.mean())
 
 
 def levels(audits: Sequence[Floats], *, looks: int, share: float = 1.0) -> Floats:

@@ -126,19 +126,15 @@ def told_apart(
         return _these(each, drawn.noise, trials, level, alpha, reach)
     p = exchange_ps(each, rng, draws=_DRAWS)
     if guard == "none":
-        return _by_t(each, p, level, alpha, reach)
+        topics = each.shape[1]
+        if topics < FEWEST:
+            return np.zeros(len(each), dtype=np.bool_), np.full(len(each), np.nan)
+        value, error = each.mean(axis=1), each.std(axis=1, ddof=1) / math.sqrt(topics)
+        outside = np.abs(value) >= student_quantile(1 - alpha / 2, topics - 1) * error * (1 - _SAME)
+        widths = _width(value, student_quantile(0.5 + level / 2, topics - 1) * error, reach)
+        return (p <= alpha + _SAME) & outside & (error > _SAME), np.where(error <= _SAME, np.nan, widths)
     found = guarded_differences(each.T, np.ones((each.shape[1], 1)), level=level, reach=reach, many=True)
     return np.asarray((p <= alpha + _SAME) & (found.p <= alpha + _SAME)), found.high - found.low
-
-
-def _by_t(each: Floats, p: Floats, level: float, alpha: float, reach: float) -> tuple[Bools, Floats]:
-    topics = each.shape[1]
-    if topics < FEWEST:
-        return np.zeros(len(each), dtype=np.bool_), np.full(len(each), np.nan)
-    value, error = each.mean(axis=1), each.std(axis=1, ddof=1) / math.sqrt(topics)
-    outside = np.abs(value) >= student_quantile(1 - alpha / 2, topics - 1) * error * (1 - _SAME)
-    widths = _width(value, student_quantile(0.5 + level / 2, topics - 1) * error, reach)
-    return (p <= alpha + _SAME) & outside & (error > _SAME), np.where(error <= _SAME, np.nan, widths)
 
 
 def _these(

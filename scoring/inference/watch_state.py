@@ -153,10 +153,6 @@ def advance(
     after = replace(state, kept=kept, levels=(drop, rise))
     if state.is_changed:
         return _since_the_change(state, after, seen, around, apart)
-    return _before_a_change(state, after, seen, apart)
-
-
-def _before_a_change(state: WatchState, after: WatchState, seen: Seen, apart: float) -> WatchState:
     own, raised = (seen.value, seen.own), not math.isnan(state.raised)
     if seen.declared or (raised and seen.at - state.raised >= apart and seen.confirms[state.side]):
         side = state.side if raised else int(seen.value > 0)

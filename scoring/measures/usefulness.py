@@ -247,15 +247,11 @@ def _of_units(
     unequal = unit in ("cluster", "session") and bool(np.ptp(below) > _CRUMB * below.max())
     pooled = pooled or unequal
     parts, weights = (above, below) if pooled else (above / below, np.ones(len(below)))
-    low, high = _drawn(*_as_bytes(parts, weights), level, pooled)
+    # Both in an order of their own: that of the topics says nothing, and the same come again in many trials.
+    order = np.lexsort((parts, weights))
+    low, high = _drawn(*parts[order].tobytes(), weights[order].tobytes(), level, pooled)
     said = f"effective n = {_effective(parts, weights, value, answers):.1f}"
     return Interval(low, high, f"{METHOD} {unit}", f"{unit}s", said)
-
-
-def _as_bytes(parts: Floats, weights: Floats) -> tuple[bytes, bytes]:
-    """Both in an order of their own: that of the topics says nothing, and the same come again in many trials."""
-    order = np.lexsort((parts, weights))
-    return parts[order].tobytes(), weights[order].tobytes()
 
 
 _CRUMB = 1e-9  # what rounding makes of equal weights

@@ -71,7 +71,13 @@ def same_sources(
             )
             dealt = rng.permuted(np.tile(weight, (1 + draws, 1)), axis=1)
             dealt[0] = weight
-            apart[first, second] += (_product(dealt, _kernel(one, two)) * dealt).sum(axis=1)
+            # (n + m, n + m) cosines of the counts of all texts of both sides.
+            across = one.products(two)
+            products = np.block([[one.alike, across], [across.T, two.alike]])
+            lengths = np.sqrt(np.diagonal(products))
+            apart[first, second] += (_product(dealt, np.asarray(products / lengths / lengths[:, None])) * dealt).sum(
+                axis=1
+            )
             so_far = found[first, second]
             found[first, second] = replace(so_far, n=so_far.n + n, topics=so_far.topics + 1)
     return {
@@ -114,14 +120,6 @@ def _counted(texts: Sequence[str]) -> _Counted:
     flat = np.bincount(rows * (width + 1) + column[grams], minlength=len(texts) * (width + 1))
     counts = flat.reshape(-1, width + 1).astype(np.float64)
     return _Counted(counts, buckets, column, _product(counts, counts))
-
-
-def _kernel(one: _Counted, two: _Counted) -> Floats:
-    """(n + m, n + m) cosines of the counts of all texts of both sides."""
-    across = one.products(two)
-    products = np.block([[one.alike, across], [across.T, two.alike]])
-    lengths = np.sqrt(np.diagonal(products))
-    return np.asarray(products / lengths / lengths[:, None])
 
 
 def _grams(text: str) -> npt.NDArray[np.int64]:

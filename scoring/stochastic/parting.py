@@ -216,7 +216,15 @@ def part(both: BothSides) -> Parting:
     term: Floats = np.bincount(at, weights=bits, minlength=size).astype(np.float64)
     divergence = float(jsd(*ends)) if ends.shape[1] > 1 else 0.0
     share = term / divergence if divergence > 0 else np.full(size, np.nan)
-    chosen = _most_different(np.abs(portion[1] - portion[0]), at, size)
+    # (size,) the first of the largest gaps of each node; -1 where it has none. gaps: (J,), NaN counts for nothing.
+    # The first, because the two ways on from a node with two differ by the same but for rounding.
+    gaps = np.abs(portion[1] - portion[0])
+    found, highest = np.full(size, -1, dtype=np.intp), np.full(size, -np.inf)
+    known = np.flatnonzero(~np.isnan(gaps))
+    np.maximum.at(highest, at[known], gaps[known])
+    largest = known[gaps[known] >= highest[at[known]] - _ALIKE][::-1]
+    found[at[largest]] = largest
+    chosen = found
     there = chosen >= 0
     taken, portions = np.zeros((2, size), dtype=np.int64), np.full((2, size), np.nan)
     taken[:, there] = both.taken.sum(axis=1)[:, chosen[there]]
@@ -233,19 +241,6 @@ def part(both: BothSides) -> Parting:
         portions,
         tuple(both.titles[way] if way >= 0 else "" for way in chosen.tolist()),
     )
-
-
-def _most_different(gaps: Floats, at: Indices, size: int) -> Indices:
-    """(size,) the first of the largest gaps of each node; -1 where it has none. gaps: (J,), NaN counts for nothing.
-
-    The first, because the two ways on from a node with two differ by the same but for rounding.
-    """
-    found, highest = np.full(size, -1, dtype=np.intp), np.full(size, -np.inf)
-    known = np.flatnonzero(~np.isnan(gaps))
-    np.maximum.at(highest, at[known], gaps[known])
-    largest = known[gaps[known] >= highest[at[known]] - _ALIKE][::-1]
-    found[at[largest]] = largest
-    return found
 
 
 def pairs_behind(both: BothSides, node: int, branch: int, end: str = "", most: int = 3) -> tuple[Pair, ...]:

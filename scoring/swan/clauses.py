@@ -68,7 +68,10 @@ def pieces(
 def _clauses(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     view = plain(text[start:end])
     first = 0
-    joints = _joints(view)
+    # Where a sentence could be split, in order.
+    found = {match.start(): match for match in _SPLICE.finditer(view)}
+    found.update({match.start(): match for match in _JOINT.finditer(view)})
+    joints = [found[place] for place in sorted(found)]
     ends = [*(joint.start() for joint in joints), len(view)][1:]
     for joint, following in zip(joints, ends, strict=True):
         before = view[first : joint.start()]
@@ -83,10 +86,3 @@ def _clauses(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         yield start + first, start + first + len(before.rstrip())
         first = joint.end()
     yield start + first, end
-
-
-def _joints(view: str) -> list[re.Match[str]]:
-    """Where a sentence could be split, in order."""
-    found = {match.start(): match for match in _SPLICE.finditer(view)}
-    found.update({match.start(): match for match in _JOINT.finditer(view)})
-    return [found[place] for place in sorted(found)]

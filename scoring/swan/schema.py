@@ -166,23 +166,22 @@ def read_schema(document: Document) -> Schema:
             first = seen.setdefault((key, value), i)
             if first != i:
                 raise document.error(("criteria", i, key), f"{key}: criterion {first + 1} of the file has the same")
-        _check_name(document, ("criteria", i, "name"), one.name)
+        loc = ("criteria", i, "name")
+        if one.name != one.name.strip() or one.name.isdecimal():
+            raise document.error(loc, "name: a name that is a number, or has white space around it")
+        if one.name.casefold() in _RESERVED:
+            raise document.error(
+                loc, f"name: {one.name!r} means something else in judgments", advice="take another name"
+            )
+        if not one.name.isprintable() or _STEERING.search(one.name):
+            raise document.error(
+                loc,
+                "name: a criterion is named on one line, and as in WAN(Correctness)",
+                allowed="letters and other characters, but no line end and none of ( ) , = *",
+            )
     return Schema(
         file.name, tuple(_criterion(document, ("criteria", i), one) for i, one in enumerate(file.criteria)), file.about
     )
-
-
-def _check_name(document: Document, loc: Loc, name: str) -> None:
-    if name != name.strip() or name.isdecimal():
-        raise document.error(loc, "name: a name that is a number, or has white space around it")
-    if name.casefold() in _RESERVED:
-        raise document.error(loc, f"name: {name!r} means something else in judgments", advice="take another name")
-    if not name.isprintable() or _STEERING.search(name):
-        raise document.error(
-            loc,
-            "name: a criterion is named on one line, and as in WAN(Correctness)",
-            allowed="letters and other characters, but no line end and none of ( ) , = *",
-        )
 
 
 def _criterion(document: Document, loc: Loc, one: _CriterionFile) -> Criterion:

@@ -140,16 +140,12 @@ def flaws(text: str) -> Iterator[Flag]:
     end = _OPEN_END.search(plain.rstrip())
     if end is not None and len(plain.split()) >= _LEAST:
         yield Flag("cut off", end.start(), len(plain.rstrip()))
-    yield from _repeated(plain)
-    yield from _letters(plain)
-
-
-def _repeated(plain: str) -> Iterator[Flag]:
     whole = [(plain[one.start : one.end].casefold(), one) for one in sentences(plain) if one.shape == "prose"]
     counts = Counter(words for words, _ in whole)
     for words, one in whole:
         if counts[words] >= _AGAIN:
             yield Flag("a sentence said over and over", one.start, one.end)
+    yield from _letters(plain)
 
 
 def _letters(plain: str) -> Iterator[Flag]:

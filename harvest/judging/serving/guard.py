@@ -103,7 +103,14 @@ class Guard:
             handed = True
             return {"type": "http.request", "body": body, "more_body": False}
 
-        await self.app(scope, whole, _guarded(send))
+        async def sent(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                own = {name for name, _ in HEADERS}
+                kept = [one for one in message.get("headers", []) if one[0].lower() not in own]
+                message = {**message, "headers": [*kept, *HEADERS]}
+            await send(message)
+
+        await self.app(scope, whole, sent)
 
     def _person(self, scope: Scope) -> str:
         """Who asks; "" for the page itself, which says nothing of the run. Raises _Refused."""
@@ -194,14 +201,3 @@ async def _refuse(refused: _Refused, send: Send) -> None:
         {"type": "http.response.start", "status": refused.status, "headers": [*headers, *refused.headers, *HEADERS]}
     )
     await send({"type": "http.response.body", "body": body})
-
-
-def _guarded(send: Send) -> Send:
-    async def sent(message: MutableMapping[str, Any]) -> None:
-        if message["type"] == "http.response.start":
-            own = {name for name, _ in HEADERS}
-            kept = [one for one in message.get("headers", []) if one[0].lower() not in own]
-            message = {**message, "headers": [*kept, *HEADERS]}
-        await send(message)
-
-    return sent

@@ -132,7 +132,14 @@ def read_rows(path: str | PathLike[str], columns: Sequence[str], needed: Sequenc
     line ends of any system. Raises InputError, with file, line and column, for what is no such table.
     """
     ending = sheet_ending(path)
-    text = _text(path)
+    place = Place.of(path)
+    data = read_bytes(
+        path,
+        "a sheet of ours",
+        largest=LARGEST,
+        advice="hand the rows in in several files, each with the row of column names",
+    )
+    text = decode_table(data, place.path, "a sheet", "save it from the spreadsheet as 'CSV UTF-8'")
     yield from _csv(text, Place.of(path).path, columns, needed) if ending == ".csv" else _jsonl(text, path, needed)
 
 
@@ -147,17 +154,6 @@ def sheet_ending(path: str | PathLike[str]) -> str:
             advice="name it so; a spreadsheet saves such a file as 'CSV UTF-8'",
         )
     return ending
-
-
-def _text(path: str | PathLike[str]) -> str:
-    place = Place.of(path)
-    data = read_bytes(
-        path,
-        "a sheet of ours",
-        largest=LARGEST,
-        advice="hand the rows in in several files, each with the row of column names",
-    )
-    return decode_table(data, place.path, "a sheet", "save it from the spreadsheet as 'CSV UTF-8'")
 
 
 def _csv(text: str, name: str, columns: Sequence[str], needed: Sequence[str]) -> Iterator[Given]:

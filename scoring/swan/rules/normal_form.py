@@ -111,12 +111,17 @@ class Form:
 def claim_form(text: str) -> Form:
     """The normal form of one claim; without words for a text that has none."""
     plain = own_words(text)
-    plain = plain[_end_of_lead(plain) :]
+    lead = _LEAD.match(plain)
+    plain = plain[(lead.end() if lead and lead.end() < len(plain.rstrip()) else 0) :]
     words: list[str] = []
     values: list[Value] = []
     negations = 0
     rounded = False
-    for found in _TOKEN.finditer(_apart(plain)):
+    # Contracted negations as words of their own.
+    spread = re.sub(r"\b(can)not\b", r"\1 not", plain, flags=re.IGNORECASE)
+    spread = re.sub(r"\bcan't\b", "can not", spread, flags=re.IGNORECASE)
+    spread = re.sub(r"\bwon't\b", "will not", spread, flags=re.IGNORECASE)
+    for found in _TOKEN.finditer(re.sub(r"(?<=\w)n't\b", " not", spread, flags=re.IGNORECASE)):
         value = _value(found, rounded)
         if value is not None:
             values.append(value)
@@ -157,19 +162,6 @@ _FUNCTION = frozenset(
 def content_words(text: str) -> frozenset[str]:
     """The words of a text that carry its matter, in lower case."""
     return frozenset(word for word in re.findall(r"[^\W\d_]+", own_words(text).lower()) if word not in _FUNCTION)
-
-
-def _apart(text: str) -> str:
-    """Contracted negations as words of their own."""
-    spread = re.sub(r"\b(can)not\b", r"\1 not", text, flags=re.IGNORECASE)
-    spread = re.sub(r"\bcan't\b", "can not", spread, flags=re.IGNORECASE)
-    spread = re.sub(r"\bwon't\b", "will not", spread, flags=re.IGNORECASE)
-    return re.sub(r"(?<=\w)n't\b", " not", spread, flags=re.IGNORECASE)
-
-
-def _end_of_lead(text: str) -> int:
-    lead = _LEAD.match(text)
-    return lead.end() if lead and lead.end() < len(text.rstrip()) else 0
 
 
 def _value(found: re.Match[str], rounded: bool) -> Value | None:
