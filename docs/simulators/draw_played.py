@@ -19,7 +19,7 @@ from harvest.studies.users.fitted_users import fitted_options
 from protocols.answer import Answer
 from protocols.library import load_protocol
 from protocols.route import Say
-from recordings.acts.act_lines import read_act_lines
+from recordings.acts.reading import read_act_lines
 from scoring.inference.proportions import wilson
 from scoring.simulation.lengths import survival
 from simulators import markov

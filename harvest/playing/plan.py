@@ -10,15 +10,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
+from typing import TypeVar
 
 from harvest.audits.arms import Arm
 from harvest.audits.audit import Audit
+from harvest.audits.audit_file import Order
 from harvest.audits.system import System
-from harvest.playing.topic_order import order_topics
 from protocols.answer import Exchange
 from recordings.conversations.conversation import Conversation, TrialKey, Turn
 from recordings.log.header import trial_identities
-from topics.identity import derived_seed
+from topics.identity import derived_seed, generator
 from topics.topic import Topic
 
 
@@ -155,3 +156,34 @@ def queue_sittings(plan: Plan, systems: Sequence[System], seed: int) -> list[Sit
         return sitting.block, derived_seed(seed, system, *sitting.block, "order of groups")
 
     return sorted(sittings, key=place)
+
+
+_T = TypeVar("_T")
+_PURPOSE = "order of topics"
+
+
+def order_topics(topics: Sequence[_T], order: Order, *, trial: int, seed: int) -> tuple[_T, ...]:
+    """All of `topics`, in the order of one trial. trial: from 1."""
+    match order:
+        case "as-written":
+            return tuple(topics)
+        case "shuffled":
+            return _drawn(topics, seed, trial)
+        case "latin":
+            labels = _drawn(topics, seed, "topics")
+            rows = len(labels) if len(labels) % 2 == 0 else 2 * len(labels)
+            row = _drawn(range(rows), seed, "rows")[(trial - 1) % rows] if rows else 0
+            return tuple(labels[place] for place in _williams_row(row, len(labels)))
+
+
+def _drawn(values: Sequence[_T], seed: int, *names: str | int) -> tuple[_T, ...]:
+    places = generator(seed, _PURPOSE, *names).permutation(len(values))
+    return tuple(values[place] for place in places)
+
+
+def _williams_row(row: int, n: int) -> list[int]:
+    """Row `row` of the square of n treatments: 0, 1, n-1, 2, n-2, …, each moved on by `row`. The rows from n on, of odd
+    n, are those before them backwards."""
+    first = [(place + 1) // 2 if place % 2 else n - place // 2 for place in range(n)]
+    moved = [(one + row) % n for one in first]
+    return moved[::-1] if row >= n else moved

@@ -1,15 +1,95 @@
 """Acts from a run folder, a file of acts, or one of the known data sets."""
 
+import math
+import re
+from collections.abc import Iterable, Mapping
 from os import PathLike, fspath
 from pathlib import Path
 
-from recordings.acts.act_lines import FORMAT, read_act_lines
-from recordings.acts.dialogue import Dialogues, dialogues_of
+from recordings.acts.dialogue import ActTurn, Dialogue, Dialogues, dialogues_of
 from recordings.acts.iard import Level, dialogues_in_iard, is_iard
-from recordings.acts.queries import dialogues_in_queries, is_queries
+from recordings.files.json_text import Json, line, read_lines
 from recordings.log.run_folder import is_run, read
 from topics.errors import InputError, Place
 from topics.json_file import read_json_value
+
+FORMAT = "harvest-acts/1"
+_TEXTS = ("person", "system", "topic", "draws")
+_KEYS = ("id", "turns", "ended", *_TEXTS, "score")
+
+
+def read_act_lines(path: str | PathLike[str]) -> tuple[Dialogue, ...]:
+    """The dialogues in the file. Raises InputError, naming the line, for anything that is not of this form."""
+    rows, torn = read_lines(Path(path))
+    if torn:
+        raise InputError(torn, advice="write the complete file again")
+    if not rows or rows[0][1].get("format") != FORMAT:
+        raise InputError(
+            "not a file of acts", place=Place.of(path, 1), allowed=f'a first line {{"format": "{FORMAT}"}}'
+        )
+    dialogues = []
+    seen: dict[str, Place] = {}
+    for place, row in rows[1:]:
+        dialogue = _dialogue(row, place)
+        if dialogue.id in seen:
+            raise InputError(f"dialogue {dialogue.id!r} is already at line {seen[dialogue.id].line}", place=place)
+        seen[dialogue.id] = place
+        dialogues.append(dialogue)
+    return tuple(dialogues)
+
+
+def write_act_lines(path: str | PathLike[str], dialogues: Iterable[Dialogue], *, source: str = "") -> None:
+    """Write the dialogues, with what they were made of in the heading. Raises FileExistsError where the file exists."""
+    data = [line({"format": FORMAT, "source": source})]
+    for dialogue in dialogues:
+        row: dict[str, Json] = {
+            "id": dialogue.id,
+            "turns": [[turn.act, turn.answer] for turn in dialogue.turns],
+            "ended": dialogue.ended,
+        }
+        named = {key: str(getattr(dialogue, key)) for key in _TEXTS}
+        row.update({name: value for name, value in named.items() if value})
+        if not math.isnan(dialogue.score):
+            row["score"] = dialogue.score
+        data.append(line(row))
+    with Path(path).open("xb") as file:
+        file.writelines(data)
+
+
+def _dialogue(row: Mapping[str, Json], place: Place) -> Dialogue:
+    unknown = next((key for key in row if key not in _KEYS), None)
+    if unknown is not None:
+        raise InputError(f"unknown key {unknown!r}", place=place, allowed=", ".join(_KEYS))
+    name, turns, ended, score = row.get("id"), row.get("turns"), row.get("ended"), row.get("score")
+    if not isinstance(name, str) or not name:
+        raise InputError("no 'id'", place=place, allowed="text, not empty")
+    if not isinstance(turns, list) or not turns:
+        raise InputError(f"dialogue {name!r} has no turns", place=place, allowed='[["act", "answer"], …], at least one')
+    if not isinstance(ended, bool):
+        raise InputError(f"dialogue {name!r}: 'ended' is not a truth value", place=place, allowed="true, false")
+    if isinstance(score, bool) or not isinstance(score, (int, float, type(None))):
+        raise InputError(
+            f"dialogue {name!r}: 'score' is not a number", place=place, allowed="a number, or leave it out"
+        )
+    texts = {key: row.get(key, "") for key in _TEXTS}
+    for key, value in texts.items():
+        if not isinstance(value, str):
+            raise InputError(f"dialogue {name!r}: {key!r} is not text", place=place, advice="put it in quotation marks")
+    return Dialogue(
+        id=name,
+        turns=tuple(_turn(turn, f"dialogue {name!r}, turn {number}", place) for number, turn in enumerate(turns, 1)),
+        ended=ended,
+        score=math.nan if score is None else float(score),
+        **{key: str(value) for key, value in texts.items()},
+    )
+
+
+def _turn(value: Json, where: str, place: Place) -> ActTurn:
+    match value:
+        case [str(act), str() | None as answer] if act and answer != "":
+            return ActTurn(act, answer)
+    raise InputError(f"{where} is not [act, answer]", place=place, allowed='["ask", "o"], or ["ask", null]')
+
 
 _KINDS = (
     f'a run folder, a {FORMAT} file (.jsonl), the IARD file ({{"474": {{"dialogue_info": …}}, …}}), or search sessions '
@@ -55,3 +135,50 @@ def read_dialogues(path: str | PathLike[str], *, level: Level = "top") -> Dialog
                     advice="give it another name",
                 )
     return found
+
+
+_WORD = re.compile(r"\w+")
+
+
+def query_act(query: str, before: str | None) -> str:
+    """What a query does after the one before it (None: it is the first)."""
+    if before is None:
+        return "query"
+    now, then = (frozenset(_WORD.findall(text.casefold())) for text in (query, before))
+    if now == then:
+        return "repeat"
+    if not now & then:
+        return "change"
+    if now > then:
+        return "specify"
+    return "generalise" if now < then else "rephrase"
+
+
+def is_queries(value: Json) -> bool:
+    """Whether a JSON value has the form of the file, as far as its first session tells."""
+    return isinstance(value, dict) and isinstance(next(iter(value.values()), None), list)
+
+
+def read_queries(path: str | PathLike[str]) -> tuple[Dialogue, ...]:
+    """The sessions in the file at `path`. Raises InputError where it is none."""
+    place = Place.of(path)
+    return dialogues_in_queries(read_json_value(path).value, place)
+
+
+def dialogues_in_queries(value: Json, place: Place) -> tuple[Dialogue, ...]:
+    """The sessions in the file's JSON value. Raises InputError where it is none, or where a session is empty."""
+    if not isinstance(value, dict) or not is_queries(value):
+        raise InputError("not a file of search sessions", place=place, allowed='{"1": ["query", "query", …], …}')
+    return tuple(_session(str(name), row, place) for name, row in value.items())
+
+
+def _session(name: str, queries: Json, place: Place) -> Dialogue:
+    if not isinstance(queries, list) or not queries:
+        raise InputError(f"session {name} has no query", place=place, allowed='["query", "query", …], at least one')
+    words: list[str] = []
+    for number, query in enumerate(queries, 1):
+        if not isinstance(query, str):
+            raise InputError(f"session {name}: query {number} is not text", place=place, allowed='"query"')
+        words.append(query)
+    acts = [query_act(query, before) for query, before in zip(words, [None, *words])]
+    return Dialogue(id=name, turns=tuple(ActTurn(act, said=said) for act, said in zip(acts, words)), ended=False)

@@ -10,13 +10,16 @@ several messages of one side in a row are joined by a line end. What is left out
 """
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from itertools import chain, islice
 from os import PathLike, fspath
 from pathlib import Path
+from typing import Self
 
 from protocols.answer import Answer
 from recordings.conversations.answer_parts import with_parts
@@ -29,13 +32,72 @@ from recordings.formats.imported_names import MOST_TURNS_ALLOWED, check_system_n
 from recordings.formats.message_metadata import Metadata
 from recordings.formats.message_shapes import Record, conversations_in, is_conversation, place_of, records_of
 from recordings.formats.message_sides import Sides, sides_of
-from recordings.formats.salvaged_text import SalvagedText
 from recordings.formats.transcript_turns import imported_route, state_name, topic_names
 from recordings.log.header import trial_identity
 from topics.counting import pluralize
 from topics.errors import InputError, Place
+from topics.json_file import JsonValue, json_values
+from topics.mended_json import mended
 from topics.regular_file import read_bytes
+from topics.text_file import decode, refuse_binary
 from topics.topic import TopicSet, check_topic_id
+
+_MARKS = tuple(map(chr, range(0x10FFFD, 0x10FF00, -1)))
+"""Characters of private use, of which hardly any file holds one."""
+
+
+@dataclass(frozen=True, slots=True)
+class SalvagedText:
+    """text: with `mark` in the place of each byte that is no text; mark: "" if there is none. faults: by the line, the
+    first such byte on it, as it is named to people."""
+
+    text: str
+    path: str
+    mark: str
+    faults: Mapping[int, InputError]
+
+    @classmethod
+    def of(cls, data: bytes, path: str, kind: str) -> Self:
+        """Raises InputError for a file that is no text at all, such as an archive."""
+        try:
+            return cls(decode(data, path, kind), path, "", {})
+        except InputError as fault:
+            refuse_binary(data, path, kind)
+            faults = dict(_faults(data, path, kind))
+            text = data.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
+            mark = next((one for one in _MARKS if one not in text and json.dumps(one)[1:-1] not in text.lower()), "")
+            if not mark:
+                raise fault from None
+            return cls(text.translate({0: mark, **dict.fromkeys(range(0xDC80, 0xDD00), mark)}), path, mark, faults)
+
+    def values(self, bad: Callable[[InputError], object], is_record: Callable[[object], bool]) -> Iterator[JsonValue]:
+        """As `json_values`, of lists with bad records too; a line that is no JSON is named for the byte, if that is
+        why."""
+
+        def refuse(fault: InputError) -> None:
+            bad(self.faults.get(fault.place.line, fault) if fault.place else fault)
+
+        try:
+            yield from json_values(self.text, self.path, refuse, partial(mended, is_record=is_record))
+        except InputError as fault:
+            raise (next(iter(self.faults.values()), fault)) from None
+
+    def check(self, value: JsonValue) -> None:
+        """Raises InputError if such a byte is in the value; with its place, if nothing else is on its lines."""
+        if self.mark and self.mark in json.dumps(value.value, ensure_ascii=False):
+            if not value.loc:
+                raise self.faults.get(value.line) or next(iter(self.faults.values()))
+            raise InputError("it holds a byte that is not UTF-8, or a NUL byte", advice="save the file as UTF-8 text")
+
+
+def _faults(data: bytes, path: str, kind: str) -> Iterator[tuple[int, InputError]]:
+    for line_number, line in enumerate(data.split(b"\n"), 1):
+        try:
+            decode(line, path, kind)
+        except InputError as fault:
+            place = Place(path, line_number, fault.place.column if fault.place else 0)
+            yield line_number, InputError(fault.what, place=place, allowed=fault.allowed, advice=fault.advice)
+
 
 _PLACED = 20
 """Faults within a list whose line is looked for: each look goes through the file again, and no more are printed."""

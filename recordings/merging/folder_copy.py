@@ -1,26 +1,90 @@
 """Making a run folder out of others: it appears whole or not at all, and exhibits, judgments and replies come along."""
 
 import hashlib
+import json
 import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from recordings.events.attempts import AttemptId
 from recordings.files.errors import StoreError
 from recordings.files.evidence import evidence_fault, fsync_folder, write_safely
 from recordings.files.json_text import document, line
-from recordings.judged.judgments import put_layer, read_layers, write_layer
+from recordings.judged.judgments import Layer, put_layer, read_layers, write_layer
 from recordings.log.chain import FORMAT as CHAIN_FORMAT
 from recordings.log.chain import declare_chains, write_chain
 from recordings.log.header import Header
 from recordings.log.inventory import CHAINED
 from recordings.log.run_folder import Run
-from recordings.merging.renumbering import Numbers, renumbered, renumbered_layer, renumbered_replies
 from topics.counting import pluralize
 from topics.regular_file import entries, read_inside
+
+Numbers = Mapping[AttemptId, int]
+"""The number that each attempt of one run gets; without attempts of which a number does not say which it means."""
+
+
+def renumbered(layer: Layer, numbers: Numbers) -> tuple[Layer, str]:
+    """The layer with the numbers that its attempts get, and a sentence on what is left out, "" where nothing is."""
+    judgments, lost = [], []
+    for judgment in layer.judgments:
+        number = _number(judgment.about, numbers)
+        if number is None:
+            lost.append(judgment.about)
+        else:
+            judgments.append(replace(judgment, about=_with(judgment.about, number)))
+    told = ""
+    if lost:
+        what = f"{pluralize(len(lost), 'judgment')} left out, of attempts that this run does not have, or has twice"
+        told = f"{what}: attempt {lost[0]['attempt']} at trial {lost[0]['trial']}{', …' if len(lost) > 1 else ''}"
+    return replace(layer, judgments=tuple(judgments)), told
+
+
+def renumbered_layer(data: bytes, numbers: Numbers) -> bytes:
+    """The same of the file of a layer. Lines that need no change stay the same bytes; of the others, keys that a later
+    version wrote are kept."""
+    opening, *lines = data.split(b"\n")
+    kept = [opening]
+    for text in lines:
+        row: dict[str, Any] = json.loads(text) if text else {}
+        about = row.get("about", {})
+        number = _number(about, numbers)
+        if number is not None:
+            same = number in (0, about.get("attempt"))
+            kept.append(text if same else line({**row, "about": _with(about, number)})[:-1])
+    return b"\n".join(kept)
+
+
+def renumbered_replies(data: bytes, numbers: Numbers) -> bytes:
+    """A file of replies. They are found by what was asked, and say for people alone where that stood; so none is left
+    out, and a line that cannot be read is kept as it is."""
+    kept = []
+    for text in data.split(b"\n"):
+        try:
+            row: Any = json.loads(text)
+        except (ValueError, RecursionError):  # what a killed command left
+            row = None
+        number = _number(row, numbers) if isinstance(row, dict) else 0
+        same = not number or number == row["attempt"]
+        kept.append(text if same else line({**row, "attempt": number})[:-1])
+    return b"\n".join(kept)
+
+
+def _number(about: Mapping[str, Any], numbers: Numbers) -> int | None:
+    """The number that the attempt gets; 0 for what is about no attempt, None for one that is not in the run."""
+    trial, attempt = about.get("trial"), about.get("attempt")
+    if not isinstance(trial, str) or not isinstance(attempt, int):
+        return 0
+    return numbers.get((trial, attempt))
+
+
+def _with(about: Mapping[str, Any], number: int) -> dict[str, Any]:
+    return {**about, "attempt": number} if number else dict(about)
+
 
 DAMAGED = "damaged"
 """Where a run that was saved from a damaged one keeps the damaged files."""

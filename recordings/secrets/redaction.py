@@ -15,7 +15,8 @@ opened.
 import codecs
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from operator import itemgetter, le
 from typing import Any
@@ -26,8 +27,38 @@ from recordings.secrets.escapes import Span, has_codes, undo_letters, unescape
 from recordings.secrets.searched_text import SearchedText
 from recordings.secrets.secret_forms import forms_of, lines_of, parts_of
 from recordings.secrets.secret_patterns import KINDS, PATTERNS, cookies, may_match
-from recordings.secrets.stream_pieces import over_pieces
 from topics.lower_case import to_lower
+
+_FIELD = re.compile(r'"([^"\\\s]{1,40})"\s{0,4}:\s{0,4}"((?:[^"\\\n]|\\.)*+)"')
+_LINE = re.compile(r"^(data): ?([^\[{\"\r\n][^\r\n]*+)", re.MULTILINE)
+
+
+def over_pieces(text: str, clean: Callable[[Sequence[str]], Sequence[str]]) -> str:
+    """`text`, a stream, after `clean` has seen the pieces of each field as one; it gives them back one for one."""
+    for expression in (_FIELD, _LINE):
+        fields: defaultdict[str, list[str]] = defaultdict(list)
+        for name, piece in expression.findall(text):
+            fields[name].append(piece)
+        cleaned = {name: clean(pieces) for name, pieces in fields.items() if _goes_on(pieces)}
+        changed = {name: iter(pieces) for name, pieces in cleaned.items() if list(pieces) != fields[name]}
+        if changed:
+            text = _put_back(text, expression, changed)
+    return text
+
+
+def _goes_on(pieces: list[str]) -> bool:
+    """Not one value, said with every piece."""
+    return pieces.count(pieces[0]) < len(pieces)
+
+
+def _put_back(text: str, expression: re.Pattern[str], changed: dict[str, Iterator[str]]) -> str:
+    kept, at = [], 0
+    for match in expression.finditer(text):
+        if match[1] in changed:
+            kept += [text[at : match.start(2)], next(changed[match[1]])]
+            at = match.end(2)
+    return "".join([*kept, text[at:]])
+
 
 SHORTEST = 8
 """Characters a secret must have to be looked for by its value."""

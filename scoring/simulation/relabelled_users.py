@@ -6,7 +6,7 @@ whole users dealt to the two sides at random (`scoring.inference.relabelled`). S
 those who talked to the same systems, and scores are compared within each system.
 
 Every distance is a function of sums over users, so that a deal costs one product of matrices. They are those of
-`scoring.simulation.acts`, `lengths` and `score_gap`, computed independently (a test checks that both agree).
+`scoring.simulation.realism`, `lengths` and `score_gap`, computed independently (a test checks that both agree).
 """
 
 import math

@@ -23,15 +23,14 @@ import numpy.typing as npt
 
 from harvest.studies.users.fitted_users import fit_user
 from recordings.acts.dialogue import Dialogue
-from recordings.acts.queries import read_queries
+from recordings.acts.reading import read_queries
 from scoring.divergences import jsd
 from scoring.simulation.act_model import ActModel, Smoothing, UniformModel, fit_acts
-from scoring.simulation.acts import matrix_divergence
 from scoring.simulation.decisions import Decision, acts_in
 from scoring.simulation.halves import Spread, random_halves
 from scoring.simulation.lengths import survival
 from scoring.simulation.likelihood import Fit, held_out
-from scoring.simulation.realism import distances
+from scoring.simulation.realism import distances, matrix_divergence
 from simulators import markov
 from tests.support.checkout import DOCS
 from tests.support.simulated_dialogues import SIM4IA, dialogues_with, fitted_markov, iard, quickly_drawn, six_acts

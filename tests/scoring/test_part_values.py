@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from scoring.bare_rows import present_means, share_values, sum_means
 from scoring.measures.usefulness import share
-from scoring.part_values import present_means, share_values, sum_means
 
 shapes = arrays.array_shapes(min_dims=2, max_dims=2, max_side=40)
 numbers = st.one_of(st.floats(0, 1), st.just(math.nan))

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from harvest.studies.users.fitted_users import fitted_options
 from protocols.answer import Answer
 from protocols.route import Say
-from recordings.acts.act_lines import read_act_lines
 from recordings.acts.dialogue import ActTurn, Dialogue
+from recordings.acts.reading import read_act_lines
 from simulators import markov
 from simulators.scenario import Observation, Scenario
 from simulators.stopping import experience

@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from harvest.judging.pool import plain_words
-from harvest.judging.serving.covers import cover
 from harvest.judging.sheets.annotation_sheet import Assessed
 from harvest.judging.sheets.sheet_file import Row
 from recordings.conversations.conversation import Conversation
 from recordings.files.json_text import Json
 from recordings.judged.judgments import Target
+from scoring.swan.triage import harms
 from topics.identity import content_hash
 from topics.topic import Topic
 
@@ -153,3 +153,9 @@ def _side(speaker: str, turn: int, text: str, question: Question, asked: bool) -
         cut = ("", text[: question.start]), ("mark", text[question.start : question.end]), ("", text[question.end :])
         pieces = [list(piece) for piece in cut if piece[1] or piece[0]]
     return {"speaker": speaker, "turn": turn, "asked": asked, "pieces": pieces, "cover": cover(text)}
+
+
+def cover(text: str) -> str:
+    """Why the text is covered, as in "it may contain …"; "" where it is not. What the triage misses is shown, and what
+    it covers without need costs one key."""
+    return " and ".join(dict.fromkeys(flag.reason for flag in harms(text)))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest.playing.plan import Sitting
-from harvest.playing.steps import Steps
+from harvest.playing.runner import Steps
 
 
 def _queue(trials: list[int]) -> deque[Sitting]:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from harvest.audits.audit import load_audit
 from harvest.audits.audit_file import Order
+from harvest.playing.plan import order_topics
 from harvest.playing.play import play_audit
-from harvest.playing.topic_order import order_topics
 from recordings.log.run_folder import read
 
 ORDERS: tuple[Order, ...] = ("as-written", "shuffled", "latin")

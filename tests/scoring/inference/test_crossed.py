@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from scoring.inference.crossed import crossed_interval
+from scoring.inference.carry_over import crossed_interval
 from scoring.statistics.exchange import Floats
 
 

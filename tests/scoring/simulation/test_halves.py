@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from recordings.acts.dialogue import Dialogue
-from scoring.simulation.acts import act_divergence
 from scoring.simulation.halves import FEWEST, noise_floor, random_halves
 from scoring.simulation.lengths import to_horizon
-from scoring.simulation.realism import BEHAVIOUR, distances, realism
+from scoring.simulation.realism import BEHAVIOUR, act_divergence, distances, realism
 from tests.scoring.simulation.test_act_model import dialogue
 from tests.support.simulated_dialogues import fitted_markov, iard, quickly_drawn
 from topics.errors import InputError

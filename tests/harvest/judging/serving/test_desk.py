@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from harvest.judging.serving.covers import cover
 from harvest.judging.serving.desk import LONGEST_NOTE, Desk, Unacceptable
+from harvest.judging.serving.questions import cover
 from recordings.judged.decisions import DecisionBook
 from recordings.judged.judgments import Judgment, Layer, read_layers, write_layer
 from recordings.log.run_folder import read

@@ -20,14 +20,12 @@ from harvest.studies.users.played_users import CANDIDATES, DEFAULT, Candidates
 from harvest.studies.users.simulation_figures import check_tables, fit_tables, scores_verdict
 from protocols.answer import Answer
 from protocols.route import Say, Stop
-from recordings.acts.act_lines import write_act_lines
 from recordings.acts.dialogue import ActTurn, Dialogue
-from recordings.acts.reading import read_dialogues
+from recordings.acts.reading import read_dialogues, write_act_lines
 from scoring.inference.proportions import jeffreys
 from scoring.simulation.act_model import fit_acts
-from scoring.simulation.acts import matrix_divergence
 from scoring.simulation.halves import Floor, Spread
-from scoring.simulation.realism import realism
+from scoring.simulation.realism import matrix_divergence, realism
 from simulators import fitted, markov
 from simulators.fitted import read_user
 from simulators.scenario import Observation, Scenario, State
