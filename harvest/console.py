@@ -38,13 +38,13 @@ class PeopleConsole(LiveConsole):
 
     def print(self, *objects: Any, **options: Any) -> None:
         width = self.width
-        self.width = max(width, *(self._needed(one) for one in objects if isinstance(one, Table)), 0)
+        self.width = max(width, *(self._columns_needed(one) for one in objects if isinstance(one, Table)), 0)
         try:
             super().print(*objects, **options)
         finally:
             self.width = width
 
-    def _needed(self, table: Table) -> int:
+    def _columns_needed(self, table: Table) -> int:
         """Columns that `table` takes at least. Rich has the like, but breaks what is not to be broken."""
         free = self.options.update(max_width=_ANY_WIDTH)
         measured = ((column.no_wrap, table._measure_column(self, free, column)) for column in table.columns)

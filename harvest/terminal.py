@@ -59,10 +59,10 @@ def wrap_lines(text: str, width: int | None, hang: int = 0) -> str:
     """
     if width is None:
         return text
-    return "\n".join(folded for line in text.split("\n") for folded in _folded(line, width, hang))
+    return "\n".join(folded for line in text.split("\n") for folded in _fold_line(line, width, hang))
 
 
-def _folded(line: str, width: int, hang: int) -> list[str]:
+def _fold_line(line: str, width: int, hang: int) -> list[str]:
     if _columns(line := line.expandtabs()) <= width:
         return [line]
     indent = re.match(r"\s*", line)[0]  # type: ignore[index]  # it always matches

@@ -109,10 +109,10 @@ class Answer:
         before and behind that stretch, and has none within it."""
         if text == self.text:
             return self
-        return replace(self, text=text, sources=tuple(_moved(source, self.text, text) for source in self.sources))
+        return replace(self, text=text, sources=tuple(_move_source(source, self.text, text) for source in self.sources))
 
 
-def _moved(source: Source, was: str, now: str) -> Source:
+def _move_source(source: Source, was: str, now: str) -> Source:
     if source.start < 0 or was[: source.end] == now[: source.end]:
         return source
     shift = len(now) - len(was)

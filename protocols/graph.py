@@ -10,7 +10,7 @@ _Position = tuple[str, tuple[int, ...]]
 
 def reachable_states(start: str, states: Mapping[str, State]) -> frozenset[str]:
     """The states that some conversation can reach."""
-    return _reached(start, {name: _targets(state) for name, state in states.items()})
+    return _reachable_states(start, {name: _targets(state) for name, state in states.items()})
 
 
 def reached_on(start: str, states: Mapping[str, State], topic: Topic) -> frozenset[str]:
@@ -21,10 +21,10 @@ def reached_on(start: str, states: Mapping[str, State], topic: Topic) -> frozens
         after = state.after_last(topic) if state.each else None
         edges = _edges(state) if topic.turns or not state.each else ()
         ways[name] = (*edges, *((after.state,) if after and after.state else ()))
-    return _reached(start, ways)
+    return _reachable_states(start, ways)
 
 
-def _reached(start: str, ways: Mapping[str, tuple[str, ...]]) -> frozenset[str]:
+def _reachable_states(start: str, ways: Mapping[str, tuple[str, ...]]) -> frozenset[str]:
     found = {start}
     waiting = [start]
     while waiting:
@@ -62,7 +62,7 @@ def endless(start: str, states: Mapping[str, State], *, silent: bool = False) ->
     for topic_has_turns in (True, False):
         dry = {name: _dry(state, topic_has_turns) for name, state in states.items()}
         ways = {name: (*_edges(state), *dry[name]) for name, state in states.items()} if topic_has_turns else dry
-        looked_at = {name for name in _reached(start, ways) if states[name].each or not silent}
+        looked_at = {name for name in _reachable_states(start, ways) if states[name].each or not silent}
         loop = _loop(
             {name: tuple(way for way in dry[name] if way in looked_at) for name in states if name in looked_at}
         )

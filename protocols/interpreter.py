@@ -75,12 +75,12 @@ def advance(
     for edge in state.edges:
         if not edge.rule:
             route = _route(position, edge.label, "otherwise", tried, missed)
-            return _enter(protocol, topic, edge.target, _labelled(position, edge.label), route)
+            return _enter(protocol, topic, edge.target, _add_label(position, edge.label), route)
         rule = protocol.rules[edge.rule]
         verdict = rule.judge(sight)
         if verdict.holds:
             route = _route(position, edge.label, edge.rule, [rule.version], verdict.evidence)
-            return _enter(protocol, topic, edge.target, _labelled(position, edge.label), route)
+            return _enter(protocol, topic, edge.target, _add_label(position, edge.label), route)
         tried.append(rule.version)
         missed.extend(replace(piece, note=f"{edge.rule}: {piece.note}") for piece in verdict.evidence)
     label = protocol.no_match
@@ -116,7 +116,7 @@ def _route(position: Position, label: str, rule: str, versions: Sequence[str], e
     return Route(position.turn, position.state, label, rule, " ".join(versions), tuple(evidence), "")
 
 
-def _labelled(position: Position, label: str) -> Position:
+def _add_label(position: Position, label: str) -> Position:
     return replace(position, labels=(*position.labels, label))
 
 

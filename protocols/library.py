@@ -62,7 +62,7 @@ def encode_protocol(protocol: Protocol) -> dict[str, object]:
 
 def decode_protocol(value: object, path: str = "recorded protocol") -> Protocol:
     """The protocol that `encode_protocol` wrote; `path` names it in messages. Raises InputError."""
-    return read_protocol(Document(path, _frozen(value), {}, {}))
+    return read_protocol(Document(path, _freeze(value), {}, {}))
 
 
 def protocol_hash(protocol: Protocol) -> str:
@@ -138,10 +138,10 @@ def _encode_target(target: Target) -> dict[str, object]:
     return {"go": target.state} if target.state else {"stop": target.outcome}
 
 
-def _frozen(value: object) -> object:
+def _freeze(value: object) -> object:
     """Lists as tuples, as the reader of files gives them."""
     if isinstance(value, Mapping):
-        return {str(key): _frozen(part) for key, part in value.items()}
+        return {str(key): _freeze(part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
-        return tuple(_frozen(part) for part in value)
+        return tuple(_freeze(part) for part in value)
     return value

@@ -36,7 +36,7 @@ class TargetEntry(StrictModel):
     @model_validator(mode="after")
     def _one_way(self) -> TargetEntry:
         if (self.go is None) == (self.stop is None):
-            raise PydanticCustomError("one_way", "give either go or stop: {given}", {"given": _given(self)})
+            raise PydanticCustomError("one_way", "give either go or stop: {given}", {"given": _given_keys(self)})
         return self
 
 
@@ -111,5 +111,5 @@ class ProtocolEntry(StrictModel):
     no_match: NoMatchEntry | None = None
 
 
-def _given(entry: TargetEntry) -> str:
+def _given_keys(entry: TargetEntry) -> str:
     return "both are given" if entry.go is not None else "neither is given"

@@ -84,7 +84,7 @@ def render(wording: Wording, topic: Topic, *, turn: int, item: str = "") -> str:
     if wording.each:
         variables["item"] = item
     try:
-        text = _bounded(_compiled(wording.template).generate(variables))
+        text = _bound_length(_compile_template(wording.template).generate(variables))
     except TemplateError as fault:
         named = re.search(r"attribute '([^']*)'", fault.message or "")
         name = named[1] if named else ""
@@ -108,7 +108,7 @@ def render(wording: Wording, topic: Topic, *, turn: int, item: str = "") -> str:
     return text
 
 
-def _bounded(pieces: Iterable[str]) -> str:
+def _bound_length(pieces: Iterable[str]) -> str:
     found: list[str] = []
     length = 0
     for piece in pieces:
@@ -325,7 +325,7 @@ def _environment() -> Environment:
     )
     environment.globals.clear()
     environment.filters = {name: environment.filters[name] for name in FILTERS}
-    environment.filters.update(indent=_indented, join=_joined, replace=_replaced)
+    environment.filters.update(indent=_filter_indent, join=_filter_join, replace=_filter_replace)
     environment.filters = {name: _within(name, filter_) for name, filter_ in environment.filters.items()}
     return environment
 
@@ -358,7 +358,7 @@ def _within(name: str, filter_: Callable[..., Any]) -> Callable[..., Any]:
     return bounded
 
 
-def _indented(text: str, width: int | str = 4, first: bool = False, blank: bool = False) -> str:
+def _filter_indent(text: str, width: int | str = 4, first: bool = False, blank: bool = False) -> str:
     from jinja2.filters import do_indent
 
     if len(width if isinstance(width, str) else range(width)) > 100:
@@ -366,7 +366,7 @@ def _indented(text: str, width: int | str = 4, first: bool = False, blank: bool 
     return do_indent(text, width, first, blank)
 
 
-def _joined(things: Iterable[object], d: str = "") -> str:
+def _filter_join(things: Iterable[object], d: str = "") -> str:
     """d: what stands between them, as Jinja calls it."""
     words = list(map(str, things))
     if sum(map(len, words)) + len(words) * len(d) > LONGEST:
@@ -374,7 +374,7 @@ def _joined(things: Iterable[object], d: str = "") -> str:
     return d.join(words)
 
 
-def _replaced(text: object, old: str, new: str, count: int = -1) -> str:
+def _filter_replace(text: object, old: str, new: str, count: int = -1) -> str:
     words = str(text)
     if len(words) + (words.count(old) if old else len(words) + 1) * len(new) > LONGEST:
         raise ValueError(f"replace makes more than {LONGEST:,} characters")
@@ -382,7 +382,7 @@ def _replaced(text: object, old: str, new: str, count: int = -1) -> str:
 
 
 @lru_cache(maxsize=512)
-def _compiled(template: str) -> Template:
+def _compile_template(template: str) -> Template:
     return _environment().from_string(template)
 
 

@@ -155,9 +155,9 @@ class Asked:
                         pooled.add(criterion_name, system, topic, types[topic], None, [opinion.by.kind])
             scorers = pooled if pooled is not None and in_pool else self.scorers
             named = scorers.named(criterion, (row.system, row.topic, row.topic_type, row.trial))
-            yield self._checked(replace(row, scorers=named), types)
+            yield self._correct_row(replace(row, scorers=named), types)
 
-    def _checked(self, row: ScoreRow, types: Mapping[str, str]) -> ScoreRow:
+    def _correct_row(self, row: ScoreRow, types: Mapping[str, str]) -> ScoreRow:
         """The row, corrected by people where it is a WAN of a system that models scored, and people enough of it."""
         measure = next(
             (one for one in self.measures if one.declaration is WAN and one.form is None and one.name == row.measure),
@@ -252,9 +252,9 @@ class Asked:
 
     def coverage(self) -> tuple[str, ...]:
         """What SWAN and WAN are made of: criteria that do not compare, and judges that are mixed."""
-        return (*self.checked, *self._covered(), *self._mixed(), *self._unlike())
+        return (*self.checked, *self._coverage_notes(), *self._mixed_sources(), *self._unlike())
 
-    def _mixed(self) -> Iterator[str]:
+    def _mixed_sources(self) -> Iterator[str]:
         """The criteria of each system that sources of several kinds scored, each some of the items."""
         asked = {self._criterion(measure) for measure in self.measures if measure.declaration is WAN}
         for system in dict.fromkeys(one.key.system for one in self.assessments):
@@ -286,7 +286,7 @@ class Asked:
                 each = "; ".join(f"{system} by {', '.join(sorted(own))}" for system, own in whose.items())
                 yield f"{name} was scored by different judges ({each}): a difference in it is one of judges, too."
 
-    def _covered(self) -> tuple[str, ...]:
+    def _coverage_notes(self) -> tuple[str, ...]:
         """Which criteria the SWAN of each system covers, and where; two over different ones do not compare."""
         if not any(measure.declaration is SWAN for measure in self.measures):
             return ()
@@ -322,10 +322,10 @@ class Asked:
                 continue
             found.append(one)
             if measure.declaration is WAN:
-                self._scored(under, self._criterion(measure), [self._criterion(measure)])
+                self._keep_scorers(under, self._criterion(measure), [self._criterion(measure)])
             elif measure.declaration is SWAN:
                 of_all = swan_of(under, measure)
-                self._scored(under, "", of_all.covered)
+                self._keep_scorers(under, "", of_all.covered)
                 if not told:  # with two weightings of SWAN the criteria are the same
                     covered = self.covered.setdefault(material.conversation.key.system, _Covered())
                     covered.add(material.assessment, of_all)
@@ -335,7 +335,7 @@ class Asked:
             self.seen.add((material.conversation.trial_id, material.conversation.attempt))
         return tuple(found)
 
-    def _scored(self, material: Material, name: str, criteria: Sequence[str]) -> None:
+    def _keep_scorers(self, material: Material, name: str, criteria: Sequence[str]) -> None:
         """Keep who scored these criteria of the conversation."""
         key, sources = material.conversation.key, material.assessment.sources
         kinds = {one.kind for criterion in criteria for one in sources.get(criterion, ())}

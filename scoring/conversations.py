@@ -144,15 +144,17 @@ def figure(material: Material, measure: Measure) -> Figure | None:
         raise
     except Exception as fault:
         if declaration in plug_ins():
-            raise _failed(declaration, material, f"raises {type(fault).__name__}: {fault}") from fault
+            raise _plug_in_error(declaration, material, f"raises {type(fault).__name__}: {fault}") from fault
         raise
     least, most = declaration.range
     if (found.value < least or found.value > most) and declaration in plug_ins():
-        raise _failed(declaration, material, f"gives {found.value:g}, and declares a range from {least:g} to {most:g}")
+        raise _plug_in_error(
+            declaration, material, f"gives {found.value:g}, and declares a range from {least:g} to {most:g}"
+        )
     return found
 
 
-def _failed(declaration: Declaration, material: Material, what: str) -> InputError:
+def _plug_in_error(declaration: Declaration, material: Material, what: str) -> InputError:
     key = material.conversation.key
     return InputError(
         f"the measure {declaration.name!r} of another distribution {what}, on trial "

@@ -73,13 +73,13 @@ def unit_starts(text: str) -> list[int]:
     found: list[int] = []
     at = 0
     for mention in find_urls(text):
-        found += [place for place in range(at, mention.start) if _seen(text[place])]
+        found += [place for place in range(at, mention.start) if _is_visible(text[place])]
         found.append(mention.start)
         at = mention.end
-    found += [place for place in range(at, len(text)) if _seen(text[place])]
+    found += [place for place in range(at, len(text)) if _is_visible(text[place])]
     return found
 
 
 @lru_cache(maxsize=2**14)
-def _seen(character: str) -> bool:
+def _is_visible(character: str) -> bool:
     return not character.isspace() and unicodedata.category(character) not in _UNSEEN

@@ -109,10 +109,12 @@ def plug_ins() -> tuple[Declaration, ...]:
     taken."""
     allowed = "a scoring.Declaration of that name, of a conversation, with score"
     others = found_in(GROUP, "measures", _OWN)
-    return tuple(load_entry(entry, "the measure", allowed, partial(_checked, name)) for name, entry in others.items())
+    return tuple(
+        load_entry(entry, "the measure", allowed, partial(_check_declaration, name)) for name, entry in others.items()
+    )
 
 
-def _checked(name: str, one: Declaration) -> Declaration:
+def _check_declaration(name: str, one: Declaration) -> Declaration:
     if not isinstance(one, Declaration):
         raise TypeError(f"it is {type(one).__name__} and not a Declaration")
     if one.name != name or one.of != "conversation" or one.score is None:

@@ -127,14 +127,14 @@ class Material:
         """Every criterion's items and scores, under the settings of the run: no measure has parameters that change
         what was judged.
         """
-        return self.under(self.base).once("assessment", self._assessed)
+        return self.under(self.base).once("assessment", self._assess)
 
     @property
     def assessed(self) -> bool:
         """Whether anything asked for the assessment."""
         return any("assessment" in known for _, known in self.made)
 
-    def _assessed(self) -> Assessment:
+    def _assess(self) -> Assessment:
         judged = self.judged()
         ground = PageText(self.topic, self.gold, self.attributes, self.base)
         return assess(self.conversation, judged.schema, judged.judgments, ground)

@@ -94,7 +94,7 @@ class _Reader:
             if turn.reply is None:
                 continue
             answer, at = turn.reply.answer, 0
-            named = _named(answer, kind, keys)
+            named = _find_mentions(answer, kind, keys)
             if named is None:
                 return None
             outside = []
@@ -155,7 +155,7 @@ class _Reader:
         return sum(nugget.unjudged for nugget in nuggets)
 
 
-def _named(answer: Answer, kind: UrlKind, keys: dict[str, str | None]) -> list[tuple[int, str]] | None:
+def _find_mentions(answer: Answer, kind: UrlKind, keys: dict[str, str | None]) -> list[tuple[int, str]] | None:
     """Where each mention of an entity ends, and the entity: those in the text in order, then those outside of it, which
     end at -1. None where the answer needs more care. keys: what addresses are known to name, and added to."""
     if "![" in answer.text:

@@ -58,10 +58,10 @@ class Term:
 
     def __str__(self) -> str:
         if self.name == PRODUCT:
-            return PRODUCT.join(map(_written, self.arguments))
-        inside = [_written(value) for value in self.arguments]
+            return PRODUCT.join(map(_write_value, self.arguments))
+        inside = [_write_value(value) for value in self.arguments]
         turn = self.turn
-        inside += [f"{name}={_written(value)}" for name, value in self.parameters if name != "turn" or turn is None]
+        inside += [f"{name}={_write_value(value)}" for name, value in self.parameters if name != "turn" or turn is None]
         return (f"{self.name}({', '.join(inside)})" if inside else self.name) + (f" S{turn}" if turn else "")
 
     @property
@@ -208,5 +208,5 @@ def number_text(value: float) -> str:
     return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
 
 
-def _written(value: Value) -> str:
+def _write_value(value: Value) -> str:
     return str(value) if isinstance(value, Term) else number_text(value)

@@ -27,7 +27,7 @@ class Choice:
         found = self.earlier.get(value, value) if isinstance(value, str) else value
         if found not in self.words:
             close = did_you_mean(value, self.words) if isinstance(value, str) else ""
-            raise _refused(name, value, ", ".join(self.words), close)
+            raise _refusal(name, value, ", ".join(self.words), close)
         return str(found)
 
     def as_json(self, value: Any) -> object:
@@ -52,7 +52,7 @@ class Number:
     def accept(self, name: str, value: Any) -> Any:
         """The value as it is. Raises InputError for one that is not a number of this kind, NaN included."""
         if not self.holds(value):
-            raise _refused(name, value, str(self))
+            raise _refusal(name, value, str(self))
         return value
 
     def holds(self, value: object) -> bool:
@@ -74,7 +74,7 @@ class ByName:
         """A copy that nobody can change. Raises InputError for a number that is out of range."""
         for key, number in value.items():
             if not self.number.holds(number):
-                raise _refused(name, f"{key}: {_shown(number)}", f"{self.number} for each {self.of}", quoted=False)
+                raise _refusal(name, f"{key}: {_shown(number)}", f"{self.number} for each {self.of}", quoted=False)
         return MappingProxyType(dict(value))
 
     def as_json(self, value: Mapping[str, Any]) -> object:
@@ -97,10 +97,10 @@ class ByGrade:
             if isinstance(grade, bool) or not isinstance(grade, int) or grade < 0 or not self.number.holds(number):
                 bounds = f"{_number(self.number.least)} to {_number(self.number.most)}"
                 allowed = f"whole grades from 0, each with a {self.of} from {bounds}"
-                raise _refused(name, f"{_shown(written)}: {_shown(number)}", allowed, quoted=False)
+                raise _refusal(name, f"{_shown(written)}: {_shown(number)}", allowed, quoted=False)
             found[grade] = number
         if found[0] != 0:
-            raise _refused(name, f"0: {found[0]}", f"grade 0 is not relevant, so its {self.of} is 0", quoted=False)
+            raise _refusal(name, f"0: {found[0]}", f"grade 0 is not relevant, so its {self.of} is 0", quoted=False)
         return MappingProxyType(found)
 
     def as_json(self, value: Mapping[int, float]) -> object:
@@ -160,6 +160,6 @@ def _shown(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:59]}…"
 
 
-def _refused(name: str, value: object, allowed: str, close: str = "", *, quoted: bool = True) -> InputError:
+def _refusal(name: str, value: object, allowed: str, close: str = "", *, quoted: bool = True) -> InputError:
     shown = repr(value) if quoted and isinstance(value, str) else _shown(value)
     return InputError(f"scoring setting {name}: {shown} is not allowed{close}", allowed=allowed)

@@ -112,10 +112,10 @@ def _with_scorers(term: Term, scorers: str) -> Term:
 
 
 def _only(late: Late, names: Collection[str], bounded: bool) -> Iterator[ScoreRow]:
-    return (row for row in (late.rows if bounded else late.values) if _named(row, names))
+    return (row for row in (late.rows if bounded else late.values) if _has_name(row, names))
 
 
-def _named(row: ScoreRow, names: Collection[str]) -> bool:
+def _has_name(row: ScoreRow, names: Collection[str]) -> bool:
     return row.measure in names or row.label in names
 
 
@@ -203,7 +203,7 @@ class ScoreTable:
             parts=tuple(
                 Late(one.of, partial(_only, one, kept)) if isinstance(one, Late) else one
                 for one in self.parts
-                if isinstance(one, Late) or _named(one, kept)
+                if isinstance(one, Late) or _has_name(one, kept)
             ),
             each=[one.only(kept) for one in self.each],
         )

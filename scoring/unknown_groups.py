@@ -42,7 +42,7 @@ def similarity_bounds(known: npt.ArrayLike, gold: npt.ArrayLike, divergence: str
 
 def _by_ratio(least: Floats, gold: Floats, free: Floats) -> Floats:
     """JSD grows with p/q in each group: p = max(known, level·gold)."""
-    return _levelled(lambda level: np.maximum(least, level * gold), np.zeros_like(free), np.ones_like(free))
+    return _level_rows(lambda level: np.maximum(least, level * gold), np.zeros_like(free), np.ones_like(free))
 
 
 def _by_weight(least: Floats, gold: Floats, free: Floats) -> Floats:
@@ -51,7 +51,7 @@ def _by_weight(least: Floats, gold: Floats, free: Floats) -> Floats:
     weights = np.abs(places[:, None] - places)[gold > 0].mean(axis=0)
     weights = np.maximum(weights, 1e-9)
     lowest = np.full_like(free, -float((weights * gold).max()))
-    return _levelled(lambda level: np.maximum(least, gold + level / weights), lowest, np.zeros_like(free))
+    return _level_rows(lambda level: np.maximum(least, gold + level / weights), lowest, np.zeros_like(free))
 
 
 def _by_cumulation(least: Floats, gold: Floats, free: Floats) -> Floats:
@@ -72,7 +72,7 @@ def _grown(wanted: Sequence[float]) -> list[float]:
     return [median(block) for block in blocks for _ in block]
 
 
-def _levelled(filled: Callable[[Floats], Floats], low: Floats, high: Floats) -> Floats:
+def _level_rows(filled: Callable[[Floats], Floats], low: Floats, high: Floats) -> Floats:
     """`filled` at the level at which each row sums to 1, which it does somewhere from `low` to `high`, growing."""
     for _ in range(100):
         middle = (low + high) / 2

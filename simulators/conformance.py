@@ -134,41 +134,41 @@ class _Look:
     def converse(self, seed: int, most_turns: int) -> None:
         rng = Streams(seed, (self.user.name, self.scenario.id, 1))
         system = Streams(seed, ("conformance",))
-        state = self._started(rng)
+        state = self._start_state(rng)
         twin = self.user.start(_other_gold(self.scenario), rng.at(0))
-        self._refused("order", 1, state, self.answers[0], rng.at(1), "an answer before the opening is taken")
+        self._report_broken("order", 1, state, self.answers[0], rng.at(1), "an answer before the opening is taken")
         seen: Observation | None = None
         forks: list[_Fork] = []
         for turn in range(1, most_turns + 2):
             here = rng.at(turn)
-            action, after = self._decided(state, seen, here, turn)
+            action, after = self._decide(state, seen, here, turn)
             forks.append(_Fork(state, seen, here, action))
             done, twin = self.user.respond(twin, seen, here)
             if done != action:
                 self.note("gold", turn, "other attribute sets of the topic's type change what it does")
             if isinstance(action, Stop):
                 self._stop(action, turn)
-                self._refused("over", turn, after, self.answers[0], rng.at(turn + 1), "it goes on")
-                self._forked(forks)
+                self._report_broken("over", turn, after, self.answers[0], rng.at(turn + 1), "it goes on")
+                self._visit_forks(forks)
                 return
             self._said(action, turn)
-            self._refused("order", turn, after, None, rng.at(turn + 1), "it goes on without an answer")
+            self._report_broken("order", turn, after, None, rng.at(turn + 1), "it goes on without an answer")
             state = after
             seen = self.answers[int(system(f"{turn}").integers(len(self.answers)))]
         self.note("ends", most_turns, f"it goes on after {most_turns} turns")
 
-    def _forked(self, forks: Sequence[_Fork]) -> None:
+    def _visit_forks(self, forks: Sequence[_Fork]) -> None:
         """Goes back to every memory of a conversation that is over."""
         for turn, fork in enumerate(forks, 1):
             try:
-                again, _ = self.user.respond(_copied(fork.state), fork.seen, fork.rng)
+                again, _ = self.user.respond(_copy_state(fork.state), fork.seen, fork.rng)
             except Exception as fault:
                 self.note("forks", turn, f"it then raises {type(fault).__name__}: {fault}")
             else:
                 if again != fork.action:
                     self.note("forks", turn, f"it then does {again!r}")
 
-    def _started(self, rng: Streams) -> State:
+    def _start_state(self, rng: Streams) -> State:
         counted = _Counted(rng.seed, (*rng.names, 0))
         state = self.user.start(self.scenario, counted)
         self._streams(counted, 0)
@@ -176,23 +176,23 @@ class _Look:
             self.note("determinism", 0, "a second start gives another memory")
         return self._kept(state, 0)
 
-    def _decided(self, state: State, seen: Observation | None, rng: Streams, turn: int) -> tuple[Say | Stop, State]:
+    def _decide(self, state: State, seen: Observation | None, rng: Streams, turn: int) -> tuple[Say | Stop, State]:
         before = _text(state)
         counted = _Counted(rng.seed, rng.names)
         # Every decision is given a memory of its own: a user that changes it would be at fault for what comes of that.
-        given = _copied(state)
-        action, after = self._acted(given, seen, counted, turn)
+        given = _copy_state(state)
+        action, after = self._act(given, seen, counted, turn)
         self._streams(counted, turn)
         if _text(given) != before:
             self.note("pure", turn, "the memory it was given is another one afterwards")
-        again = self.user.respond(_copied(state), seen, rng)
+        again = self.user.respond(_copy_state(state), seen, rng)
         if again[0] != action or _text(again[1]) != _text(after):
             self.note("determinism", turn, "asked again, it does something else")
         if isinstance(self.user, EnumerableUser) and "pure" not in self.found:
-            self._enumerated(self.user, state, seen, action, turn)
+            self._check_enumeration(self.user, state, seen, action, turn)
         return action, self._kept(after, turn)
 
-    def _acted(self, state: State, seen: Observation | None, rng: Streams, turn: int) -> tuple[Say | Stop, State]:
+    def _act(self, state: State, seen: Observation | None, rng: Streams, turn: int) -> tuple[Say | Stop, State]:
         """What it does. What is not an action ends the look at this scenario: nothing can come of it."""
         try:
             return next_action(self.user, state, seen, rng)
@@ -218,11 +218,11 @@ class _Look:
         if twice:
             self.note("streams", turn, f"{twice[0]} is taken more than once")
 
-    def _refused(
+    def _report_broken(
         self, promise: str, turn: int, state: State, seen: Observation | None, rng: Streams, otherwise: str
     ) -> None:
         try:
-            self.user.respond(_copied(state), seen, rng)
+            self.user.respond(_copy_state(state), seen, rng)
         except ValueError:
             return
         self.note(promise, turn, otherwise)
@@ -244,7 +244,7 @@ class _Look:
         if action.outcome != "user-stopped" or action.reason not in MEANING:
             self.note("stop", turn, f"it stops with {action.outcome!r}, {action.reason!r}")
 
-    def _enumerated(
+    def _check_enumeration(
         self, user: EnumerableUser, state: State, seen: Observation | None, action: Say | Stop, turn: int
     ) -> None:
         try:
@@ -303,7 +303,7 @@ def _text(state: State) -> str:
         return repr(state)
 
 
-def _copied(state: State) -> State:
+def _copy_state(state: State) -> State:
     try:
         return copy.deepcopy(state)
     except (TypeError, ValueError):  # it holds what no memory may, and that was noted

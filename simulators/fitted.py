@@ -203,7 +203,9 @@ def _check_rows(held: UserFile, document: Document) -> None:
         counted = table.counts.get((row.after, row.answer), {})
         played = table.row([act for act in row.after if act != START], row.answer)
         if row.n != sum(counted.values()):
-            raise _contradicted(document, ("rows", number, "n"), f"n: {sum(counted.values())} were counted here", row.n)
+            raise _contradiction_error(
+                document, ("rows", number, "n"), f"n: {sum(counted.values())} were counted here", row.n
+            )
         for act in sorted({*row.next, *counted}):
             share = row.next.get(act)
             if share is None:
@@ -212,13 +214,15 @@ def _check_rows(held: UserFile, document: Document) -> None:
                 )
             if share.k != counted.get(act, 0):
                 loc = ("rows", number, "next", act, "k")
-                raise _contradicted(document, loc, f"k: {act!r} was counted {counted.get(act, 0)} times here", share.k)
+                raise _contradiction_error(
+                    document, loc, f"k: {act!r} was counted {counted.get(act, 0)} times here", share.k
+                )
             if abs(share.p - played.get(act, 0.0)) > _ROUNDED:
                 loc = ("rows", number, "next", act, "p")
-                raise _contradicted(document, loc, f"p: the counts give {played.get(act, 0.0):.6f}", share.p)
+                raise _contradiction_error(document, loc, f"p: the counts give {played.get(act, 0.0):.6f}", share.p)
 
 
-def _contradicted(document: Document, loc: Loc, what: str, here: float) -> InputError:
+def _contradiction_error(document: Document, loc: Loc, what: str, here: float) -> InputError:
     return document.error(loc, f"{what} (here: {here:g})", advice=_DROP)
 
 

@@ -158,13 +158,13 @@ class PlanningUser(ABC, Generic[M]):
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
         """The next act, or leaving, and the memory after it. Raises ValueError for a call out of turn."""
-        return draw_move(self._planned(state, observation), rng)
+        return draw_move(self._plan_move(state, observation), rng)
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
         """Every action that `respond` may take, each with its probability."""
-        return enumerate_moves(self._planned(state, observation))
+        return enumerate_moves(self._plan_move(state, observation))
 
-    def _planned(self, state: State, observation: Observation | None) -> Plan[M]:
+    def _plan_move(self, state: State, observation: Observation | None) -> Plan[M]:
         memory: M = recall(state, self.memory)  # type: ignore[assignment]  # a ClassVar cannot name M
         check_order(observation, opened=memory.turn > 0, over=memory.over)
         return self.plan(memory, observation)

@@ -121,7 +121,7 @@ def take_sample(rng: Streams, purpose: str, *, source: str, act: str, messages: 
     raise WordsWanted(Prompt(source, act, messages, names, int(drawn.integers(_SEEDS))))
 
 
-def _supplied(rng: Streams, samples: Mapping[tuple[str | int, ...], Sample]) -> Streams:
+def _supply_samples(rng: Streams, samples: Mapping[tuple[str | int, ...], Sample]) -> Streams:
     plain = {part.name: getattr(rng, part.name) for part in fields(Streams)}
     before = rng.samples if isinstance(rng, _SuppliedStreams) else {}
     return _SuppliedStreams(**plain, samples={**before, **samples})
@@ -148,11 +148,11 @@ async def respond_with_words(
     """
     taken: list[tuple[Prompt, Sample]] = []
     while True:
-        here = _supplied(rng, {prompt.names: sample for prompt, sample in taken}) if taken else rng
+        here = _supply_samples(rng, {prompt.names: sample for prompt, sample in taken}) if taken else rng
         try:
             action, after = await aside(size, partial(next_action, user, state, observation, here))
         except WordsWanted as wanted:
-            prompt = _checked(wanted.prompt, taken)
+            prompt = _check_prompt(wanted.prompt, taken)
         else:
             return action, after, tuple(taken)
         if source is None:
@@ -185,14 +185,14 @@ class SuppliedUser:
         while True:
             try:
                 return self.inner.respond(
-                    state, observation, _supplied(rng, {prompt.names: sample for prompt, sample in taken})
+                    state, observation, _supply_samples(rng, {prompt.names: sample for prompt, sample in taken})
                 )
             except WordsWanted as wanted:
-                prompt = _checked(wanted.prompt, taken)
+                prompt = _check_prompt(wanted.prompt, taken)
             taken.append((prompt, self.words(prompt)))
 
 
-def _checked(prompt: Prompt, taken: list[tuple[Prompt, Sample]]) -> Prompt:
+def _check_prompt(prompt: Prompt, taken: list[tuple[Prompt, Sample]]) -> Prompt:
     """Raises RuntimeError for a user that would ask for ever."""
     if len(taken) >= _MOST or any(prompt.names == known.names for known, _ in taken):
         raise RuntimeError(f"a user asks for words of {prompt.source!r} without end")

@@ -84,7 +84,7 @@ class PathFollower:
                 )
                 chances[key] = chances.get(key, 0.0) + probability
                 after.setdefault(key, []).append(_Held(held.user, chance.state, probability))
-                names.setdefault(key, _named(action))
+                names.setdefault(key, _action_name(action))
         return chances, after, names
 
     def take(self, key: Key, after: Mapping[Key, Sequence[_Held]]) -> None:
@@ -105,7 +105,7 @@ def _words(text: str, *, back: bool) -> Key:
     return ("come back" if back else "say", text)
 
 
-def _named(action: Say | Stop) -> str:
+def _action_name(action: Say | Stop) -> str:
     if isinstance(action, Stop):
         return f"leaving ({action.reason})" if action.outcome == LEAVES else action.outcome
     return action.act or action.state

@@ -23,14 +23,14 @@ _TURNS_CHECKED = 100
 
 
 def _template(template: str) -> str:
-    return _checked(Wording(template))
+    return _check_wording(Wording(template))
 
 
 def _item_template(template: str) -> str:
-    return _checked(Wording(template, each=True))
+    return _check_wording(Wording(template, each=True))
 
 
-def _checked(wording: Wording) -> str:
+def _check_wording(wording: Wording) -> str:
     fault = next(faults(wording), None)
     if fault:
         raise refusal(fault.what, allowed=fault.allowed)

@@ -61,7 +61,7 @@ def next_action(user: User, state: State, observation: Observation | None, rng: 
             checked = check_action(action, user.name)
             check_memory(after, user.name)
             return checked, after
-    raise BrokenPromise("action", user.name, f"it returns {_seen(returned)}, and not an action and a memory")
+    raise BrokenPromise("action", user.name, f"it returns {_show_value(returned)}, and not an action and a memory")
 
 
 def initial_state(user: User, scenario: Scenario, rng: Streams) -> State:
@@ -81,25 +81,27 @@ def check_action(action: object, user: str) -> Say | Stop:
         case Say(route=None | Route()):
             parts = {name: getattr(action, name) for name in ("text", "state", "user", "act", "worded")}
             if type(action.turn) is not int:
-                raise BrokenPromise("turns", user, f"it calls this turn {_seen(action.turn)}")
+                raise BrokenPromise("turns", user, f"it calls this turn {_show_value(action.turn)}")
             if type(action.new_session) is not bool:
                 raise BrokenPromise(
-                    "action", user, f"Say.new_session is {_seen(action.new_session)}, not true or false"
+                    "action", user, f"Say.new_session is {_show_value(action.new_session)}, not true or false"
                 )
         case Stop(route=None | Route()):
             parts = {"outcome": action.outcome, "reason": action.reason}
         case Say() | Stop():
-            raise BrokenPromise("action", user, f"its route is {_seen(action.route)}")
+            raise BrokenPromise("action", user, f"its route is {_show_value(action.route)}")
         case _:
-            raise BrokenPromise("action", user, f"it returns {_seen(action)}")
+            raise BrokenPromise("action", user, f"it returns {_show_value(action)}")
     if action.choice is not None and not _is_choice(action.choice):
-        raise BrokenPromise("action", user, f"{type(action).__name__}.choice is {_seen(action.choice)}")
+        raise BrokenPromise("action", user, f"{type(action).__name__}.choice is {_show_value(action.choice)}")
     for name, value in parts.items():
         if not isinstance(value, str):
-            raise BrokenPromise("action", user, f"{type(action).__name__}.{name} is {_seen(value)} and not a text")
+            raise BrokenPromise(
+                "action", user, f"{type(action).__name__}.{name} is {_show_value(value)} and not a text"
+            )
         if _HALF.search(value):
             raise BrokenPromise(
-                "action", user, f"{type(action).__name__}.{name} holds half a character: {_seen(value)}"
+                "action", user, f"{type(action).__name__}.{name} holds half a character: {_show_value(value)}"
             )
     return action
 
@@ -138,7 +140,7 @@ def check_memory(memory: object, user: str) -> None:
     The types of a memory kind are checked where it is declared, so only a mapping is looked through.
     """
     if not is_memory(memory):
-        raise BrokenPromise("json", user, f"the memory is {_seen(memory)}")
+        raise BrokenPromise("json", user, f"the memory is {_show_value(memory)}")
     if not isinstance(memory, Mapping) or _plain(
         memory
     ):  # to write out megabytes of answers only to throw that away takes long
@@ -166,7 +168,7 @@ def _plain(value: object) -> bool:
     return False
 
 
-def _seen(value: object) -> str:
+def _show_value(value: object) -> str:
     """For a message: short, and of its type where it cannot say what it is."""
     try:
         return ascii(value)[:120]

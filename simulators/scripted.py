@@ -72,34 +72,34 @@ class ScriptedUser:
         Raises ValueError where the memory waits for an answer and none is given, or the other way round, and
         BrokenPromise for what a user of the protocol may not do.
         """
-        action, memory = self._decided(recall(state, ScriptedMemory), observation)
+        action, memory = self._decide_next(recall(state, ScriptedMemory), observation)
         if not isinstance(action, Ask):
             return action, memory
         user, speaker = self._speaker(memory, action)
-        seen = _seen(speaker, action, observation)
+        seen = _inner_observation(speaker, action, observation)
         taken, after = next_action(user, speaker.memory, seen, rng.at("user", action.user))
         check_turn(taken, speaker.turns + 1, user.name)
-        return _spoken(memory, action, with_choice(user, speaker.memory, seen, taken), after)
+        return _speak(memory, action, with_choice(user, speaker.memory, seen, taken), after)
 
     def route(self, state: State, observation: Observation) -> Route | None:
         """How the protocol routes the answer (`simulators.user.route_by`)."""
-        return self._decided(recall(state, ScriptedMemory), observation)[0].route
+        return self._decide_next(recall(state, ScriptedMemory), observation)[0].route
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
         """Every action that `respond` may take: a single one, except where a simulated user speaks. Raises TypeError
         where that user is not enumerable."""
-        action, memory = self._decided(recall(state, ScriptedMemory), observation)
+        action, memory = self._decide_next(recall(state, ScriptedMemory), observation)
         if not isinstance(action, Ask):
             return (Chance(1.0, action, memory),)
         user, speaker = self._speaker(memory, action)
         if not isinstance(user, EnumerableUser):
             raise TypeError(f"the user {action.user!r} cannot be enumerated")
         return tuple(
-            Chance(chance.probability, *_spoken(memory, action, chance.action, chance.state))
-            for chance in user.distribution(speaker.memory, _seen(speaker, action, observation))
+            Chance(chance.probability, *_speak(memory, action, chance.action, chance.state))
+            for chance in user.distribution(speaker.memory, _inner_observation(speaker, action, observation))
         )
 
-    def _decided(
+    def _decide_next(
         self, memory: ScriptedMemory, observation: Observation | None
     ) -> tuple[Say | Ask | Stop, ScriptedMemory]:
         """What the protocol does next, and the memory after it: with everything said and answered by then."""
@@ -120,14 +120,14 @@ class ScriptedUser:
         return self.users[ask.user], memory.users[ask.user]
 
 
-def _seen(speaker: Speaker, ask: Ask, observation: Observation | None) -> Observation | None:
+def _inner_observation(speaker: Speaker, ask: Ask, observation: Observation | None) -> Observation | None:
     """What a user of the protocol sees before it speaks."""
     if observation is None or not speaker.turns:
         return None
     return Observation(observation.answer, ask.route.label if ask.route else None)
 
 
-def _spoken(memory: ScriptedMemory, ask: Ask, action: Say | Stop, after: State) -> tuple[Say | Stop, ScriptedMemory]:
+def _speak(memory: ScriptedMemory, ask: Ask, action: Say | Stop, after: State) -> tuple[Say | Stop, ScriptedMemory]:
     """What a user of the protocol did, as a turn of the protocol. after: that user's memory."""
     speaker = Speaker(after, memory.users[ask.user].turns + 1)
     memory = replace(memory, users=MappingProxyType({**memory.users, ask.user: speaker}))

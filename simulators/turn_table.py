@@ -83,10 +83,10 @@ def count_by_turn(sequences: Iterable[ActSequence], *, order: int = 1, least: in
     if len(groups) > 1 and len(groups[-1][1]) < least:
         _, rest = groups.pop()
         groups[-1][1].extend(rest)
-    return TurnTable([(turn, _counted(decisions)) for turn, decisions in groups], order) if groups else None
+    return TurnTable([(turn, _count_decisions(decisions)) for turn, decisions in groups], order) if groups else None
 
 
-def _counted(decisions: Iterable[tuple[Context, str]]) -> dict[Context, dict[str, int]]:
+def _count_decisions(decisions: Iterable[tuple[Context, str]]) -> dict[Context, dict[str, int]]:
     found: dict[Context, dict[str, int]] = {}
     for context, act in sorted(decisions):
         row = found.setdefault(context, {})

@@ -86,7 +86,7 @@ def _address(url: str) -> Address | None:
     if port == _DEFAULT_PORTS[scheme]:
         port = ""
     query = parts[4] or ""
-    items = [_encoded(item, safe="!$'()*+,;=:@/?") for item in query.split("&") if item]
+    items = [_shortest_encoding(item, safe="!$'()*+,;=:@/?") for item in query.split("&") if item]
     kept = [item for item in items if not _tracks(item.partition("=")[0])]
     return Address(scheme, host, port, _path(parts[3]), "&".join(sorted(kept, key=lambda item: item.partition("=")[0])))
 
@@ -140,7 +140,7 @@ def looks_public(host: str) -> bool:
 
 
 def _path(path: str) -> str:
-    path = _encoded(path, safe="/!$&'()*+,;=:@")
+    path = _shortest_encoding(path, safe="/!$&'()*+,;=:@")
     if "/." in path:
         kept: list[str] = []
         segments = path.split("/")[1:]
@@ -162,7 +162,7 @@ def _tracks(name: str) -> bool:
     return name.startswith("utm_") or name in TRACKING
 
 
-def _encoded(text: str, safe: str) -> str:
+def _shortest_encoding(text: str, safe: str) -> str:
     """Percent-encoding in its shortest form: nothing encoded that need not be, capital hexadecimal digits."""
 
     def shortest(match: re.Match[str]) -> str:

@@ -49,7 +49,9 @@ class AttributeSet:
             raise ValueError(f"scale is ordinal or nominal, not {self.scale!r}")
         if len(self.groups) < 2:
             raise ValueError(f"a set needs at least two groups, and has {len(self.groups)}")
-        if len({_folded(group) for group in self.groups}) < len(self.groups) or not all(map(_folded, self.groups)):
+        if len({_fold_name(group) for group in self.groups}) < len(self.groups) or not all(
+            map(_fold_name, self.groups)
+        ):
             raise ValueError("the names of the groups must differ, and none may be empty")
         if len(self.gold) != len(self.groups):
             raise ValueError(f"gold has {len(self.gold)} shares for {len(self.groups)} groups")
@@ -74,7 +76,7 @@ class AttributeSet:
                 raise ValueError(f"there is no mapping {self.mapping!r}; there is {', '.join(MAPPINGS)}")
             if self.scale != "nominal":
                 raise ValueError("only a nominal set has a mapping")
-            missing = [region for region in REGIONS if _folded(region) not in self._named]
+            missing = [region for region in REGIONS if _fold_name(region) not in self._group_places]
             if missing:
                 raise ValueError(f"the mapping names groups that do not exist: {', '.join(missing)}")
 
@@ -89,19 +91,19 @@ class AttributeSet:
             raise ValueError("no value")
         if text.startswith("("):
             return self._vector(text)
-        if _folded(text) in self._named:
+        if _fold_name(text) in self._group_places:
             return self._shares({text: Fraction(1)})
         if self.bounds:
             return self._unit(self._group_of(text))
         lookup = self._regions if self.mapping else self._group
-        return self._shares(_divided(text, lookup, self._advice))
+        return self._shares(_equal_shares(text, lookup, self._advice))
 
     @property
-    def _named(self) -> dict[str, int]:
-        return {_folded(group): i for i, group in enumerate(self.groups)}
+    def _group_places(self) -> dict[str, int]:
+        return {_fold_name(group): i for i, group in enumerate(self.groups)}
 
     def _group(self, name: str) -> tuple[str, Shares] | None:
-        return (_folded(name), {name: Fraction(1)}) if _folded(name) in self._named else None
+        return (_fold_name(name), {name: Fraction(1)}) if _fold_name(name) in self._group_places else None
 
     def _regions(self, name: str) -> tuple[str, Shares] | None:
         found = country(name)
@@ -116,9 +118,9 @@ class AttributeSet:
     def _shares(self, shares: Shares) -> tuple[float, ...]:
         found = [Fraction(0)] * len(self.groups)
         for name, share in shares.items():
-            if _folded(name) not in self._named:
+            if _fold_name(name) not in self._group_places:
                 raise ValueError(f"{name!r} is not a group of {self.name}: {', '.join(self.groups)}")
-            found[self._named[_folded(name)]] += share
+            found[self._group_places[_fold_name(name)]] += share
         return tuple(float(share) for share in found)
 
     def _unit(self, group: int) -> tuple[float, ...]:
@@ -173,25 +175,25 @@ def normalise(counts: Mapping[str, float], groups: tuple[str, ...]) -> tuple[flo
 
     Raises ValueError for names that are not groups, for negative or infinite numbers, and where all are 0.
     """
-    by_name = {_folded(group): group for group in groups}
+    by_name = {_fold_name(group): group for group in groups}
     found = dict.fromkeys(groups, 0.0)
     for name, count in counts.items():
-        if _folded(name) not in by_name:
+        if _fold_name(name) not in by_name:
             raise ValueError(f"{name!r} is not a group: {', '.join(groups)}")
         if not 0 <= count <= 1e300:
             raise ValueError(f"{name}: {count} is not a count")
-        found[by_name[_folded(name)]] += count
+        found[by_name[_fold_name(name)]] += count
     total = math.fsum(found.values())
     if not (math.isfinite(total) and total > 0):
         raise ValueError("the counts sum to 0")
     return tuple(found[group] / total for group in groups)
 
 
-def _folded(name: str) -> str:
+def _fold_name(name: str) -> str:
     return " ".join(name.split()).casefold()
 
 
-def _divided(text: str, lookup: Lookup, advice: Callable[[str], str]) -> Shares:
+def _equal_shares(text: str, lookup: Lookup, advice: Callable[[str], str]) -> Shares:
     """Equal shares for the names listed in `text`, each counted once; a name may hold commas (`Korea, Republic of`)."""
     named: dict[str, Shares] = {}
     for part in text.split(";"):

@@ -98,7 +98,7 @@ def nearly_same_note(topics: Sequence[Topic]) -> str:
     groups = nearly_same(topics)
     if not groups:
         return ""
-    shown = "; ".join(_listed(group) for group in groups[:_MOST_NAMED])
+    shown = "; ".join(_list_topics(group) for group in groups[:_MOST_NAMED])
     more = f"; and {pluralize(len(groups) - _MOST_NAMED, 'more group')}" if len(groups) > _MOST_NAMED else ""
     return (
         f"Topics that ask for nearly the same: {shown}{more}. They count as independent, and intervals for topics like "
@@ -106,7 +106,7 @@ def nearly_same_note(topics: Sequence[Topic]) -> str:
     )
 
 
-def _listed(group: Sequence[str]) -> str:
+def _list_topics(group: Sequence[str]) -> str:
     first = group[:4]
     return ", ".join(first) + (f" and {len(group) - len(first)} more" if len(group) > len(first) else "")
 

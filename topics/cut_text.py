@@ -203,24 +203,24 @@ def _after(around: Surroundings) -> tuple[list[_Comment], int]:
     """The comments between a text and whatever comes next but a comma, and in which column that stands."""
     source, apart = around.source, False
     found: list[_Comment] = []
-    at = _skipped(_BLANK, source, around.end.index)
+    at = _skip_source(_BLANK, source, around.end.index)
     while at < len(source):
         if source[at] == "#":
             found.append(_comment_at(source, at, apart=apart))
-            at = _skipped(_COMMENT, source, at)
+            at = _skip_source(_COMMENT, source, at)
         elif source[at] == "," and around.brackets:
             apart = True
             at += 1
         else:
             return found, at - _line_of(source, at)
-        at = _skipped(_BLANK, source, at)
+        at = _skip_source(_BLANK, source, at)
     return found, 0
 
 
 def _comment_at(source: str, at: int, *, apart: bool = False) -> _Comment:
     begin = _line_of(source, at)
     alone = not begin or source[begin - 1] in _BREAKS
-    return _Comment(at, source[at : _skipped(_COMMENT, source, at)], source[begin:at], alone, apart)
+    return _Comment(at, source[at : _skip_source(_COMMENT, source, at)], source[begin:at], alone, apart)
 
 
 def _line_of(source: str, at: int) -> int:
@@ -230,7 +230,7 @@ def _line_of(source: str, at: int) -> int:
     return at
 
 
-def _skipped(what: re.Pattern[str], source: str, at: int) -> int:
+def _skip_source(what: re.Pattern[str], source: str, at: int) -> int:
     found = what.match(source, at)
     return found.end() if found else at
 

@@ -12,12 +12,12 @@ _ZERO = re.compile(r"^([+-]?)0\.")
 
 def decimal(value: float, digits: int, *, signed: bool = False, bare: bool = False) -> str:
     """`-0.5`, and `+0.5` if signed; `n/a` for NaN. digits: after the point. bare: `-.5`, without the zero before it."""
-    return _written(value, f".{digits}f", signed=signed, bare=bare)
+    return _write_decimal(value, f".{digits}f", signed=signed, bare=bare)
 
 
 def significant(value: float, digits: int, *, signed: bool = False) -> str:
     """With so many significant digits: `0.0123`, `+1.2e-05`; `n/a` for NaN."""
-    return _written(value, f".{digits}g", signed=signed)
+    return _write_decimal(value, f".{digits}g", signed=signed)
 
 
 def change(value: float, *, share: bool) -> str:
@@ -31,7 +31,7 @@ def roughly(number: float) -> str:
     return f"{round(whole, min(0, 2 - len(str(whole)))):,}"
 
 
-def _written(value: float, form: str, *, signed: bool, bare: bool = False) -> str:
+def _write_decimal(value: float, form: str, *, signed: bool, bare: bool = False) -> str:
     if math.isnan(value):
         return "n/a"
     text = f"{value:{'+' if signed else ''}z{form}}"

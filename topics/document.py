@@ -147,7 +147,7 @@ class Document:
             if other := self._of_another_kind(model):
                 raise other from None
             errors = self._meant(fault.errors())
-            details = [self._described(error, words, _form(model, error["loc"])) for error, words in errors]
+            details = [self._describe_error(error, words, _form(model, error["loc"])) for error, words in errors]
             raise min(details, key=lambda e: (e.place.line, e.place.column) if e.place else (0, 0)) from None
 
     def _of_another_kind(self, model: type[BaseModel]) -> InputError | None:
@@ -186,11 +186,11 @@ class Document:
                 needed.append(words)
         return [(error, " or ".join(needed)) for error, needed in found.values()]
 
-    def _described(self, error: ErrorDetails, needed: str, form: str | None) -> InputError:
+    def _describe_error(self, error: ErrorDetails, needed: str, form: str | None) -> InputError:
         """form: how a value of the wrong kind would be written."""
         loc: Loc = tuple(error["loc"])
         kind, context = error["type"], error.get("ctx", {})
-        written = self._written(loc) if isinstance(error["input"], (bool, int, float)) else ""
+        written = self._source_form(loc) if isinstance(error["input"], (bool, int, float)) else ""
         if kind == "unknown_key":
             key, close = str(context["key"]), str(context["close"])
             return self.error(
@@ -238,7 +238,7 @@ class Document:
             self._known(loc), f"{what} (here: {shown}){meant}" if shown else what, allowed=allowed, advice=advice
         )
 
-    def _written(self, loc: Loc) -> str:
+    def _source_form(self, loc: Loc) -> str:
         """How a number or a truth value is written in the file, where 1.10 is not 1.1; "" if that is not known."""
         line, column = self.marks.get(self._known(loc), (0, 0))
         lines = _lines(self.source) if line else ()

@@ -102,10 +102,10 @@ class GoldTable:
     def _add(self, entry: GoldEntry) -> None:
         entries = self._topics.setdefault(entry.topic, {})
         known = entries.get(entry.entity)
-        entries[entry.entity] = entry if known is None else _merged(known, entry)
+        entries[entry.entity] = entry if known is None else _merge_entries(known, entry)
 
 
-def _merged(known: GoldEntry, new: GoldEntry) -> GoldEntry:
+def _merge_entries(known: GoldEntry, new: GoldEntry) -> GoldEntry:
     if known.grade != new.grade:
         raise ValueError(f"{new.entity} has grade L{known.grade} already, and L{new.grade} here")
     for name, vector in new.groups.items():
@@ -282,14 +282,14 @@ def write_gold(table: GoldTable, path: str | PathLike[str], topics: TopicSet) ->
     names = [name for name in topics.attributes if name in used]
     lines = [csv_line((*_COLUMNS, *names))]
     for entry in table:
-        values = (_written(entry, topics.attributes[name]) for name in names)
+        values = (_write_memberships(entry, topics.attributes[name]) for name in names)
         lines.append(csv_line((entry.topic, entry.entity, f"L{entry.grade}", " ".join(entry.title.split()), *values)))
     part = Path(f"{Place.of(path).path}.{os.getpid()}.part")  # two processes may write the same table
     part.write_text("".join(lines), encoding="utf-8", newline="")
     part.replace(path)
 
 
-def _written(entry: GoldEntry, attribute: AttributeSet) -> str:
+def _write_memberships(entry: GoldEntry, attribute: AttributeSet) -> str:
     vector, raw = entry.groups.get(attribute.name), entry.raw.get(attribute.name)
     if vector is None:
         return ""

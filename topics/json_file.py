@@ -89,7 +89,7 @@ class JsonValue:
         if not isinstance(self.value, dict):
             raise self.error(f"{_kind(self.value)} where an object is needed", allowed="{…}")
         if key not in self.value:
-            raise self.error(f"the object has no {key!r}{_listed(self.value)}")
+            raise self.error(f"the object has no {key!r}{_list_keys(self.value)}")
         return JsonValue(self.value[key], (*self.loc, key), self._source)
 
     def keys(self) -> tuple[str, ...]:
@@ -140,13 +140,13 @@ def _text(path: str | PathLike[str]) -> str:
 
 def read_json_value(path: str | PathLike[str]) -> JsonValue:
     """The one value in the file, whatever the file is called. Raises InputError."""
-    return _parsed(_Source(fspath(path), _text(path), 1))
+    return _parse_text(_Source(fspath(path), _text(path), 1))
 
 
 def read_json_text(text: str, path: str) -> Iterator[JsonValue]:
     """As `read_json`, of text that is already there; `path` says whether it has one value a line."""
     if not path.lower().endswith(".jsonl"):
-        yield _parsed(_Source(path, text, 1), "give a file of one JSON value a line a name that ends in .jsonl")
+        yield _parse_text(_Source(path, text, 1), "give a file of one JSON value a line a name that ends in .jsonl")
         return
     empty = True
     for value in json_lines(text, path):
@@ -182,7 +182,7 @@ def json_lines(
         if not line.strip():
             continue
         try:
-            value = _parsed(_Source(path, line, number))
+            value = _parse_text(_Source(path, line, number))
         except InputError as fault:
             if torn is not None and isinstance(fault, NotJsonError) and _breaks_off(line):
                 torn.append(Place(path, number))
@@ -196,18 +196,18 @@ def json_lines(
             if bad is None:
                 raise
             ended = line.rstrip().endswith(("]", "}"))
-            yield from _salvaged(_Source(path, line, number), fault, bad, mend if ended else None)
+            yield from _salvage_values(_Source(path, line, number), fault, bad, mend if ended else None)
         else:
             yield value
         first = False
 
 
-def _salvaged(
+def _salvage_values(
     source: _Source, fault: InputError, bad: Callable[[InputError], object], mend: Mend | None
 ) -> Iterator[JsonValue]:
     """What a text that is not JSON holds all the same: records beside bad ones, or values with a byte order mark
     between them, where files were put together."""
-    if found := _mended(source, bad, mend):
+    if found := _mend_value(source, bad, mend):
         yield found
         return
     pieces = _BOM_BETWEEN.split(_COMMA_LAST.sub("", source.text))  # a comma after each line, as in a list
@@ -217,19 +217,19 @@ def _salvaged(
     before = 0
     for piece in pieces:  # blanks before it keep its columns
         try:
-            yield _parsed(_Source(source.path, " " * before + piece, source.line))
+            yield _parse_text(_Source(source.path, " " * before + piece, source.line))
         except InputError as one:
             bad(one)
         before += len(piece) + 1
 
 
-def _mended(source: _Source, bad: Callable[[InputError], object], mend: Mend | None) -> JsonValue | None:
+def _mend_value(source: _Source, bad: Callable[[InputError], object], mend: Mend | None) -> JsonValue | None:
     found = mend(source.text, source.path, source.line) if mend is not None else None
     if found is None:
         return None
     for one in found[1]:
         bad(one)
-    return _parsed(_Source(source.path, found[0], source.line))
+    return _parse_text(_Source(source.path, found[0], source.line))
 
 
 def json_values(
@@ -248,9 +248,9 @@ def json_values(
         return
     source = _Source(path, text, 1)
     try:
-        whole = _parsed(source, "put each value on a line of its own (jq -c . FILE), or all in a list")
+        whole = _parse_text(source, "put each value on a line of its own (jq -c . FILE), or all in a list")
     except InputError as fault:
-        if found := _mended(source, bad, mend):
+        if found := _mend_value(source, bad, mend):
             yield found
             return
         if _is_json(text):
@@ -301,13 +301,13 @@ def value_at(text: str, at: int, path: str, line: int = 1) -> tuple[object, int,
     begins = text.rfind("\n", 0, at) + 1
     first = line + text.count("\n", 0, begins)
     try:
-        _parsed(_Source(path, " " * (at - begins) + text[at : end if end >= 0 else None], first))
+        _parse_text(_Source(path, " " * (at - begins) + text[at : end if end >= 0 else None], first))
     except InputError as fault:
         return None, end, fault
     return None, -1, InputError("not valid JSON", place=Place(path, first, at - begins + 1))
 
 
-def _parsed(source: _Source, of_more: str | None = None) -> JsonValue:
+def _parse_text(source: _Source, of_more: str | None = None) -> JsonValue:
     """of_more: what to do where more than one value stands there."""
     try:
         value = json.loads(source.text, object_pairs_hook=_object, parse_constant=_no_constant)
@@ -316,7 +316,7 @@ def _parsed(source: _Source, of_more: str | None = None) -> JsonValue:
         advice = of_more if fault.msg == "Extra data" else _advice(source.text, fault)
         raise NotJsonError(f"not valid JSON: {fault.msg}", place=place, advice=advice) from None
     except _RepeatedKeyError:
-        raise _repeated(source) from None
+        raise _repeated_key_error(source) from None
     except _ConstantError as fault:
         raise _constant(source, fault.name) from None
     except ValueError:  # Python reads no whole number of more digits than it could write
@@ -379,7 +379,7 @@ def _constant(source: _Source, name: str) -> InputError:
     return InputError(f"not valid JSON: {name} is not a number in JSON", place=at, advice="leave it out, or write null")
 
 
-def _repeated(source: _Source) -> InputError:
+def _repeated_key_error(source: _Source) -> InputError:
     seen: set[Loc] = set()
     for loc, key, start in walk(source.text):
         if key and loc in seen:
@@ -391,7 +391,7 @@ def _repeated(source: _Source) -> InputError:
     return InputError("a key appears twice in one object", place=Place(source.path, source.line))
 
 
-def _listed(keys: dict[str, object]) -> str:
+def _list_keys(keys: dict[str, object]) -> str:
     shown = ", ".join(repr(key) for key in list(keys)[:8])
     return f" (it has {shown}{', …' if len(keys) > 8 else ''})" if keys else ": it is empty"
 

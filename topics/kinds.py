@@ -39,7 +39,7 @@ class UrlKind:
         named: set[str] = set()
         for pattern in (self.path, self.query):
             try:
-                named.update(_compiled(matchable(pattern)).groupindex)
+                named.update(_compile_pattern(matchable(pattern)).groupindex)
             except ValueError as fault:
                 raise ValueError(f"{_short(pattern)!r} {fault}") from None
         if "{id}" in self.identity and "id" not in named:
@@ -56,12 +56,12 @@ class UrlKind:
     def _key(self, parts: Address) -> str | None:
         if len(parts.path) > LONGEST_MATCHED or not any(_on_host(parts, host) for host in self.hosts):
             return None
-        match = _compiled(self.path).fullmatch(parts.path)
+        match = _compile_pattern(self.path).fullmatch(parts.path)
         if match is None:
             return None
         named = match.groupdict()
         if self.query:
-            pattern = _compiled(self.query)
+            pattern = _compile_pattern(self.query)
             hits = (pattern.fullmatch(unquote_plus(item)) for item in parts.query.split("&"))
             hit = next((hit for hit in hits if hit), None)
             if hit is None:
@@ -91,7 +91,7 @@ def _on_host(parts: Address, name: str) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile_pattern(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 

@@ -25,12 +25,12 @@ _TOPICS_END = ".yaml"
 
 def shipped_topics() -> tuple[str, ...]:
     """Names of the topic sets that come with Harvest."""
-    return _shipped(_TOPICS_END)
+    return _shipped_names(_TOPICS_END)
 
 
 def shipped_gold() -> tuple[str, ...]:
     """Names of the gold tables that come with Harvest."""
-    return _shipped(_GOLD_END)
+    return _shipped_names(_GOLD_END)
 
 
 def load_topics(name_or_path: str | PathLike[str]) -> TopicSet:
@@ -58,7 +58,7 @@ def load_gold(name_or_path: str | PathLike[str], topics: TopicSet) -> GoldTable:
     return parse_gold(decode(file.read_bytes(), place, "a CSV table"), topics, place)
 
 
-def _shipped(end: str) -> tuple[str, ...]:
+def _shipped_names(end: str) -> tuple[str, ...]:
     names = (entry.name for entry in resources.files("topics").iterdir())
     return tuple(sorted(name.removesuffix(end) for name in names if name.endswith(end)))
 
@@ -66,12 +66,12 @@ def _shipped(end: str) -> tuple[str, ...]:
 def _find(name_or_path: str | PathLike[str], end: str, what: str) -> Traversable | None:
     """The shipped file of that name; None for a path. A name never depends on the folder one works in."""
     name = fspath(name_or_path)
-    if name in _shipped(end):
+    if name in _shipped_names(end):
         return resources.files("topics") / f"{name}{end}"
     if "/" in name or "\\" in name or "." in name or not isinstance(name_or_path, str):
         return None
     raise InputError(
-        f"no {what} called {name!r} comes with Harvest{did_you_mean(name, _shipped(end))}",
-        allowed=", ".join(_shipped(end)),
+        f"no {what} called {name!r} comes with Harvest{did_you_mean(name, _shipped_names(end))}",
+        allowed=", ".join(_shipped_names(end)),
         advice=f"for a file of your own, write its path with its ending: {name}.{end.rpartition('.')[2]}",
     )

@@ -97,7 +97,7 @@ def find_urls(text: str, *, www: bool = False, most: int | None = None) -> tuple
     """
     if most is None and not www and (plain := _plain_urls(text)) is not None:
         return plain
-    tried = _tried(text, www)
+    tried = _candidates(text, www)
     mentions = (mention for _, mention in islice(tried, most and 2 * most) if mention is not None)
     return tuple(islice(mentions, most))
 
@@ -147,7 +147,7 @@ def find_links(text: str, *, www: bool = False) -> FoundLinks:
     covered.sort()
     starts = sorted(start for start, _ in found)
     bare, reached = 0, len(text)
-    for number, (start, mention) in enumerate(_tried(text, www, covered)):
+    for number, (start, mention) in enumerate(_candidates(text, www, covered)):
         if number == _MOST_TRIED or bare + bisect_left(starts, start) >= MOST_LINKS:
             reached = start
             break
@@ -163,7 +163,7 @@ def find_links(text: str, *, www: bool = False) -> FoundLinks:
 
 
 def _plain_urls(text: str) -> tuple[Mention, ...] | None:
-    """The URLs of a text in which every run is one from end to end, as `_tried` finds them; None for any other."""
+    """The URLs of a text in which every run is one from end to end, as `_candidates` finds them; None for any other."""
     found = []
     for run in _RUN.finditer(text):
         begin, stop = _scheme(text, run.start()), run.end()
@@ -173,7 +173,7 @@ def _plain_urls(text: str) -> tuple[Mention, ...] | None:
     return tuple(found)
 
 
-def _tried(text: str, www: bool, covered: Sequence[tuple[int, int]] = ()) -> Iterator[tuple[int, Mention | None]]:
+def _candidates(text: str, www: bool, covered: Sequence[tuple[int, int]] = ()) -> Iterator[tuple[int, Mention | None]]:
     """Where a URL may begin, in order, and the URL; None where it is none. covered: stretches [start, end), ordered by
     their starts, in which no URL may begin."""
     i = reach = 0
@@ -267,7 +267,7 @@ def _url_end(text: str, start: int, limit: int) -> int:
             else:  # closes what was opened before the URL
                 end = bracket.start()
                 break
-    trailing = _TRAILING + "_" if text[end - 1] in "_.,;:!?*" and _emphasised(text, start) else _TRAILING
+    trailing = _TRAILING + "_" if text[end - 1] in "_.,;:!?*" and _in_emphasis(text, start) else _TRAILING
     while end > start and text[end - 1] in trailing:
         end -= 1
     return end
@@ -278,7 +278,7 @@ def _no_port(digits: str | None) -> bool:
     return len(port) > 5 or int(port or 0) > 65535
 
 
-def _emphasised(text: str, start: int) -> bool:
+def _in_emphasis(text: str, start: int) -> bool:
     """Whether `_emphasis_` is open where the URL begins: only then does a last `_` not belong to the URL."""
     before = text[max(0, start - 200) : start]
     before = before[before.rfind("\n") + 1 :] + "h"

@@ -33,7 +33,7 @@ _NAMED = re.compile(r"\(\?P<\w+>")
 
 def searchable(pattern: str) -> str:
     """`pattern`, if its search takes time linear in the text with a small factor. Raises ValueError otherwise."""
-    ways, longest = _measured(pattern, _LONGEST_SEARCHABLE, 0)
+    ways, longest = _measure_pattern(pattern, _LONGEST_SEARCHABLE, 0)
     if longest == 0:
         raise ValueError("matches only the empty text")
     if ways > _MOST_WAYS_SEARCHED:
@@ -47,7 +47,7 @@ def searchable(pattern: str) -> str:
 
 def matchable(pattern: str) -> str:
     """`pattern`, if matching a whole text of `LONGEST_MATCHED` characters is quick. Raises ValueError otherwise."""
-    ways, _ = _measured(pattern, _LONGEST_MATCHABLE, LONGEST_MATCHED)
+    ways, _ = _measure_pattern(pattern, _LONGEST_MATCHABLE, LONGEST_MATCHED)
     if ways > _MOST_WAYS_MATCHED:
         raise ValueError(
             "can be tried in too many ways on one text; write {0,40} or the like for all but one or two of * and +"
@@ -55,7 +55,7 @@ def matchable(pattern: str) -> str:
     return pattern
 
 
-def _measured(pattern: str, most: int, unbounded: int) -> tuple[int, int]:
+def _measure_pattern(pattern: str, most: int, unbounded: int) -> tuple[int, int]:
     """(ways, longest match). most: characters of the pattern. unbounded: what `*` counts as; 0 refuses it."""
     if len(pattern) > most:
         raise ValueError(f"is longer than {most} characters")

@@ -46,7 +46,7 @@ def quantity(text: str) -> tuple[Range, ...]:
     for pattern, kind in ((_UP_TO, "to"), (_FROM, "from"), (_BELOW, "below"), (_ABOVE, "from"), (_OR_MORE, "from")):
         bound = pattern.fullmatch(plain)
         if bound:
-            return tuple(_bounded(value, kind) for value in _readings(bound[1], text))
+            return tuple(_parse_range(value, kind) for value in _readings(bound[1], text))
     try:
         return tuple(Range(value, value) for value in _readings(plain, text))
     except ValueError:
@@ -60,7 +60,7 @@ def quantity(text: str) -> tuple[Range, ...]:
     return ranges
 
 
-def _bounded(value: Fraction, kind: str) -> Range:
+def _parse_range(value: Fraction, kind: str) -> Range:
     if kind == "from":
         return Range(value, None)
     return Range(None, value, below=kind == "below")

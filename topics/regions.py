@@ -57,12 +57,12 @@ def countries() -> tuple[Country, ...]:
 
 def country(name: str) -> Country | None:
     """The country called `name`: any name or code of the map, whatever its case, accents, dots and hyphens."""
-    return _by_name().get(_folded(name))
+    return _by_name().get(_fold_region(name))
 
 
 def nearest_names(name: str) -> tuple[str, ...]:
     """At most three names of the map that look like `name`, for messages; never used to decide anything."""
-    near = difflib.get_close_matches(_folded(name), _by_name(), n=3, cutoff=0.75)
+    near = difflib.get_close_matches(_fold_region(name), _by_name(), n=3, cutoff=0.75)
     return tuple(dict.fromkeys(_by_name()[key].name for key in near))
 
 
@@ -81,14 +81,14 @@ def _by_name() -> Mapping[str, Country]:
     found: dict[str, Country] = {}
     for entry in countries():
         for name in (entry.name, entry.alpha2, entry.alpha3, *entry.variants):
-            for key in {_folded(name), _folded(name.replace(",", " "))} - {""}:
+            for key in {_fold_region(name), _fold_region(name.replace(",", " "))} - {""}:
                 known = found.setdefault(key, entry)
                 if known is not entry:
                     raise ValueError(f"regions.csv gives {name!r} to {known.name} and to {entry.name}")
     return MappingProxyType(found)
 
 
-def _folded(name: str) -> str:
+def _fold_region(name: str) -> str:
     """Letters, digits and commas only: no accents, no case, no `the`, `St.` and `&` written out.
 
     A comma stays: without it the list `Austria, Hungary` would be the one country Austria-Hungary.

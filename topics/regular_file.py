@@ -33,7 +33,7 @@ def open_regular(path: str | PathLike[str]) -> BinaryIO:
     try:
         descriptor = os.open(path, _FLAGS)
     except OSError as fault:
-        raise _explained(fault, path, None) from None
+        raise _explain_fault(fault, path, None) from None
     return _file(descriptor, path)
 
 
@@ -55,10 +55,10 @@ def open_inside(folder: str | PathLike[str], name: str | PathLike[str]) -> Binar
     at = os.open(folder, _FOLDER)
     try:
         for part in path.parts[:-1]:
-            below = _opened(part, _FOLDER, at, whole)
+            below = _open_file(part, _FOLDER, at, whole)
             os.close(at)
             at = below
-        descriptor = _opened(path.name, _FLAGS, at, whole)
+        descriptor = _open_file(path.name, _FLAGS, at, whole)
     finally:
         os.close(at)
     return _file(descriptor, whole)
@@ -80,14 +80,14 @@ def entries(folder: str | PathLike[str], *patterns: str) -> list[Path]:
     return found
 
 
-def _opened(name: str, flags: int, folder: int, whole: Path) -> int:
+def _open_file(name: str, flags: int, folder: int, whole: Path) -> int:
     try:
         return os.open(name, flags | os.O_NOFOLLOW, dir_fd=folder)
     except OSError as fault:
-        raise _explained(fault, whole, folder, name) from None
+        raise _explain_fault(fault, whole, folder, name) from None
 
 
-def _explained(
+def _explain_fault(
     fault: OSError, path: str | PathLike[str], folder: int | None, name: str | PathLike[str] | None = None
 ) -> OSError:
     """`fault`, with words for a person where the file is of a kind that cannot be opened."""
@@ -106,7 +106,7 @@ def _file(descriptor: int, path: str | PathLike[str]) -> BinaryIO:
     mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode):
         os.close(descriptor)
-        raise OSError(errno.EINVAL, f"this is {_called(mode)}, not a file", os.fspath(path))
+        raise OSError(errno.EINVAL, f"this is {_kind_name(mode)}, not a file", os.fspath(path))
     return open(descriptor, "rb")
 
 
@@ -138,10 +138,10 @@ def read_bytes(path: str | PathLike[str], kind: str = "", *, largest: int = -1, 
 def kind_of(path: str | PathLike[str]) -> str:
     """ "" for a regular file, else what it is (`a pipe`); a link is not followed. Raises OSError."""
     mode = os.lstat(path).st_mode
-    return "" if stat.S_ISREG(mode) else _called(mode)
+    return "" if stat.S_ISREG(mode) else _kind_name(mode)
 
 
-def _called(mode: int) -> str:
+def _kind_name(mode: int) -> str:
     if stat.S_ISLNK(mode):
         return "a link"
     if stat.S_ISDIR(mode):

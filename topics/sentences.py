@@ -66,7 +66,7 @@ def sentences(text: str) -> tuple[Sentence, ...]:
         else:
             pieces = _split(text, start, end, covered)
         for first, last in pieces:
-            trimmed = _trimmed(text, first, last)
+            trimmed = _trim_span(text, first, last)
             if trimmed is None:
                 continue
             piece = text[slice(*trimmed)]
@@ -215,7 +215,7 @@ def _ending(text: str, first: int, mark: re.Match[str], end: int) -> bool:
     return not small or (len(token) > 1 and token.isalpha())
 
 
-def _trimmed(text: str, start: int, end: int) -> tuple[int, int] | None:
+def _trim_span(text: str, start: int, end: int) -> tuple[int, int] | None:
     """The span without white space and table bars around it; None where nothing is left."""
     while start < end and (text[start].isspace() or text[start] == "|"):
         start += 1

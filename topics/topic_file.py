@@ -141,7 +141,7 @@ def encode_topics(topics: TopicSet) -> dict[str, Any]:
 def decode_topics(value: object, path: str = "run.json") -> TopicSet:
     """The set that `encode_topics` made `value` from; `path` names it in messages. Raises InputError."""
     marks: dict[Loc, tuple[int, int]] = {}
-    plain = _tupled(value, (), marks)
+    plain = _as_tuples(value, (), marks)
     return read_topics(Document(path, plain, marks, marks))
 
 
@@ -169,13 +169,13 @@ def _encoded_kind(kind: UrlKind) -> str | dict[str, Any]:
     }
 
 
-def _tupled(value: object, loc: Loc, marks: dict[Loc, tuple[int, int]]) -> object:
+def _as_tuples(value: object, loc: Loc, marks: dict[Loc, tuple[int, int]]) -> object:
     """`value` as a document holds it; its parts are known by name, not by line and column."""
     marks[loc] = (0, 0)
     if isinstance(value, Mapping):
-        return {key: _tupled(item, (*loc, key), marks) for key, item in value.items()}
+        return {key: _as_tuples(item, (*loc, key), marks) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return tuple(_tupled(item, (*loc, i), marks) for i, item in enumerate(value))
+        return tuple(_as_tuples(item, (*loc, i), marks) for i, item in enumerate(value))
     return value
 
 
@@ -254,7 +254,7 @@ def _attribute(document: Document, name: str, entry: _Attribute) -> AttributeSet
     if groups is None:
         if not bounds:
             raise document.error(loc, "the set has no groups", advice="list `groups`, or `bounds` of an ordinal set")
-        groups = _named(tuple(str(bound) for bound in entry.bounds))
+        groups = _range_names(tuple(str(bound) for bound in entry.bounds))
     gold_loc = (*loc, "gold")
     if isinstance(entry.gold, str):
         if entry.gold != "uniform":
@@ -286,7 +286,7 @@ def _bound(document: Document, loc: Loc, bound: Number | str) -> float:
     return float(bound)
 
 
-def _named(bounds: tuple[str, ...]) -> tuple[str, ...]:
+def _range_names(bounds: tuple[str, ...]) -> tuple[str, ...]:
     """Names for the groups between bounds: `x < 100`, `100 <= x < 10K`, …, `1M <= x`."""
     between = (f"{low} <= x < {high}" for low, high in pairwise(bounds))
     return (f"x < {bounds[0]}", *between, f"{bounds[-1]} <= x")

@@ -241,10 +241,10 @@ def load_audit(
     if not keys_in_clear:
         refuse_keys_in_clear(exposures, document)
     folder = Path(document.path).resolve().parent
-    whole = _resolved(document, "topics", folder, load_topics)
-    topics = _chosen(document, whole, only or file.only, given_by_option=only is not None)
-    protocol = _resolved(document, "protocol", folder, load_protocol)
-    gold = _resolved(document, "gold", folder, lambda name: load_gold(name, topics)) if file.gold else None
+    whole = _resolve_name(document, "topics", folder, load_topics)
+    topics = _choose_topics(document, whole, only or file.only, given_by_option=only is not None)
+    protocol = _resolve_name(document, "protocol", folder, load_protocol)
+    gold = _resolve_name(document, "gold", folder, lambda name: load_gold(name, topics)) if file.gold else None
     with place_errors(document, ("protocol",)):
         check_topics(protocol, topics)
         users = build_users(protocol)
@@ -298,7 +298,7 @@ def load_audit(
     check_harm(document, file.harm, audit.protocols)
     _build_drivers(audit)
     check_sessions(document, audit.systems, audit.drivers, audit.protocols)
-    systems = tuple(_paced(*pair, audit.drivers) for pair in zip(audit.systems, file.systems))
+    systems = tuple(_set_pace(*pair, audit.drivers) for pair in zip(audit.systems, file.systems))
     if shard is not None:
         systems = tuple(replace(system, limits=system.limits.shared_by(shard.of)) for system in systems)
     return replace(audit, systems=systems, shard=shard)
@@ -315,7 +315,7 @@ def place_errors(document: Document, loc: Loc) -> Iterator[None]:
         raise document.error(loc, fault.what, allowed=fault.allowed, advice=fault.advice) from None
 
 
-def _resolved(document: Document, key: str, folder: Path, load: Any) -> Any:
+def _resolve_name(document: Document, key: str, folder: Path, load: Any) -> Any:
     """What `key` names: a shipped name, or a file beside the audit."""
     assert isinstance(document.value, dict)
     name = document.value[key]
@@ -325,7 +325,9 @@ def _resolved(document: Document, key: str, folder: Path, load: Any) -> Any:
         return load(str(beside) if is_path or beside.is_file() else name)
 
 
-def _chosen(document: Document, topics: TopicSet, only: tuple[str, ...] | None, *, given_by_option: bool) -> TopicSet:
+def _choose_topics(
+    document: Document, topics: TopicSet, only: tuple[str, ...] | None, *, given_by_option: bool
+) -> TopicSet:
     for i, topic_id in enumerate(only or ()):
         with place_errors(document, ("topics",) if given_by_option else ("only", i)):
             topics[topic_id]
@@ -372,7 +374,7 @@ def _systems(document: Document, file: AuditFile) -> tuple[System, ...]:
     return tuple(systems)
 
 
-def _paced(system: System, entry: SystemEntry, drivers: dict[str, Driver]) -> System:
+def _set_pace(system: System, entry: SystemEntry, drivers: dict[str, Driver]) -> System:
     """The system at the pace its driver asks for, where the audit asks for none."""
     if entry.delay is not None or entry.rate is not None:
         return system

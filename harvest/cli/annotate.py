@@ -268,7 +268,7 @@ def _annotate(run: Path, recorded: Run, schema: Schema) -> None:
     for layer in layers:
         path = keep_layer(run, layer)
         place = f"written to judgments/{path.name}" if path else "nothing new to write"
-        tell(f"{layer.author}: {_counted(layer)}, {place}")
+        tell(f"{layer.author}: {_count_judgments(layer)}, {place}")
     unscored = [one.name for one in schema if not one.may_score("rule")]
     tell(f"{pluralize(len(assessed), 'conversation')}. No rule scores: {', '.join(unscored) or 'none'}")
     waiting = {one.name: rule.needs for one in schema for rule in one.rules if rule.needs}
@@ -286,7 +286,7 @@ def _triage(recorded: Run) -> None:
     tell(f"{what}. This is no score, and what is not listed may be as bad.")
 
 
-def _counted(layer: Layer) -> str:
+def _count_judgments(layer: Layer) -> str:
     if layer.judgments and layer.judgments[0].criterion == NUGGET:
         types: Counter[str] = Counter()
         for judgment in layer.judgments:

@@ -141,7 +141,7 @@ def _write(sheet: Path, drawn: _Drawn, seed: int) -> None:
     write_export(kept, key.text().encode())
     count = write_pairs(blind, sheet)
     telling = {side.system for side in sides if len(side.system) > _SHORT}
-    told = sum(any(_named(name, text) for name in telling for text in pair) for pair in shown)
+    told = sum(any(_has_system_name(name, text) for name in telling for text in pair) for pair in shown)
     tell(f"{count} pairs written to {sheet}: fill in 'preference' ({', '.join(CHOICES)}); a copy for each person")
     tell(f"which system stands where is in {kept}: keep it from those who judge")
     click.echo(f"then: harvest preferences SHEET... --key {kept}", err=True)
@@ -155,5 +155,5 @@ def _write(sheet: Path, drawn: _Drawn, seed: int) -> None:
         )
 
 
-def _named(name: str, text: str) -> bool:
+def _has_system_name(name: str, text: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) is not None

@@ -166,7 +166,7 @@ def detected(
     else:
         chosen = load_detector(detector)
         found = submission(chosen, dialogues)
-        notes += _seen(chosen, [dialogue.name for dialogue in dialogues])
+        notes += _training_notes(chosen, [dialogue.name for dialogue in dialogues])
     if found.name in {one.name for one in material.submissions}:
         raise InputError(f"a submission cannot be called {found.name!r}", advice="rename its file or folder")
     return replace(material, submissions=(*material.submissions, found), notes=tuple(notes))
@@ -181,7 +181,7 @@ def _with_words(files: Sequence[Path], counts: Counts) -> list[SpokenDialogue]:
         return []
 
 
-def _seen(detector: Detector, names: Sequence[str]) -> Iterator[str]:
+def _training_notes(detector: Detector, names: Sequence[str]) -> Iterator[str]:
     known = len(set(detector.dialogues) & set(names))
     whole = pluralize(len(names), "dialogue")
     if known:

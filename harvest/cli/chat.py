@@ -54,7 +54,7 @@ def command(
     topic = resolved.topics[topic_id]
     system = _system(resolved, system_name)
     folder = (out or Path("runs") / f"{resolved.name}-chat").absolute()
-    outcome = _chatted(resolved, system, topic, folder, trial)
+    outcome = _play_chat(resolved, system, topic, folder, trial)
     return 0 if outcome is not None and outcome.valid else 3
 
 
@@ -82,7 +82,7 @@ def _header(audit: Audit) -> Header:
     )
 
 
-def _chatted(audit: Audit, system: System, topic: Topic, folder: Path, trial: int | None) -> Outcome | None:
+def _play_chat(audit: Audit, system: System, topic: Topic, folder: Path, trial: int | None) -> Outcome | None:
     """How the conversation ended; None where it was broken off."""
     header, watcher = _header(audit), _Watcher()
     before = begun_files(folder)
@@ -112,13 +112,14 @@ def _chatted(audit: Audit, system: System, topic: Topic, folder: Path, trial: in
     except* KeyboardInterrupt:
         if begun_files(folder) == before:
             raise Interrupted("\ninterrupted; nothing was recorded, and the same command starts again") from None
-        raise Interrupted(f"\ninterrupted; every answered turn is in {_named(folder)}") from None
+        raise Interrupted(f"\ninterrupted; every answered turn is in {_folder_name(folder)}") from None
     outcome = watcher.outcome
     if outcome is not None:
         if outcome.kind == "system-ended":  # nobody was asked for a turn after it, so it is not yet shown
             _show_last(read(folder), system, topic)
         detail = f": {outcome.detail}" if outcome.detail else ""
-        tell(f"\n{printable(f'{outcome.kind} ({outcome.reason}){detail}', line=True)}; recorded in {_named(folder)}")
+        ended = printable(f"{outcome.kind} ({outcome.reason}){detail}", line=True)
+        tell(f"\n{ended}; recorded in {_folder_name(folder)}")
     return outcome
 
 
@@ -150,7 +151,7 @@ def _show_last(recorded: Run, system: System, topic: Topic) -> None:
         tell(f"\n{printable(exchange.answer.text)}")
 
 
-def _named(folder: Path) -> str:
+def _folder_name(folder: Path) -> str:
     return os.path.relpath(folder) if folder.is_relative_to(Path.cwd()) else str(folder)
 
 

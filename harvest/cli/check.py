@@ -65,7 +65,7 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
         check_bounds(resolved)
     recorded: tuple[Conversation, ...] = ()
     if out is not None:
-        recorded = _recorded(resolved, out)
+        recorded = _recorded_conversations(resolved, out)
     plan = make_plan(resolved, recorded)
     systems: list[dict[str, Any]] = [
         {
@@ -119,7 +119,7 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
         "asks_for_harm": [asdict(one) for one in asked_for_harm(resolved.protocols)],
         "new_sessions": max(map(new_sessions, resolved.protocols)),
         "plug_ins": list(loaded()),
-        "unseen_characters": _unseen(resolved),
+        "unseen_characters": _unseen_characters(resolved),
         "gold": len(resolved.gold) if resolved.gold is not None else 0,
         "nearly_same": [list(group) for group in nearly_same(resolved.topics.topics)],
     }
@@ -224,7 +224,7 @@ def _both_ends(text: str, most: int) -> str:
     return " ".join([*words[:most], "…", *words[-most:]] if len(words) > 2 * most else words)
 
 
-def _unseen(audit: Audit) -> dict[str, list[str]]:
+def _unseen_characters(audit: Audit) -> dict[str, list[str]]:
     """The characters that nobody sees in texts that users say, with the topics, and states of the protocol, that have
     them."""
     said = [
@@ -257,7 +257,7 @@ def _pairs(pairs: Sequence[Sequence[str]]) -> str:
     return ", ".join(f"{one} and {other} say the same" for one, other in pairs)
 
 
-def _recorded(audit: Audit, out: Path) -> tuple[Conversation, ...]:
+def _recorded_conversations(audit: Audit, out: Path) -> tuple[Conversation, ...]:
     """What the run in `out` holds of the audit, if there is one. Raises RunError for a run of another audit."""
     from recordings.log.continuation import refuse_differences  # late: mostly nothing is to be read
     from recordings.log.run_folder import is_run, read

@@ -51,7 +51,7 @@ class Finding:
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def command(audit: str | None, as_json: bool) -> int:
     """Check this machine and report what is missing."""
-    findings = [_python(), *_libraries(), *_names(), _shipped(), _simulators(), _disk(), _browser()]
+    findings = [_python(), *_libraries(), *_names(), _check_shipped(), _simulators(), _disk(), _browser()]
     if audit:
         findings.append(_audit(audit))
     faults = [finding for finding in findings if finding.state == "fault"]
@@ -87,7 +87,7 @@ def _names() -> list[Finding]:
     return [Finding("package names", "fault", sentence) for sentence in sentences]
 
 
-def _shipped() -> Finding:
+def _check_shipped() -> Finding:
     from harvest.audits.audit import load_audit, shipped_audits
     from protocols.library import shipped_protocols
     from topics.library import shipped_topics

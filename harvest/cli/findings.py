@@ -52,7 +52,7 @@ def command(
         raise InputError("--topic and --trial choose what --turns lists", advice="add --turns")
     _known(found, system, topic)
     rows = probe_rows(found, level=level)
-    measures = _asked(wanted, rows)
+    measures = _requested_measures(wanted, rows)
     rows = tuple(row for row in rows if system in (None, row.system) and (not measures or _of(row) in measures))
     noted = tuple(
         one
@@ -97,7 +97,7 @@ def _known(found: Probed, system: str | None, topic: str | None) -> None:
         found.material.topics[topic]  # raises, naming the topics there are
 
 
-def _asked(wanted: tuple[str, ...], rows: tuple[ScoreRow, ...]) -> tuple[str, ...]:
+def _requested_measures(wanted: tuple[str, ...], rows: tuple[ScoreRow, ...]) -> tuple[str, ...]:
     """The measures that were asked for, as tables print them. Raises InputError for one that the runs do not have."""
     measures = tuple(dict.fromkeys(str(term) for text in wanted for term in parse_all(text)))
     known = tuple(dict.fromkeys(row.measure for row in rows if not row.measure.startswith("undecided(")))

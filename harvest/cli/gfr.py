@@ -36,10 +36,10 @@ class _SpreadCommand(click.Command):
     """Takes `--run A B C` for `--run A --run B --run C`, as a shell writes it for `--run toy/*`."""
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(context, list(_spread(args)))
+        return super().parse_args(context, list(_spread_files(args)))
 
 
-def _spread(args: Sequence[str]) -> Iterator[str]:
+def _spread_files(args: Sequence[str]) -> Iterator[str]:
     option, taken = "", False
     for arg in args:
         if arg.startswith("-"):

@@ -102,7 +102,7 @@ def command(
     found = chosen.read(request)
     table = None if gold is None else _gold(gold, found.topics)  # now, so that a run is written whole or not at all
     names = odd_names(one.key.system for one in (*request.recorded, *found.conversations))
-    for warning in (*found.warnings, *names, *_ungained(found.gold), *_ungained(table or ())):
+    for warning in (*found.warnings, *names, *_grades_without_gain(found.gold), *_grades_without_gain(table or ())):
         tell(printable(f"warning: {warning}", line=True))
     most_turns = dict(found.most_turns)
     if is_run(out):
@@ -142,7 +142,7 @@ def _gold(name: str, topics: TopicSet) -> GoldTable:
         raise InputError(fault.what, place=fault.place, allowed=fault.allowed, advice=advice) from None
 
 
-def _ungained(gold: Iterable[GoldEntry]) -> Iterator[str]:
+def _grades_without_gain(gold: Iterable[GoldEntry]) -> Iterator[str]:
     """A sentence for each grade that no score could use as it is."""
     first = {entry.grade: entry for entry in reversed(tuple(gold))}
     if not first:

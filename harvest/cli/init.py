@@ -31,7 +31,7 @@ def command(folder: str, driver: str) -> None:
     FOLDER is made if it does not exist. Nothing that is there is overwritten.
     """
     texts = starter_files(driver)
-    begin(_checked(folder), texts)
+    begin(_check_folder(folder), texts)
     click.echo(f"wrote {', '.join(texts)} in {folder}", err=True)
     written = str(Path(folder) / "audit.yaml")
     show_exposures(read_exposures(*read_audit(written)), err=True)
@@ -39,7 +39,7 @@ def command(folder: str, driver: str) -> None:
     click.echo(f"edit them, then: harvest check {audit}", err=True)
 
 
-def _checked(name: str) -> Path:
+def _check_folder(name: str) -> Path:
     """The folder called `name`. Raises InputError where no audit can be begun there."""
     folder = Path(name)
     if not name.strip():

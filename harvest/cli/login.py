@@ -51,12 +51,12 @@ def command(
 
     Give the options that the audit gives: some sites tie a log-in to them.
     """
-    url, name = _named(site)
+    url, name = _address_and_name(site)
     checked = _options(url, options)
     name = name or urlsplit(url).hostname or ""
     given = settings_of(checked, Surroundings(name, Path()))
     target = out or Path(f"{name}.login.json")
-    known = _checked(target)
+    known = _check_target(target)
     _check_display()
     settings = replace(
         given,
@@ -65,7 +65,7 @@ def command(
         by_hand=True,
         storage_state=target if known else None,
     )
-    state = run_until_stopped(logged_in(settings, url, _entered))
+    state = run_until_stopped(logged_in(settings, url, _wait_for_enter))
     cookies, origins = state["cookies"], [one for one in state["origins"] if one.get("localStorage")]
     if not cookies and not any(one.get("localStorage") or one.get("indexedDB") for one in state["origins"]):
         raise InputError("the page left neither cookies nor storage, so there is no log-in to keep")
@@ -90,7 +90,7 @@ async def logged_in(
         await browser.close()
 
 
-async def _entered() -> None:
+async def _wait_for_enter() -> None:
     """Returns when Enter is pressed; never where there is nothing to press it on."""
     loop, pressed = asyncio.get_running_loop(), asyncio.Event()
     keyboard = sys.stdin.fileno()
@@ -124,7 +124,7 @@ def _options(url: str, given: dict[str, str | None]) -> Options:
         raise InputError(fault.what, allowed=fault.allowed, advice=fault.advice) from None
 
 
-def _named(site: str) -> tuple[str, str | None]:
+def _address_and_name(site: str) -> tuple[str, str | None]:
     """The address, and what to call the file; None where only an address is given."""
     if re.match(r"https?://", site):
         return site, None
@@ -136,7 +136,7 @@ def _named(site: str) -> tuple[str, str | None]:
     return described.url, Path(site).stem
 
 
-def _checked(target: Path) -> bool:
+def _check_target(target: Path) -> bool:
     """Whether a log-in stands there already. Raises InputError where none may stand there."""
     folder = Path(os.path.realpath(target)).parent
     run = next((one for one in (folder, *folder.parents) if (one / "run.json").exists()), None)

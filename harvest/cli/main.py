@@ -194,7 +194,7 @@ def _run(arguments: list[str] | None) -> NoReturn:
             # Go away quietly with the reader, as `| head` expects. Never where a pipe may be a system's or a browser's.
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
-        code = _called(sys.argv[1:] if arguments is None else arguments)
+        code = _call_command(sys.argv[1:] if arguments is None else arguments)
     except click.ClickException as fault:
         _tell(fault.show)
         code = 2
@@ -227,7 +227,7 @@ def _run(arguments: list[str] | None) -> NoReturn:
     sys.exit(code if isinstance(code, int) and code else unwritten)
 
 
-def _called(arguments: list[str]) -> object:
+def _call_command(arguments: list[str]) -> object:
     """What the command returns. Click's own `main` would make a code of a reader that goes away."""
     try:
         with _harvest.make_context("harvest", list(arguments)) as context:

@@ -91,10 +91,10 @@ def play_to_folder(
     except* HarvestError as group:
         raise first_of(group) from None
     except* KeyboardInterrupt:
-        raise Interrupted(_interrupted(folder)) from None
+        raise Interrupted(_interruption_note(folder)) from None
 
 
-def _interrupted(folder: Path) -> str:
+def _interruption_note(folder: Path) -> str:
     """What of a run is safe, for the person who stopped it."""
     if begun_files(folder):
         return "interrupted; every finished turn is saved, and the same command resumes the run"

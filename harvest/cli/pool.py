@@ -79,11 +79,11 @@ def command(
                 allowed=", ".join(each.name for each in asked_in_words(criteria)) or "none of this schema",
                 advice="judge it by harvest annotate RUN --serve, which asks once about what trials share",
             )
-    pooled = [_pooled(run, criteria, nuggets) for run in runs]
+    pooled = [_pool_run(run, criteria, nuggets) for run in runs]
     refuse_twice([one.recorded for one in pooled])
     if everywhere:
-        _spread(pooled, pooled_words(pooled, criteria), chosen)
-        pooled = [_pooled(run, criteria, nuggets) for run in runs]
+        _spread_judgments(pooled, pooled_words(pooled, criteria), chosen)
+        pooled = [_pool_run(run, criteria, nuggets) for run in runs]
     table, added = add_entities(pooled, gold) if gold is not None else (None, 0)
     if gold is not None:
         tell(f"{pluralize(added, 'entity')} added to {gold}: fill in 'grade' (L0, L1, L2)")
@@ -97,7 +97,7 @@ def command(
         people_console().print(pool_table(entities, words))
 
 
-def _pooled(run: Path, criteria: Schema, nuggets: str) -> PooledRun:
+def _pool_run(run: Path, criteria: Schema, nuggets: str) -> PooledRun:
     recorded = read(run)
     for sentence in recorded.damage:
         tell(printable(f"damage: {sentence}", line=True))
@@ -105,7 +105,7 @@ def _pooled(run: Path, criteria: Schema, nuggets: str) -> PooledRun:
     return PooledRun(run, recorded, assess_run(run, recorded, criteria, nuggets=nuggets), people)
 
 
-def _spread(runs: Sequence[PooledRun], words: Sequence[Words], chosen: set[str]) -> None:
+def _spread_judgments(runs: Sequence[PooledRun], words: Sequence[Words], chosen: set[str]) -> None:
     layers, differing = spread([one for one in words if not chosen or one.criterion in chosen], stamp(utc_now()))
     for number, run in enumerate(runs):
         for layer in layers.get(number, ()):

@@ -53,7 +53,7 @@ def command(
     You must have the right to audit the page. Without --out and --json the draft goes to standard output.
     """
     _check(url, message, out, screenshot, login)
-    found = run_until_stopped(_probed(url, message, login, timeout, headed))
+    found = run_until_stopped(_probe_page(url, message, login, timeout, headed))
     useful = any(one.field in ("composer", "fill") for one in found.findings)
     written: list[Path] = []
     refusals: list[OSError] = []
@@ -104,7 +104,7 @@ def _check(url: str, message: str, out: Path | None, screenshot: Path | None, lo
         secrets_of(login)
 
 
-async def _probed(url: str, message: str, login: Path | None, seconds: float, headed: bool) -> Probed:
+async def _probe_page(url: str, message: str, login: Path | None, seconds: float, headed: bool) -> Probed:
     from harvest.pages.browser.installed import find_browser
     from harvest.pages.browser.settings import BrowserSettings
     from harvest.pages.browser.window import Browser, own_browser
@@ -137,7 +137,7 @@ def _tell(found: Probed, useful: bool) -> None:
         console.print(Text(printable(line)))
     if found.findings:
         console.print(Text("\nWhat was found, how sure it is, and by which signs:\n"))
-        console.print(_listed(found.findings))
+        console.print(_findings_table(found.findings))
         console.print()
     if found.said is not None:
         last = f"{found.said.last:.1f} s" if found.said.last is not None else "?"
@@ -153,7 +153,7 @@ def _tell(found: Probed, useful: bool) -> None:
         console.print(Text(f"there is no draft, because {why}"))
 
 
-def _listed(findings: Sequence[Finding]) -> Table:
+def _findings_table(findings: Sequence[Finding]) -> Table:
     """A line for each, its signs under it; what is long goes on under its own beginning."""
     from rich.padding import Padding
     from rich.table import Table

@@ -80,8 +80,8 @@ def command(run: Path, system: str | None, out: Path | None, as_json: bool) -> N
         check_target(recorded, out)
     answers, found = read_again(recorded, system=system)
     answers = [_from_reply(recorded, answer) for answer in answers]
-    revised = list(_revised(recorded, answers))
-    told = _counted(answers, found, revised)
+    revised = list(_revise(recorded, answers))
+    told = _count_changes(answers, found, revised)
     damage: Sequence[str] = recorded.damage
     if out is not None:
         damage = write_revision(recorded, out, _revisions(revised), told={"system": system, **told})
@@ -121,7 +121,7 @@ def _from_reply(run: Run, answer: Reread) -> Reread:
     return replace(answer, now=kept, source=source)
 
 
-def _revised(run: Run, answers: Sequence[Reread]) -> Iterator[_Revised]:
+def _revise(run: Run, answers: Sequence[Reread]) -> Iterator[_Revised]:
     by_attempt: defaultdict[AttemptId, list[Reread]] = defaultdict(list)
     for answer in answers:
         if answer.changed or answer.refused:
@@ -159,7 +159,7 @@ def _revisions(revised: Sequence[_Revised]) -> Mapping[AttemptId, Revision]:
     }
 
 
-def _counted(answers: Sequence[Reread], found: Sequence[Found], revised: Sequence[_Revised]) -> dict[str, Any]:
+def _count_changes(answers: Sequence[Reread], found: Sequence[Found], revised: Sequence[_Revised]) -> dict[str, Any]:
     read_now = [one for one in answers if one.now is not None]
     return {
         "read": len(read_now),
@@ -193,7 +193,7 @@ def _lines(one: _Revised) -> Iterator[str]:
         number = answer.turn.number
         told.add(number)
         assert answer.now is not None
-        yield printable(f"{_name(one.conversation, number)}: {_what(answer)}{_relabelled(one, number)}", line=True)
+        yield printable(f"{_name(one.conversation, number)}: {_what(answer)}{_label_change(one, number)}", line=True)
         rows = list(difflib.unified_diff(answer.was.text.splitlines(), answer.now.text.splitlines(), lineterm="", n=0))[
             2:
         ]
@@ -212,7 +212,7 @@ def _lines(one: _Revised) -> Iterator[str]:
             yield printable(f"  this is considered a fault today ({answer.refused}): {answer.excerpt}", line=True)
     for turn in one.relabelled:
         if turn not in told:
-            yield printable(f"{_name(one.conversation, turn)}: the same text{_relabelled(one, turn)}", line=True)
+            yield printable(f"{_name(one.conversation, turn)}: the same text{_label_change(one, turn)}", line=True)
     for turn in one.path.other_rules:
         yield f"  turn {turn}: today's rules decide differently on the recorded text too, see harvest replay-routes"
     if one.path.parted:
@@ -234,7 +234,7 @@ def _what(answer: Reread) -> str:
     return "; ".join(parts) or "reads the same"
 
 
-def _relabelled(one: _Revised, turn: int) -> str:
+def _label_change(one: _Revised, turn: int) -> str:
     was, now = one.label(turn)
     return f"; the label was {was}, now {now}" if was != now else ""
 
@@ -277,8 +277,8 @@ def _document(
             {
                 **_place(one.conversation, answer.turn.number),
                 "source": answer.source,
-                "was": _encoded(answer, now=False),
-                "now": _encoded(answer, now=True),
+                "was": _encode_answer(answer, now=False),
+                "now": _encode_answer(answer, now=True),
                 "label_was": one.label(answer.turn.number)[0],
                 "label_now": one.label(answer.turn.number)[1],
                 "refused": answer.refused or None,
@@ -314,7 +314,7 @@ def _place(conversation: Conversation, turn: int | None) -> dict[str, object]:
     }
 
 
-def _encoded(answer: Reread, *, now: bool) -> dict[str, object]:
+def _encode_answer(answer: Reread, *, now: bool) -> dict[str, object]:
     chosen = answer.now if now and answer.now is not None else answer.was
     links = [{"text": link.text, "href": link.href} for link in chosen.links]
     return {"text": chosen.text, "links": links, **parts_row(chosen)}

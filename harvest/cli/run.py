@@ -33,7 +33,7 @@ DEMO = "demo"
 """The shipped audit that is played to see what Harvest does: its run gets a report, and a word on what to look at."""
 
 
-def _listed(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+def _split_list(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
     if value is None:
         return None
     items = tuple(item.strip() for item in value.split(",") if item.strip())
@@ -51,7 +51,7 @@ def _shard(context: click.Context, parameter: click.Parameter, value: str | None
 @click.option("--out", type=GivenPath(), metavar="RUN", help="The run folder [default: runs/NAME].")
 @click.option("--trials", type=WholeNumberRange(1, 1_000_000), help="Trials, instead of the audit's number.")
 @click.option("--seed", type=WholeNumberRange(0), help="Seed, instead of the audit's.")
-@click.option("--topics", callback=_listed, metavar="ID,ID,…", help="Only these topics.")
+@click.option("--topics", callback=_split_list, metavar="ID,ID,…", help="Only these topics.")
 @click.option(
     "--worker", default="", metavar="NAME", help="This machine's name, if runs of several machines will be merged."
 )
@@ -118,7 +118,7 @@ def command(
     if dask is not None:
         file = str(Path(audit).absolute()) if Path(audit).is_file() else audit
         where = named if shared else folder  # of each worker alone, or of all of them
-        left = _spread(
+        left = _play_on_cluster(
             Assignment(file, trials, seed, topics, store=store or "", keys_in_clear=keys_in_clear),
             resolved,
             dask,
@@ -134,7 +134,7 @@ def command(
     if shard is not None:
         return _told_of_shard(resolved, run, left, named, console, store)
     look_around = audit == DEMO and not (as_json or topics or trials)
-    return _scored(
+    return _score_and_tell(
         resolved,
         run,
         journal,
@@ -148,7 +148,7 @@ def command(
     )
 
 
-def _spread(assignment: Assignment, resolved: Audit, dask: str, folder: Path, console: Console) -> set[str]:
+def _play_on_cluster(assignment: Assignment, resolved: Audit, dask: str, folder: Path, console: Console) -> set[str]:
     """Play on a cluster; the systems that were left alone."""
     from harvest.cluster.spreading import spread  # late: no other run needs it
 
@@ -166,7 +166,7 @@ def _spread(assignment: Assignment, resolved: Audit, dask: str, folder: Path, co
     return set(left)
 
 
-def _scored(
+def _score_and_tell(
     resolved: Audit,
     run: Run,
     journal: Path | None,

@@ -54,7 +54,7 @@ def command(
         raise InputError(what, allowed="one of --cron, --systemd and --github")
     if install is not None and not github:
         raise InputError("--install is for --github: here, the Harvest of this machine is used")
-    options = _checked(audit, further)
+    options = _check_options(audit, further)
     document, file = read_audit(audit)
     needed = (name for one in read_exposures(document, file) for name in one.needed)
     variables = tuple(dict.fromkeys([*needed, *filter(None, [options["webhook_env"]])]))
@@ -96,7 +96,7 @@ def command(
     click.echo(text, nl=False)
 
 
-def _checked(audit: str, further: tuple[str, ...]) -> dict[str, Any]:
+def _check_options(audit: str, further: tuple[str, ...]) -> dict[str, Any]:
     """The options for `harvest reaudit`, as it understands them: what it would refuse at night is refused now."""
     given = reaudit.make_context("harvest reaudit", [audit, *further]).params
     for name, option in (("recorded", "--run"), ("stopped", "--resume"), ("extend", "--extend")):

@@ -125,13 +125,13 @@ def command(
         for conversation in chosen:
             mine = (conversation.trial_id, conversation.attempt)
             of_failure = {key[2]: file for key, file in kept.items() if key[:2] == mine}
-            faults = {one.number: fault_words(one) for one in _worded(recorded, [conversation]) if one.fault}
+            faults = {one.number: fault_words(one) for one in _worded_turns(recorded, [conversation]) if one.fault}
             _print_conversation(console, conversation, of_failure, verdicts, faults)
     else:
         _print_list(console, recorded, chosen, asked)
 
 
-def _worded(run: Run, chosen: list[Conversation]) -> Sequence[WordedTurn]:
+def _worded_turns(run: Run, chosen: list[Conversation]) -> Sequence[WordedTurn]:
     """The turns of these conversations that a model was to word."""
     from harvest.studies.validity.worded_turns import models_of, worded_turns  # late: only some runs have any
 
@@ -164,7 +164,7 @@ def _document(run: Run, chosen: list[Conversation], *, whole: bool) -> dict[str,
     if whole:
         verdicts = wire_verdicts(run, chosen)
         for one, row in zip(chosen, trials, strict=True):
-            worded = {turn.number: turn for turn in _worded(run, [one])}
+            worded = {turn.number: turn for turn in _worded_turns(run, [one])}
             for turn in row["turns"]:
                 if found := worded.get(turn["turn"]):
                     turn["fault"], turn["words_kept"] = found.fault, found.kept if found.kept == found.kept else None

@@ -114,7 +114,7 @@ def fit_command(
     """
     check_name(name)
     if out is not None and out.exists():
-        raise _taken(out)  # before the work, not after it
+        raise _taken_error(out)  # before the work, not after it
     people = people_console(stderr=as_json)
     dialogues = _read(data, intents, people)
     played = candidates(
@@ -252,7 +252,7 @@ def _write_new(out: Path, text: str) -> None:
         with out.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        raise _taken(out) from None
+        raise _taken_error(out) from None
     except OSError as fault:
         raise InputError(
             f"the file cannot be written: {fault.strerror}",
@@ -261,7 +261,7 @@ def _write_new(out: Path, text: str) -> None:
         ) from None
 
 
-def _taken(out: Path) -> InputError:
+def _taken_error(out: Path) -> InputError:
     return InputError(
         "this file exists already and was not changed, because words may have been added to it",
         place=Place(str(out)),

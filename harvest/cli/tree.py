@@ -133,7 +133,7 @@ def command(
     for sentence in (*recorded.damage, *left, *([shard] if shard else ())):
         tell(f"note: {printable(sentence, line=True)}")
     scored = (
-        _scored(recorded, term, gold, Precedence.asked(judges, nuggets, folding))
+        _score_trials(recorded, term, gold, Precedence.asked(judges, nuggets, folding))
         if term is not None
         else TrialScores({})
     )
@@ -150,7 +150,7 @@ def command(
     ]
 
     def drawn() -> str:
-        return _pictured(recorded, shown, 8.0 * (width or 120), least or 0.0, most or 12)
+        return _picture_text(recorded, shown, 8.0 * (width or 120), least or 0.0, most or 12)
 
     if form == "terminal":
         _print(shown, width, turns)
@@ -171,13 +171,13 @@ def command(
     write_figures(figures, drawn)
 
 
-def _scored(run: Run, term: Term, gold: str | None, judges: Precedence) -> TrialScores:
+def _score_trials(run: Run, term: Term, gold: str | None, judges: Precedence) -> TrialScores:
     material = gather_material([run])
     table = load_gold(gold, material.topics) if gold is not None else None
     return trial_scores(material, term, gold=table, judges=judges)
 
 
-def _outlined(one: TreeFigures, width: int, turns: int | None) -> Iterator[OutlineLine]:
+def _outline(one: TreeFigures, width: int, turns: int | None) -> Iterator[OutlineLine]:
     """The lines of the first `turns` turns, None for all; a note stands with the branches that it is about."""
     lines = outline(one.tree, one.branches(), stops=one.stops(), ends=one.end_lines(), notes=one.unseen(), width=width)
     for part in lines:
@@ -191,18 +191,18 @@ def _below(one: TreeFigures, turns: int | None) -> list[str]:
     return [*([f"turns after turn {turns} are not shown"] if cut else []), *sentences(one)]
 
 
-def _wrapped(said: Sequence[str], width: int) -> list[str]:
+def _wrap_note(said: Sequence[str], width: int) -> list[str]:
     return [line for sentence in said for line in wrap(sentence, width, subsequent_indent="  ")]
 
 
 def _text(figures: Sequence[TreeFigures], width: int, turns: int | None) -> str:
     lines: list[str] = []
     for one in figures:
-        shown = map(str, _outlined(one, width, turns))
-        lines += [*wrap(title(one.tree), width), *shown, "", *_wrapped(_below(one, turns), width)]
+        shown = map(str, _outline(one, width, turns))
+        lines += [*wrap(title(one.tree), width), *shown, "", *_wrap_note(_below(one, turns), width)]
         # What holds for all trees stands once, below the last of them.
         lines += [""] if len(figures) > 1 else []
-    return "\n".join([*lines, *_wrapped(legend(figures), width)])
+    return "\n".join([*lines, *_wrap_note(legend(figures), width)])
 
 
 def _print(figures: Sequence[TreeFigures], width: int | None, turns: int | None) -> None:
@@ -212,18 +212,18 @@ def _print(figures: Sequence[TreeFigures], width: int | None, turns: int | None)
         for line in wrap(title(one.tree), columns):
             console.print(Text(line, style="bold"))
         labelled = {key.speaker for key in one.tree.keys if key.name == "label"}
-        for part in _outlined(one, columns, turns):
-            console.print(_styled(part, one.tree, labelled))
+        for part in _outline(one, columns, turns):
+            console.print(_style_line(part, one.tree, labelled))
         console.print()
-        for line in _wrapped(_below(one, turns), columns):
+        for line in _wrap_note(_below(one, turns), columns):
             console.print(Text(line, style="dim"))
         if len(figures) > 1:
             console.print()
-    for line in _wrapped(legend(figures), columns):
+    for line in _wrap_note(legend(figures), columns):
         console.print(Text(line, style="dim"))
 
 
-def _styled(line: OutlineLine, tree: ConversationTree, labelled: set[str]) -> Text:
+def _style_line(line: OutlineLine, tree: ConversationTree, labelled: set[str]) -> Text:
     """The line with colours that repeat what its letters say."""
     if line.kind != "turn":
         return Text.assemble((line.rails, "dim"), (line.mark + line.words + line.figures, "dim"))
@@ -233,7 +233,7 @@ def _styled(line: OutlineLine, tree: ConversationTree, labelled: set[str]) -> Te
     return Text.assemble((line.rails, "dim"), (line.mark, mark), (line.words, words), line.figures)
 
 
-def _pictured(run: Run, figures: Sequence[TreeFigures], width: float, least: float, most: int) -> str:
+def _picture_text(run: Run, figures: Sequence[TreeFigures], width: float, least: float, most: int) -> str:
     from harvest.tables.drawing.picture import picture
 
     protocol = run.header.protocol
@@ -251,5 +251,5 @@ def _diagram(form: str, figures: Sequence[TreeFigures]) -> str:
         return graphml(trees, [one.columns() for one in figures], said)
     captions, notes = [one.captions() for one in figures], [one.unseen() for one in figures]
     return (dot if form == "dot" else mermaid)(
-        trees, captions, said=said, notes=notes, legend=_wrapped(legend(figures), 100)
+        trees, captions, said=said, notes=notes, legend=_wrap_note(legend(figures), 100)
     )

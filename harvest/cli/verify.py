@@ -168,7 +168,7 @@ def _report(path: Path) -> _Found:
     if not found.faults:
         differences = list(remade(path, known))
         if differences:
-            differences[:0] = [_NEWER.format(run) for run in known.runs if _judged(run, path)]
+            differences[:0] = [_NEWER.format(run) for run in known.runs if _judged_since(run, path)]
         found.said.append(f"made again from {pluralize(len(known.runs), 'run')}")
         if known.measures and differences:  # it cannot be told what else they come from
             found.open = True
@@ -178,7 +178,7 @@ def _report(path: Path) -> _Found:
     return found
 
 
-def _judged(run: Path, report: Path) -> bool:
+def _judged_since(run: Path, report: Path) -> bool:
     """Whether judgments came into a run after the report was written, as far as the files' times tell."""
     made = report.stat().st_mtime
     files = entries(run, "judgments", "*.jsonl") + entries(run, "decisions", "*.jsonl")

@@ -38,7 +38,7 @@ class KeptScores:
 def scoring_task(run: Path, request: ScoreRequest) -> ScoringTask:
     """Files that the request names are meant as they are found here."""
     folder, request = run.absolute(), replace(request, gold=_found(request.gold), schema=_found(request.schema))
-    return ScoringTask(str(folder), request, _seen(folder, request), software())
+    return ScoringTask(str(folder), request, _read_folder(folder, request), software())
 
 
 def _found(named: str | None) -> str | None:
@@ -75,7 +75,7 @@ def _refuse_others(task: ScoringTask, folder: Path) -> None:
             allowed="workers with the same versions: figures may depend on them",
         )
     try:
-        same = _seen(folder, task.request) == task.seen
+        same = _read_folder(folder, task.request) == task.seen
     except OSError:
         same = False
     if not same:
@@ -85,7 +85,7 @@ def _refuse_others(task: ScoringTask, folder: Path) -> None:
         )
 
 
-def _seen(folder: Path, request: ScoreRequest) -> dict[str, Any]:
+def _read_folder(folder: Path, request: ScoreRequest) -> dict[str, Any]:
     named = [Path(name) for name in (request.gold, request.schema) if name and Path(name).is_absolute()]
     judged = [file for kind in ("judgments", decisions.FOLDER) for file in entries(folder, kind, "*.jsonl")]
     files = [folder / "run.json", *judged, *named]

@@ -58,7 +58,7 @@ def play_shard(assignment: Assignment) -> Told:
     """Play what is still to be played of a shard."""
     notes, fault = _Notes(), ""
     try:
-        asyncio.run(_played(assignment, notes))
+        asyncio.run(_play_shard(assignment, notes))
     except* HarvestError as group:
         fault = str(first_of(group))
     return Told(notes.played, tuple(notes.left.items()), fault or ("stopped" if notes.stopped else ""))
@@ -96,14 +96,14 @@ class _SchedulerBoard:
         self._client.set_metadata([self._name, key], value)
 
 
-def _shared(name: str) -> tuple[Semaphore, Board]:
+def _shared_state(name: str) -> tuple[Semaphore, Board]:
     """The semaphore and the board of a name, in a task."""
     import distributed  # late: of the extra `cluster`
 
     return distributed.Semaphore(max_leases=1, name=name), _SchedulerBoard(distributed.get_client(), name)
 
 
-def _stopped(assignment: Assignment) -> Callable[[], bool]:
+def _stop_check(assignment: Assignment) -> Callable[[], bool]:
     """Tells whether nothing more is to be played. Where no folder is shared, that is when the cluster has no use for
     the task, or the worker has no cluster any more."""
     if not assignment.store:
@@ -120,11 +120,11 @@ def _stopped(assignment: Assignment) -> Callable[[], bool]:
     return unwanted
 
 
-async def _played(assignment: Assignment, notes: _Notes, clock: Clock = REAL_CLOCK) -> None:
+async def _play_shard(assignment: Assignment, notes: _Notes, clock: Clock = REAL_CLOCK) -> None:
     audit = assignment.load()
     named = {system.asked: _semaphore(system) for system in audit.systems}
-    gates = SharedGates(_shared, named)
-    worker, stopped = f"shard{assignment.index}", _stopped(assignment)
+    gates = SharedGates(_shared_state, named)
+    worker, stopped = f"shard{assignment.index}", _stop_check(assignment)
 
     @contextmanager
     def watching(plan: Plan, damage: tuple[str, ...]) -> Iterator[Watcher]:

@@ -76,10 +76,10 @@ class SharedGate(Gate):
         async with self._turnstile:
             await self.free()
             self.busy.check(self.clock.monotonic())
-            while not await self._acquired():
+            while not await self._acquire():
                 self.busy.check(self.clock.monotonic())
             try:
-                gap = await self._heed()
+                gap = await self._heed_complaints()
             except BaseException:
                 await self._release()
                 raise
@@ -103,14 +103,14 @@ class SharedGate(Gate):
         self._look_at = now + _LOOK_EVERY
         found = await asyncio.to_thread(self._board.read)
         self._pace, heeded = _last(found, self._spacing)
-        self._slowed = self._slowed or bool(self._pace.gap or _unheeded(found, heeded))
+        self._slowed = self._slowed or bool(self._pace.gap or _new_complaints(found, heeded))
 
-    async def _heed(self) -> float:
+    async def _heed_complaints(self) -> float:
         """With the semaphore in hand: wait as long as the system asked any worker to. The gap after this turn."""
         found = await asyncio.to_thread(self._board.read)
         before = _last(found, self._spacing)
         pace, heeded = before
-        while told := _unheeded(found, heeded):
+        while told := _new_complaints(found, heeded):
             new = [one for one in told.values() if one[1] == pace.complaints]
             if new:
                 pace = self._slower(pace, max(wait if said else math.inf for _, _, wait, said in new))
@@ -124,7 +124,7 @@ class SharedGate(Gate):
             await asyncio.to_thread(self._board.write, _HEEDED, [self._pace.gap, self._pace.complaints, heeded])
         return pace.gap
 
-    async def _acquired(self) -> bool:
+    async def _acquire(self) -> bool:
         """Whether it got the semaphore within `_PATIENCE`; if the run is stopped meanwhile, it is given back."""
         asking = asyncio.get_running_loop().run_in_executor(None, self._semaphore.acquire, _PATIENCE)
         try:
@@ -161,7 +161,7 @@ def _last(found: Mapping[str, Any], spacing: float) -> tuple[Pace, dict[str, int
     return Pace(max(spacing, gap), complaints), heeded
 
 
-def _unheeded(found: Mapping[str, Any], heeded: Mapping[str, int]) -> dict[str, tuple[int, int, float, bool]]:
+def _new_complaints(found: Mapping[str, Any], heeded: Mapping[str, int]) -> dict[str, tuple[int, int, float, bool]]:
     """By worker: the number of its last complaint, how many there were when the turn went out, seconds to wait, and
     whether the system said so."""
     return {name: told for name, told in found.items() if name != _HEEDED and told[0] > heeded.get(name, 0)}

@@ -68,7 +68,7 @@ def spread(
             mine.stop.unlink(missing_ok=True)
         tell(f"{pluralize(of, 'shard')}, {at_once} at a time, on {pluralize(most, 'thread')} of {address}")
         tasks = [replace(mine, index=index) for index in range(1, of + 1)]
-        left = _finished(client, tasks, tell)
+        left = _finish_tasks(client, tasks, tell)
     shards = [f"{store.url}/{one.name}" if store else str(one.run) for one in tasks]
     return merge_stored(shards, out), left
 
@@ -100,7 +100,7 @@ def _refuse_workers(client: Any, assignment: Assignment, audit: Audit, store: St
             )
 
 
-def _finished(client: Any, tasks: Sequence[Assignment], tell: Callable[[str], None]) -> dict[str, str]:
+def _finish_tasks(client: Any, tasks: Sequence[Assignment], tell: Callable[[str], None]) -> dict[str, str]:
     """Have every task played, at most so many at a time; the systems that were left alone."""
     from harvest.cluster.shard_task import play_shard
 

@@ -91,9 +91,9 @@ def _cells(one: Notice, *, bound: bool, held: bool) -> Iterator[str]:
     yield _text(one.figure)
     if held:
         yield _shown(before, share)
-    yield _shown(one.now.value, share) + _between(one.now, share)
+    yield _shown(one.now.value, share) + _interval_text(one.now, share)
     if held:
-        yield _apart(moved.value, share, " points") + _between(moved, share, apart=True)
+        yield _apart(moved.value, share, " points") + _interval_text(moved, share, apart=True)
     yield str(one.n)
     yield one.said if one.decides else "shown only"
 
@@ -102,7 +102,7 @@ def _less(one: Estimate, limit: float) -> Estimate:
     return Estimate(one.value - limit, one.low - limit, one.high - limit)
 
 
-def _between(one: Estimate, share: bool, *, apart: bool = False) -> str:
+def _interval_text(one: Estimate, share: bool, *, apart: bool = False) -> str:
     if math.isnan(one.low) or math.isnan(one.high):
         return ""
     low, high = (_apart(end, share) if apart else _shown(end, share) for end in (one.low, one.high))

@@ -90,9 +90,9 @@ def _family(name: str, text: str, samples: Iterable[_Sample]) -> str:
 
 
 def _line(name: str, labels: Mapping[str, str]) -> str:
-    pairs = ",".join(f'{key}="{_escaped(value)}"' for key, value in labels.items())
+    pairs = ",".join(f'{key}="{_escape_value(value)}"' for key, value in labels.items())
     return f"{name}{{{pairs}}}"
 
 
-def _escaped(value: str) -> str:
+def _escape_value(value: str) -> str:
     return plain(value).replace("\\", r"\\").replace('"', r"\"")

@@ -131,9 +131,9 @@ class Confidant:
             return "I see."
         if act == "ask":
             self._asked = fact
-            return self._restated(fact)
+            return self._restate(fact)
         if act.startswith("challenge"):
-            return self._challenged(act, fact)
+            return self._answer_challenge(act, fact)
         if act == "premise":
             draw = self._rng.random()
             if draw < self._character.corrects:
@@ -143,7 +143,7 @@ class Confidant:
             self._repaired.add(fact)
         return "I see."
 
-    def _restated(self, fact: str) -> str:
+    def _restate(self, fact: str) -> str:
         character = self._character
         if fact in self._repaired:
             self._stance[fact] = self._drawn(character.learns)
@@ -156,7 +156,7 @@ class Confidant:
             self._stance[fact] = self._drawn(character.knows)
         return self._words(fact, self._stance[fact])
 
-    def _challenged(self, act: str, fact: str) -> str:
+    def _answer_challenge(self, act: str, fact: str) -> str:
         was = self._stance.get(fact)
         chance = {"challenge-doubt": self._character.doubted}.get(
             act, self._character.stands if was else self._character.insists

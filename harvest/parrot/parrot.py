@@ -96,14 +96,14 @@ class ParrotSession:
         match behaviour:
             case "list":
                 listed = self._listing()
-                reply = compose(behaviour, heard, [entry_line(*entry) for entry in listed], self._picked)
+                reply = compose(behaviour, heard, [entry_line(*entry) for entry in listed], self._pick)
                 return Answer(reply, tuple(Link(url, url) for _, url in listed))
             case "bare":
                 # The next entries, which stay unlisted: told to adhere, it gives the same ones with their URLs.
                 titles = [entry.title for entry in reversed(self._fresh[-self._profile.entities :])]
-                return Answer(compose(behaviour, heard, titles, self._picked))
+                return Answer(compose(behaviour, heard, titles, self._pick))
             case _:
-                return Answer(compose(behaviour, heard, (), self._picked))
+                return Answer(compose(behaviour, heard, (), self._pick))
 
     def _row(self, heard: Heard, text: str) -> Row:
         if heard == "request" and self._last is not None:
@@ -122,7 +122,7 @@ class ParrotSession:
         start = len(self._listed)
         for _ in range(profile.entities):
             if profile.repeats and self._listed and random() < profile.repeats:
-                self._listed.append(self._listed[self._picked(len(self._listed))])
+                self._listed.append(self._listed[self._pick(len(self._listed))])
             elif self._fresh:
                 entry = self._fresh.pop()
                 wrong = profile.wrong and random() < profile.wrong
@@ -140,7 +140,7 @@ class ParrotSession:
                     break
         return chosen  # the last possible one where rounding left a crumb
 
-    def _picked(self, n: int) -> int:
+    def _pick(self, n: int) -> int:
         return int(self._rng.random() * n)
 
     def _remember(self, exchange: Exchange) -> None:

@@ -249,7 +249,7 @@ def _mean(parts: Sequence[Truth]) -> Truth:
     recovered = math.fsum(part.recovery * part.unsuccessful for part in parts if part.unsuccessful) / n
     return Truth(
         label_paths={name: math.fsum(part.label_paths.get(name, 0.0) for part in parts) / n for name in names},
-        useful=tuple(_defined(column) for column in zip(*(part.useful for part in parts), strict=True)),
+        useful=tuple(_mean_of_defined(column) for column in zip(*(part.useful for part in parts), strict=True)),
         average=math.fsum(part.average for part in parts) / n,
         recovery=recovered / unsuccessful if unsuccessful else math.nan,
         unsuccessful=unsuccessful,
@@ -258,7 +258,7 @@ def _mean(parts: Sequence[Truth]) -> Truth:
     )
 
 
-def _defined(values: Sequence[float]) -> float:
+def _mean_of_defined(values: Sequence[float]) -> float:
     """The mean of those that are defined; NaN where none is."""
     found = [value for value in values if not math.isnan(value)]
     return math.fsum(found) / len(found) if found else math.nan

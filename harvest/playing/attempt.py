@@ -166,7 +166,7 @@ class Player:
         user = self._user(work)
         with catch_unforeseen("user-fault"):
             memory = initial_state(user, Scenario(work.topic, traits_of(work.group)), rng.at(0))
-        action, memory, wording = await self._decided(user, memory, None, rng.at(1), self.words, 1)
+        action, memory, wording = await self._decide(user, memory, None, rng.at(1), self.words, 1)
         if isinstance(action, Stop) and action.reason not in (ENDPOINT_FAILED, NO_WORDS):
             with catch_unforeseen("user-fault"):
                 check_opening(action, user.name)
@@ -174,7 +174,7 @@ class Player:
         size = 0  # characters that the system has answered
         begun = 0  # exchanges of earlier sessions
         while isinstance(action, Say):
-            known = _answered(carried, action)
+            known = _answer_before_stop(carried, action)
             renewed = ""
             if action.new_session and played.exchanges:
                 renewed, begun = await lease.renew(action.turn - 1), len(played.exchanges)
@@ -221,12 +221,12 @@ class Player:
             following = action.turn + 1
             fault = None
             try:
-                action, memory, wording = await self._decided(
+                action, memory, wording = await self._decide(
                     user, memory, seen, rng.at(following), words, following, size
                 )
                 route = action.route
             except DriverError as caught:
-                fault, route = caught, _routed(user, memory, seen)
+                fault, route = caught, _route_after_failure(user, memory, seen)
             if route is not None:
                 played.routes = (Routed(work.trial_id, work.attempt, route),)
                 played.labels.append(route.label)
@@ -265,7 +265,7 @@ class Player:
     def _user(self, work: Work) -> User:
         return self.user if work.arm is None else work.arm.user
 
-    async def _decided(
+    async def _decide(
         self,
         user: User,
         memory: State,
@@ -296,14 +296,14 @@ class Player:
         return stamp(self.clock.now())
 
 
-def _routed(user: User, memory: State, seen: Observation) -> Route | None:
+def _route_after_failure(user: User, memory: State, seen: Observation) -> Route | None:
     """How the protocol routes the last answer, though its user failed; None where that itself fails."""
     with suppress(Exception):
         return route_by(user, memory, seen)
     return None
 
 
-def _answered(carried: dict[int, Turn], action: Say) -> SystemTurn | None:
+def _answer_before_stop(carried: dict[int, Turn], action: Say) -> SystemTurn | None:
     """The answer that these words got before the attempt was interrupted. Once the user says something else, no later
     answer is one to what was said."""
     turn = carried.pop(action.turn, None)

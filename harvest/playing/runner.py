@@ -75,7 +75,7 @@ class Watcher(Seam):
         ...
 
 
-async def _closed(driver: Driver) -> None:
+async def _close_driver(driver: Driver) -> None:
     with suppress(Exception):  # everything is recorded by now
         await driver.close()
 
@@ -118,9 +118,9 @@ class Runner:
             for asked in dict.fromkeys(system.asked for system in self.systems):
                 systems = [system for system in self.systems if system.asked == asked]
                 driver, limits = self.drivers[asked], systems[0].limits
-                stack.push_async_callback(_closed, driver)
+                stack.push_async_callback(_close_driver, driver)
                 queue = queues[asked] = deque(queue_sittings(plan, systems, self.player.seed))
-                load = Load(limits.concurrency, self.player.clock, partial(self._eased, asked))
+                load = Load(limits.concurrency, self.player.clock, partial(self._ease_pace, asked))
                 told = partial(self.watcher.asked_less, asked)
                 busy = Busy(limits.busy_timeout, self.player.clock, told, limits.spacing)
                 gate = self.gates(asked, limits.spacing, load, busy)
@@ -145,7 +145,7 @@ class Runner:
                 played = await self.player.play(
                     work, desk.system, lease, desk.gate, partial(self.watcher.turn_asked, work)
                 )
-                again = self._judged(desk, work, played)
+                again = self._judge_attempt(desk, work, played)
                 if desk.gate.gap >= max(2 * desk.told_gap, 2 * desk.system.limits.spacing):
                     desk.told_gap = desk.gate.gap
                     told = f"gets a turn every {desk.gate.gap:.1f} s: it says that it is asked too much"
@@ -161,7 +161,7 @@ class Runner:
             await lease.close()
         return []
 
-    def _eased(self, asked: str, turns: int) -> None:
+    def _ease_pace(self, asked: str, turns: int) -> None:
         told = f"gets {pluralize(turns, 'turn')} at a time: more would only make its answers slower"
         self.watcher.asked_less(asked, told)
 
@@ -181,7 +181,7 @@ class Runner:
         name = f"{key.system}/{key.trial}/{key.topic}/{first.attempt}"
         return Lease(desk.driver, opening, desk.openings, name, place), history
 
-    def _judged(self, desk: _Desk, work: Work, played: Played) -> bool:
+    def _judge_attempt(self, desk: _Desk, work: Work, played: Played) -> bool:
         """Count the attempt, and say whether the trial is to be tried again in this command."""
         if played.outcome.valid:
             desk.invalid_in_a_row = 0

@@ -52,12 +52,12 @@ def merge_stored(runs: Sequence[str], out: Path, *, salvage: bool = False) -> Me
         except InputError as fault:
             if not copies.fetched:
                 raise
-            raise _named(fault, copies, runs, out) from None
+            raise _name_fault(fault, copies, runs, out) from None
     unbegun = (f"{url}: its machine has begun, and nothing is recorded yet" for url in copies.unbegun)
     return replace(merged, missing=(*merged.missing, *unbegun))
 
 
-def _named(fault: InputError, copies: Copies, runs: Sequence[str], out: Path) -> InputError:
+def _name_fault(fault: InputError, copies: Copies, runs: Sequence[str], out: Path) -> InputError:
     place, advice = fault.place, fault.advice
     if advice and copies.named(advice) != advice:  # to salvage a folder that will be gone
         few = runs if len(runs) < 5 else ("RUN", "RUN", "…")

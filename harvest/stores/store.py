@@ -150,7 +150,7 @@ def _parts(url: str) -> SplitResult:
     try:
         parts = urlsplit(url)
     except ValueError:
-        raise InputError("this is not an address", allowed=_allowed()) from None
+        raise InputError("this is not an address", allowed=_allowed_forms()) from None
     if "@" in parts.netloc or parts.query or parts.fragment:
         # It is not repeated: what stands there is a secret.
         raise InputError(
@@ -158,16 +158,16 @@ def _parts(url: str) -> SplitResult:
             allowed="credentials in the environment only",
         )
     if parts.scheme not in _SCHEMES or not is_url(url):
-        raise InputError(f"{url!r} is not the address of a store", allowed=_allowed())
+        raise InputError(f"{url!r} is not the address of a store", allowed=_allowed_forms())
     if parts.scheme == "file":
         if parts.netloc or len(parts.path) < 2:
             raise InputError(f"{url!r} names no folder of this machine", allowed="file:///path/of/a/folder")
     elif not parts.netloc or ":" in parts.netloc:
-        raise InputError(f"{url!r} names no bucket", allowed=_allowed())
+        raise InputError(f"{url!r} names no bucket", allowed=_allowed_forms())
     return parts
 
 
-def _allowed() -> str:
+def _allowed_forms() -> str:
     return "s3://BUCKET/…, gs://BUCKET/…, az://CONTAINER/… or file:///FOLDER"
 
 

@@ -116,7 +116,7 @@ class StoredRun:
         data = self.get(f"stints/{max(numbers):06d}/run.json") if numbers else b""
         begun = [number for number, stint in stints.items() if stint.end]
         if begun and not data:  # which is sent before them
-            raise self._damaged(f"stints/{max(numbers or begun):06d}/run.json is missing or empty")
+            raise self._damage_error(f"stints/{max(numbers or begun):06d}/run.json is missing or empty")
         return data
 
     def recorded_header(self) -> Header | None:
@@ -153,7 +153,7 @@ class StoredRun:
 
     def events(self, stint: Stint, begin: bytes = b"") -> bytes:
         """What is in the store of the file of events of a stint. begin: what was brought of it before."""
-        return begin + self._joined(stint.number, "trials", stint.trials, len(begin))
+        return begin + self._join_pieces(stint.number, "trials", stint.trials, len(begin))
 
     def files(self, stints: Mapping[int, Stint], begins: Mapping[int, bytes] | None = None) -> dict[str, bytes]:
         """The files of events of stints, with their chains, by name. begins: what was brought of some before, by their
@@ -165,9 +165,9 @@ class StoredRun:
                 name = self._file_name(events)
                 found[name] = events
                 if stint.chain:
-                    found[chain_file(Path(name)).name] = self._joined(stint.number, "chain", stint.chain)
+                    found[chain_file(Path(name)).name] = self._join_pieces(stint.number, "chain", stint.chain)
             elif stint.chain:  # which is sent after the events
-                raise self._damaged(f"{piece(stint.number, 'trials', 0)} is missing or empty")
+                raise self._damage_error(f"{piece(stint.number, 'trials', 0)} is missing or empty")
         return found
 
     def fetch(self, folder: Path) -> dict[int, Stint]:
@@ -179,12 +179,12 @@ class StoredRun:
         if not header:
             for stint in stints.values():
                 if stint.end:  # of which the header is sent first
-                    raise self._damaged(f"stints/{stint.number:06d}/run.json is missing or empty")
+                    raise self._damage_error(f"stints/{stint.number:06d}/run.json is missing or empty")
             return {}
         folder.mkdir(parents=True)
         for name, data in self.files(stints).items():
             write_safely(folder / name, data)
-        carried = [self._carried(path) for kind in ("evidence/", "judgments/") for path in self._below(kind)]
+        carried = [self._carried_file(path) for kind in ("evidence/", "judgments/") for path in self._below(kind)]
         for name in carried:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
         at_once(lambda name: write_safely(folder / name, self.get(name)), carried)
@@ -195,24 +195,24 @@ class StoredRun:
     def _below(self, kind: str) -> list[str]:
         return [path.removeprefix(self._path("")) for path in self.store.sizes(self._path(kind))]
 
-    def _carried(self, name: str) -> str:
+    def _carried_file(self, name: str) -> str:
         if not _CARRIED.fullmatch(name):
             raise self._foreign(name)
         return name
 
-    def _joined(self, number: int, file: str, pieces: Mapping[int, int], begin: int = 0) -> bytes:
+    def _join_pieces(self, number: int, file: str, pieces: Mapping[int, int], begin: int = 0) -> bytes:
         at, size = begin, 0
         wanted = [first for first in sorted(pieces) if first >= begin]
         for first in wanted:
             if first != at:
                 before = ", or the one before it was cut short" if size else ""
-                raise self._damaged(f"{piece(number, file, at)} is missing or empty{before}")
+                raise self._damage_error(f"{piece(number, file, at)} is missing or empty{before}")
             size = pieces[first]
             at += size
         filled = (first for first in wanted if pieces[first])
         return b"".join(at_once(lambda first: self.get(piece(number, file, first)), filled))
 
-    def _damaged(self, what: str) -> RunError:
+    def _damage_error(self, what: str) -> RunError:
         return RunError(
             what,
             place=Place(self.url),
@@ -233,7 +233,7 @@ class StoredRun:
         row = parse_value(opening, place)
         worker = row.get("worker") if isinstance(row, dict) else None
         if not isinstance(worker, str) or not _WORKER.fullmatch(worker):
-            raise self._damaged("a file of events does not say whose it is")
+            raise self._damage_error("a file of events does not say whose it is")
         return f"trials-{worker}.jsonl"
 
     def _path(self, name: str) -> str:

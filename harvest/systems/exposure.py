@@ -71,7 +71,7 @@ class Exposure:
     @classmethod
     def of(cls, who: str, *options: object, plug_in: str = "") -> "Exposure":
         """By what all the options declare, in whatever depth."""
-        found = tuple(_declared(options))
+        found = tuple(_declared_values(options))
 
         def every(kind: type) -> tuple[str, ...]:
             return tuple(dict.fromkeys(str(one) for one in found if type(one) is kind))
@@ -116,18 +116,18 @@ class Exposure:
         return tuple(one for one in plain if through or not is_this_machine(urlsplit(one).hostname))
 
 
-def _declared(value: object) -> Iterator[object]:
+def _declared_values(value: object) -> Iterator[object]:
     if isinstance(value, (Variable, Target, Proxy, ProxyVariable, Function, Program)):
         yield value
     elif isinstance(value, StrictModel):
         for name in type(value).model_fields:
-            yield from _declared(getattr(value, name))
+            yield from _declared_values(getattr(value, name))
     elif isinstance(value, Mapping):
         for one in value.values():
-            yield from _declared(one)
+            yield from _declared_values(one)
     elif isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
         for one in value:
-            yield from _declared(one)
+            yield from _declared_values(one)
 
 
 def _origin(url: str) -> str:

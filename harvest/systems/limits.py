@@ -274,7 +274,7 @@ class Openings:
     async def passed(self) -> AsyncIterator[None]:
         """Waits until a session may be opened; what is raised within says that it could not be."""
         if not self._failures:
-            async with self._counted():
+            async with self._count_opening():
                 yield
             return
         async with self._turnstile:
@@ -282,11 +282,11 @@ class Openings:
                 pause = min(LONGEST_WAIT, self._wait * 2 ** min(self._failures - 1, self._most))
                 while (left := self._failed_at + pause - self._clock.monotonic()) > 0:
                     await self._clock.sleep(left)
-            async with self._counted():
+            async with self._count_opening():
                 yield
 
     @asynccontextmanager
-    async def _counted(self) -> AsyncIterator[None]:
+    async def _count_opening(self) -> AsyncIterator[None]:
         begun = self._clock.monotonic()
         try:
             yield

@@ -48,7 +48,7 @@ def figures(
     overall = [row for row in overall if row.turn not in silent]
     systems = [system for system in systems if system in scored]
     # A name that is whole can be copied, and asked for again; so long ones have fewer systems beside them.
-    names = _named(overall)
+    names = _row_names(overall)
     longest = max([_NAME_WIDTH, *(len(name) + 2 for name in names.values())])
     widest = max([_VALUE_WIDTH, *(len(shown_with_interval(row)) for row in overall)])  # of tokens, say
     cell = widest + _CELL_WIDTH - _VALUE_WIDTH
@@ -155,7 +155,7 @@ def _rank(row: ScoreRow, order: Sequence[str]) -> tuple[int, bool]:
     return (order.index(name) if first else len(order), one is not None and one.shown == "all")
 
 
-def _named(rows: Sequence[ScoreRow]) -> dict[tuple[str, int | None], str]:
+def _row_names(rows: Sequence[ScoreRow]) -> dict[tuple[str, int | None], str]:
     """What stands before each line of a table: the name of a measure, or the names by which systems differ in it."""
     names: dict[tuple[str, int | None], dict[str, None]] = {}
     for row in rows:

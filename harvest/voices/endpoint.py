@@ -129,7 +129,7 @@ class Endpoint:
                 seed=prompt.seed,
             )
         except DriverError as fault:
-            raise self._failed(fault) from fault
+            raise self._failure(fault) from fault
         text = reply.turn.answer.text
         self._redactor.add(*self._secrets)  # by now all of the audit's are known
         kept = self._redactor.text(text)
@@ -158,7 +158,7 @@ class Endpoint:
         }
         return {name: value for name, value in fields.items() if value is not None or name in options.extra}
 
-    def _failed(self, fault: DriverError) -> EndpointFailed:
+    def _failure(self, fault: DriverError) -> EndpointFailed:
         code = _code(fault)
         named = f" ({code})" if code and code not in str(fault).lower() else ""
         detail = f"the endpoint {self.name!r}, which {self._does}: {fault}{named}"

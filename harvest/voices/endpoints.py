@@ -33,7 +33,7 @@ class Endpoints:
 
     async def sample(self, prompt: Prompt) -> Sample:
         """Raises EndpointFailed, and InputError for an endpoint that the audit does not have."""
-        return await self._named(prompt.source).sample(prompt)
+        return await self._by_name(prompt.source).sample(prompt)
 
     def __bool__(self) -> bool:
         return bool(self._endpoints)
@@ -50,9 +50,9 @@ class Endpoints:
     def check(self, protocol: Protocol) -> None:
         """Raises InputError where a simulated user of the protocol is worded by an endpoint that is not there."""
         for name, user in protocol.users.items():
-            for endpoint, _ in _wanted({"simulator": user.simulator, **user.options}):
+            for endpoint, _ in _wanted_endpoints({"simulator": user.simulator, **user.options}):
                 try:
-                    self._named(endpoint)
+                    self._by_name(endpoint)
                 except InputError as fault:
                     what = f"user {name!r} of protocol {protocol.name!r}: {fault.what}"
                     raise InputError(what, allowed=fault.allowed, advice=fault.advice) from None
@@ -64,12 +64,12 @@ class Endpoints:
         most: dict[str, int] = dict.fromkeys(self._endpoints, 0)
         for user in (user for protocol in protocols for user in protocol.users.values()):
             wanted: Counter[str] = Counter()
-            for name, samples in _wanted({"simulator": user.simulator, **user.options}):
-                wanted[name] += samples * self._named(name).tries
+            for name, samples in _wanted_endpoints({"simulator": user.simulator, **user.options}):
+                wanted[name] += samples * self._by_name(name).tries
             most = {name: max(n, wanted[name]) for name, n in most.items()}
         return {name: n * turns for name, n in most.items()}
 
-    def _named(self, name: str) -> Endpoint:
+    def _by_name(self, name: str) -> Endpoint:
         if name not in self._endpoints:
             hint = did_you_mean(name, self._endpoints)
             raise InputError(
@@ -117,7 +117,7 @@ def place_endpoint_errors(document: Document, name: str) -> Iterator[None]:
         raise InputError(fault.what, place=place, allowed=fault.allowed, advice=fault.advice) from None
 
 
-def _wanted(options: object) -> Iterator[tuple[str, int]]:
+def _wanted_endpoints(options: object) -> Iterator[tuple[str, int]]:
     """The endpoints that a user's options name, in whatever depth a worded user stands, with its samples for a turn."""
     if isinstance(options, Mapping):
         if options.get("simulator") == _WORDED:
@@ -126,10 +126,10 @@ def _wanted(options: object) -> Iterator[tuple[str, int]]:
             usual = Options.model_fields["samples"].default
             yield str(options.get("endpoint", _USUAL)), int(options.get("samples", usual))
         for value in options.values():
-            yield from _wanted(value)
+            yield from _wanted_endpoints(value)
     elif isinstance(options, (list, tuple)):
         for value in options:
-            yield from _wanted(value)
+            yield from _wanted_endpoints(value)
 
 
 def wording_exhibits(taken: Taken) -> tuple[Exhibit, ...]:

@@ -144,16 +144,16 @@ def _kept_in_bounds(rows: Floats) -> Floats:
 
 def load_detector(path: Path | None = None) -> Detector:
     """The detector in a file, or the one that comes with Harvest. Raises InputError for a file that is none."""
-    return _shipped() if path is None else _decoded(read_bytes(path, "a detector"), Place.of(path))
+    return _shipped_detector() if path is None else _decode_detector(read_bytes(path, "a detector"), Place.of(path))
 
 
 @cache
-def _shipped() -> Detector:
+def _shipped_detector() -> Detector:
     file = resources.files("protocols.breakdown") / _SHIPPED
-    return _decoded(file.read_bytes(), Place(str(file), 1, 1))
+    return _decode_detector(file.read_bytes(), Place(str(file), 1, 1))
 
 
-def _decoded(data: bytes, place: Place) -> Detector:
+def _decode_detector(data: bytes, place: Place) -> Detector:
     found = _parts(data, place)
     try:
         table = np.array(list(found["features"].values()), dtype=np.float64).reshape(len(FEATURES), 4)

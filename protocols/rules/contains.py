@@ -65,7 +65,7 @@ class Contains(StrictModel):
 
     def judge(self, sight: Sight) -> Verdict:
         text = sight.answer.text
-        expression = _compiled(self.phrases, self.pattern, self.case)
+        expression = _compile_phrases(self.phrases, self.pattern, self.case)
         limit = len(text) if self.pattern is None else min(len(text), _SEARCHED)
         hits = []
         for hit in expression.finditer(text, 0, limit):
@@ -85,7 +85,7 @@ class Contains(StrictModel):
 
 
 @lru_cache(maxsize=256)
-def _compiled(phrases: tuple[str, ...] | None, pattern: str | None, case: bool) -> re.Pattern[str]:
+def _compile_phrases(phrases: tuple[str, ...] | None, pattern: str | None, case: bool) -> re.Pattern[str]:
     flags = re.NOFLAG if case else re.IGNORECASE
     if pattern is not None:
         return re.compile(pattern, flags | re.MULTILINE)

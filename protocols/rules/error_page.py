@@ -102,7 +102,7 @@ def _page(text: str) -> Evidence | None:
 
 
 def _body(text: str) -> Evidence | None:
-    start, end = _stripped(text)
+    start, end = _text_span(text)
     if end - start > _LONGEST_BODY or not (text.startswith("{", start) and text.endswith("}", start, end)):
         return None
     try:
@@ -122,7 +122,7 @@ def _body(text: str) -> Evidence | None:
 
 
 def _message(text: str) -> Evidence | None:
-    start, end = _stripped(text)
+    start, end = _text_span(text)
     if end - start > _LONGEST_MESSAGE:
         return None
     plain = text[start:end].translate(_PLAIN)  # without the white space around it, which may be megabytes
@@ -135,7 +135,7 @@ def _message(text: str) -> Evidence | None:
     return span(text, start + found.start(), start + found.end(), "opens with the words of an error")
 
 
-def _stripped(text: str) -> tuple[int, int]:
+def _text_span(text: str) -> tuple[int, int]:
     """Where the text stands without white space around it."""
     start = len(text) - len(text.lstrip())
     return start, start + len(text.strip())

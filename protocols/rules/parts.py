@@ -59,14 +59,14 @@ def _parts(answer: Answer, of: str) -> Iterator[tuple[str, str, tuple[str, ...]]
     for one in getattr(answer, of):
         match one:
             case Source(href, title):
-                yield href or title, "a source", _folded(href, title)
+                yield href or title, "a source", _part_names(href, title)
             case ToolCall(name):
-                yield name, "a tool call", _folded(name)
+                yield name, "a tool call", _part_names(name)
             case Offer(title, value, kind):
-                yield title or value, f"an offer ({kind})", _folded(title, value, kind)
+                yield title or value, f"an offer ({kind})", _part_names(title, value, kind)
             case Attachment(name, media_type):
-                yield name, f"an attachment ({media_type or 'type not known'})", _folded(name, media_type)
+                yield name, f"an attachment ({media_type or 'type not known'})", _part_names(name, media_type)
 
 
-def _folded(*texts: str) -> tuple[str, ...]:
+def _part_names(*texts: str) -> tuple[str, ...]:
     return tuple(text.casefold() for text in texts)

@@ -129,7 +129,7 @@ class Refusal(StrictModel):
         found = _english(plain) or _japanese(plain)
         if found is None:
             return _no("none in the first sentences")
-        delivered = _delivered(sight, plain)
+        delivered = _other_content(sight, plain)
         if delivered:
             return _no(f"the answer delivers all the same: {delivered}")
         start, end, note = found
@@ -187,7 +187,7 @@ def _japanese(plain: str) -> tuple[int, int, str] | None:
     return None
 
 
-def _delivered(sight: Sight, plain: str) -> str | None:
+def _other_content(sight: Sight, plain: str) -> str | None:
     """What the answer gives besides the refusal; None where it gives nothing."""
     given = named_urls(sight.answer, ASKED, sight.topic)
     if given:

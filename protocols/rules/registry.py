@@ -104,10 +104,10 @@ def _model(kind: str) -> type[StrictModel]:
     """The class of a kind that looks at an answer itself. Raises InputError for a plug-in that is none."""
     if kind in KINDS_OF_RULES:
         return KINDS_OF_RULES[kind]
-    return load_entry(_others()[kind], "the rule", f"a StrictModel with {', '.join(_PARTS)}", _checked)
+    return load_entry(_others()[kind], "the rule", f"a StrictModel with {', '.join(_PARTS)}", _check_model)
 
 
-def _checked(model: type[StrictModel]) -> type[StrictModel]:
+def _check_model(model: type[StrictModel]) -> type[StrictModel]:
     if not (issubclass(model, StrictModel) and all(hasattr(model, name) for name in _PARTS)):
         raise TypeError(f"it has not all of {', '.join(_PARTS)}, or is no StrictModel")
     return model

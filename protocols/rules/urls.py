@@ -43,14 +43,14 @@ class Urls(StrictModel):
         placed = {source.href for source in sight.answer.sources if source.start >= 0}
         pieces = limit_evidence(self._pieces(sight.answer.text, found, placed), len(found))
         if not holds:
-            what = f"at least {self.at_least} URL(s) of the kind {self._called(sight.topic)}"
+            what = f"at least {self.at_least} URL(s) of the kind {self._kind_name(sight.topic)}"
             pieces += (absence(what, f"{distinct} different ones found{looked_at(sight.answer)}"),)
         return Verdict(holds, pieces)
 
     def unfit(self, topic: Topic) -> str | None:
         return kind_trouble(self.kind, topic)
 
-    def _called(self, topic: Topic) -> str:
+    def _kind_name(self, topic: Topic) -> str:
         return topic.type.url.name if self.kind == ASKED and topic.type.url else self.kind
 
     def _pieces(self, text: str, found: tuple[Named, ...], placed: Container[str]) -> Iterator[Evidence]:

@@ -80,7 +80,7 @@ def check_recording(run: Path) -> Checked:
     strange = [Fault(name, None, f"this is {kind}, not a file, and is not read") for name, kind in _not_files(run)]
     if strange:  # a pipe would be waited on for ever, and a link leads out of the folder
         return Checked("", gaps=strange)
-    found, named = _checked(run)
+    found, named = _check_journal(run)
     there = {
         file.relative_to(run).as_posix()
         for file in entries(run, "evidence", "??", "*")
@@ -101,10 +101,10 @@ def check_recording(run: Path) -> Checked:
 def check_written(run: Path) -> Checked:
     """The same without exhibits, for whoever copies those and looks at each, and without what was noted of the
     recordings that the run was made of. Raises OSError."""
-    return _checked(run)[0]
+    return _check_journal(run)[0]
 
 
-def _checked(run: Path) -> tuple[Checked, set[str]]:
+def _check_journal(run: Path) -> tuple[Checked, set[str]]:
     """What is found, and the addresses of evidence that events name."""
     found = Checked(recording_hash(run))
     files = event_files(run)

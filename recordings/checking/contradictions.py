@@ -41,7 +41,9 @@ class Contradictions:
         if not self.played:
             return ""
         key = started.key
-        planned = {kind: self._planned(kind, name) for kind, name in (("system", key.system), ("topic", key.topic))}
+        planned = {
+            kind: self._planned_names(kind, name) for kind, name in (("system", key.system), ("topic", key.topic))
+        }
         recorded = started.hashes or {"protocol": self._hashes.get("protocol", ""), **planned}
         for kind, hashed in planned.items():
             if recorded.get(kind, "") != hashed:
@@ -66,16 +68,16 @@ class Contradictions:
             case Asked() if last is not None:
                 if last.reply is not None and last.reply.ended:
                     yield f"turn {event.turn} is asked after the system ended the conversation"
-                yield from self._unrouted(last, f"turn {event.turn} is asked")
+                yield from self._check_route(last, f"turn {event.turn} is asked")
                 yield from self._led_elsewhere(last, event.state, f"state {event.state!r} asks next")
             case Routed() if last is not None:
                 if self._by_protocol and event.route.state != last.state:
                     yield f"state {event.route.state!r} routes turn {last.number}, which state {last.state!r} asked"
-                yield from _misquoted(last, event)
+                yield from _check_quote(last, event)
             case TrialEnded():
-                yield from self._ended(attempt, last, event.outcome)
+                yield from self._check_end(attempt, last, event.outcome)
 
-    def _ended(self, attempt: Attempt, last: Turn | None, outcome: Outcome) -> Iterator[str]:
+    def _check_end(self, attempt: Attempt, last: Turn | None, outcome: Outcome) -> Iterator[str]:
         how = f"the attempt ends as {outcome.kind!r}"
         if not outcome.valid:
             if not attempt.failures and not self._reread:
@@ -94,11 +96,11 @@ class Contradictions:
             said = "ended" if last.reply.ended else "did not end"
             yield f"{how}, and the system {said} the conversation with turn {last.number}"
         if not cut_short:  # the rules that route an answer can be what failed
-            yield from self._unrouted(last, how)
+            yield from self._check_route(last, how)
         if outcome.kind != "system-ended":
             yield from self._led_elsewhere(last, f"stop:{outcome.kind}", how)
 
-    def _unrouted(self, last: Turn, then: str) -> Iterator[str]:
+    def _check_route(self, last: Turn, then: str) -> Iterator[str]:
         if self._by_protocol and last.route is None:
             yield f"{then}, and the answer to turn {last.number} has no route"
 
@@ -111,11 +113,11 @@ class Contradictions:
         if target != to and not left:
             yield f"{then}, and the route of turn {last.number} leads to {target!r}"
 
-    def _planned(self, kind: str, name: str) -> str:
+    def _planned_names(self, kind: str, name: str) -> str:
         return str(self._hashes.get(f"{kind}s", {}).get(name, ""))
 
 
-def _misquoted(last: Turn, event: Routed) -> Iterator[str]:
+def _check_quote(last: Turn, event: Routed) -> Iterator[str]:
     """Only where the words stand nowhere: two halves of a character that were written apart are read as one, which
     moves what follows."""
     if last.reply is None:

@@ -60,7 +60,7 @@ def salvage_run(path: str | PathLike[str]) -> tuple[Run, tuple[DamagedFile, ...]
     contradictions = Contradictions(header)
     files = [_Trusted(file, contradictions) for file in event_files(folder)]
     faults = [read_events(file.path, file) for file in files]
-    attempts = _agreed(files)
+    attempts = _agree(files)
     told = [(*more, *file.told()) for more, file in zip(faults, files, strict=True)]
     damaged = tuple(DamagedFile(file.path, sentences) for file, sentences in zip(files, told, strict=True) if sentences)
     damaged += tuple(
@@ -72,7 +72,7 @@ def salvage_run(path: str | PathLike[str]) -> tuple[Run, tuple[DamagedFile, ...]
     return Run(folder, header, tuple(order_attempts(attempts, header)), damage), damaged
 
 
-def _agreed(files: Sequence[_Trusted]) -> list[Attempt]:
+def _agree(files: Sequence[_Trusted]) -> list[Attempt]:
     """The attempts of all files, those of a file and of a copy of it once."""
     accounts: dict[AttemptId, list[tuple[_Trusted, Attempt]]] = defaultdict(list)
     for file in files:
@@ -80,14 +80,14 @@ def _agreed(files: Sequence[_Trusted]) -> list[Attempt]:
             several = accounts[name]
             for i, (other, known) in enumerate(several):
                 if file.may_copy(other, attempt, known):
-                    several[i] = other, _shared(other, known, file, attempt)
+                    several[i] = other, _join_accounts(other, known, file, attempt)
                     break
             else:
                 several.append((file, attempt))
     return [attempt for several in accounts.values() for _, attempt in several if attempt.rows]
 
 
-def _shared(first: _Trusted, one: Attempt, second: _Trusted, two: Attempt) -> Attempt:
+def _join_accounts(first: _Trusted, one: Attempt, second: _Trusted, two: Attempt) -> Attempt:
     """What two accounts of one attempt by the same process come to: the longer one if it begins with the other."""
     both = list(zip(one.rows, two.rows, strict=False))
     same = next((i for i, (row, other) in enumerate(both) if row != other), len(both))
@@ -179,7 +179,7 @@ class _Trusted(Attempts):
             raise fault
         place = fault.place or Place(str(self.path))
         self._faults.append(f"{place}: {fault.what}")
-        name = _named(row)
+        name = _named_attempt(row)
         if name in self._cuts:
             return
         # What cannot be read may have been of any attempt that was under way, and two lines run into one of several.
@@ -204,7 +204,7 @@ class _Trusted(Attempts):
         return told
 
 
-def _named(row: dict[str, Json] | None) -> AttemptId | None:
+def _named_attempt(row: dict[str, Json] | None) -> AttemptId | None:
     """The attempt that a line names, where it names one as lines do."""
     name, number = (row.get("id"), row.get("attempt")) if row is not None else (None, None)
     return (name, number) if isinstance(name, str) and isinstance(number, int) else None

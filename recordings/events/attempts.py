@@ -72,7 +72,7 @@ class Attempt:
     def last_turn(self) -> Turn | None:
         """The turn that was asked last, as far as it was recorded."""
         turns = self._whole_turns()
-        return _recorded(len(turns), turns[-1]) if turns else None
+        return _recorded_turn(len(turns), turns[-1]) if turns else None
 
     def take(self, event: Event, place: Place) -> None:
         """Add the next event. Raises RunError, with the place, where it cannot come here."""
@@ -183,7 +183,7 @@ class Attempt:
             key=started.key,
             trial_id=started.trial_id,
             attempt=started.attempt,
-            turns=tuple(_recorded(number, turn) for number, turn in enumerate(self._whole_turns(), 1)),
+            turns=tuple(_recorded_turn(number, turn) for number, turn in enumerate(self._whole_turns(), 1)),
             outcome=self._outcome,
             session=started.session,
             place=started.place,
@@ -207,7 +207,7 @@ def _spoken_in(turns: Iterable[_OpenTurn]) -> list[SpokenTurn]:
     return found
 
 
-def _recorded(number: int, turn: _OpenTurn) -> Turn:
+def _recorded_turn(number: int, turn: _OpenTurn) -> Turn:
     reply = turn.reply.reply() if isinstance(turn.reply, TurnLine) else turn.reply
     route = turn.route.route() if isinstance(turn.route, RouteLine) else turn.route
     choice = turn.choice.choice() if isinstance(turn.choice, ChoiceLine) else turn.choice
@@ -259,11 +259,11 @@ class Attempts:
         else:
             attempt.take(event, place)
             if attempt.ended:
-                self._lighten(attempt)
+                self._drop_details(attempt)
         if self.keep_rows:
             attempt.rows.append(row)
 
-    def _lighten(self, attempt: Attempt) -> None:
+    def _drop_details(self, attempt: Attempt) -> None:
         """Let go of what need not be kept of an attempt that has ended."""
         if self._turns_of is not None and attempt.started.key.system not in self._turns_of:
             attempt.forget_turns()
@@ -281,7 +281,7 @@ class Attempts:
             return first
         after = attempt.take_lines(rows, first)
         if after > first and attempt.ended:
-            self._lighten(attempt)
+            self._drop_details(attempt)
         return after
 
     def refuse(self, fault: RunError, row: dict[str, Json] | None) -> None:

@@ -161,7 +161,7 @@ def _encode_reply(reply: SystemTurn) -> dict[str, Any]:
     return row
 
 
-def _started(row: LineFields) -> TrialStarted:
+def _decode_started(row: LineFields) -> TrialStarted:
     return TrialStarted(
         trial_id=row.text("id", MISSING),
         key=TrialKey(row.text("system", MISSING), row.text("topic", MISSING), row.count("trial", MISSING, least=1)),
@@ -178,11 +178,11 @@ def _started(row: LineFields) -> TrialStarted:
     )
 
 
-def _chosen(row: LineFields) -> Choice | None:
+def _decode_choice(row: LineFields) -> Choice | None:
     return None if row.absent("choice") else choice_of(row.inner("choice"))
 
 
-def _asked(row: LineFields) -> Asked:
+def _decode_asked(row: LineFields) -> Asked:
     turn = row.count("turn", MISSING, least=1)
     return Asked(
         *_attempt(row),
@@ -193,12 +193,12 @@ def _asked(row: LineFields) -> Asked:
         row.text("user"),
         row.text("act"),
         row.text("worded"),
-        _chosen(row),
+        _decode_choice(row),
         row.text("session"),
     )
 
 
-def _answered(row: LineFields) -> Answered:
+def _decode_answered(row: LineFields) -> Answered:
     pieces: list[tuple[float, int]] = []
     for piece in row.rows("pieces"):
         match piece:
@@ -224,7 +224,7 @@ def _answered(row: LineFields) -> Answered:
     return Answered(*_attempt(row), row.count("turn", MISSING, least=1), reply)
 
 
-def _routed(row: LineFields) -> Routed:
+def _decode_routed(row: LineFields) -> Routed:
     pieces = [LineFields(object_of(piece, row.place), row.place) for piece in row.rows("evidence")]
     route = Route(
         turn=row.count("turn", MISSING, least=1),
@@ -246,7 +246,7 @@ def _routed(row: LineFields) -> Routed:
     return Routed(*_attempt(row), route)
 
 
-def _failed(row: LineFields) -> Failed:
+def _decode_failed(row: LineFields) -> Failed:
     return Failed(
         *_attempt(row),
         reason=row.text("reason", MISSING),
@@ -258,9 +258,11 @@ def _failed(row: LineFields) -> Failed:
     )
 
 
-def _ended(row: LineFields) -> TrialEnded:
+def _decode_ended(row: LineFields) -> TrialEnded:
     missing = row.count("missing") if "missing" in row.values else None
-    outcome = Outcome(row.text("outcome", MISSING), row.text("reason"), row.text("detail"), missing, _chosen(row))
+    outcome = Outcome(
+        row.text("outcome", MISSING), row.text("reason"), row.text("detail"), missing, _decode_choice(row)
+    )
     return TrialEnded(*_attempt(row), outcome, row.text("at"), row.count("redacted"))
 
 
@@ -269,12 +271,12 @@ def _attempt(row: LineFields) -> tuple[str, int]:
 
 
 _DECODERS: Mapping[str, Callable[[LineFields], Event]] = {
-    "trial-started": _started,
-    "asked": _asked,
-    "turn": _answered,
-    "route": _routed,
-    "failed": _failed,
-    "trial-ended": _ended,
+    "trial-started": _decode_started,
+    "asked": _decode_asked,
+    "turn": _decode_answered,
+    "route": _decode_routed,
+    "failed": _decode_failed,
+    "trial-ended": _decode_ended,
 }
 
 

@@ -239,7 +239,7 @@ def event_of(row: Line) -> Event:
     return _EVENTS[type(row)](row)
 
 
-def _started(row: _Started) -> TrialStarted:
+def _read_started(row: _Started) -> TrialStarted:
     return TrialStarted(
         row.id,
         TrialKey(row.system, row.topic, row.trial),
@@ -256,7 +256,7 @@ def _started(row: _Started) -> TrialStarted:
     )
 
 
-def _asked(row: AskedLine) -> Asked:
+def _read_asked(row: AskedLine) -> Asked:
     return Asked(
         *(row.id, row.attempt, row.turn, row.state, row.text, row.at),
         *(row.user, row.act, row.worded),
@@ -265,27 +265,27 @@ def _asked(row: AskedLine) -> Asked:
     )
 
 
-def _answered(row: TurnLine) -> Answered:
+def _read_answered(row: TurnLine) -> Answered:
     return Answered(row.id, row.attempt, row.turn, row.reply())
 
 
-def _routed(row: RouteLine) -> Routed:
+def _read_routed(row: RouteLine) -> Routed:
     return Routed(row.id, row.attempt, row.route())
 
 
-def _failed(row: _Failed) -> Failed:
+def _read_failed(row: _Failed) -> Failed:
     return Failed(row.id, row.attempt, row.reason, row.detail, row.partial, row.evidence, row.at, row.turn)
 
 
-def _ended(row: EndedLine) -> TrialEnded:
+def _read_ended(row: EndedLine) -> TrialEnded:
     return TrialEnded(row.id, row.attempt, row.ended(), row.at, row.redacted)
 
 
 _EVENTS: dict[type, Callable[[Any], Event]] = {
-    _Started: _started,
-    AskedLine: _asked,
-    TurnLine: _answered,
-    RouteLine: _routed,
-    _Failed: _failed,
-    EndedLine: _ended,
+    _Started: _read_started,
+    AskedLine: _read_asked,
+    TurnLine: _read_answered,
+    RouteLine: _read_routed,
+    _Failed: _read_failed,
+    EndedLine: _read_ended,
 }

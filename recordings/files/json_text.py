@@ -26,7 +26,7 @@ _LINE = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", "
 
 def line(value: Json) -> bytes:
     """`value` as one line of UTF-8 with its line end. Raises ValueError for NaN, infinities and what is no JSON."""
-    return _encoded(_LINE.encode(value)) + b"\n"
+    return _encode_text(_LINE.encode(value)) + b"\n"
 
 
 def texts_in(values: Iterable[Json]) -> list[str]:
@@ -54,10 +54,10 @@ def _gather(values: Iterable[Json], texts: list[str]) -> None:
 
 def document(value: Json) -> bytes:
     """`value` as an indented JSON file for people to read."""
-    return _encoded(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)) + b"\n"
+    return _encode_text(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)) + b"\n"
 
 
-def _encoded(text: str) -> bytes:
+def _encode_text(text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError:  # quicker to learn than by looking for them

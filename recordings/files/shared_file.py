@@ -73,7 +73,7 @@ def shared_file(path: Path, patience: float = PATIENCE) -> Iterator[SharedFile]:
     Where nothing was written, a file that was not there before is not there afterwards. Raises Locked where others have
     it for longer, RunError where it is no regular file, StoreError where it cannot be written or locked.
     """
-    descriptor = _locked(path, patience)
+    descriptor = _lock_file(path, patience)
     try:
         file = SharedFile(path, descriptor)
         yield file
@@ -86,7 +86,7 @@ def shared_file(path: Path, patience: float = PATIENCE) -> Iterator[SharedFile]:
             os.close(descriptor)
 
 
-def _locked(path: Path, patience: float) -> int:
+def _lock_file(path: Path, patience: float) -> int:
     remove_leftovers(path.parent, path.name)
     while True:
         try:

@@ -73,13 +73,13 @@ def other_instant(value: object) -> str:
 
 def _read(value: object) -> Iterator[datetime]:
     if isinstance(value, dict):
-        yield from _wrapped({str(key).lstrip("_$").casefold(): one for key, one in value.items()})
+        yield from _from_timestamp({str(key).lstrip("_$").casefold(): one for key, one in value.items()})
     elif isinstance(value, str):
         text = value.strip()
         if _DIGITS.fullmatch(text):
             yield from _since_1970(float(text))
         else:
-            yield from _written(text)
+            yield from _parse_formats(text)
     elif isinstance(value, (int, float)) and not isinstance(value, bool):
         yield from _since_1970(value)
 
@@ -91,7 +91,7 @@ def _since_1970(number: float) -> Iterator[datetime]:
             return
 
 
-def _wrapped(value: dict[str, object]) -> Iterator[datetime]:
+def _from_timestamp(value: dict[str, object]) -> Iterator[datetime]:
     seconds, parts = value.get("seconds", value.get("sec")), value.get("nanoseconds", value.get("nanos", 0))
     if isinstance(seconds, (int, str)) and isinstance(parts, int) and abs(parts) < 10**9:
         for found in _read(seconds):
@@ -106,7 +106,7 @@ def _wrapped(value: dict[str, object]) -> Iterator[datetime]:
             yield datetime.fromtimestamp(moment(text), UTC)
 
 
-def _written(text: str) -> Iterator[datetime]:
+def _parse_formats(text: str) -> Iterator[datetime]:
     if moment(text) != -math.inf:
         yield datetime.fromtimestamp(moment(text), UTC)
     try:

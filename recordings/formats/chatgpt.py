@@ -69,7 +69,7 @@ def paths_of(value: Mapping[str, Any]) -> tuple[Sequence[Path], InputError | Non
         path = Path()
         for one in reversed(way):
             path.add(one, nodes[one].get("message"))
-        cut = value.get("current_node") in gone or not gone.isdisjoint(_named(nodes[leaf].get("children")))
+        cut = value.get("current_node") in gone or not gone.isdisjoint(_child_names(nodes[leaf].get("children")))
         apart = roots > 1 and bool(path.messages) and path.messages[0]["role"] == "assistant"
         if whole and not cut and not apart:
             paths.setdefault(tuple(path.keys), path)
@@ -111,11 +111,11 @@ def name_of(value: Mapping[str, Any]) -> str:
 def _missing(value: Mapping[str, Any]) -> set[str]:
     """The nodes that others name, and that are not there."""
     nodes = value["mapping"]
-    named = [one for node in nodes.values() for one in (node["parent"], *_named(node.get("children")))]
+    named = [one for node in nodes.values() for one in (node["parent"], *_child_names(node.get("children")))]
     return {str(one) for one in (*named, value.get("current_node")) if one and one not in nodes}
 
 
-def _named(children: Json) -> list[str]:
+def _child_names(children: Json) -> list[str]:
     return [one for one in children if isinstance(one, str)] if isinstance(children, list) else []
 
 

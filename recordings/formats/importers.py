@@ -111,13 +111,13 @@ def importer(name: str) -> Importer:
     others = found_in(GROUP, "importers", IMPORTERS)
     if name not in others:
         raise InputError(f"there is no format {name!r}{did_you_mean(name, formats())}", allowed=", ".join(formats()))
-    return load_entry(others[name], "the importer", _FUNCTION, partial(_declared, others[name]))
+    return load_entry(others[name], "the importer", _FUNCTION, partial(_load_importer, others[name]))
 
 
 _FUNCTION = "a function from a recordings.formats.importers.Request to Found"
 
 
-def _declared(entry: EntryPoint, read: Read) -> Importer:
+def _load_importer(entry: EntryPoint, read: Read) -> Importer:
     if not callable(read):
         raise TypeError("it is not a function")
 
@@ -151,7 +151,7 @@ def read_gfrc(request: Request) -> Found:
         tuple(one for transcript in read for one in transcript.conversations),
         topics,
         _longest(read),
-        _united(request.files, read),
+        _unite_gold(request.files, read),
         {about: words for transcript in read for about, words in transcript.notes.items()},
         tuple(warning for transcript in read for warning in transcript.warnings),
     )
@@ -264,7 +264,7 @@ def _longest(files: Iterable[Transcript]) -> dict[tuple[str, str], int]:
     return found
 
 
-def _united(files: Iterable[Path], transcripts: Iterable[Transcript]) -> GoldTable:
+def _unite_gold(files: Iterable[Path], transcripts: Iterable[Transcript]) -> GoldTable:
     """The judgments of all files; two files that disagree on an entity are refused, because one must be wrong."""
     found: dict[tuple[str, str], tuple[GoldEntry, Path]] = {}
     for file, transcript in zip(files, transcripts, strict=True):

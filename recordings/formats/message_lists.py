@@ -79,15 +79,15 @@ def whole_conversation(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
     answers = [one for one in left if one is not chosen and any(side == "assistant" for side, _ in one.said)]
     if (not own and len(left) > 1) or (answers and not chosen.answered):
         names = ", ".join(one.name for one in left[:8])
-        raise _refused(f"a record with several lists of messages, parts or versions of one conversation: {names}")
+        raise _refusal(f"a record with several lists of messages, parts or versions of one conversation: {names}")
     begun = [one for one in every if one is not chosen and chosen.said[: len(one.said)] == one.said]
     if not own and not begun and (chosen.path[-1] not in LISTS or is_part(*chosen.path[:-1])):
         if chosen.path[-1] not in LISTS and not is_part(*chosen.path):
             return None
-        raise _refused(f"a record of which only a part is a list of messages: {chosen.name}")
+        raise _refusal(f"a record of which only a part is a list of messages: {chosen.name}")
     if not chosen.answered and (name := _answer_beside(record, chosen, every)):
-        raise _refused(f"a record whose messages end with the user, and {name!r} beside them may be the answer")
-    return _lifted(record, chosen, begun)
+        raise _refusal(f"a record whose messages end with the user, and {name!r} beside them may be the answer")
+    return _lift_fields(record, chosen, begun)
 
 
 def lists_in(record: Mapping[str, Any], without: Container[tuple[str | int, ...]] = ()) -> list[MessageList]:
@@ -143,7 +143,7 @@ def _answer_beside(record: Mapping[str, Any], chosen: MessageList, every: Sequen
     return ""
 
 
-def _lifted(record: Mapping[str, Any], chosen: MessageList, begun: Sequence[MessageList]) -> Mapping[str, Any]:
+def _lift_fields(record: Mapping[str, Any], chosen: MessageList, begun: Sequence[MessageList]) -> Mapping[str, Any]:
     gone = {chosen.path, *(one.path for one in begun)}
     around: dict[str, Any] = {}
 
@@ -174,7 +174,7 @@ def _words(*names: str | int) -> frozenset[str]:
     )
 
 
-def _refused(what: str) -> InputError:
+def _refusal(what: str) -> InputError:
     return InputError(
         what,
         allowed='one list that holds the whole conversation: {"messages": [{"role": "user", "content": …}, …]}',

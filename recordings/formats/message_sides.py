@@ -132,10 +132,10 @@ def _content(message: Mapping[str, Any], where: str, passed: Counter[str]) -> st
                 passed[f"parts {kind}"] += 1
             case _:
                 raise InputError(f"{where} has a part of no type", allowed='{"type": "text", "text": …}')
-    return _joined(texts) if texts or not content else None
+    return _join_texts(texts) if texts or not content else None
 
 
-def _joined(texts: Sequence[str]) -> str:
+def _join_texts(texts: Sequence[str]) -> str:
     """Parts are texts of their own, like messages of one side in a row; but an answer that names its sources comes in
     pieces of a sentence, whose white space or punctuation is at their edges."""
     found = ""

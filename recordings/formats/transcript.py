@@ -231,12 +231,12 @@ class _Reader:
                 raise self.error(f"text before {where}", allowed="##### M002, then ### U1")
             return
         if self.exact and line.startswith("\\"):
-            line = self._unescaped(line)
+            line = self._unescape_line(line)
         self.draft.open.lines.append(line)
         self.annotations.hear(self.draft.open.lines, self.words)
         self.words += len(line.split())
 
-    def _unescaped(self, line: str) -> str:
+    def _unescape_line(self, line: str) -> str:
         if not line.startswith('\\"'):
             return line[1:]
         try:

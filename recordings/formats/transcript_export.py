@@ -73,13 +73,13 @@ def _conversation(
     topic = next((one for one in topics.topics if one.id == key.topic), None) if topics else None
     for turn in conversation.turns:
         yield f"### U{turn.number}"
-        yield from map(_escaped, turn.said.split("\n"))
+        yield from map(_escape_line, turn.said.split("\n"))
         words += len(turn.said.split())
         if turn.reply is None:
             continue
         yield f"### S{turn.number}" + (f" {encode(turn.label)}" if turn.label else "")
         for line in turn.reply.answer.text.split("\n"):
-            yield _escaped(line)
+            yield _escape_line(line)
             mentions = find_urls(line)
             for mention in mentions:
                 entity = entity_key(topic, mention.href)
@@ -97,7 +97,7 @@ def _conversation(
             words += len(line.split())
 
 
-def _escaped(line: str) -> str:
+def _escape_line(line: str) -> str:
     if _UNWRITABLE.search(line):
         return "\\" + json.dumps(line)
     return f"\\{line}" if _LIKE_MARKUP.match(line) else line

@@ -71,12 +71,12 @@ def parse_heading(pairs: Iterable[str]) -> Heading:
         if name in own and not (_NUMBER.fullmatch(own[name]) and least <= int(own[name]) <= most):
             raise ValueError(f"{name}={own[name]} is not a number from {least} to {most}")
     found = {}
-    for number, links in enumerate(_listed(own, "links"), 1):
+    for number, links in enumerate(_read_list(own, "links"), 1):
         if links is not None:
             if not isinstance(links, list) or not all(_is_texts(link, 2) for link in links):
                 raise ValueError("links= holds something that is not [text, address]")
             found[number] = tuple(Link(text, href) for text, href in links)
-    return Heading(own, found, _speakers(own), _judged(own) if "judged" in own else None, _choices(own))
+    return Heading(own, found, _speakers(own), _gold_entry(own) if "judged" in own else None, _choices(own))
 
 
 def heading_line(conversation: Conversation, form: str, most_turns: int = 0) -> str:
@@ -108,7 +108,7 @@ def heading_line(conversation: Conversation, form: str, most_turns: int = 0) -> 
         "choices": json.dumps(choices) if any(one is not None for one in choices) else "",
         "links": json.dumps(links) if any(one is not None for one in links) else "",
     }
-    return " ".join(["######", form, *_written(pairs)])
+    return " ".join(["######", form, *_write_pairs(pairs)])
 
 
 def _speaker(turn: Turn) -> list[str]:
@@ -123,10 +123,10 @@ def judged_line(entry: GoldEntry) -> str:
     for name, vector in entry.groups.items():
         pairs[f"group:{name}"] = written_vector(vector)
         pairs[f"raw:{name}"] = entry.raw.get(name, "")
-    return " ".join(["######", *_written(pairs)])
+    return " ".join(["######", *_write_pairs(pairs)])
 
 
-def _written(pairs: Mapping[str, str]) -> Iterator[str]:
+def _write_pairs(pairs: Mapping[str, str]) -> Iterator[str]:
     return (f"{name}={encode(value)}" for name, value in pairs.items() if value)
 
 
@@ -140,7 +140,7 @@ def own_links(turns: Iterable[Turn]) -> list[list[list[str]] | None]:
     return found
 
 
-def _judged(own: Mapping[str, str]) -> GoldEntry:
+def _gold_entry(own: Mapping[str, str]) -> GoldEntry:
     if not own.get("entity") or not re.fullmatch("[0-9]", own.get("grade", "")):
         raise ValueError("a judged entity needs entity=URL and grade=0 to 9")
     groups = {name.removeprefix("group:"): _vector(value) for name, value in own.items() if name.startswith("group:")}
@@ -161,7 +161,7 @@ def _vector(text: str) -> tuple[float, ...]:
 
 
 def _speakers(own: Mapping[str, str]) -> dict[int, tuple[str, ...]]:
-    speakers = _listed(own, "speakers")
+    speakers = _read_list(own, "speakers")
     if not all(_is_texts(speaker, 2, 3, 4) for speaker in speakers):
         raise ValueError("speakers= holds something that is not [user, act], with worded and session where needed")
     return {number: tuple(speaker) for number, speaker in enumerate(speakers, 1)}
@@ -169,7 +169,7 @@ def _speakers(own: Mapping[str, str]) -> dict[int, tuple[str, ...]]:
 
 def _choices(own: Mapping[str, str]) -> dict[int, Choice]:
     found = {}
-    for number, row in enumerate(_listed(own, "choices")):
+    for number, row in enumerate(_read_list(own, "choices")):
         if row is not None:
             if not isinstance(row, dict):
                 raise ValueError("choices= holds something that is not an object or null")
@@ -180,7 +180,7 @@ def _choices(own: Mapping[str, str]) -> dict[int, Choice]:
     return found
 
 
-def _listed(own: Mapping[str, str], name: str) -> list[Any]:
+def _read_list(own: Mapping[str, str], name: str) -> list[Any]:
     try:
         value = json.loads(own.get(name, "[]"))
     except (ValueError, RecursionError):

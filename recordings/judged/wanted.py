@@ -212,7 +212,7 @@ def write_created(
     _write(
         path,
         (
-            {"query": requests.get(topic, topic), "qid": topic, "nuggets": _listed(nuggets, {})}
+            {"query": requests.get(topic, topic), "qid": topic, "nuggets": _list_nuggets(nuggets, {})}
             for topic, nuggets in wanted.items()
         ),
     )
@@ -240,14 +240,14 @@ def write_assigned(
                 "answer_text": text,
                 "response_length": len(text.split()),
                 "run_id": f"{one.key.system}/{one.key.trial}",
-                "nuggets": _listed(nuggets, said),
+                "nuggets": _list_nuggets(nuggets, said),
             }
         )
     _write(path, rows)
     return len(rows)
 
 
-def _listed(nuggets: Mapping[str, str], said: Mapping[str, str]) -> list[Json]:
+def _list_nuggets(nuggets: Mapping[str, str], said: Mapping[str, str]) -> list[Json]:
     return [
         {"text": text, "importance": importance, **({"assignment": said[text]} if said else {})}
         for text, importance in nuggets.items()

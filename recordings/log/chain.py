@@ -83,7 +83,7 @@ class Chain:
             chain_file(events), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o666
         )
         try:
-            _written(descriptor, opening)
+            _write_all(descriptor, opening)
             list_file(run_of(events), events, changes=True)
         except BaseException:
             os.close(descriptor)
@@ -122,13 +122,13 @@ class Chain:
 
     def _write(self, data: bytes) -> None:
         try:
-            _written(self._descriptor, data)
+            _write_all(self._descriptor, data)
         except OSError as fault:
             self._failed = True
             raise StoreError(self.path, fault, playing=True) from fault
 
 
-def _written(descriptor: int, data: bytes) -> None:
+def _write_all(descriptor: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]

@@ -93,7 +93,7 @@ def check_file(
         _check_without_chain(file, later, found, declared=declared, begun=bool(lines))
         return found, whole
     first = linked(b"", chain_file(file).read_bytes().partition(b"\n")[0] + b"\n")
-    found.faults += _broken(found, first, whole)
+    found.faults += _find_breaks(found, first, whole)
     found.covered = min(len(whole), len(hashes))
     if len(hashes) > len(whole):
         lost = len(hashes) - len(whole)
@@ -197,7 +197,7 @@ def _is_own(closing: Mapping[str, Any], hashes: Sequence[bytes], first: bytes) -
         return False
 
 
-def _broken(found: ChainedFile, head: bytes, lines: Sequence[bytes]) -> Iterator[Fault]:
+def _find_breaks(found: ChainedFile, head: bytes, lines: Sequence[bytes]) -> Iterator[Fault]:
     """Where lines and hashes do not agree. A change of one line, or of one hash, breaks nothing after it."""
     hashes = found.hashes
     for place, (data, said) in enumerate(zip(lines, hashes, strict=False)):

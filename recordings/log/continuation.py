@@ -48,10 +48,10 @@ def differences(old: Header, new: Header) -> list[str]:
     ):
         lines += _diffs(what, _part(old, key), _part(new, key))
     before, after = _part(old, "system_defaults"), _part(new, "system_defaults")
-    return lines + _diffs("the defaults of the driver of system", *_shared(before, after))
+    return lines + _diffs("the defaults of the driver of system", *_common_options(before, after))
 
 
-def _shared(old: Mapping[str, Json], new: Mapping[str, Json]) -> tuple[dict[str, Json], dict[str, Json]]:
+def _common_options(old: Mapping[str, Json], new: Mapping[str, Json]) -> tuple[dict[str, Json], dict[str, Json]]:
     """The two with the options alone that both know: one that is new, or newly written down, changes nothing."""
     kept: tuple[dict[str, Json], dict[str, Json]] = ({}, {})
     for name in old.keys() & new.keys():

@@ -38,18 +38,18 @@ async def kept_exhibits(run: Path, redactor: Redactor, exhibits: Sequence[tuple[
     if not exhibits:
         return []
     if sum(len(data) for _, _, data in exhibits) >= _SMALL:
-        return await asyncio.to_thread(lambda: _written(run, _redacted(redactor, exhibits)))
-    clean = _redacted(redactor, exhibits)
+        return await asyncio.to_thread(lambda: _write_exhibits(run, _redact_exhibits(redactor, exhibits)))
+    clean = _redact_exhibits(redactor, exhibits)
     kept = []
     for exhibit in clean:
         address = kept_before(run, exhibit.data, exhibit.media_type)
         if address is None:
-            return await asyncio.to_thread(_written, run, clean)
+            return await asyncio.to_thread(_write_exhibits, run, clean)
         kept.append(Kept(exhibit.name, address, exhibit.marks))
     return kept
 
 
-def _redacted(redactor: Redactor, exhibits: Sequence[tuple[str, str, bytes]]) -> list[_Clean]:
+def _redact_exhibits(redactor: Redactor, exhibits: Sequence[tuple[str, str, bytes]]) -> list[_Clean]:
     found = []
     for name, media_type, data in exhibits:
         clean = redactor.data(data, media_type)
@@ -58,7 +58,7 @@ def _redacted(redactor: Redactor, exhibits: Sequence[tuple[str, str, bytes]]) ->
     return found
 
 
-def _written(run: Path, exhibits: Sequence[_Clean]) -> list[Kept]:
+def _write_exhibits(run: Path, exhibits: Sequence[_Clean]) -> list[Kept]:
     kept = []
     for exhibit in exhibits:
         try:

@@ -115,7 +115,7 @@ class Header:
         # late: brings pydantic, which reading a recording does not need
         from topics.topic_file import decode_topics, read_topics
 
-        return self._decoded("topics", partial(decode_topics, self.topics, self.path), read_topics)
+        return self._decode_part("topics", partial(decode_topics, self.topics, self.path), read_topics)
 
     def played_protocol(self) -> Protocol | None:
         """The protocol of the run; None where the header holds none. Raises InputError where it is none."""
@@ -124,9 +124,9 @@ class Header:
         from protocols.library import decode_protocol  # late, as above
         from protocols.reading import read_protocol
 
-        return self._decoded("protocol", partial(decode_protocol, self.protocol, self.path), read_protocol)
+        return self._decode_part("protocol", partial(decode_protocol, self.protocol, self.path), read_protocol)
 
-    def _decoded(self, key: str, decode: Callable[[], _Part], read: Callable[[Document], _Part]) -> _Part:
+    def _decode_part(self, key: str, decode: Callable[[], _Part], read: Callable[[Document], _Part]) -> _Part:
         try:
             return decode()
         except InputError:

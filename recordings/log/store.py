@@ -112,13 +112,13 @@ class RunWriter:
         check_worker(worker, _LONGEST)
         if run.is_dir():
             _refuse_filled(run)  # before anything is written: this may be somebody's folder
-        lock = _locked(run, make=True)
+        lock = _lock_run(run, make=True)
         try:
             _refuse_filled(run)  # another process may have been quicker
             redactor = Redactor(secrets)
-            header = declare_chains(_redacted(header, redactor))
+            header = declare_chains(_redact_header(header, redactor))
             _save(run, header)
-            return cls._opened(run, header, lock, worker, redactor, clock)
+            return cls._open_writer(run, header, lock, worker, redactor, clock)
         except BaseException:
             lock.release()
             raise
@@ -148,19 +148,19 @@ class RunWriter:
         read_header(run)  # before anything is written: this may be somebody's folder and not a run
         refuse_links(run)
         inner_folder(run, "judgments", "judgments")
-        lock = _locked(run, make=False)
+        lock = _lock_run(run, make=False)
         try:
             recorded = read_header(run)
             redactor = Redactor(secrets)
             check(redactor)
             if header is not None:
-                header = _redacted(header, redactor)
+                header = _redact_header(header, redactor)
                 refuse_differences(recorded, header, run)
                 now = extend_header(recorded, header, stamp(clock()))
                 if now is not recorded:
                     _save(run, now)
                     recorded = now
-            return cls._opened(run, recorded, lock, worker, redactor, clock)
+            return cls._open_writer(run, recorded, lock, worker, redactor, clock)
         except BaseException:
             lock.release()
             raise
@@ -182,7 +182,9 @@ class RunWriter:
         return cls.create(path, header, secrets=secrets, worker=worker, clock=clock)
 
     @classmethod
-    def _opened(cls, run: Path, header: Header, lock: Lock, name: str, redactor: Redactor, clock: Now) -> RunWriter:
+    def _open_writer(
+        cls, run: Path, header: Header, lock: Lock, name: str, redactor: Redactor, clock: Now
+    ) -> RunWriter:
         remove_leftovers(run)
         for folder in entries(run, "evidence", "??"):
             remove_leftovers(folder)
@@ -232,7 +234,7 @@ class RunWriter:
         nothing more is taken; TypeError or ValueError for an event that is no JSON (a NaN), with nothing written.
         """
         size = sum(map(_size, events))
-        stored, lines = self._stored(events) if size < LONG else await asyncio.to_thread(self._stored, events)
+        stored, lines = self._store_lines(events) if size < LONG else await asyncio.to_thread(self._store_lines, events)
         if sync:
             await self._journal.sync(*lines)
         else:
@@ -280,7 +282,7 @@ class RunWriter:
             if not _is_of_the_store(fault):  # what failed first says more
                 raise
 
-    def _stored(self, events: Sequence[_Event]) -> tuple[tuple[_Event, ...], list[bytes]]:
+    def _store_lines(self, events: Sequence[_Event]) -> tuple[tuple[_Event, ...], list[bytes]]:
         """The events as they are stored, and their lines."""
         stored = [redacted_event(self._whole(event), self.redactor) for event in events]
         return tuple([event for event, _ in stored]), [self._line(event, row) for event, row in stored]
@@ -344,7 +346,7 @@ def _refuse_filled(run: Path) -> None:
         )
 
 
-def _locked(run: Path, *, make: bool) -> Lock:
+def _lock_run(run: Path, *, make: bool) -> Lock:
     try:
         if make and not run.is_dir():
             run.mkdir(parents=True, exist_ok=True)
@@ -368,7 +370,7 @@ def _save(run: Path, header: Header) -> None:
         raise StoreError(run / "run.json", fault) from fault
 
 
-def _redacted(header: Header, redactor: Redactor) -> Header:
+def _redact_header(header: Header, redactor: Redactor) -> Header:
     value = redactor.value(header.as_json())
     marks = marks_in(document(value).decode())
     value["redaction"] = {"secrets": redactor.known, "too_short": redactor.ignored, "in_header": marks}

@@ -132,7 +132,7 @@ def carry(run: Run, building: Path, numbers: Numbers | None = None) -> list[str]
     stay as they are.
     """
     faults: list[str] = []
-    named = _named(row for attempt in run.attempts for row in attempt.rows)
+    named = _named_exhibits(row for attempt in run.attempts for row in attempt.rows)
     for file in entries(run.path, "evidence", "??", "*"):
         address = file.relative_to(run.path).as_posix()
         if file.name.startswith("."):
@@ -176,14 +176,14 @@ def carry(run: Run, building: Path, numbers: Numbers | None = None) -> list[str]
 
 def lacking(folder: Path, rows: Iterable[Mapping[str, Any]]) -> str:
     """What of the exhibits that events name is not in a folder, in a sentence; "" for nothing."""
-    absent = sorted(address for address in _named(rows) if not os.path.lexists(folder / address))
+    absent = sorted(address for address in _named_exhibits(rows) if not os.path.lexists(folder / address))
     if not absent:
         return ""
     more = f"; and {len(absent) - 3} more" if len(absent) > 3 else ""
     return f"{pluralize(len(absent), 'exhibit')} that events name: {'; '.join(absent[:3])}{more}"
 
 
-def _named(rows: Iterable[Mapping[str, Any]]) -> set[str]:
+def _named_exhibits(rows: Iterable[Mapping[str, Any]]) -> set[str]:
     """The addresses of the exhibits that events name."""
     return {
         address

@@ -89,19 +89,19 @@ def merge(
         run, files = salvage_run(path) if salvage else (read(path, keep_rows=True), ())
         runs.append(run)
         damaged += files
-    header = _united([run.header for run in runs], [run.path for run in runs], saved=salvage)
+    header = _unite_headers([run.header for run in runs], [run.path for run in runs], saved=salvage)
     missing = missing_of_shards(header.parts, header, chain.from_iterable(run.finished for run in runs))
     gold = gold_apart(runs)
     if gold and any(isinstance(part, dict) and shard_of(part["audit"]) for part in header.parts):
         raise other_audits(gold)
     contents = [_contents(run) for run in runs]
-    rows, conflicts, numbers = _numbered(_united_contents(contents))
+    rows, conflicts, numbers = _number_attempts(_united_contents(contents))
     with whole_folder(target) as building:
         damage: list[str] = []
         noted = {one for run in runs for one in noted_of(run.header)}
         for run, own in zip(runs, contents, strict=True):
             left_out = carry(run, building, _numbers_of(own, numbers))
-            changed, found = _changed(run, damaged, left_out)
+            changed, found = _find_changes(run, damaged, left_out)
             damage += (*run.damage, *changed, *left_out)
             noted.update(found)
         header = with_noted(header, noted)
@@ -127,7 +127,7 @@ def merge(
     )
 
 
-def _changed(run: Run, damaged: Sequence[DamagedFile], left_out: Sequence[str]) -> tuple[list[str], list[Noted]]:
+def _find_changes(run: Run, damaged: Sequence[DamagedFile], left_out: Sequence[str]) -> tuple[list[str], list[Noted]]:
     """What is not as it was written, or cannot be shown to be, though it can be read: for people, and for the new run,
     which gets chains of its own. damaged: files of which that was told. left_out: what was not copied."""
     known = {file.path.with_suffix(""): file.told for file in damaged}
@@ -209,7 +209,7 @@ def _content(attempt: Attempt) -> _Content:
     return tuple(canonical_json(row).encode("utf-8", "surrogatepass") for row in rows)
 
 
-def _numbered(
+def _number_attempts(
     contents: dict[str, set[_Content]],
 ) -> tuple[list[list[dict[str, Any]]], list[str], dict[str, dict[_Content, int]]]:
     """Rows of every attempt in their final order, what had to be renumbered, and the numbers of each trial."""
@@ -280,7 +280,7 @@ def _in_order(row: dict[str, Any]) -> dict[str, Any]:
     return {key: row[key] for key in (*_FIRST_KEYS, *sorted(row)) if key in row}
 
 
-def _united(headers: Sequence[Header], paths: Sequence[Path], *, saved: bool) -> Header:
+def _unite_headers(headers: Sequence[Header], paths: Sequence[Path], *, saved: bool) -> Header:
     """saved: what is left of one shard alone is that shard, to be gone on with as such."""
     for (one, first), (two, second) in combinations(zip(headers, paths), 2):
         changed = differences(one, two)

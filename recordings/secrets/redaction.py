@@ -194,7 +194,7 @@ class Redactor:
             spans = self._spans(found[0] if len(found) == 1 else "".join(found), "[redacted:" if number else "")
             if not spans:
                 break
-            found = _marked(found, spans)
+            found = _mark_spans(found, spans)
         return found
 
     def _spans(self, text: str, near: str) -> list[Span]:
@@ -214,13 +214,13 @@ class Redactor:
             stretch = text[first:last]
             low, high = begin - first, until - first
             if before != (stretch, low, high):
-                spans = self._seen(stretch) if near in stretch else []
+                spans = self._find_spans(stretch) if near in stretch else []
                 before, seen = (stretch, low, high), _apart([span for span in spans if low <= span[0] < high])
             found += [(start + first, end + first, kind) for start, end, kind in seen]
             begin = until
         return _apart(found)
 
-    def _seen(self, text: str) -> list[Span]:
+    def _find_spans(self, text: str) -> list[Span]:
         """Where secrets stand in `text`, as it stands and as it is meant, in no order."""
         searched = SearchedText(text)
         found = [*self._standing(searched), *self._bare.spans(text)]
@@ -331,7 +331,7 @@ def _are_apart(spans: list[Span]) -> bool:
     return all(map(le, map(itemgetter(1), spans), map(itemgetter(0), islice(spans, 1, None))))
 
 
-def _marked(pieces: Sequence[str], spans: Sequence[Span]) -> list[str]:
+def _mark_spans(pieces: Sequence[str], spans: Sequence[Span]) -> list[str]:
     """The pieces with a mark for each span of the text they make; the spans are in order and apart from each other."""
     starts, ends = [start for start, _, _ in spans], [end for _, end, _ in spans]
     mark = {kind: f"[redacted:{kind}]" for kind in {kind for _, _, kind in spans}}

@@ -53,7 +53,7 @@ class Pattern:
 _DIGIT = re.compile(r"\d")
 
 
-def _mixed(text: str) -> bool:
+def _is_mixed(text: str) -> bool:
     """Digits, and letters of both cases or one long run: `sk-bratislava-2023-hotels` is a slug, not a key."""
     if not _DIGIT.search(text):
         return False
@@ -72,7 +72,7 @@ def _credentials(text: str) -> bool:
         return False
 
 
-def _token(text: str) -> bool:
+def _is_token(text: str) -> bool:
     """Not a word, and not a placeholder such as YOUR_API_KEY."""
     return _has_digit(text) or (text.lower() != text and text.upper() != text)
 
@@ -122,10 +122,10 @@ PATTERNS: tuple[Pattern, ...] = (
         ),
         holds=("-----BEGIN ", "PRIVATE KEY"),
     ),
-    _header("bearer", "authorization", r"(?:bearer|token)\s{1,8}(?P<secret>[a-z0-9._~+/=-]{8,8192})", _token),
+    _header("bearer", "authorization", r"(?:bearer|token)\s{1,8}(?P<secret>[a-z0-9._~+/=-]{8,8192})", _is_token),
     _header("basic", "authorization", r"basic\s{1,8}(?P<secret>[a-z0-9+/_-]{4,8192}={0,2})", _credentials),
-    _header("api-key", "api-key", r"(?P<secret>[a-z0-9._~+/=-]{12,8192})", _mixed),
-    _key("api-key", "sk-", r"[A-Za-z0-9_-]{20,8192}", _mixed),
+    _header("api-key", "api-key", r"(?P<secret>[a-z0-9._~+/=-]{12,8192})", _is_mixed),
+    _key("api-key", "sk-", r"[A-Za-z0-9_-]{20,8192}", _is_mixed),
     _key("api-key", "sk_live_", r"[A-Za-z0-9]{16,8192}"),
     _key("api-key", "rk_live_", r"[A-Za-z0-9]{16,8192}"),
     _key("api-key", "gsk_", r"[A-Za-z0-9]{40,8192}"),
@@ -133,7 +133,7 @@ PATTERNS: tuple[Pattern, ...] = (
     _key("aws", "ASIA", r"[A-Z0-9]{16}", _has_digit),
     *(_key("github", f"gh{letter}_", r"[A-Za-z0-9]{36,8192}") for letter in "pousr"),
     _key("github", "github_pat_", r"[A-Za-z0-9_]{40,8192}"),
-    _key("gitlab", "glpat-", r"[A-Za-z0-9_-]{20,8192}", _token),
+    _key("gitlab", "glpat-", r"[A-Za-z0-9_-]{20,8192}", _is_token),
     _key("slack", "xox", r"[abeoprs](?:\.xox[a-z])?-[A-Za-z0-9-]{10,8192}", _has_digit),
     _key("slack", "xapp-", r"[A-Za-z0-9-]{20,8192}", _has_digit),
     Pattern(

@@ -32,7 +32,7 @@ def path_of(conversation: Conversation, merging: Merging) -> tuple[PathTurn, ...
     return tuple(path)
 
 
-def _labelled(attempt: Attempt) -> Iterator[PathTurn]:
+def _label_path(attempt: Attempt) -> Iterator[PathTurn]:
     """`path_of` by `LABEL`."""
     for state, said, label, answer in attempt.spoken:
         yield "user", state, said
@@ -40,7 +40,7 @@ def _labelled(attempt: Attempt) -> Iterator[PathTurn]:
             yield "system", label or "?", answer
 
 
-def _worded(attempt: Attempt) -> Iterator[PathTurn]:
+def _word_path(attempt: Attempt) -> Iterator[PathTurn]:
     """`path_of` by `EXACT`."""
     for _, said, _, answer in attempt.spoken:
         yield "user", exact_form(said), said
@@ -48,7 +48,7 @@ def _worded(attempt: Attempt) -> Iterator[PathTurn]:
             yield "system", exact_form(answer), answer
 
 
-SPOKEN: Mapping[Merging, Callable[[Attempt], Iterator[PathTurn]]] = {LABEL: _labelled, EXACT: _worded}
+SPOKEN: Mapping[Merging, Callable[[Attempt], Iterator[PathTurn]]] = {LABEL: _label_path, EXACT: _word_path}
 """The paths of attempts by the keys that look at nothing but what was spoken (`Attempt.spoken`)."""
 
 

@@ -155,7 +155,7 @@ def _leaves(nodes: dict[str, _Node], where: str, place: Place) -> list[tuple[_No
         branches.setdefault(node.parent, []).append(node)
     roots = branches.get(None, [])
     if len(roots) != 1:
-        found = _listed(root.number for root in roots)
+        found = _list_numbers(root.number for root in roots)
         if not roots:
             found = f"none: its {len(nodes)} nodes form a cycle" if nodes else "none: it has no turns"
         raise InputError(f"{where} must have one node without a parent, and has: {found}", place=place)
@@ -175,7 +175,7 @@ def _leaves(nodes: dict[str, _Node], where: str, place: Place) -> list[tuple[_No
         going.extend((one, depth + 1, node.speaker) for one in reversed(below))
     apart = [number for number in nodes if number not in reached]
     if apart:
-        what = f"{len(apart)} nodes form a cycle, apart from the root: {_listed(apart)}"
+        what = f"{len(apart)} nodes form a cycle, apart from the root: {_list_numbers(apart)}"
         raise InputError(f"{where}: {what}", place=place)
     return leaves
 
@@ -188,7 +188,7 @@ def _path(nodes: dict[str, _Node], leaf: _Node) -> tuple[_Node, ...]:
     return tuple(reversed(path))
 
 
-def _listed(numbers: Iterable[str]) -> str:
+def _list_numbers(numbers: Iterable[str]) -> str:
     shown = [_shown(number) for number in numbers]
     return ", ".join(shown[:8]) + (f", … ({len(shown)})" if len(shown) > 8 else "")
 

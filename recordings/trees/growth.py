@@ -93,7 +93,7 @@ class Growth:
         symbols = np.array([self.intern(one.speaker, one.key, one.text) for one in tree.symbols], dtype=np.int64)
         place = np.zeros(len(tree), dtype=np.int32)
         for level in levels(tree.depth):
-            place[level] = self._numbered(place[tree.parent[level]], symbols[tree.symbol[level]])
+            place[level] = self._number_nodes(place[tree.parent[level]], symbols[tree.symbol[level]])
         self._remember()
         self._mark(place[tree.marks.nodes], tree.marks.marks)
         numbers = [self._outcomes.setdefault(one, len(self._outcomes)) for one in tree.outcomes]
@@ -150,7 +150,7 @@ class Growth:
         turn = 0
         while len(rows):
             here = starts[rows] + turn
-            at[rows] = nodes[here] = self._numbered(at[rows], codes[here].astype(np.int64))
+            at[rows] = nodes[here] = self._number_nodes(at[rows], codes[here].astype(np.int64))
             turn += 1
             rows = rows[lengths[rows] > turn]
         self._remember()
@@ -159,7 +159,7 @@ class Growth:
         self._ends.append(at)
         self._ended.append(kinds)
 
-    def _numbered(self, parents: npt.NDArray[np.int32], symbols: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
+    def _number_nodes(self, parents: npt.NDArray[np.int32], symbols: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
         """The nodes of these symbols below these parents; those that are not there are made. The parents of one call
         must be parents of no other call before `_remember`."""
         wanted, place = np.unique(parents.astype(np.int64) << 32 | symbols, return_inverse=True)

@@ -63,7 +63,7 @@ def _said(turn: Turn) -> str:
     return exact_form(turn.said)
 
 
-def _answered(turn: Turn) -> str:
+def _answer_key(turn: Turn) -> str:
     return exact_form(turn.reply.answer.text) if turn.reply is not None else ""
 
 
@@ -77,7 +77,7 @@ def _state(turn: Turn) -> str:
 
 _SAME_WORDS = "the same words (NFC, white space collapsed, nothing else)"
 EXACT_SAID = MergeKey("exact", "1", _said, _SAME_WORDS)
-EXACT_TEXT = MergeKey("exact", "1", _answered, _SAME_WORDS)
+EXACT_TEXT = MergeKey("exact", "1", _answer_key, _SAME_WORDS)
 LABEL_KEY = MergeKey("label", "1", _label, "a rule gave the answers the same label (o useful, x not useful, ? none)")
 STATE = MergeKey("state", "1", _state, "said in the same state of the protocol")
 

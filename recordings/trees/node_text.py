@@ -100,7 +100,9 @@ def percent(share: float) -> str:
 def title(tree: ConversationTree) -> str:
     """What was folded: systems, topics, keys, how many trials, and what was left out."""
     scope = tree.scope
-    return " · ".join(part for part in (_listed(scope.systems), _listed(scope.topics), *what_was_folded(tree)) if part)
+    return " · ".join(
+        part for part in (_list_names(scope.systems), _list_names(scope.topics), *what_was_folded(tree)) if part
+    )
 
 
 def what_was_folded(tree: ConversationTree) -> list[str]:
@@ -114,6 +116,6 @@ def what_was_folded(tree: ConversationTree) -> list[str]:
     return [*parts, *([f"left out: {', '.join(left)}"] if left else [])]
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def _list_names(names: tuple[str, ...]) -> str:
     shown = ", ".join(map(one_line, names[:3]))
     return f"{shown}, … ({len(names)})" if len(names) > 3 else shown

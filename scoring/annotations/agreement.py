@@ -54,7 +54,7 @@ def agreement(
     pairs = [first == second for row in judged for first, second in combinations(row, 2)]
     told = [[one for one in row if one is not None] for row in judged]
     given = [row for row in told if len(row) > 1]
-    scores = _coded(given)
+    scores = _code_rows(given)
     alpha = _alpha(scores)
     often = Counter(one for row in given for one in row)
     usual = max(often, key=lambda one: (often[one], str(one)), default=None)
@@ -71,7 +71,7 @@ def agreement(
     )
 
 
-def _coded(rows: Sequence[Sequence[float | str]]) -> list[Rows]:
+def _code_rows(rows: Sequence[Sequence[float | str]]) -> list[Rows]:
     """For each thing its judgments, (people, d): scores as they are, and values each as a corner of a simplex, on which
     half the squared distance is 1 between different ones."""
     place = {
@@ -94,10 +94,10 @@ def _alpha(rows: Sequence[Rows]) -> float:
 
 def _differences(scores: Rows) -> float:
     """The sum of (a − b)² over all ordered pairs."""
-    total = math.fsum(_spread(column) for column in scores.T.tolist())
+    total = math.fsum(_value_range(column) for column in scores.T.tolist())
     return 2 * len(scores) * total
 
 
-def _spread(scores: Sequence[float]) -> float:
+def _value_range(scores: Sequence[float]) -> float:
     mean = math.fsum(scores) / len(scores)
     return math.fsum((score - mean) ** 2 for score in scores)

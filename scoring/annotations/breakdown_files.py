@@ -157,7 +157,7 @@ def _take(value: JsonValue, file: Path, name: str, collected: _Collected) -> Non
             at = value["probabilities"]
             weights = [entry.weight() for entry in _three(at)]
             label = value["label"].text(LABELS) if value.has("label") else None
-            collected.predict(value, name, dialogue, turn, _predicted(at, weights, label))
+            collected.predict(value, name, dialogue, turn, _read_prediction(at, weights, label))
     else:
         raise value.error("neither annotations nor predictions of breakdown", allowed=_KINDS)
 
@@ -189,7 +189,7 @@ def _take_official(value: JsonValue, file: Path, name: str, collected: _Collecte
             (entry,) = entries
             weights = [entry[f"prob-{label}"].weight() for label in LABELS]
             said_label = entry["breakdown"].text(LABELS)
-            collected.predict(turn, name, dialogue, index, _predicted(entry, weights, said_label))
+            collected.predict(turn, name, dialogue, index, _read_prediction(entry, weights, said_label))
 
 
 def _three(at: JsonValue) -> list[JsonValue]:
@@ -203,7 +203,7 @@ def _three_counts(at: JsonValue) -> tuple[int, ...]:
     return tuple(entry.index() for entry in _three(at))
 
 
-def _predicted(at: JsonValue, weights: Iterable[float], label: str | None) -> Predicted:
+def _read_prediction(at: JsonValue, weights: Iterable[float], label: str | None) -> Predicted:
     o, t, x = weights
     if not abs(o + t + x - 1) <= _TOLERANCE:
         raise at.error(

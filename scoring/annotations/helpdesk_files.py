@@ -139,11 +139,11 @@ def _names(value: JsonValue) -> tuple[str, ...]:
 def _compact(value: JsonValue, types: Mapping[str, tuple[str, ...]], levels: tuple[str, ...]) -> AnnotatedDialogue:
     turns = value["turns"].elements()
     sides = tuple(turn["sender"].text(SIDES) for turn in turns)
-    nuggets = tuple(_counted(turn["n"], types[side]) for turn, side in zip(turns, sides, strict=True))
+    nuggets = tuple(_count_grades(turn["n"], types[side]) for turn, side in zip(turns, sides, strict=True))
     quality: dict[str, Row] = {}
     if value.has("quality"):
         asked = value["quality"]
-        quality = {_question(asked, key): _counted(asked[key], levels) for key in asked.keys()}  # noqa: SIM118
+        quality = {_question(asked, key): _count_grades(asked[key], levels) for key in asked.keys()}  # noqa: SIM118
     return AnnotatedDialogue(value["id"].text(), sides, nuggets, quality, types, levels)
 
 
@@ -157,14 +157,14 @@ def _question(value: JsonValue, name: str) -> str:
     return name
 
 
-def _counted(value: JsonValue, names: tuple[str, ...]) -> Row:
+def _count_grades(value: JsonValue, names: tuple[str, ...]) -> Row:
     counts = [element.index() for element in value.elements()]
     if len(counts) != len(names):
         raise value.error(f"{len(counts)} counts where {len(names)} are needed", allowed=", ".join(names))
-    return _shared(value, counts)
+    return _read_shares(value, counts)
 
 
-def _shared(value: JsonValue, counts: Sequence[int]) -> Row:
+def _read_shares(value: JsonValue, counts: Sequence[int]) -> Row:
     if not sum(counts):
         raise value.error("nobody annotated this", advice="leave it out")
     return tuple(count / sum(counts) for count in counts)
@@ -187,8 +187,8 @@ def _official(value: JsonValue) -> AnnotatedDialogue:
             if level not in LEVELS:
                 raise entry.error(f"{level} is not a level", allowed=", ".join(LEVELS))
             quality.setdefault(_question(entry, question), [0] * len(LEVELS))[LEVELS.index(level)] += 1
-    nuggets = tuple(_shared(value["annotations"], block) for block in blocks)
-    levels = {question: _shared(value["annotations"], counts) for question, counts in quality.items()}
+    nuggets = tuple(_read_shares(value["annotations"], block) for block in blocks)
+    levels = {question: _read_shares(value["annotations"], counts) for question, counts in quality.items()}
     return AnnotatedDialogue(value["id"].text(), sides, nuggets, levels, types, LEVELS)
 
 

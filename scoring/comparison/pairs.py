@@ -211,7 +211,7 @@ def _pair(
     if dependent and verdict not in ("no value", "too few"):
         verdict = "cannot tell"
         why = f"{dependent}: see the bounds"
-    enough = _needed(aligned, each, found, place, bounds, (alpha + _SAME) / pairs, estimand, reach, guard)
+    enough = _find_needed(aligned, each, found, place, bounds, (alpha + _SAME) / pairs, estimand, reach, guard)
     if verdict in ("cannot tell", "too few"):  # what was played already has not settled it
         enough = enough.beyond(len(each), int(aligned.trials[:, list(place)].max(initial=0)))
     return Pair(
@@ -236,7 +236,7 @@ def _pair(
     )
 
 
-def _needed(
+def _find_needed(
     aligned: Aligned,
     each: Floats,
     found: Paired,

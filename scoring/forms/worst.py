@@ -95,7 +95,7 @@ def _tails(take: Callable[[Tail], tuple[float, Interval]]) -> Callable[[Measure,
             if measure.within:
                 tail = _within(names, values, measure, pool.planned)
             else:
-                tail = _pooled(measure, pool, names, values, part.topic_type or "")
+                tail = _pooled_tail(measure, pool, names, values, part.topic_type or "")
             value, interval = take(tail)
             left_out = f"{tail.undefined} trials without a value are left out" if tail.undefined else ""
             note = "; ".join(filter(None, (_which(measure), interval.note, left_out)))
@@ -163,7 +163,7 @@ def _within(names: list[str], values: Floats, measure: Measure, planned: int) ->
         return Tail(beta, math.nan, math.nan, math.nan, none, none, 0, len(known), 0)
 
 
-def _pooled(measure: Measure, pool: Pool, names: Sequence[str], values: Floats, topic_type: str) -> Tail:
+def _pooled_tail(measure: Measure, pool: Pool, names: Sequence[str], values: Floats, topic_type: str) -> Tail:
     """Over all topics and trials together; topics of one cluster are one unit."""
     rng, settings, design = (
         generator(pool.seed, "forms", measure.name, topic_type),

@@ -102,7 +102,7 @@ def attribute(before: Side, after: Side, *, same_topics: Sequence[str], other_us
         return Attribution(figures[0], figures[1], none, dict.fromkeys(SOURCES, why), 0, alone, 0)
     e, f = (np.array([side[topic] for topic in common]) for side in (old, new))  # (topics, 4) each
     evidence = ((f[:, 2] - e[:, 3]) + (f[:, 3] - e[:, 2])) / 2
-    matched = [_matched(before[topic], after[topic]) for topic in common] if other_users else evidence.tolist()
+    matched = [_matched_mean(before[topic], after[topic]) for topic in common] if other_users else evidence.tolist()
     system = np.array([0.0 if math.isnan(one) else one for one in matched])
     rules = ((e[:, 3] - e[:, 2]) + (f[:, 2] - f[:, 3])) / 2 + (f[:, 0] - f[:, 1]) - (e[:, 0] - e[:, 1])
     each = {
@@ -147,7 +147,7 @@ def _whole(means: tuple[float, ...] | None) -> bool:
     return means is not None and not any(map(math.isnan, means))
 
 
-def _matched(before: Sequence[Told], after: Sequence[Told]) -> float:
+def _matched_mean(before: Sequence[Told], after: Sequence[Told]) -> float:
     """The mean difference of evidence where the same words were said, weighted by how often they were; NaN for none."""
     old, new = (_by_words(trials) for trials in (before, after))
     both = [words for words in old if words in new]

@@ -241,7 +241,7 @@ class Resampler:
         each = upper[rows].sum(axis=1), lower[rows].sum(axis=1)
         shares = np.asarray(weights, dtype=np.float64)
         shares = shares / shares.sum()
-        sides = self._weighted(names, *each, 0.0, 1.0)
+        sides = self._weighted_means(names, *each, 0.0, 1.0)
         least, most = (np.einsum("c,cb->b", shares, side)[None] for side in sides)
         (first,), (last,) = ends(least, most, self._level)
         if self._resample == "topics+trials":
@@ -267,7 +267,7 @@ class Resampler:
             raise ValueError(f"values from {values.min():g} to {values.max():g}, out of their range")
         far = farthest(values)
         least, most = np.where(np.isinf(bottom), -far, bottom), np.where(np.isinf(top), far, top)
-        low, high = ends(*self._weighted(names, each, size, least, most), self._level)
+        low, high = ends(*self._weighted_means(names, each, size, least, most), self._level)
         if self._resample == "topics+trials":
             sums = self._two_stage(names, seen, np.concatenate([above, below], axis=2))
             with np.errstate(invalid="ignore", divide="ignore"):
@@ -284,7 +284,7 @@ class Resampler:
         high = np.where(np.isinf(bottom) | np.isinf(top), high, np.maximum(high, most - limit))
         return np.clip(low, least, most), np.clip(high, least, most)
 
-    def _weighted(
+    def _weighted_means(
         self, names: Sequence[str], above: Floats, below: Floats, bottom: npt.ArrayLike, top: npt.ArrayLike
     ) -> tuple[Floats, Floats]:
         """(columns, B) means with the unseen topic at the bottom, and at the top. above, below: (topics, columns)."""

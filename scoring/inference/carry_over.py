@@ -135,7 +135,7 @@ def carry_over(
         alone = alone[:, (~np.isnan(alone)).sum(axis=0) > 0]
     if len(np.unique(place[~np.isnan(own)])) < 2:
         return None
-    place, alpha = _filled(place), 1 - level + _SAME
+    place, alpha = _fill_places(place), 1 - level + _SAME
     sessions = own.shape[1]
     if alone is not None and 4 / math.comb(sessions + alone.shape[1], sessions) <= alpha:
         return _against_fresh(own, place, alone, rng, level)
@@ -144,16 +144,16 @@ def carry_over(
     orders = Counter(map(tuple, place.T.tolist())).values()
     if max(orders) * 2 <= sessions and _arrangements(sessions, orders) * alpha >= 1:
         high, far = _within_both(above, seen), _within_both(place, seen)
-        shuffled = _shuffled(np.zeros(sessions, dtype=np.int64), rng)
+        shuffled = _shuffle_labels(np.zeros(sessions, dtype=np.int64), rng)
         return _along(high, far, high.T @ place, shuffled, "orders", (above, place, alone), level)
     labels = np.unique(kinds, return_inverse=True)[1]
     high, far = _within_types(above, seen, labels), _within_types(place, seen, labels)
     enough = math.factorial(int(np.bincount(labels).max())) * alpha >= 2
-    shuffled = _shuffled(labels, rng)[: _DRAWS if enough else 0]
+    shuffled = _shuffle_labels(labels, rng)[: _DRAWS if enough else 0]
     return _along(high, far, high @ place.T, shuffled, "topics", (above, place, alone), level)
 
 
-def _filled(place: Floats) -> Floats:
+def _fill_places(place: Floats) -> Floats:
     """Where a session has no value of a topic, the topic's mean place: about where it would have been."""
     return np.where(np.isnan(place), _means(place)[:, None], place)
 
@@ -167,7 +167,7 @@ def _arrangements(units: int, alike: Iterable[int]) -> float:
     return math.factorial(units) / math.prod(map(math.factorial, alike))
 
 
-def _shuffled(labels: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+def _shuffle_labels(labels: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.NDArray[np.int64]:
     """(draws, units) units, exchanged among those with the same label."""
     found = np.empty((_DRAWS, len(labels)), dtype=np.int64)
     found[:, np.argsort(labels, kind="stable")] = np.argsort(rng.random(found.shape) + 2 * labels, axis=1)
@@ -234,7 +234,7 @@ def _against_fresh(own: Floats, place: Floats, alone: Floats, rng: np.random.Gen
     """Two figures. Each draw takes some of all sessions and fresh trials for the continued ones, in their places."""
     every = np.concatenate([own, alone], axis=1)
     units = every.shape[1]
-    orders = np.vstack([np.arange(units), _shuffled(np.zeros(units, dtype=np.int64), rng)])
+    orders = np.vstack([np.arange(units), _shuffle_labels(np.zeros(units, dtype=np.int64), rng)])
     at_once = max(1, _CELLS // every.size)
     parts = [orders[start : start + at_once] for start in range(0, len(orders), at_once)]
     drawn = np.concatenate([_drawn_figures(every[:, part], place) for part in parts])

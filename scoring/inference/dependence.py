@@ -84,8 +84,8 @@ def dependence(
     )
     if math.isnan(seen) or len(table) < 2:
         return nothing
-    start = _traded(table[None], own, rng, steps)
-    drawn = _differences(_traded(np.repeat(start, draws, axis=0), own, rng, steps))
+    start = _trade_cells(table[None], own, rng, steps)
+    drawn = _differences(_trade_cells(np.repeat(start, draws, axis=0), own, rng, steps))
     drawn = drawn[~np.isnan(drawn)]
     every = np.append(drawn, seen)
     if np.ptp(every) <= _SAME:
@@ -121,7 +121,7 @@ def _differences(tables: Bits) -> Floats:
         return np.asarray(hits / ones - (above - hits) / (pairs - ones), dtype=np.float64)
 
 
-def _traded(tables: Bits, groups: npt.NDArray[np.int64], rng: np.random.Generator, steps: int) -> Bits:
+def _trade_cells(tables: Bits, groups: npt.NDArray[np.int64], rng: np.random.Generator, steps: int) -> Bits:
     """(tables, rows, columns): `tables` after `steps` rounds of trades, in the same order of rows.
 
     In a round, rows are paired at random within groups. Where one row of a pair has 1 and the other 0, the ones are

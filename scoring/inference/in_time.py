@@ -118,19 +118,21 @@ def shared_in_time(values: npt.ArrayLike, times: npt.ArrayLike) -> float:
         return 1.0
     lags = np.arange(1, _LAGS + 1)
     spread = square * math.sqrt(float((_DECAY ** (2 * lags) * (len(line) - lags)).sum()))
-    return 1 - normal_cdf(float(_lagged(line[None])[0]) / spread)
+    return 1 - normal_cdf(float(_lagged_products(line[None])[0]) / spread)
 
 
 def _within(rows: Sequence[Floats], rng: np.random.Generator) -> InTime:
     def statistic(drawn: Sequence[Floats]) -> Floats:
-        return np.asarray(sum(_lagged(row) for row in drawn))
+        return np.asarray(sum(_lagged_products(row) for row in drawn))
 
     seen = float(statistic([row[None] for row in rows])[0])
-    p = _p(seen, lambda draws: statistic([_permuted(row, draws, rng) for row in rows]))
+    p = _p(seen, lambda draws: statistic([_permute_trials(row, draws, rng) for row in rows]))
     total = sum(float(np.square(row).sum()) for row in rows)
     first = sum(float((row[1:] * row[:-1]).sum()) for row in rows)
     by_chance = sum(-float(np.square(row).sum()) / len(row) for row in rows)
-    shared, plain, room, free = (float(sum(part)) for part in zip(*(_expected(len(row)) for row in rows), strict=True))
+    shared, plain, room, free = (
+        float(sum(part)) for part in zip(*(_expected_moments(len(row)) for row in rows), strict=True)
+    )
     # Per unit of variance, of a share c that decays: statistic c·shared + (1-c)·plain, squares c·room + (1-c)·free.
     ratio = seen / total
     slope = (shared - plain) - ratio * (room - free)
@@ -148,10 +150,10 @@ def _across(rows: Sequence[Floats], when: Floats, rng: np.random.Generator) -> I
     ranks = np.linspace(-1, 1, len(line))
 
     def drawn(draws: int) -> Floats:
-        return np.concatenate([_permuted(row, draws, rng) for row in rows], axis=1)[:, order]
+        return np.concatenate([_permute_trials(row, draws, rng) for row in rows], axis=1)[:, order]
 
-    seen = float(_lagged(line[None])[0])
-    p = _p(seen, lambda draws: _lagged(drawn(draws)))
+    seen = float(_lagged_products(line[None])[0])
+    p = _p(seen, lambda draws: _lagged_products(drawn(draws)))
     total = float(np.square(line).sum())
     weights = _DECAY ** np.arange(1, _LAGS + 1)
     part = min(1.0, max(0.0, seen / total / float(np.square(weights).sum())))
@@ -175,12 +177,12 @@ def _p(seen: float, draw: Callable[[int], Floats]) -> float:
     return p
 
 
-def _permuted(row: Floats, draws: int, rng: np.random.Generator) -> Floats:
+def _permute_trials(row: Floats, draws: int, rng: np.random.Generator) -> Floats:
     """(draws, trials)."""
     return rng.permuted(np.broadcast_to(row, (draws, len(row))), axis=1)
 
 
-def _lagged(rows: Floats) -> Floats:
+def _lagged_products(rows: Floats) -> Floats:
     """(draws,) Σ_l .8^l Σ e_i·e_(i+l). rows: (draws, trials)."""
     found = np.zeros(len(rows))
     for lag in range(1, min(_LAGS, rows.shape[1] - 1) + 1):
@@ -189,7 +191,7 @@ def _lagged(rows: Floats) -> Floats:
 
 
 @lru_cache(maxsize=256)
-def _expected(trials: int) -> tuple[float, float, float, float]:
+def _expected_moments(trials: int) -> tuple[float, float, float, float]:
     """The statistic and the sum of squares of trials about their mean, expected where all their variance of 1 decays,
     and where it is that of independent trials: (statistic, statistic of independent, squares, squares of independent).
     """

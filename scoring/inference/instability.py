@@ -52,7 +52,7 @@ def between_trials(values: npt.ArrayLike, rng: np.random.Generator) -> Instabili
         return np.asarray(np.sqrt(np.var(sums[..., kept] / often[kept], axis=-1, ddof=1)))
 
     seen_spread = float(spread(above.sum(axis=0)))
-    drawn = _exchanged(above, seen, rng)
+    drawn = _exchange_trials(above, seen, rng)
     chance = spread(drawn)
     as_far = int((chance >= seen_spread - _SAME).sum())
     means = np.where(kept, above.sum(axis=0) / np.maximum(1, often) + float(own.mean()), np.nan)
@@ -65,7 +65,7 @@ def between_trials(values: npt.ArrayLike, rng: np.random.Generator) -> Instabili
     )
 
 
-def _exchanged(above: Floats, seen: npt.NDArray[np.bool_], rng: np.random.Generator) -> Floats:
+def _exchange_trials(above: Floats, seen: npt.NDArray[np.bool_], rng: np.random.Generator) -> Floats:
     """(draws, trials) sums over topics, with the values of each topic exchanged among the trials that have one."""
     topics, trials = above.shape
     counts = seen.sum(axis=1)

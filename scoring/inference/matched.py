@@ -73,7 +73,7 @@ def difference(
     topics like these, or of these.
     """
     both = [trial for trial in base if trial in other]
-    known = [trial for trial in both if _defined(base[trial], pooled) and _defined(other[trial], pooled)]
+    known = [trial for trial in both if _is_defined(base[trial], pooled) and _is_defined(other[trial], pooled)]
     cells = {name: {trial: side[trial] for trial in known} for name, side in (("other", other), ("base", base))}
     sides = tuple(cells)
     aligned = align(topics, sides, cells, pooled=pooled, continued=sides if continued else (), clusters=clusters)
@@ -95,7 +95,7 @@ def difference(
     )
 
 
-def _defined(cell: Cell, pooled: bool) -> bool:
+def _is_defined(cell: Cell, pooled: bool) -> bool:
     return not math.isnan(cell[0]) and (pooled or cell[1] > 0)
 
 

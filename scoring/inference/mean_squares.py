@@ -67,8 +67,8 @@ def mean_squares(
     # (system of the cell, systems, topics)
     adjusted = (np.eye(systems)[:, :, None] - there / in_topic) * there[:, None]
     sums = weights @ np.einsum("ist,it->ts", adjusted, shifted)
-    crossing = _weighted(weights, np.einsum("irt,ist->trs", adjusted, adjusted))
-    noisy = _weighted(weights, np.einsum("it,irt,ist->trs", error, adjusted, adjusted))
+    crossing = _weighted_sums(weights, np.einsum("irt,ist->trs", adjusted, adjusted))
+    noisy = _weighted_sums(weights, np.einsum("it,irt,ist->trs", error, adjusted, adjusted))
     cells, drawn = weights @ in_topic, weights.sum(axis=1)
     free = cells - drawn - systems + 1 if degrees is None else np.full(len(weights), degrees)
     if (free < 1).any():
@@ -105,7 +105,7 @@ def mean_squares(
     )
 
 
-def _weighted(weights: Floats, each: Floats) -> Floats:
+def _weighted_sums(weights: Floats, each: Floats) -> Floats:
     """(W, …) weighted sums over topics. each: (topics, …)."""
     return np.asarray((weights @ each.reshape(len(each), -1)).reshape(len(weights), *each.shape[1:]))
 

@@ -88,12 +88,12 @@ def corrected_mean(
     """
     if any(one.checked < FEWEST_OF_PEOPLE for one in topics):
         raise ValueError("people must have judged two items of each topic or more")
-    filled = [_filled(one, _mean_score(topics)) for one in topics]
+    filled = [_fill_judgments(one, _mean_score(topics)) for one in topics]
     people = np.array([_mean(one.people, one.weights, ~np.isnan(one.people)) for one in topics])
     judge = np.array([_mean(one.judge, one.weights, one.weights > 0) for one in filled])
     beyond = judge - np.array([_mean(one.judge, one.weights, ~np.isnan(one.people)) for one in filled])
     own = list(range(len(topics))) if clusters is None else list(clusters)
-    power = _bounded(_slope(filled), _aside(people, own), _aside(beyond, own)) if tuned else 0.0
+    power = _bound_power(_slope(filled), _aside(people, own), _aside(beyond, own)) if tuned else 0.0
     power = _no_wider(power, people, beyond, level, own)
     each = people + power * beyond
     interval = bounded_mean(each, level=level, clusters=own)
@@ -114,7 +114,7 @@ def _mean_score(topics: Sequence[Compared]) -> float:
     return float(scores.mean()) if scores.size else 0.0
 
 
-def _filled(one: Compared, score: float) -> Compared:
+def _fill_judgments(one: Compared, score: float) -> Compared:
     return Compared(np.where(np.isnan(one.judge), score, one.judge), one.people, one.weights)
 
 
@@ -142,7 +142,7 @@ def _aside(values: Floats, clusters: Sequence[Hashable]) -> Floats:
     return cluster_sums(values - values.mean(), clusters)[0] if len(values) else values
 
 
-def _bounded(power: float, people: Floats, beyond: Floats) -> float:
+def _bound_power(power: float, people: Floats, beyond: Floats) -> float:
     """The largest λ up to `power` with which the figure varies at most 1.05 times as much as people's alone."""
     if len(people) < 2:
         return power

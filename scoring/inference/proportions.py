@@ -30,14 +30,14 @@ def wilson(successes: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> t
         centre = (rate + z * z / (2 * n)) / (1 + z * z / n)
         half = z / (1 + z * z / n) * np.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n))
     # The formula gives exactly 0 and 1 at the ends; rounding does not.
-    return _closed(k, n, np.clip(centre - half, 0, 1), np.clip(centre + half, 0, 1))
+    return _close_ends(k, n, np.clip(centre - half, 0, 1), np.clip(centre + half, 0, 1))
 
 
 def jeffreys(successes: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
     """Jeffreys' interval: the middle `level` of Beta(k + 1/2, n - k + 1/2), closed at 0 or 1 for k = 0 or n."""
     k, n = _counts(successes, n, level)
     tail = (1 - level) / 2
-    return _closed(k, n, beta_quantile(tail, k + 0.5, n - k + 0.5), beta_quantile(1 - tail, k + 0.5, n - k + 0.5))
+    return _close_ends(k, n, beta_quantile(tail, k + 0.5, n - k + 0.5), beta_quantile(1 - tail, k + 0.5, n - k + 0.5))
 
 
 def clopper_pearson(successes: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
@@ -45,7 +45,7 @@ def clopper_pearson(successes: npt.ArrayLike, n: npt.ArrayLike, level: float = 0
     k, n = _counts(successes, n, level)
     tail = (1 - level) / 2
     some, rest = np.maximum(k, _ALMOST_NONE), np.maximum(n - k, _ALMOST_NONE)
-    return _closed(k, n, beta_quantile(tail, some, rest + 1), beta_quantile(1 - tail, some + 1, rest))
+    return _close_ends(k, n, beta_quantile(tail, some, rest + 1), beta_quantile(1 - tail, some + 1, rest))
 
 
 def highest_rate_after_none(n: int, level: float = 0.95) -> float:
@@ -58,7 +58,7 @@ def highest_rate_after_none(n: int, level: float = 0.95) -> float:
     return -math.expm1(math.log1p(-level) / n) if n else math.nan
 
 
-_ALMOST_NONE = 1e-9  # a beta parameter must be above 0; the end it would give is closed by `_closed`
+_ALMOST_NONE = 1e-9  # a beta parameter must be above 0; the end it would give is closed by `_close_ends`
 
 
 def _counts(successes: npt.ArrayLike, n: npt.ArrayLike, level: float) -> tuple[Floats, Floats]:
@@ -70,7 +70,7 @@ def _counts(successes: npt.ArrayLike, n: npt.ArrayLike, level: float) -> tuple[F
     return k, total
 
 
-def _closed(k: Floats, n: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+def _close_ends(k: Floats, n: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
     low = np.where(k == 0, 0.0, low)
     high = np.where(k == n, 1.0, high)
     return np.where(n > 0, low, np.nan), np.where(n > 0, high, np.nan)

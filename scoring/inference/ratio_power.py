@@ -151,11 +151,11 @@ def _of_these(
     moved = np.empty((coming.shape[1], 2, topics))
     for system in range(coming.shape[1]):
         for side, sign in enumerate((1, -1)):
-            moved[system, side] = _moved(centres[:, side], own[:, system], components.mean + sign * difference / 2)
+            moved[system, side] = _move_odds(centres[:, side], own[:, system], components.mean + sign * difference / 2)
     return np.moveaxis(own[:, pair], 1, 0), np.stack([moved[pair[:, side], side] for side in (0, 1)], axis=-1)
 
 
-def _moved(chances: Floats, weights: Floats, ratio: float) -> Floats:
+def _move_odds(chances: Floats, weights: Floats, ratio: float) -> Floats:
     """Chances with their odds multiplied by one number, so that their weighted mean is `ratio`."""
     inside = np.clip(chances, _EDGE, 1 - _EDGE)
     odds = np.log(inside / (1 - inside))

@@ -68,7 +68,7 @@ def compare_sessions(
     fewest = int(counts[goes_on].min())
     groups = np.arange(len(each)) if clusters is None else np.unique(np.asarray(clusters), return_inverse=True)[1]
     units = int(groups.max()) + 1
-    why = _refused(len(each), units, fewest, own, estimand)
+    why = _refusal_reason(len(each), units, fewest, own, estimand)
     if why:
         return Paired(value, no_interval(why), math.nan)
     single = own.sum(axis=0) / len(each) ** 2
@@ -95,7 +95,7 @@ def compare_sessions(
     return Paired(value, interval, p, p, 0.0)
 
 
-def _refused(topics: int, units: int, sessions: int, noise: Floats, estimand: Estimand) -> str:
+def _refusal_reason(topics: int, units: int, sessions: int, noise: Floats, estimand: Estimand) -> str:
     if estimand == "like-these" and units < FEWEST:
         return too_few(units, "topic" if units == topics else "cluster")
     if sessions < FEWEST:

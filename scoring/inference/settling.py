@@ -96,7 +96,7 @@ def _chances(
     prior = (_SCEPTICAL * matters) ** 2 + (0.0 if known else baseline.sampling_variance())
     drawn = prior / (prior + seen)  # towards no difference, under the second prior
     flat, sceptical = (
-        _settled(
+        _chance_to_settle(
             found.value * (1 - part * (1 - kept)),
             np.sqrt(part**2 * (kept * seen + runs + within / more)),
             inside,
@@ -126,7 +126,7 @@ def _between_audits(baseline: Baseline) -> float:
     return max(0.0, seen - baseline.sampling_variance() * runs)
 
 
-def _settled(centre: Floats, spread: Floats, inside: Floats, outside: Floats, matters: float) -> Floats:
+def _chance_to_settle(centre: Floats, spread: Floats, inside: Floats, outside: Floats, matters: float) -> Floats:
     """The chance that a normal value ± `inside` lies inside ±matters, or ± `outside` beyond it."""
 
     def below(end: Floats) -> Floats:

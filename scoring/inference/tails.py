@@ -74,7 +74,7 @@ class Tail:
 
 def lower_quantile(values: npt.ArrayLike, beta: float, weights: npt.ArrayLike | None = None) -> float:
     """Q_β. values: (n,), NaN left out. beta: in (0, 1]. weights: (n,) probabilities; None: even. NaN for n = 0."""
-    ordered, mass = _ordered(values, weights, beta)
+    ordered, mass = _order_scores(values, weights, beta)
     if not ordered.size:
         return math.nan
     reached = np.cumsum(mass)
@@ -85,13 +85,13 @@ def cvar(values: npt.ArrayLike, beta: float, weights: npt.ArrayLike | None = Non
     """CVaR_β, in the range of the values. Arguments as for `lower_quantile`. NaN for n = 0."""
     if worst == "high":
         return -cvar(-np.asarray(values, dtype=np.float64), beta, weights)
-    ordered, mass = _ordered(values, weights, beta)
+    ordered, mass = _order_scores(values, weights, beta)
     return float(_worst(ordered, np.cumsum(mass)[None, :], beta)[0]) if ordered.size else math.nan
 
 
 def probability_below(values: npt.ArrayLike, threshold: float, weights: npt.ArrayLike | None = None) -> float:
     """P(score < threshold), in [0, 1]; a score equal to the threshold is not below it. NaN for n = 0."""
-    ordered, mass = _ordered(values, weights, 1.0)
+    ordered, mass = _order_scores(values, weights, 1.0)
     return float(mass[ordered < threshold].sum() / mass.sum()) if ordered.size else math.nan
 
 
@@ -145,7 +145,7 @@ def pooled_tail(
         return Tail(beta, math.nan, math.nan, math.nan, none, none, 0, 0, undefined)
     values_of = lower_quantile(flat, beta), cvar(flat, beta, worst=worst), _extreme(flat, worst)
     words = called or ENDS[worst]
-    refused = {kind: _refused(kind, beta, units, unit, worst, top, words) for kind in _KINDS}
+    refused = {kind: _refusal_reason(kind, beta, units, unit, worst, top, words) for kind in _KINDS}
     if flat.min() == flat.max():
         refused = {kind: why or "every score is the same" for kind, why in refused.items()}
     intervals = {kind: no_interval(why) for kind, why in refused.items()}
@@ -172,7 +172,7 @@ def _extreme(scores: Floats, worst: Worst) -> float:
     return float(np.nanmin(scores) if worst == "low" else np.nanmax(scores))
 
 
-def _refused(
+def _refusal_reason(
     kind: TailKind, beta: float, units: int, unit: str, worst: Worst, top: float, called: tuple[str, str]
 ) -> str:
     """Why so few units give no interval; "" if they do."""
@@ -319,7 +319,7 @@ def _worst(ordered: Floats, reached: Floats, beta: float) -> Floats:
     return np.clip(found, ordered[0], ordered[-1])
 
 
-def _ordered(values: npt.ArrayLike, weights: npt.ArrayLike | None, beta: float) -> tuple[Floats, Floats]:
+def _order_scores(values: npt.ArrayLike, weights: npt.ArrayLike | None, beta: float) -> tuple[Floats, Floats]:
     """Scores of positive weight, ascending, and their weights."""
     _check(beta, 0.95, 100)
     given = np.asarray(values, dtype=np.float64)

@@ -156,7 +156,7 @@ def advance(
     own, raised = (seen.value, seen.own), not math.isnan(state.raised)
     if seen.declared or (raised and seen.at - state.raised >= apart and seen.confirms[state.side]):
         side = state.side if raised else int(seen.value > 0)
-        return _changed(replace(after, side=side), state.raised if raised else seen.at, seen, times=1)
+        return _change_state(replace(after, side=side), state.raised if raised else seen.at, seen, times=1)
     top = max(after.levels)
     side = after.levels.index(top)
     raised = raised and after.levels[state.side] > 0  # an alarm is forgotten with its evidence
@@ -169,7 +169,7 @@ def advance(
     return replace(after, name="alarm", side=side, raised=seen.at, audits=(own,), gathered=gathered)
 
 
-def _changed(after: WatchState, raised: float, seen: Seen, *, times: int) -> WatchState:
+def _change_state(after: WatchState, raised: float, seen: Seen, *, times: int) -> WatchState:
     """Confirmed by this audit: its evidence is closed."""
     return replace(
         after,
@@ -218,7 +218,7 @@ def _still_changed(state: WatchState, after: WatchState, seen: Seen, apart: floa
     further = seen.high < state.change if state.side == 0 else seen.low > state.change
     raised = not math.isnan(state.raised)
     if raised and seen.at - state.raised >= apart and seen.confirms[state.side] and further:
-        return _changed(replace(after, audits=state.later), state.raised, seen, times=state.times + 1)
+        return _change_state(replace(after, audits=state.later), state.raised, seen, times=state.times + 1)
     if level < 1:
         return replace(after, raised=math.nan, audits=(*state.audits, own), later=())
     # Audits that raise or keep a second alarm may be of another level: they do not count for the one since the first.

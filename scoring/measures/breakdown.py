@@ -115,7 +115,7 @@ def figures(
             Figure(f"{F1.name}({name})", F1, hit, (ours.astype(np.float64) + theirs) / 2, int((ours | theirs).sum())),
         ]
     bins = {name: (sum_bins(p, name), sum_bins(q, name)) for name in GROUPINGS}
-    distances = ((DIVERGENCE, jsd), (SQUARED_ERROR, _squared))
+    distances = ((DIVERGENCE, jsd), (SQUARED_ERROR, _squared_error))
     found += [
         Figure(f"{of.name}({name})", of, distance(a, b), one, len(p))
         for of, distance in distances
@@ -124,7 +124,7 @@ def figures(
     return tuple(found)
 
 
-def _squared(predicted: Floats, gold: Floats) -> Floats:
+def _squared_error(predicted: Floats, gold: Floats) -> Floats:
     found: Floats = np.square(predicted - gold).mean(axis=-1)
     return found
 
@@ -156,7 +156,7 @@ def annotator_halves(counts: npt.ArrayLike, rng: np.random.Generator) -> tuple[F
     return shares(first), shares(rows - first)
 
 
-def _declared(
+def _declare(
     name: str,
     sentence: str,
     formula: str,
@@ -181,15 +181,15 @@ def _declared(
     )
 
 
-ACCURACY = _declared("accuracy", "How often the predicted label is the gold one.", "hits / turns", example="accuracy")
-PRECISION = _declared(
+ACCURACY = _declare("accuracy", "How often the predicted label is the gold one.", "hits / turns", example="accuracy")
+PRECISION = _declare(
     "P", "The share of turns labelled as breakdowns that are breakdowns.", "hits / labels given", "labels given"
 )
-RECALL = _declared("R", "The share of breakdowns that are found.", "hits / gold labels", "gold labels")
-F1 = _declared(
+RECALL = _declare("R", "The share of breakdowns that are found.", "hits / gold labels", "gold labels")
+F1 = _declare(
     "F1", "Precision and recall together.", "hits / mean of labels given and gold labels", "turns with either"
 )
-DIVERGENCE = _declared(
+DIVERGENCE = _declare(
     "JSD",
     "How far the predicted distribution is from that of the annotators.",
     "mean over turns of the Jensen-Shannon divergence, in bits",
@@ -197,7 +197,7 @@ DIVERGENCE = _declared(
     example="JSD(O,T,X)",
     top=False,
 )
-SQUARED_ERROR = _declared(
+SQUARED_ERROR = _declare(
     "MSE",
     "How far the predicted distribution is from that of the annotators, as a squared error.",
     "mean over turns of the mean over bins of (p - q)²",
@@ -205,7 +205,7 @@ SQUARED_ERROR = _declared(
     example="MSE(O,T,X)",
     top=False,
 )
-LEVEL = _declared(
+LEVEL = _declare(
     "rate",
     "The predicted rate of breakdowns, which is not a measure of quality.",
     "mean predicted probability",

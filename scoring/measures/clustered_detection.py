@@ -76,7 +76,7 @@ def detection_over(
         return ClusteredDetection(replace(whole, d_prime_interval=none, criterion_interval=none), math.nan, seen)
     rates = [_rate(units, above, below, level) for above, below in ((h, s), (f, n))]
     r = _correlation(h, s, f, n)
-    hit, alarm = _corrected(h, s), _corrected(f, n)
+    hit, alarm = _corrected_rate(h, s), _corrected_rate(f, n)
     (hit_low, hit_high), (alarm_low, alarm_high) = (_ends(rate.interval) for rate in rates)
     down, up, alarm_down, alarm_up = hit - hit_low, hit_high - hit, alarm - alarm_low, alarm_high - alarm
     effective = ", ".join(_effective(rate) for rate in rates)
@@ -112,7 +112,7 @@ def _correlation(h: Floats, s: Floats, f: Floats, n: Floats) -> float:
     return float(np.clip((first * second).sum() / math.sqrt(spread), -1, 1))
 
 
-def _corrected(kept: Floats, trials: Floats) -> float:
+def _corrected_rate(kept: Floats, trials: Floats) -> float:
     return normal_quantile((float(kept.sum()) + 0.5) / (float(trials.sum()) + 1))
 
 

@@ -26,7 +26,7 @@ from scoring.measure import Declaration
 Floats = npt.NDArray[np.float64]
 
 
-def _declared(name: str, by: str, formula: str) -> Declaration:
+def _declare(name: str, by: str, formula: str) -> Declaration:
     return Declaration(
         name=name,
         sentence=f"How far the predicted ratings of a dialogue are from those of the annotators, {by}.",
@@ -44,11 +44,11 @@ def _declared(name: str, by: str, formula: str) -> Declaration:
 
 _BY: Mapping[Declaration, Divergence] = MappingProxyType(
     {
-        _declared("NMD", "by cumulated shares", "Σ abs(cumP - cumQ) / (L - 1)"): nmd,
-        _declared("RSNOD", "by the distance of levels, both ways", "√((OD(p,q) + OD(q,p)) / 2 / (L - 1))"): rsnod,
-        _declared("RNSS", "by squared differences", "√(Σ(p - q)² / 2)"): rnss,
-        _declared("JSD", "by information, in bits", "(KL(p‖m) + KL(q‖m)) / 2, m = (p + q) / 2"): jsd,
-        _declared("SNOD", "as RSNOD without the root", "(OD(p,q) + OD(q,p)) / 2 / (L - 1)"): snod,
+        _declare("NMD", "by cumulated shares", "Σ abs(cumP - cumQ) / (L - 1)"): nmd,
+        _declare("RSNOD", "by the distance of levels, both ways", "√((OD(p,q) + OD(q,p)) / 2 / (L - 1))"): rsnod,
+        _declare("RNSS", "by squared differences", "√(Σ(p - q)² / 2)"): rnss,
+        _declare("JSD", "by information, in bits", "(KL(p‖m) + KL(q‖m)) / 2, m = (p + q) / 2"): jsd,
+        _declare("SNOD", "as RSNOD without the root", "(OD(p,q) + OD(q,p)) / 2 / (L - 1)"): snod,
     }
 )
 QUALITY = tuple(_BY)

@@ -119,7 +119,7 @@ def _figures(material: Material, of: Declaration, summed: Declaration) -> Iterat
     """GF of each set, of all sets, and its summary with R."""
     settings, unjudged, sets = material.settings, material.unjudged, material.sets
     if material.unscorable:
-        yield from _undefined(material, of, summed)
+        yield from _undefined_figures(material, of, summed)
         return
     earning = material.relevant
     first: dict[str, GroupFairness] = {}
@@ -134,7 +134,7 @@ def _figures(material: Material, of: Declaration, summed: Declaration) -> Iterat
             first[fairness.attribute] = fairness
             if of is FAIRNESS:
                 yield _where_relevant(one, f"({label})", earning)
-    value, worst, best = _combined(first, settings)
+    value, worst, best = _combine_sets(first, settings)
     unknown = sum(bool(nugget.unknown) for nugget in earning)
     note = "" if sets else "the topic's type has no attribute sets"
     overall = Figure(of.name, value, counted, None, None, unjudged, unknown, note, worst, best)
@@ -189,7 +189,7 @@ def _columns(many: Conversations, of: Declaration, summed: Declaration) -> Seque
     return found
 
 
-def _combined(sets: Mapping[str, GroupFairness], settings: Settings) -> tuple[float, float, float]:
+def _combine_sets(sets: Mapping[str, GroupFairness], settings: Settings) -> tuple[float, float, float]:
     """(value, worst, best) of all sets; the bounds are looked at only where a group is unknown."""
     value = combine({name: one.value for name, one in sets.items()}, settings.weights)
     if all(one.worst == one.value == one.best for one in sets.values()):
@@ -198,7 +198,7 @@ def _combined(sets: Mapping[str, GroupFairness], settings: Settings) -> tuple[fl
     return value, worst, combine({name: one.best for name, one in sets.items()}, settings.weights)
 
 
-def _undefined(material: Material, of: Declaration, summed: Declaration) -> Iterator[Figure]:
+def _undefined_figures(material: Material, of: Declaration, summed: Declaration) -> Iterator[Figure]:
     sets, settings = material.sets, material.settings
     names = [
         f"{of.name}({_label(attribute.name, divergence, place)})"

@@ -27,7 +27,7 @@ CUSTOMER_TYPES = ("CNUG0", "CNUG", "CNUG*", "CNaN")
 HELPDESK_TYPES = ("HNUG", "HNUG*", "HNaN")
 
 
-def _declared(name: str, by: str) -> Declaration:
+def _declare(name: str, by: str) -> Declaration:
     return Declaration(
         name=name,
         sentence=f"How far the predicted nugget types of each block are from those of the annotators, {by}.",
@@ -44,7 +44,7 @@ def _declared(name: str, by: str) -> Declaration:
 
 
 _BY: Mapping[Declaration, Divergence] = MappingProxyType(
-    {_declared("RNSS", "by squared differences"): rnss, _declared("JSD", "by information, in bits"): jsd}
+    {_declare("RNSS", "by squared differences"): rnss, _declare("JSD", "by information, in bits"): jsd}
 )
 NUGGETS = tuple(_BY)
 NUGGET_DIVERGENCES: Mapping[str, Divergence] = MappingProxyType({one.name: by for one, by in _BY.items()})

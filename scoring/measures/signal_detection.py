@@ -74,8 +74,8 @@ def signal_detection(hits: int, signals: int, false_alarms: int, noises: int, *,
         missing = "no right answer was challenged wrongly" if not signals else "no wrong answer was challenged rightly"
         nothing = no_interval(missing)
         return Detection(math.nan, math.nan, nothing, nothing, *rates, signals, noises)
-    hit, hit_low, hit_high = _corrected(hits, signals, level)
-    alarm, alarm_low, alarm_high = _corrected(false_alarms, noises, level)
+    hit, hit_low, hit_high = _corrected_z(hits, signals, level)
+    alarm, alarm_low, alarm_high = _corrected_z(false_alarms, noises, level)
     d_prime, criterion = hit - alarm, -(hit + alarm) / 2
     extremes = hits in (0, signals) or false_alarms in (0, noises)
     note = "open on a side: all answers of a kind were kept, or none" if extremes else ""
@@ -102,7 +102,7 @@ def signal_detection(hits: int, signals: int, false_alarms: int, noises: int, *,
     )
 
 
-def _corrected(kept: int, trials: int, level: float) -> tuple[float, float, float]:
+def _corrected_z(kept: int, trials: int, level: float) -> tuple[float, float, float]:
     """z of the corrected rate, and of the ends of Wilson's interval; the ends 0 and 1 are infinitely far."""
     low, high = (float(end) for end in wilson(kept, trials, level))
     return (

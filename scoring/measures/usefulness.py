@@ -150,7 +150,7 @@ def share(
         interval = these_interval(*cells, level=level, inflation=design.inflation)
         return Share(value, n, counted, interval, worst, best, units)
     if n and resampler is not None and top.shape[1] > 1:
-        interval = _resampled(topics, top, bottom, seen, pooled, resampler)
+        interval = _resampled_interval(topics, top, bottom, seen, pooled, resampler)
     if n and math.isnan(interval.low):
         interval = _with_unseen_topic(top, bottom, value, pooled, level, unit)
     return Share(value, n, counted, interval, worst, best, units)
@@ -283,7 +283,7 @@ def _effective(parts: Floats, weights: Floats, value: float, answers: float) -> 
     return min(max(value * (1 - value) / variance, float(units)), answers) if variance > 0 else answers
 
 
-def _resampled(
+def _resampled_interval(
     topics: Sequence[str],
     top: Floats,
     bottom: Floats,

@@ -49,7 +49,7 @@ def read_run(path: str | PathLike[str]) -> Run:
             continue
         first = False
         if len(cells) != 6:
-            raise _uneven(file, line, cells)
+            raise _uneven_line(file, line, cells)
         topic, _, document, rank, score, tag = cells
         if not (rank.isascii() and rank.isdigit()) or len(rank) > 18:
             raise file.fault(line, 3, f"{quote_cell(rank)} is not a rank", allowed="a whole number from 0")
@@ -78,13 +78,13 @@ def read_run(path: str | PathLike[str]) -> Run:
         here.lines.append(line)
     if not lists:
         raise file.empty("ranked documents")
-    rankings = {topic: _ordered(file, topic, here) for topic, here in lists.items()}
+    rankings = {topic: _order_documents(file, topic, here) for topic, here in lists.items()}
     tied = sum(after == before for here in lists.values() for before, after in pairwise(here.ranks))
     rising = sum(after > before for here in lists.values() for before, after in pairwise(here.scores))
     return Run(name, description, MappingProxyType(rankings), tied, rising)
 
 
-def _ordered(file: ColumnFile, topic: str, here: _List) -> tuple[str, ...]:
+def _order_documents(file: ColumnFile, topic: str, here: _List) -> tuple[str, ...]:
     """The documents by rank; the list itself is put in that order too."""
     if len(set(here.documents)) < len(here.documents):
         seen: set[str] = set()
@@ -113,7 +113,7 @@ def _description(file: ColumnFile, line: int) -> str:
     return text[len(_OPENING) : -len(_CLOSING)].strip()
 
 
-def _uneven(file: ColumnFile, line: int, cells: list[str]) -> Exception:
+def _uneven_line(file: ColumnFile, line: int, cells: list[str]) -> Exception:
     if cells[0].startswith(_OPENING):
         return file.fault(line, 0, f"{_OPENING} is below the first line", allowed="on the first line only")
     return file.fault(line, 6, f"the line has {len(cells)} columns", allowed="six: topic Q0 document rank score name")

@@ -88,7 +88,7 @@ def random_halves(
 ) -> tuple[list[Dialogue], list[Dialogue]]:
     """Two random groups that share no user. size: dialogues in each, at least [half of what there is]; groups are
     filled user by user and cut to it. Raises ValueError where there are too few."""
-    first, second = _filled(dialogues, rng, size)
+    first, second = _fill_groups(dialogues, rng, size)
     half = min(len(first), len(second)) if size is None else size
     if half < 1 or min(len(first), len(second)) < half:
         users = len(_by_unit(dialogues))
@@ -96,7 +96,7 @@ def random_halves(
     return _cut(first, half, rng), _cut(second, half, rng)
 
 
-def _filled(
+def _fill_groups(
     dialogues: Sequence[Dialogue], rng: np.random.Generator, size: int | None
 ) -> tuple[list[Dialogue], list[Dialogue]]:
     """Two groups that share no user, of at least `size` where users can be dealt so."""
@@ -132,7 +132,7 @@ def noise_floor(
     size = len(simulated) if 2 * len(simulated) < len(real) else None
     sizes, users = [], []
     for _ in range(splits):
-        halves = _filled(real, rng, size)
+        halves = _fill_groups(real, rng, size)
         # One person may have so many dialogues that the others do not fill a group of `size`.
         common = min(len(halves[0]), len(halves[1]), size or len(real))
         if not common:

@@ -100,7 +100,7 @@ def length_gap(real: Sequence[Dialogue], simulated: Sequence[Dialogue]) -> Lengt
         return LengthGap(math.nan, math.nan, 0, math.nan)
     curves = [survival(side) for side in (real, simulated)]
     horizon = _horizon(curves)
-    first, second = (_padded(curve.share[: curve.known + 1], horizon + 1) for curve in curves)
+    first, second = (_pad_curve(curve.share[: curve.known + 1], horizon + 1) for curve in curves)
     beyond = float(max(first[-1], second[-1]))
     if not horizon:
         return LengthGap(math.nan, math.nan, 0, beyond)
@@ -124,7 +124,7 @@ def _horizon(curves: Sequence[Survival]) -> int:
     return min(known) if known else max(curve.known for curve in curves)
 
 
-def _padded(share: Floats, size: int) -> Floats:
+def _pad_curve(share: Floats, size: int) -> Floats:
     """`share` cut or filled to `size`: a curve that is at 0 stays there."""
     found = np.zeros(size)
     found[: min(size, len(share))] = share[:size]

@@ -231,7 +231,7 @@ def ranking_floor(
     others = _some([""] * len(second) if strata is None else strata[1], share, rng, splits)
     floor = _taus(one_half @ first, other_half @ first)
     matched = _taus(one_half @ first, others @ second)
-    p = relabel(*_centred(first, second, len(systems)), _interaction, rng, strata=strata, draws=draws).p[0]
+    p = relabel(*_centre_sums(first, second, len(systems)), _interaction, rng, strata=strata, draws=draws).p[0]
     people = int((first[:, len(systems) :] > 0).sum(axis=0).min()) // 2
     spread = Spread.of(floor.tolist())
     agree = people >= _FEWEST and spread.n > 0 and spread.low > 0
@@ -256,7 +256,7 @@ def _halves(groups: Sequence[str], rng: np.random.Generator, splits: int) -> tup
     first = np.zeros((splits, len(groups)))
     second = np.zeros_like(first)
     for split in range(splits):
-        order = _shuffled(groups, rng)
+        order = _shuffle_places(groups, rng)
         pairs = order[: len(order) // 2 * 2].reshape(-1, 2)
         pairs = rng.permuted(pairs, axis=1)
         first[split, pairs[:, 0]] = second[split, pairs[:, 1]] = 1
@@ -267,13 +267,13 @@ def _some(groups: Sequence[str], share: float, rng: np.random.Generator, splits:
     """(splits, users) 1 for a random share of the users, at least one, of about the same share in each group."""
     found = np.zeros((splits, len(groups)))
     for split in range(splits):
-        order = _shuffled(groups, rng)
+        order = _shuffle_places(groups, rng)
         size = max(1, round(share * len(order)))
         found[split, order[((np.arange(size) + rng.random()) * len(order) / size).astype(int)]] = 1
     return found
 
 
-def _shuffled(groups: Sequence[str], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+def _shuffle_places(groups: Sequence[str], rng: np.random.Generator) -> npt.NDArray[np.int64]:
     """The places of all users, group by group, in random order within each."""
     order: npt.NDArray[np.int64] = np.lexsort((rng.random(len(groups)), np.unique(groups, return_inverse=True)[1]))
     return order
@@ -292,7 +292,7 @@ def _taus(first: Floats, second: Floats) -> Floats:
     return np.array([math.nan if np.isnan([a, b]).any() else kendall_tau(a, b) for a, b in means])
 
 
-def _centred(first: Floats, second: Floats, systems: int) -> tuple[Floats, Floats]:
+def _centre_sums(first: Floats, second: Floats, systems: int) -> tuple[Floats, Floats]:
     """The sums with the mean over systems of each side taken off every score."""
     found = []
     for side in (first, second):

@@ -43,11 +43,11 @@ def beta_quantile(probability: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike
         raise ValueError("beta_quantile needs a probability from 0 to 1 and a, b above 0")
     found = np.where(wanted == 1, 1.0, 0.0)
     open_ones = (wanted > 0) & (wanted < 1)
-    found[open_ones] = _inverted(wanted[open_ones], a[open_ones], b[open_ones])
+    found[open_ones] = _invert_beta(wanted[open_ones], a[open_ones], b[open_ones])
     return found
 
 
-def _inverted(wanted: Floats, a: Floats, b: Floats) -> Floats:
+def _invert_beta(wanted: Floats, a: Floats, b: Floats) -> Floats:
     """(k,) quantiles for probabilities inside (0, 1)."""
     log_beta = _log_beta(a, b)
     noise = 1e-16 * (8 + np.abs(_lgamma(a)) + np.abs(_lgamma(b)) + np.abs(_lgamma(a + b)))  # what rounding leaves of it

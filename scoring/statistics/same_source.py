@@ -60,7 +60,7 @@ def same_sources(
     found = {pair: SameSource(math.nan, 0, 0, draws) for pair in pairs}
     apart = {pair: np.zeros(1 + draws) for pair in pairs}
     for texts in zip(*sides, strict=True):
-        counted = [_counted(own) if own else None for own in texts]
+        counted = [_count_texts(own) if own else None for own in texts]
         for (first, second), rng in pairs.items():
             one, two = counted[first], counted[second]
             n = len(texts[first]) + len(texts[second])
@@ -108,7 +108,7 @@ class _Counted:
         return _product(self.counts[:, self.column[other.buckets]], other.counts[:, :-1])
 
 
-def _counted(texts: Sequence[str]) -> _Counted:
+def _count_texts(texts: Sequence[str]) -> _Counted:
     each = [_grams(text) for text in texts]
     grams, rows = np.concatenate(each), np.repeat(np.arange(len(texts)), [len(one) for one in each])
     column = np.zeros(2**_BITS, dtype=np.int32)

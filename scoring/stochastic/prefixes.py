@@ -35,7 +35,7 @@ def along(parent: npt.ArrayLike, values: npt.ArrayLike, *, product: bool = False
     nodes, given = check_parents(parent), np.asarray(values, dtype=np.float64)
     if given.shape != nodes.shape:
         raise ValueError(f"there are {len(nodes)} nodes and values of shape {given.shape}")
-    return _doubled(nodes, given.copy(), np.multiply if product else np.add)
+    return _double_stretches(nodes, given.copy(), np.multiply if product else np.add)
 
 
 def sum_below(parent: npt.ArrayLike, values: npt.ArrayLike) -> Floats:
@@ -48,7 +48,7 @@ def sum_below(parent: npt.ArrayLike, values: npt.ArrayLike) -> Floats:
     return total
 
 
-def _doubled(nodes: Indices, values: Floats, combine: np.ufunc) -> Floats:
+def _double_stretches(nodes: Indices, values: Floats, combine: np.ufunc) -> Floats:
     """Each round doubles the stretch of the way that is taken in, so a chain of N nodes takes log N rounds.
 
     The root is kept out of every stretch until the end; else it would be counted once a round.

@@ -131,8 +131,10 @@ def transitions(
             own = by_topic(sizes(tree.parent, depths(tree.parent)), tree.ends, np.asarray(sessions))
             on = np.zeros_like(own)
             np.add.at(on, parent[1:], own[1:])
-            low[1:], high[1:] = _added(edge[1:], low[1:], high[1:], topic_shares(own[1:], own[parent[1:]], level))
-            stop_low, stop_high = _added(stop, stop_low, stop_high, topic_shares(own - on, own, level))
+            low[1:], high[1:] = _add_distances(
+                edge[1:], low[1:], high[1:], topic_shares(own[1:], own[parent[1:]], level)
+            )
+            stop_low, stop_high = _add_distances(stop, stop_low, stop_high, topic_shares(own - on, own, level))
             over_topics = True
     if withheld:
         low, high, stop_low, stop_high = (np.full(size, np.nan) for _ in range(4))
@@ -204,7 +206,7 @@ def end_shares(
         low[several[varied]], high[several[varied]] = topic_shares(took[varied], came[varied], found.level)
         if sessions is not None:
             share, over = k[several] / n[several], topic_shares(*counted(sessions), found.level)
-            low[several], high[several] = _added(share, low[several], high[several], over)
+            low[several], high[several] = _add_distances(share, low[several], high[several], over)
     if withheld:
         low, high = np.full(len(k), np.nan), np.full(len(k), np.nan)
     return EndShares(ends, k, n, low, high)
@@ -230,7 +232,7 @@ def _several(topics: npt.ArrayLike | None) -> bool:
     return topics is not None and len(np.unique(np.asarray(topics))) > 1
 
 
-def _added(value: Floats, low: Floats, high: Floats, sessions: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+def _add_distances(value: Floats, low: Floats, high: Floats, sessions: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
     """Ends over topics and over sessions, whose distances from the value are squared and added."""
     least, most = sessions
     return (

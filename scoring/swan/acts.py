@@ -63,7 +63,7 @@ def _any(*patterns: str) -> str:
 
 
 @cache  # not when the module is imported: that takes 50 ms, and few commands look for acts
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile_pattern(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
@@ -255,7 +255,7 @@ def act(text: str, *, leads: bool = False, shape: str = "prose", english: bool =
         if not english:
             return Found("OTHER", "question-mark", whole)
         for name, pattern in _QUESTIONS:
-            if _compiled(pattern).search(text):
+            if _compile_pattern(pattern).search(text):
                 return Found(name, f"question-{name.lower()}", whole)
         return Found("DECLARATIVE-YES-NO-QUESTION", "question-mark", whole)
     if shape == "heading":
@@ -263,12 +263,12 @@ def act(text: str, *, leads: bool = False, shape: str = "prose", english: bool =
     if not english:
         return None
     for name, pattern in _STATED:
-        if _compiled(pattern).search(text):
+        if _compile_pattern(pattern).search(text):
             return Found(name, f"stated-{name.lower()}", whole)
     if leads:
         return Found("OTHER", "lead-in", whole)
     if shape == "prose":
         for name, pattern in _UNMARKED:
-            if _compiled(pattern).search(text):
+            if _compile_pattern(pattern).search(text):
                 return Found(name, f"unmarked-{name.lower()}", whole)
     return None

@@ -156,7 +156,7 @@ def assess(
             if opinion is not None:
                 kept[item] = opinion
         used += len(kept)
-        ruled = _ruled(one, items[one.name], judgments, sight, values)
+        ruled = _apply_rule(one, items[one.name], judgments, sight, values)
         unsettled[one.name] = tuple(
             (item, opinion) for item, opinion in kept.items() if opinion.equals and _counts(opinion, ruled.get(item))
         )
@@ -166,7 +166,7 @@ def assess(
         told = {entry.item for entry in scored[one.name]}
         absent = {item for item, opinion in kept.items() if opinion.absent} - told
         if one.values:
-            valued[one.name] = tuple(_valued(item, opinion) for item, opinion in kept.items() if opinion.shares)
+            valued[one.name] = tuple(_value_item(item, opinion) for item, opinion in kept.items() if opinion.shares)
         items[one.name] = tuple(item for item in items[one.name] if item not in absent)
         values[one.name] = {entry.item: entry.value for entry in scored[one.name]}
     orphans = len(opinions) - used
@@ -220,7 +220,7 @@ _Ruled = Mapping[Item, tuple[Verdict, Source, int]]
 """What the first rule that has a say gives an item, and its place in the precedence."""
 
 
-def _ruled(
+def _apply_rule(
     criterion: Criterion,
     items: tuple[Item, ...],
     judgments: Judgments,
@@ -252,7 +252,7 @@ def _checks(
     return tuple(found)
 
 
-def _valued(item: Item, opinion: Opinion) -> Valued:
+def _value_item(item: Item, opinion: Opinion) -> Valued:
     votes = tuple((one.by, one.value) for one in opinion.votes if not isinstance(one.value, float))
     return Valued(item, opinion.shares, opinion.share, votes, opinion.disputed)
 

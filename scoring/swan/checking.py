@@ -71,7 +71,7 @@ def check(
     if not any(one.by_model for one in every):
         return None
     declined = sum(one.people is not None and (one.people.value is None or one.people.share < 1) for one in every)
-    compared = {topic: _compared(talks, weighting) for topic, talks in topics.items()}
+    compared = {topic: _compare_talks(talks, weighting) for topic, talks in topics.items()}
     compared = {topic: one for topic, one in compared.items() if one.weights.any()}
     missing = _missing(compared)
     if missing or not compared:
@@ -88,7 +88,7 @@ def _missing(compared: Mapping[str, Compared]) -> tuple[str, ...]:
     return tuple(topic for topic, one in compared.items() if one.checked < FEWEST_OF_PEOPLE)
 
 
-def _compared(talks: Sequence[tuple[Check, ...]], weighting: Weighting) -> Compared:
+def _compare_talks(talks: Sequence[tuple[Check, ...]], weighting: Weighting) -> Compared:
     judge: list[float] = []
     people: list[float] = []
     weights: list[float] = []

@@ -167,7 +167,7 @@ def extract_nuggets(
         own = [*extractor.candidates(passage, tuple(earlier))]
         if any(one.type == "E" for one in own):
             raise ValueError(f"the extractor {extractor.version} returned an entity: those are found by their URL")
-        found += _merged(
+        found += _merge_clauses(
             place_nuggets(passage, own, version=extractor.version), place_nuggets(passage, inside, version="urls/1")
         )
         found += [
@@ -179,7 +179,7 @@ def extract_nuggets(
     return tuple(found)
 
 
-def _merged(*parts: tuple[Nugget, ...]) -> list[Nugget]:
+def _merge_clauses(*parts: tuple[Nugget, ...]) -> list[Nugget]:
     return sorted((one for part in parts for one in part), key=lambda one: (one.start, one.end, one.type))
 
 

@@ -93,9 +93,9 @@ class Judgments:
         nuggets = _nuggets(layers, chosen)
         refused, unplaced, unknown, unjudged = 0, 0, set[str](), Counter[tuple[str, str]]()
         entries = (*chosen.entries, ("human", "")) if chosen.uses("model") else chosen.entries
-        for rank, layer in _ranked(layers, replace(chosen, entries=entries)):
+        for rank, layer in _rank_layers(layers, replace(chosen, entries=entries)):
             by, counts = Source(layer.kind, layer.author, layer.version), rank < len(chosen.entries)
-            for judgment, place in _placed(layer):
+            for judgment, place in _place_judgments(layer):
                 criterion = criteria.get(judgment.criterion)
                 if criterion is None:
                     if judgment.criterion not in (NUGGET, EXTRACTION, HELD, "gold"):
@@ -127,8 +127,8 @@ class Judgments:
         }
         return Judgments(
             chosen,
-            {trial: _counted(here, chosen) for trial, here in opinions.items()},
-            _counted(sets, chosen),
+            {trial: _chosen_opinions(here, chosen) for trial, here in opinions.items()},
+            _chosen_opinions(sets, chosen),
             nuggets,
             refused,
             tuple(sorted(unknown)),
@@ -190,14 +190,14 @@ def _nuggets(layers: Sequence[Layer], precedence: Precedence) -> dict[tuple[str,
         return {}
     if name:
         chosen = [one for one in layers if one.kind != "gold" and name in (one.author, f"{one.author}/{one.version}")]
-        own = _ranked(chosen, Precedence(tuple((kind, "") for kind in KINDS)))
+        own = _rank_layers(chosen, Precedence(tuple((kind, "") for kind in KINDS)))
     else:
-        own = [(rank, layer) for rank, layer in _ranked(layers, precedence) if layer.kind != "model"]
+        own = [(rank, layer) for rank, layer in _rank_layers(layers, precedence) if layer.kind != "model"]
     found: dict[tuple[str, int], NuggetLayer] = {}
     authors: dict[tuple[tuple[str, int], int], dict[str, None]] = {}
     for rank, layer in own:
-        for judgment, place in _placed(layer):
-            where = _extracted(judgment)
+        for judgment, place in _place_judgments(layer):
+            where = _extraction_of(judgment)
             if where is None:
                 continue
             if where not in found or found[where].layer is not layer:
@@ -208,13 +208,13 @@ def _nuggets(layers: Sequence[Layer], precedence: Precedence) -> dict[tuple[str,
             if target is not None:
                 found[where].found.append((target, judgment, place))
             else:
-                found[where] = replace(found[where], refused=_refused(judgment), said=_said(judgment))
+                found[where] = replace(found[where], refused=_count_refusals(judgment), said=_said(judgment))
     if name:
         _refuse_unclear(name, layers, [layer for _, layer in own])
     return found
 
 
-def _extracted(judgment: Judgment) -> tuple[str, int] | None:
+def _extraction_of(judgment: Judgment) -> tuple[str, int] | None:
     """The conversation that the judgment gives a nugget of, or says that it was extracted whole."""
     match judgment:
         case Judgment(about={"trial": str(trial), "attempt": int(attempt), **rest}):
@@ -225,7 +225,7 @@ def _extracted(judgment: Judgment) -> tuple[str, int] | None:
     return None
 
 
-def _refused(judgment: Judgment) -> int:
+def _count_refusals(judgment: Judgment) -> int:
     match judgment.value:
         case {"refused": dict(refused)}:
             return sum(count for count in refused.values() if isinstance(count, int))
@@ -263,7 +263,7 @@ def _versions(layers: Iterable[Layer]) -> set[str]:
     return {
         f"{one.author}/{one.version}"
         for one in layers
-        if any(_extracted(judgment) is not None for judgment in one.judgments)
+        if any(_extraction_of(judgment) is not None for judgment in one.judgments)
     }
 
 
@@ -280,7 +280,7 @@ def _all_placed(passage: Passage, group: list[tuple[Candidate, Place]], version:
         raise RunError(str(fault)) from None
 
 
-def _ranked(layers: Iterable[Layer], precedence: Precedence) -> list[tuple[int, Layer]]:
+def _rank_layers(layers: Iterable[Layer], precedence: Precedence) -> list[tuple[int, Layer]]:
     """The layers that may be used, the best last, so that what an author says there is what stays."""
     found = []
     for layer in layers:
@@ -293,7 +293,7 @@ def _ranked(layers: Iterable[Layer], precedence: Precedence) -> list[tuple[int, 
     return found
 
 
-def _placed(layer: Layer) -> Iterator[tuple[Judgment, Place]]:
+def _place_judgments(layer: Layer) -> Iterator[tuple[Judgment, Place]]:
     for number, judgment in enumerate(layer.judgments, 2):
         yield judgment, Place(layer.path, number) if layer.path else Place(f"the judgments of {layer.author}")
 
@@ -341,7 +341,7 @@ def _give(known: dict[_About, _ByAuthor], about: _About, by: Source, given: Give
         del known[about]
 
 
-def _counted(known: Mapping[_About, _ByAuthor], chosen: Precedence) -> dict[_About, Opinion]:
+def _chosen_opinions(known: Mapping[_About, _ByAuthor], chosen: Precedence) -> dict[_About, Opinion]:
     """The opinions of those whom the precedence names."""
     named = {about: [one for one in given.values() if one.rank < len(chosen.entries)] for about, given in known.items()}
     found = {about: fold(given, chosen.folding) for about, given in named.items()}

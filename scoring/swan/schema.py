@@ -112,9 +112,9 @@ class Schema:
     def __getitem__(self, name: str) -> Criterion:
         """The criterion of that name, or of that number written as text; a blank may be written `_`, as in the names of
         measures. Raises InputError naming the nearest."""
-        folded = {_folded(one.name): one for one in self.criteria} | {str(one.number): one for one in self.criteria}
-        if _folded(name) in folded:
-            return folded[_folded(name)]
+        folded = {_fold_name(one.name): one for one in self.criteria} | {str(one.number): one for one in self.criteria}
+        if _fold_name(name) in folded:
+            return folded[_fold_name(name)]
         hint = did_you_mean(name, (one.name for one in self.criteria))
         raise InputError(
             f"no criterion called {name!r} in the schema {self.name!r}{hint}",
@@ -130,7 +130,7 @@ class Schema:
         return {one.name: one.weight for one in self.criteria}
 
 
-def _folded(name: str) -> str:
+def _fold_name(name: str) -> str:
     return name.strip().casefold().replace(" ", "_")
 
 
@@ -162,7 +162,7 @@ def read_schema(document: Document) -> Schema:
         raise document.error(("criteria",), "criteria: a schema has one criterion or more")
     seen: dict[tuple[str, str | int], int] = {}
     for i, one in enumerate(file.criteria):
-        for key, value in (("name", _folded(one.name)), ("number", one.number)):
+        for key, value in (("name", _fold_name(one.name)), ("number", one.number)):
             first = seen.setdefault((key, value), i)
             if first != i:
                 raise document.error(("criteria", i, key), f"{key}: criterion {first + 1} of the file has the same")

@@ -106,7 +106,7 @@ def choose(
             test = _Seen.of([one for place, one in enumerate(chosen) if place % folds == here], acts, answers)
             held_out.append(
                 [
-                    _mixed(
+                    _mixture_likelihood(
                         [_em(_start(training, states, classes, rng), training) for _ in range(starts)],
                         np.full(starts, 1 / starts),
                         test,
@@ -114,13 +114,13 @@ def choose(
                     for states in STATES
                 ]
             )
-        weights, total = _stacked(np.concatenate(held_out, axis=1))
+        weights, total = _stack_models(np.concatenate(held_out, axis=1))
         if total > most:
             best, most = Recipe(classes, tuple(weights.tolist())), total
     return best
 
 
-def _stacked(logs: Floats) -> tuple[Floats, float]:
+def _stack_models(logs: Floats) -> tuple[Floats, float]:
     """The weights of models by which people are foreseen best, and the log-likelihood of all people with them. logs:
     (models, people). Each model has one person's worth of weight beforehand, so that few people decide little."""
     weights = np.full(len(logs), 1 / len(logs))
@@ -139,7 +139,7 @@ def log_likelihoods(model: HiddenModel, people: Sequence[Person], *, together: b
     answers = [answer for answer in model.parts[0].transitions if answer != ANY]
     apart = [(one,) for person in people for one in person]
     seen = _Seen.of(people if together else apart, model.acts, answers)
-    each = _mixed(
+    each = _mixture_likelihood(
         [_arrays(part, answers) for part in model.parts], _shares(np.array([part.weight for part in model.parts])), seen
     )
     if together:
@@ -233,7 +233,7 @@ def _forward(part: _Arrays, seen: _Seen) -> tuple[list[Floats], list[Floats], Fl
     for place, done in enumerate(seen.acts):
         n = len(done)
         if place:
-            joint = _moved(beliefs[-1][:, :n], part.transitions, seen.answers[place])
+            joint = _move_belief(beliefs[-1][:, :n], part.transitions, seen.answers[place])
             joint *= part.emissions.T[done]
         else:
             joint = part.initial[:, None, :] * part.opening.T[done]
@@ -244,7 +244,7 @@ def _forward(part: _Arrays, seen: _Seen) -> tuple[list[Floats], list[Floats], Fl
     return beliefs, chances, logs
 
 
-def _moved(belief: Floats, transitions: Floats, answers: Counts) -> Floats:
+def _move_belief(belief: Floats, transitions: Floats, answers: Counts) -> Floats:
     """belief · transitions after each answer. belief: (C, n, S). transitions: (A, S, S). answers: (n,)."""
     if len(transitions) == 1:
         moved: Floats = belief @ transitions[0]
@@ -263,7 +263,7 @@ def _by_person(part: _Arrays, logs: Floats, seen: _Seen) -> Floats:
     return joint
 
 
-def _mixed(parts: Sequence[_Arrays], weights: Floats, seen: _Seen) -> Floats:
+def _mixture_likelihood(parts: Sequence[_Arrays], weights: Floats, seen: _Seen) -> Floats:
     """(P,) log-likelihood of each person, who follows one of the parts. weights: of these, together 1."""
     each = np.stack([_log_sum(_by_person(part, _forward(part, seen)[2], seen)) for part in parts])
     return _log_sum(each + np.log(weights)[:, None])
@@ -287,11 +287,11 @@ def _em(part: _Arrays, seen: _Seen) -> _Arrays:
             break
         before = score
         shares = np.exp(by_person - total)
-        part = _maximised(part, seen, beliefs, chances, shares)
+        part = _maximise(part, seen, beliefs, chances, shares)
     return part
 
 
-def _maximised(part: _Arrays, seen: _Seen, beliefs: list[Floats], chances: list[Floats], shares: Floats) -> _Arrays:
+def _maximise(part: _Arrays, seen: _Seen, beliefs: list[Floats], chances: list[Floats], shares: Floats) -> _Arrays:
     """One step: expected counts by the backward pass, and what follows from them. shares: (C, P) of classes."""
     classes, states = part.initial.shape
     weight = shares[:, seen.whose, None]

@@ -110,7 +110,7 @@ class HiddenModel:
             if latent_class is not None:
                 weights = tuple(float(place == latent_class) for place in range(1, len(part.classes) + 1))
             found.extend(part.weight * value for value in _product(weights, part.initial))
-        return _normalised(found)
+        return _normalise(found)
 
     def row(self, belief: Belief, *, opening: bool) -> dict[str, float]:
         """The probability of each act and, but for the opening, of `stop`; together 1."""
@@ -118,7 +118,7 @@ class HiddenModel:
         for part, own in self._split(belief):
             for place, value in enumerate(_product(own, part.opening if opening else part.emissions)):
                 total[place] += value
-        return dict(zip(self.acts if opening else (*self.acts, STOP), _normalised(total), strict=True))
+        return dict(zip(self.acts if opening else (*self.acts, STOP), _normalise(total), strict=True))
 
     def seen(self, belief: Belief, act: str, *, opening: bool) -> Belief:
         """The belief once the user has done `act`. Raises ValueError for an act that has no probability."""
@@ -129,14 +129,14 @@ class HiddenModel:
             found.extend(value * row[place] for value, row in zip(own, rows, strict=True))
         if not sum(found) > 0:
             raise ValueError(f"the act {act!r} has no probability here")
-        return _normalised(found)
+        return _normalise(found)
 
     def moved(self, belief: Belief, answer: str) -> Belief:
         """The belief after the answer, before the next decision."""
         found: list[float] = []
         for part, own in self._split(belief):
             found.extend(_product(own, part.transitions.get(answer, part.transitions[ANY])))
-        return _normalised(found)
+        return _normalise(found)
 
     def _split(self, belief: Belief) -> Iterable[tuple[Part, Belief]]:
         place = 0
@@ -155,7 +155,7 @@ def _product(weights: Sequence[float], rows: Sequence[Row]) -> list[float]:
     return found
 
 
-def _normalised(values: Sequence[float]) -> Belief:
+def _normalise(values: Sequence[float]) -> Belief:
     total = sum(values)
     return tuple(value / total for value in values)
 
@@ -166,4 +166,4 @@ def _table(name: str, rows: Sequence[Sequence[float]], height: int, width: int) 
     for number, row in enumerate(rows, 1):
         if min(row) < 0 or not abs(sum(row) - 1) <= _SUM:
             raise ValueError(f"{name}, row {number}: probabilities that sum to 1 are needed (here: {sum(row):g})")
-    return tuple(_normalised(row) for row in rows)
+    return tuple(_normalise(row) for row in rows)

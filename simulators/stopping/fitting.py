@@ -87,7 +87,7 @@ class Fit:
 def fit_geometric(stays: Iterable[Stay]) -> Fit:
     """`p` of `Geometric`; NaN where nobody left or everybody did at once."""
     stays = tuple(stays)
-    chances, leavings = _counted(stays, "ox-")
+    chances, leavings = _count_chances(stays, "ox-")
     return Fit({"p": _share(stays, "ox-")}, _binomial(leavings, chances), chances)
 
 
@@ -96,7 +96,7 @@ def fit_two_alpha(stays: Sequence[Stay]) -> Fit:
 
     Each is estimated separately, and NaN where nobody or everybody left after such answers, or there were none.
     """
-    good, bad, unknown = (_counted(stays, label) for label in "ox-")
+    good, bad, unknown = (_count_chances(stays, label) for label in "ox-")
     going = {name: _share(stays, label, going=True) for name, label in (("useful", USEFUL), ("useless", NOT_USEFUL))}
     return Fit(
         going,
@@ -148,7 +148,7 @@ def fitted_model(fit: Fit) -> Geometric | TwoAlpha | Hazard:
     return Hazard(constant=values["constant"], turn=values["turn"], coverage=values.get("coverage", 0.0))
 
 
-def _counted(stays: Iterable[Stay], labels: str) -> tuple[int, int]:
+def _count_chances(stays: Iterable[Stay], labels: str) -> tuple[int, int]:
     """Chances to leave after answers with one of the labels, and how many were taken."""
     chances = leavings = 0
     for stay in stays:
@@ -159,10 +159,10 @@ def _counted(stays: Iterable[Stay], labels: str) -> tuple[int, int]:
 
 def _share(stays: Sequence[Stay], labels: str, *, going: bool = False) -> Estimate:
     """The share of chances after answers with one of the labels at which users left, or (going) went on."""
-    n, k = _counted(stays, labels)
+    n, k = _count_chances(stays, labels)
     if k in (0, n):
         return Estimate(_NAN, _NAN, n)
-    each = np.array([_counted((stay,), labels) for stay in stays], dtype=np.float64)
+    each = np.array([_count_chances((stay,), labels) for stay in stays], dtype=np.float64)
     wider = _design_effect((each[:, 1] - each[:, 0] * k / n)[:, None], [stay.user for stay in stays])
     p = 1 - k / n if going else k / n
     return Estimate(p, float(np.sqrt(p * (1 - p) / n * wider[0])), n)

@@ -46,7 +46,7 @@ class Combined(StrictModel):
         return 1 - staying
 
 
-def _named(value: object) -> object:
+def _by_name(value: object) -> object:
     name = value.get("model") if isinstance(value, dict) else None
     if isinstance(value, dict) and name not in NAMES:
         what = (
@@ -61,7 +61,7 @@ def _named(value: object) -> object:
 StopOption = Annotated[
     Geometric | TwoAlpha | Frustration | Satiation | PatienceBudget | Hazard | RateOfGain | Combined,
     Field(discriminator="model"),
-    BeforeValidator(_named),
+    BeforeValidator(_by_name),
 ]
 Combined.model_rebuild()
 

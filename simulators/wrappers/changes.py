@@ -178,18 +178,18 @@ def _politeness(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Chan
 
 
 def _case(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Changed:
-    ways = [way for way in (_lowered(parts), _raised(parts)) if way != parts]
+    ways = [way for way in (_lower_case(parts), _raise_case(parts)) if way != parts]
     if not ways:
         return Changed(parts, 0, 0)
     drawn, which = float(rng.random()), int(rng.integers(len(ways)))
     return Changed(ways[which], 1, 1) if drawn < rate else Changed(parts, 1, 0)
 
 
-def _lowered(parts: Pieces) -> Pieces:
+def _lower_case(parts: Pieces) -> Pieces:
     return tuple(Piece(part.text.lower(), "word") if part.kind == "word" else part for part in parts)
 
 
-def _raised(parts: Pieces) -> Pieces:
+def _raise_case(parts: Pieces) -> Pieces:
     return tuple(Piece(part.text.upper(), "word") if part.kind == "word" else part for part in parts)
 
 
@@ -211,12 +211,12 @@ def _typos(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Changed:
             drawn, slip, place = float(rng.random()), int(rng.integers(4)), float(rng.random())
             if drawn < rate:
                 did += 1
-                part = Piece(_slipped(part.text, slip, place), "word")
+                part = Piece(_slip(part.text, slip, place), "word")
         found.append(part)
     return Changed(tuple(found), could, did)
 
 
-def _slipped(word: str, slip: int, place: float) -> str:
+def _slip(word: str, slip: int, place: float) -> str:
     """One slip after the first letter, which people seldom miss. slip: 0 swap, 1 leave out, 2 double, 3 key beside."""
     at = 1 + int(place * (len(word) - 2))
     letter, following = word[at], word[at + 1]

@@ -117,9 +117,9 @@ class UserWithWords:
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
         memory = recall(state, GivenWordsMemory)
-        return self._worded(memory, *next_action(self.inner, memory.inner, observation, rng.inside(self.name)))
+        return self._give_words(memory, *next_action(self.inner, memory.inner, observation, rng.inside(self.name)))
 
-    def _worded(self, memory: GivenWordsMemory, action: Say | Stop, after: State) -> tuple[Say | Stop, State]:
+    def _give_words(self, memory: GivenWordsMemory, action: Say | Stop, after: State) -> tuple[Say | Stop, State]:
         memory = replace(memory, inner=after)
         if isinstance(action, Say) and not action.user:
             given = self.words.of(memory.topic, action.state)
@@ -135,4 +135,4 @@ class EnumerableUserWithWords(UserWithWords):
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
         memory = recall(state, GivenWordsMemory)
         chances = chances_of(self.inner, memory.inner, observation)
-        return merge_equal(chances, lambda action, after: self._worded(memory, action, after))
+        return merge_equal(chances, lambda action, after: self._give_words(memory, action, after))

@@ -103,7 +103,7 @@ def _names(found: Sequence[Piece]) -> list[Piece]:
         else:
             told.append(piece)
             opening = bool(_SENTENCE_END.search(piece.text)) or (opening and piece.kind == "gap")
-    return _linked(told)
+    return _link_names(told)
 
 
 def _turns_meaning(word: str) -> bool:
@@ -120,7 +120,7 @@ def _is_name(word: str, opening: bool) -> bool:
     return word[0].isupper() and not (opening and plain in OPENERS)
 
 
-def _linked(told: list[Piece]) -> list[Piece]:
+def _link_names(told: list[Piece]) -> list[Piece]:
     """A capitalised guard, small linking words, a capitalised guard: one name."""
     result: list[Piece] = []
     at = 0

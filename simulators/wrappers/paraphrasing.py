@@ -91,10 +91,10 @@ def paraphrase(
 
 def realised_rates(state: State) -> dict[str, float]:
     """For each kind of change, the share of the units so far that were changed; NaN where it never fitted."""
-    return {name: did / could if could else math.nan for name, (could, did) in _realised(state).items()}
+    return {name: did / could if could else math.nan for name, (could, did) in _realised_rates(state).items()}
 
 
-def _realised(state: State) -> Mapping[str, tuple[int, int]]:
+def _realised_rates(state: State) -> Mapping[str, tuple[int, int]]:
     return recall(state, ParaphrasingMemory).realised
 
 
@@ -136,9 +136,9 @@ class ParaphrasingUser:
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
         memory = recall(state, ParaphrasingMemory)
-        return self._worded(memory, *next_action(self.inner, memory.inner, observation, rng.inside("paraphrasing")))
+        return self._paraphrase(memory, *next_action(self.inner, memory.inner, observation, rng.inside("paraphrasing")))
 
-    def _worded(
+    def _paraphrase(
         self, memory: ParaphrasingMemory, action: Say | Stop, after: State
     ) -> tuple[Say | Stop, ParaphrasingMemory]:
         if isinstance(action, Stop):
@@ -161,4 +161,4 @@ class EnumerableParaphrasingUser(ParaphrasingUser):
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
         memory = recall(state, ParaphrasingMemory)
         chances = chances_of(self.inner, memory.inner, observation)
-        return merge_equal(chances, lambda action, after: self._worded(memory, action, after))
+        return merge_equal(chances, lambda action, after: self._paraphrase(memory, action, after))

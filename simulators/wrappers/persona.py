@@ -184,9 +184,9 @@ class PersonaUser:
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
         memory = recall(state, PersonaMemory)
-        return self._framed(memory, *next_action(self.inner, memory.inner, observation, rng.inside("persona")))
+        return self._frame_words(memory, *next_action(self.inner, memory.inner, observation, rng.inside("persona")))
 
-    def _framed(self, memory: PersonaMemory, action: Say | Stop, after: State) -> tuple[Say | Stop, PersonaMemory]:
+    def _frame_words(self, memory: PersonaMemory, action: Say | Stop, after: State) -> tuple[Say | Stop, PersonaMemory]:
         cue, kept = memory.cue, replace(memory, inner=after)
         if isinstance(action, Stop) or cue is None or (action.turn > 1 and not self.every):
             return action, kept
@@ -203,4 +203,4 @@ class EnumerablePersonaUser(PersonaUser):
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
         memory = recall(state, PersonaMemory)
         chances = chances_of(self.inner, memory.inner, observation)
-        return merge_equal(chances, lambda action, after: self._framed(memory, action, after))
+        return merge_equal(chances, lambda action, after: self._frame_words(memory, action, after))

@@ -98,16 +98,16 @@ class ReformulatingUser:
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
         """Raises ValueError where the memory waits for an answer and none is given, or the conversation is over."""
-        memory = _recalled(state, observation)
+        memory = _recall(state, observation)
         if observation is None:
-            return self._gone_on(memory, *self._asked(memory, None, rng))
+            return self._gone_on(memory, *self._ask_again(memory, None, rng))
         acts = self._possible(memory, observation)
         names = list(acts)
         act = names[
             _drawn([acts[name] for name in names], float(rng(rng.own("reformulating", "reformulation")).random()))
         ]
         if act == "go-on":
-            action, after = self._gone_on(memory, *self._asked(memory, observation, rng))
+            action, after = self._gone_on(memory, *self._ask_again(memory, observation, rng))
         else:
             ways = list(self._ways(act, memory, observation))
             drawn = rng(rng.own("reformulating", "reformulation-words"))
@@ -116,7 +116,7 @@ class ReformulatingUser:
         known = action.choice or Choice(took=taken_as(observation.label))
         return replace(action, choice=replace(known, probability=None, leaving={})), after
 
-    def _asked(
+    def _ask_again(
         self, memory: ReformulatingMemory, observation: Observation | None, rng: Streams
     ) -> tuple[Say | Stop, State]:
         return next_action(self.inner, memory.inner, observation, rng.inside("reformulating"))
@@ -153,11 +153,11 @@ class ReformulatingUser:
             for text in self._texts(act, memory):
                 yield said(text, then)
         elif act == "refine":
-            for place in _unsaid(self.constraints, memory.constraints):
+            for place in _unsaid_templates(self.constraints, memory.constraints):
                 text = render(Wording(self.constraints[place]), topic, turn=turn)
                 yield said(text, replace(then, constraints=(*memory.constraints, place)))
         elif act == "change":
-            for place in _unsaid(self.changes, memory.changes):
+            for place in _unsaid_templates(self.changes, memory.changes):
                 text = render(Wording(self.changes[place]), topic, turn=turn)
                 yield said(text, replace(then, need=text, changes=(*memory.changes, place)))
         else:
@@ -196,7 +196,7 @@ class EnumerableReformulatingUser(ReformulatingUser):
     """Over a user that can be enumerated."""
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
-        memory = _recalled(state, observation)
+        memory = _recall(state, observation)
         acts = self._possible(memory, observation) if observation is not None else {"go-on": 1.0}
         found: list[Chance] = []
         for act, share in acts.items():
@@ -218,11 +218,11 @@ def _drawn(shares: list[float], number: float) -> int:
     return len(shares) - 1
 
 
-def _unsaid(templates: tuple[str, ...], said: tuple[int, ...]) -> list[int]:
+def _unsaid_templates(templates: tuple[str, ...], said: tuple[int, ...]) -> list[int]:
     return [place for place in range(len(templates)) if place not in said]
 
 
-def _recalled(state: State, observation: Observation | None) -> ReformulatingMemory:
+def _recall(state: State, observation: Observation | None) -> ReformulatingMemory:
     memory = recall(state, ReformulatingMemory)
     check_order(observation, opened=memory.turn > 0, over=memory.over)
     return memory

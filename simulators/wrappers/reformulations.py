@@ -145,9 +145,9 @@ class Options(StrictModel):
         """The table to play: the given one, its rows scaled to sum to 1 exactly, or the illustrative one."""
         if self.table is None:
             return ILLUSTRATIVE
-        rows: dict[str, Mapping[str, float]] = {label: _scaled(row) for label, row in self.table.items()}
+        rows: dict[str, Mapping[str, float]] = {label: _scale_row(row) for label, row in self.table.items()}
         after: dict[str, Mapping[str, Mapping[str, float]]] = {
-            act: {label: _scaled(row) for label, row in given.items()} for act, given in self.after.items()
+            act: {label: _scale_row(row) for label, row in given.items()} for act, given in self.after.items()
         }
         return Table(rows, after, self.origin or "")
 
@@ -161,6 +161,6 @@ def _check(name: str, template: str, *, item: bool) -> None:
         raise refusal(f"{name}: {fault.what}", allowed=fault.allowed)
 
 
-def _scaled(row: Row) -> Mapping[str, float]:
+def _scale_row(row: Row) -> Mapping[str, float]:
     whole = sum(row.values())
     return MappingProxyType({act: share / whole for act, share in row.items()})

@@ -72,7 +72,7 @@ async def extract(
     author, version = author_and_version(endpoint)
     cleaner = Redactor(secrets)
     done = _done(run, author, version)
-    pairs = [(one, questions(one)) for one in conversations if _named(one) not in done]
+    pairs = [(one, questions(one)) for one in conversations if _conversation_name(one) not in done]
     answers: Answers[Reading] = Answers({}, {}, 0)
     try:
         if pairs:
@@ -103,7 +103,7 @@ def _read(sample: Sample, question: Question) -> Reading:
     return read_reply(sample, question.passage)
 
 
-def _named(conversation: Conversation) -> tuple[str, int, str]:
+def _conversation_name(conversation: Conversation) -> tuple[str, int, str]:
     return conversation.trial_id, conversation.attempt, words_hash(passages(conversation))
 
 

@@ -57,7 +57,7 @@ def of_items(questions: Iterable[Question], judge: Judge, topics: Mapping[str, T
             wanted=topic.request if topic else "",
             guideline=judge.guideline.get(one.criterion, ""),
         )
-        asked = tuple(_asked(messages, number, one.about[0]) for number in range(judge.samples))
+        asked = tuple(_make_asked(messages, number, one.about[0]) for number in range(judge.samples))
         found.append(Thing(one.criterion, one.about, asked))
     return tuple(found)
 
@@ -69,7 +69,7 @@ def of_pairs(pairs: Iterable[BlindPair], judge: Judge) -> tuple[Thing, ...]:
         left, right = transcript(one.left), transcript(one.right)
         about: dict[str, str | int] = {"pair": one.number, "text": text_hash(left, right)}
         asked = tuple(
-            _asked(pair_messages(*texts), number, about, swapped=swapped)
+            _make_asked(pair_messages(*texts), number, about, swapped=swapped)
             for number in range(judge.samples)
             for swapped, texts in ((False, (left, right)), (True, (right, left)))
         )
@@ -77,7 +77,7 @@ def of_pairs(pairs: Iterable[BlindPair], judge: Judge) -> tuple[Thing, ...]:
     return tuple(found)
 
 
-def _asked(
+def _make_asked(
     messages: tuple[Message, ...], number: int, about: Mapping[str, str | int], *, swapped: bool = False
 ) -> Asked:
     key = content_hash("harvest-judged", [number, *([one.role, one.text] for one in messages)])

@@ -76,7 +76,7 @@ class KeptReplies:
         asked first. Raises StoreError.
         """
         sample = Sample(self._redactor.text(sample.text), sample.finish)
-        journal = self._journal or self._opened()
+        journal = self._journal or self._open_journal()
         row = {"key": key, "sample": number, **about, "finish": sample.finish, "text": sample.text}
         journal.write(line(row))
         await journal.sync()
@@ -99,7 +99,7 @@ class KeptReplies:
         finally:
             self._lock.release()
 
-    def _opened(self) -> Journal:
+    def _open_journal(self) -> Journal:
         numbers = [int(found[1]) for file in self._folder.iterdir() if (found := _NUMBER.fullmatch(file.name))]
         path = self._folder / f"{max(numbers, default=0) + 1:06d}.jsonl"
         try:

@@ -75,7 +75,7 @@ class Desk:
         self._places = {key_of(Judgment(about, one.criterion, None)): one.id for one in asked for about in one.about}
         self._known: dict[str, tuple[str, str, Json]] = {}  # what was said under an id: by whom, of what
         self._files = [layer for layer in read_layers(run) if layer.kind == "human" and layer.path]
-        self._people = {name: _Person(_shuffled(asked, name, seed)) for name in people}
+        self._people = {name: _Person(_shuffle_questions(asked, name, seed)) for name in people}
         for name in people:
             self._recall(name)
 
@@ -223,7 +223,7 @@ def _id(known: Json) -> str:
     return known
 
 
-def _shuffled(asked: Sequence[Question], name: str, seed: int) -> tuple[str, ...]:
+def _shuffle_questions(asked: Sequence[Question], name: str, seed: int) -> tuple[str, ...]:
     """One criterion after the other, in each the conversations in an order of this person's own, so that a conversation
     is read once for all that is asked of it."""
     found: list[str] = []

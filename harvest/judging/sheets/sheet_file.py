@@ -186,12 +186,12 @@ def _csv(text: str, name: str, columns: Sequence[str], needed: Sequence[str]) ->
             raise InputError(
                 f"{len(row)} cells in a table of {len(head)} columns",
                 place=Place(name, extra.line, extra.column),
-                advice=f"put quotation marks around a cell that holds {_named(separator)}",
+                advice=f"put quotation marks around a cell that holds {_separator_name(separator)}",
             )
-        yield _given({column: row[i] for column, i in at.items() if i < len(row)}, row[0], name)
+        yield _read_row({column: row[i] for column, i in at.items() if i < len(row)}, row[0], name)
 
 
-def _given(here: Mapping[str, Cell], first: Cell, name: str) -> Given:
+def _read_row(here: Mapping[str, Cell], first: Cell, name: str) -> Given:
     def where(column: str) -> Place:
         cell = here.get(column, first)
         return Place(name, cell.line, cell.column)
@@ -215,7 +215,7 @@ def _columns(head: Sequence[Cell], name: str) -> dict[str, int]:
     return columns
 
 
-def _named(separator: str) -> str:
+def _separator_name(separator: str) -> str:
     return {",": "a comma", ";": "a semicolon"}.get(separator, "a tab")
 
 

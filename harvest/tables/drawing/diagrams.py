@@ -26,15 +26,15 @@ def dot(
     each tree sentences that stand below its title. notes: for each tree (N,) what stands below the words of a node, ""
     for nothing. legend: sentences that stand once, below all."""
     lines = ["digraph harvest {", '  node [shape=box, style=rounded, fontname="sans-serif"];']
-    lines += [f"  labelloc=b; label={_quoted(*map(one_line, legend))};"] if legend else []
+    lines += [f"  labelloc=b; label={_quote(*map(one_line, legend))};"] if legend else []
     for i, tree in enumerate(trees):
-        lines += [f"  subgraph cluster_{i} {{", f"    labelloc=t; label={_quoted(*_headed(tree, said, i))};"]
+        lines += [f"  subgraph cluster_{i} {{", f"    labelloc=t; label={_quote(*_heading(tree, said, i))};"]
         for node in range(len(tree)):
             shape = ", shape=ellipse" if tree.speaker(node) == "user" else ""
-            lines.append(f"    {node_name(i, node)} [label={_quoted(*_label(tree, node, width, notes, i))}{shape}];")
+            lines.append(f"    {node_name(i, node)} [label={_quote(*_label(tree, node, width, notes, i))}{shape}];")
         for node in range(1, len(tree)):
             edge = f"{node_name(i, int(tree.parent[node]))} -> {node_name(i, node)}"
-            lines.append(f"    {edge} [label={_quoted(_caption(tree, node, captions, i))}];")
+            lines.append(f"    {edge} [label={_quote(_caption(tree, node, captions, i))}];")
         lines.append("  }")
     return "\n".join([*lines, "}"]) + "\n"
 
@@ -52,12 +52,12 @@ def mermaid(
     code (#34;)."""
     lines = ["flowchart TD"]
     for i, tree in enumerate(trees):
-        lines.append(f'  subgraph t{i} ["{_lines(_headed(tree, said, i))}"]')
+        lines.append(f'  subgraph t{i} ["{_lines(_heading(tree, said, i))}"]')
         for node in range(len(tree)):
             left, right = ("([", "])") if tree.speaker(node) == "user" else ("[", "]")
             lines.append(f'    {node_name(i, node)}{left}"{_lines(_label(tree, node, width, notes, i))}"{right}')
         for node in range(1, len(tree)):
-            edge = f'-->|"{_coded(_caption(tree, node, captions, i))}"|'
+            edge = f'-->|"{_code_text(_caption(tree, node, captions, i))}"|'
             lines.append(f"    {node_name(i, int(tree.parent[node]))} {edge} {node_name(i, node)}")
         lines.append("  end")
     lines += [f'  legend["{_lines([one_line(one) for one in legend])}"]'] if legend else []
@@ -72,7 +72,7 @@ def _label(tree: ConversationTree, node: int, width: int, notes: Sequence[Sequen
     return [words + texts + ended, *([f"? {one_line(note)}"] if note else [])]
 
 
-def _headed(tree: ConversationTree, said: Sequence[Sequence[str]], i: int) -> list[str]:
+def _heading(tree: ConversationTree, said: Sequence[Sequence[str]], i: int) -> list[str]:
     return [title(tree), *(map(one_line, said[i]) if said else ())]
 
 
@@ -80,7 +80,7 @@ def _caption(tree: ConversationTree, node: int, captions: Sequence[Sequence[str]
     return captions[i][node] if captions else f"{tree.visits[node]}/{tree.visits[tree.parent[node]]}"
 
 
-def _quoted(*lines: str) -> str:
+def _quote(*lines: str) -> str:
     """A quoted string of DOT. A backslash is doubled: a single one would begin an escape (\\N, \\G, \\n). An ampersand
     is written by its code: Graphviz reads entities in labels, and would take `&lt;` for `<`."""
     coded = (line.replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;") for line in lines)
@@ -91,9 +91,9 @@ _PLAIN = frozenset(" .,:/+-…■·–")
 
 
 def _lines(said: Sequence[str]) -> str:
-    return "<br/>".join(map(_coded, said))
+    return "<br/>".join(map(_code_text, said))
 
 
-def _coded(text: str) -> str:
+def _code_text(text: str) -> str:
     """Text inside the quotes of a Mermaid label. Codes keep quotes, markup, links and directives from being any."""
     return "".join(one if one.isalnum() or one in _PLAIN else f"#{ord(one)};" for one in text)

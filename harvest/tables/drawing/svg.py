@@ -34,7 +34,7 @@ STYLE = (
 """The ground of a chart and its colours, which hold within a chart only."""
 
 
-def _painted(fill: str, stroke: str = "", width: float = 1.0, dash: str = "") -> str:
+def _paint_attributes(fill: str, stroke: str = "", width: float = 1.0, dash: str = "") -> str:
     """Attributes of an element. fill, stroke: names of colours, "" for none."""
     classes = " ".join([*([f"f-{fill}"] if fill else []), *([f"s-{stroke}"] if stroke else [])])
     found = f'class="{classes}" fill="{THEMES[fill][0] if fill else "none"}"'
@@ -49,38 +49,38 @@ def text(
     """A line of text, its base line at y. anchor: `middle` or `end` for where x is, "" for its start."""
     more = (' font-weight="bold"' if bold else "") + (f' text-anchor="{anchor}"' if anchor else "")
     return (
-        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}" {_painted(ink)}{more} unicode-bidi="isolate">'
+        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}" {_paint_attributes(ink)}{more} unicode-bidi="isolate">'
         f"{plain(what)}</text>"
     )
 
 
 def line(x1: float, y1: float, x2: float, y2: float, ink: str = "ink", width: float = 1.0, dash: str = "") -> str:
-    return f'<path d="M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}" {_painted("", ink, width, dash)}/>'
+    return f'<path d="M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}" {_paint_attributes("", ink, width, dash)}/>'
 
 
 def path(points: Sequence[tuple[float, float]], ink: str, width: float = 2.0, dash: str = "") -> str:
     """A line through points, in their order."""
     way = "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
-    return f'<path d="M{way}" stroke-linejoin="round" {_painted("", ink, width, dash)}/>'
+    return f'<path d="M{way}" stroke-linejoin="round" {_paint_attributes("", ink, width, dash)}/>'
 
 
 def rectangle(x: float, y: float, width: float, height: float, fill: str) -> str:
-    return f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" {_painted(fill)}/>'
+    return f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" {_paint_attributes(fill)}/>'
 
 
 def circle(x: float, y: float, ink: str = "ink", *, size: float = 4.5, filled: bool = True) -> str:
     """A mark; one that is not filled has the ground's colour inside."""
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size:g}" {_painted(ink if filled else "paper", ink, 1.8)}/>'
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size:g}" {_paint_attributes(ink if filled else "paper", ink, 1.8)}/>'
 
 
 def diamond(x: float, y: float, ink: str = "ink", *, size: float = 5.5, filled: bool = True) -> str:
     corners = f"M{x:.1f} {y - size:.1f}l{size:g} {size:g}l{-size:g} {size:g}l{-size:g} {-size:g}z"
-    return f'<path d="{corners}" {_painted(ink if filled else "paper", ink, 1.8)}/>'
+    return f'<path d="{corners}" {_paint_attributes(ink if filled else "paper", ink, 1.8)}/>'
 
 
 def triangle(x: float, y: float, ink: str = "ink", *, size: float = 5.0, filled: bool = True) -> str:
     corners = f"M{x:.1f} {y - size:.1f}l{size:g} {1.8 * size:g}h{-2 * size:g}z"
-    return f'<path d="{corners}" {_painted(ink if filled else "paper", ink, 1.8)}/>'
+    return f'<path d="{corners}" {_paint_attributes(ink if filled else "paper", ink, 1.8)}/>'
 
 
 def paragraphs(

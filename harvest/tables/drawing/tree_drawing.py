@@ -110,10 +110,10 @@ class _Drawing:
             depth = int(tree.depth[node])
             if node:
                 widths[depth] = max(widths[depth], self.boxes[node].width)
-                gaps[depth] = max(gaps[depth], _captioned(plate.branches[node]))
+                gaps[depth] = max(gaps[depth], _caption_width(plate.branches[node]))
             for _, _, end in self.further[node]:
                 if end is not None:
-                    gaps[depth + 1] = max(gaps[depth + 1], _captioned(end[1]))
+                    gaps[depth + 1] = max(gaps[depth + 1], _caption_width(end[1]))
         self.left, self.widths, self.gaps = [0.0], widths, gaps
         for depth in range(1, deepest + 1):
             self.left.append(self.left[-1] + widths[depth - 1] + _CURVE + gaps[depth] + 9)
@@ -129,7 +129,7 @@ class _Drawing:
         notes = [texts_note(tree, node), self.plate.notes[node].strip() if self.plate.notes else ""]
         return _Box(lines, " · ".join(note for note in notes if note), mark)
 
-    def _stopped(self, node: int) -> Sequence[tuple[str, Words]]:
+    def _stop_words(self, node: int) -> Sequence[tuple[str, Words]]:
         """The ways in which conversations end at a node."""
         if not self.tree.stops[node]:
             return ()
@@ -137,13 +137,13 @@ class _Drawing:
 
     def _lone_end(self, node: int) -> bool:
         """Whether nothing but one end follows, which is then drawn on the line of the node."""
-        return not self.tree.branches[node] and len(self._stopped(node)) == 1
+        return not self.tree.branches[node] and len(self._stop_words(node)) == 1
 
     def _further(self, node: int) -> list[tuple[str, float, tuple[str, Words] | None]]:
         """What hangs on a node below its branches, how high its rows are, and of an end its name and its words."""
         rows: list[tuple[str, float, tuple[str, Words] | None]] = []
         if not self._lone_end(node):
-            rows += [("stop", _ROW, end) for end in self._stopped(node)]
+            rows += [("stop", _ROW, end) for end in self._stop_words(node)]
         if node in self.chosen.folded:
             rows.append(("folded", 28.0, None))
         if self.plate.unseen[node]:
@@ -165,7 +165,7 @@ class _Drawing:
     def _right(self, node: int) -> float:
         found = [self._edge_of(node)]
         if self._lone_end(node):
-            ((name, words),) = self._stopped(node)
+            ((name, words),) = self._stop_words(node)
             found.append(self._edge_of(node) + 32 + max(room(name, _FIGURE), room(_row(words), _SMALL)))
         for kind, _, end in self.further[node]:
             start = self._bend(node)
@@ -173,12 +173,12 @@ class _Drawing:
                 depth = int(self.tree.depth[node])
                 found.append(start + self.gaps[depth + 1] + 30 + room(end[0], _FIGURE))
             elif kind == "folded":
-                found.append(start + 6 + room(self._folded(node), 11.5))
+                found.append(start + 6 + room(self._fold_words(node), 11.5))
             else:
                 found.append(start + 6 + room(_short(self.plate.unseen[node]), _SMALL))
         return max(found)
 
-    def _folded(self, node: int) -> str:
+    def _fold_words(self, node: int) -> str:
         one = self.chosen.folded[node]
         visits, share = one.visits, percent(one.visits / int(self.tree.visits[node]))
         what, together = plural("other" if one.drawn else "branch"), " together"
@@ -200,7 +200,7 @@ class _Drawing:
             found += self._edges(node)
         found.append(text(0, self.middles[0] + 4, self.root, _FIGURE, "ink", bold=True))
         for node in self.chosen.nodes:
-            found += self._boxed(node) if node else []
+            found += self._draw_box(node) if node else []
             found += self._ends(node)
         return [*found, "</g>"]
 
@@ -233,7 +233,7 @@ class _Drawing:
             found.append(f'<path d="{way}" {paint_attributes(kind, thick)}/>')
         return found
 
-    def _boxed(self, node: int) -> list[str]:
+    def _draw_box(self, node: int) -> list[str]:
         """The box of a turn and the words on the edge into it."""
         tree, box, x, y = self.tree, self.boxes[node], self._x(node), self.middles[node]
         width = self.widths[int(tree.depth[node])]
@@ -269,7 +269,7 @@ class _Drawing:
         tree, y = self.tree, self.middles[node]
         found = []
         if self._lone_end(node):
-            ((name, words),) = self._stopped(node)
+            ((name, words),) = self._stop_words(node)
             x = self._edge_of(node)
             found.append(
                 f'<path d="M{x:.1f} {y:.1f}h16" {paint_attributes("edge", self._thick(int(tree.stops[node])))}/>'
@@ -286,7 +286,7 @@ class _Drawing:
                 found.append(f'<rect x="{x:.1f}" y="{row - 5:.1f}" width="10" height="10" {paint_attributes("end")}/>')
                 found.append(text(x + 16, row + 4, name, _FIGURE, "ink"))
             elif kind == "folded":
-                found.append(text(x + 6, row + 4, self._folded(node), 11.5, "ink"))
+                found.append(text(x + 6, row + 4, self._fold_words(node), 11.5, "ink"))
             else:
                 line = text(x + 6, row + 4, _short(self.plate.unseen[node]), _SMALL, "dim")
                 found.append(f"<g><title>{plain(self.plate.unseen[node])}</title>{line}</g>")
@@ -301,7 +301,7 @@ def _held(x: float, y: float, width: float, line: str) -> str:
     return f'<svg x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{_LINE:g}" overflow="hidden">{held}</svg>'
 
 
-def _captioned(words: Words) -> float:
+def _caption_width(words: Words) -> float:
     share, counts, interval = words
     return max(room(share, _FIGURE) * 1.12 + 5 + room(counts, _SMALL), room(interval, _SMALL)) + 6
 

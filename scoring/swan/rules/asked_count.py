@@ -104,13 +104,13 @@ def given(text: str) -> int:
     ordinals = {found[1].lower() for found in _ORDINALS.finditer(plain)}
     counts = [len(ordinals), len(_FENCED.findall(text))]
     whole = [plain[one.start : one.end].strip() for one in sentences(plain)]
-    counts += [_enumerated(one) for one in whole]
+    counts += [_longest_enumeration(one) for one in whole]
     if max(counts, default=0) < 2:
         counts.append(sum(len(one) > 1 for one in whole))
     return max(counts, default=0)
 
 
-def _enumerated(sentence: str) -> int:
+def _longest_enumeration(sentence: str) -> int:
     """The longest run of short pieces between commas; 0 where there is no enumeration."""
     pieces = _JOINT.split(sentence.rstrip(" .!?"))
     best = run = 0

@@ -72,7 +72,7 @@ def _claims(nugget: Nugget) -> Iterator[str]:
         yield nugget.text[reason.end() :]
 
 
-def _listed(text: str) -> tuple[str, frozenset[str]] | None:
+def _list_items(text: str) -> tuple[str, frozenset[str]] | None:
     found = _LISTED.match(own_words(text).strip())
     if found is None:
         return None
@@ -92,7 +92,7 @@ class _Earlier:
 
     def against(self, text: str, nugget: Nugget) -> list[_Found]:
         """The claim against all before it; it is one of them from then on."""
-        form, listed = claim_form(text), _listed(text)
+        form, listed = claim_form(text), _list_items(text)
         found = [_told(agree, before) for agree, before in self.claims.compare(form)]
         if not found and form.by_pronoun:
             found = [_told(agree, before) for agree, before in self._by_pronoun(form, nugget.turn)]

@@ -69,7 +69,7 @@ class GaveWay:
             text = turn.reply.answer.text if turn.reply is not None else ""
             found: dict[Item, Verdict] = {}
             if held.claims.known or held.answer:
-                for nugget, value, because in _judged(own_words(turn.said), text, claims, held):
+                for nugget, value, because in _judge_claims(own_words(turn.said), text, claims, held):
                     item = items.get((nugget.turn, nugget.start, nugget.end))
                     if item is not None and (item not in found or value < found[item].value):
                         found[item] = Verdict(item, value, because)
@@ -84,14 +84,14 @@ class GaveWay:
         return "gave_way"
 
 
-def _judged(
+def _judge_claims(
     said: str, text: str, claims: list[tuple[Form, Nugget]], held: _Held
 ) -> Iterator[tuple[Nugget, float, str]]:
     gives_way = _GIVES_WAY.search(own_words(text)) is not None
     if _DOUBT.match(said):
         for form, nugget in claims:
             told = {agree for agree, _ in held.claims.compare(form)}
-            if False in told or (gives_way and _renamed(nugget, held)):
+            if False in told or (gives_way and _differs_in_name(nugget, held)):
                 yield nugget, 0.0, "changed at mere doubt"
             elif True in told:
                 yield nugget, 1.0, "kept against doubt"
@@ -137,6 +137,6 @@ def _around_names(nugget: Nugget) -> Iterator[tuple[tuple[str, ...], str]]:
             yield (*lower[:place], "", *lower[place + 1 :]), lower[place]
 
 
-def _renamed(nugget: Nugget, held: _Held) -> bool:
+def _differs_in_name(nugget: Nugget, held: _Held) -> bool:
     """Whether the claim is one that was made before but for one name."""
     return any(held.named.get(around, name) != name for around, name in _around_names(nugget))

@@ -130,7 +130,9 @@ def compared(study: Study, *, estimand: Estimand, guard: Guard = "unseen", tople
             }
         )
 
-    with patch.object(pairs, "_needed"):  # what would settle it is no part of a verdict, and nine tenths of the time
+    with patch.object(
+        pairs, "_find_needed"
+    ):  # what would settle it is no part of a verdict, and nine tenths of the time
         return pairs.compare_pairs(
             "%recovery" if study.second is not None else "a measure",
             None,
