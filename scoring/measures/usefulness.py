@@ -249,7 +249,7 @@ def _of_units(
     parts, weights = (above, below) if pooled else (above / below, np.ones(len(below)))
     # Both in an order of their own: that of the topics says nothing, and the same come again in many trials.
     order = np.lexsort((parts, weights))
-    low, high = _drawn(*parts[order].tobytes(), weights[order].tobytes(), level, pooled)
+    low, high = _drawn(parts[order].tobytes(), weights[order].tobytes(), level, pooled)
     said = f"effective n = {_effective(parts, weights, value, answers):.1f}"
     return Interval(low, high, f"{METHOD} {unit}", f"{unit}s", said)
 
