@@ -7,8 +7,8 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.table import Table
 
+# Columns below which no table is laid out.
 LEAST_WIDTH = 60
-"""Columns below which no table is laid out."""
 
 _ANY_WIDTH = 10_000
 

@@ -9,8 +9,8 @@ import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
 
+# The packages that are installed beside `harvest`.
 PACKAGES = ("topics", "protocols", "recordings", "simulators", "scoring")
-"""The packages that are installed beside `harvest`."""
 
 
 class HiddenPackageError(ImportError):

@@ -78,8 +78,8 @@ def _fold_line(line: str, width: int, hang: int) -> list[str]:
     return found
 
 
+# What takes a column each: letters and marks of Latin scripts, and what stands for control characters.
 _NARROW = re.compile(r"[ -~\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2027\u2400-\u2426]*")
-"""What takes a column each: letters and marks of Latin scripts, and what stands for control characters."""
 
 
 def _columns(text: str) -> int:

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, Literal, get_args
 
+# What a rule says of an answer, as protocols and recordings write it.
 Label = Literal["o", "x"]
-"""What a rule says of an answer, as protocols and recordings write it."""
 
 USEFUL: Final = "o"
 NOT_USEFUL: Final = "x"
@@ -18,11 +18,11 @@ MEANINGS: Mapping[str, str] = MappingProxyType({"o": "useful", "x": "not useful"
 
 LABELS: tuple[Label, ...] = get_args(Label)
 
+# No label: for figures, that of a turn which a bad end prevented; for a user, of an answer nobody judged.
 MISSING: Final = "-"
-"""No label: for figures, that of a turn which a bad end prevented; for a user, of an answer nobody judged."""
 
+# What a label says about usefulness; `-`: nothing.
 Judged = Literal["o", "x", "-"]
-"""What a label says about usefulness; `-`: nothing."""
 
 
 def allowed_labels() -> str:

@@ -17,8 +17,8 @@ from protocols.protocol import Protocol
 from protocols.states import Target
 from topics.topic import Topic
 
+# The state that speaks, and how many of the topic's turns each state has said.
 _Position = tuple[str, tuple[tuple[str, int], ...]]
-"""The state that speaks, and how many of the topic's turns each state has said."""
 
 
 def fewest_turns_onward(

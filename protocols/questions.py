@@ -55,8 +55,8 @@ _BUILT_AS_QUESTION = late_pattern(
     r"|^\W*(?:(?:and|so|sure|then)\W+)*(?:which|what|when|where|who|whose|how)\b[^,]{0,60}?\b(?:do|did|are|were|would|have|can|is)\s+your?\b",
     re.IGNORECASE,
 )
+# A request that ends with the very words to be said, as a sign is: nobody who wants to know something gives them.
 _DICTATES = late_pattern(r"[:：]\W*[\[［(（<{][\w _-]{2,80}[\]］)）>}]\W*$")
-"""A request that ends with the very words to be said, as a sign is: nobody who wants to know something gives them."""
 _TAG = late_pattern(
     r",\s*(?:right|okay|ok|isn't\s+it|no|oder|ne|n'est-ce\s+pas|verdad|vero|né|toch)\W*$", re.IGNORECASE
 )

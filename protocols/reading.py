@@ -16,8 +16,8 @@ from topics.errors import InputError, Place
 from topics.suggestions import did_you_mean, nearest
 from topics.yaml_values import Loc
 
+# In a state that goes through a list: `go: next` says the next item.
 NEXT = "next"
-"""In a state that goes through a list: `go: next` says the next item."""
 
 _RESERVED = {"states": (NEXT,), "rules": ("otherwise", "no-match")}
 

@@ -17,8 +17,8 @@ from topics.written_form import written_form
 FORMAT = "harvest-protocol/1"
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,59}")
+# What states and rules can be called.
 NAME_WORDS = "at most 60 letters (a to z), digits, _ and -, beginning with a letter"
-"""What states and rules can be called."""
 
 
 def _some_words(text: str) -> str:

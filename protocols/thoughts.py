@@ -7,6 +7,8 @@ only their end is in the reply; it is recognised where it stands on a line of it
 
 import re
 
+# Of DeepSeek, Qwen and their like; of prompts that ask for it; of Seed, Magistral, Kimi, Sky-T1, Command A and
+# gpt-oss.
 _MARKS = (
     (r"<think>", r"</think>"),
     (r"<thinking>", r"</thinking>"),
@@ -21,8 +23,6 @@ _MARKS = (
     (r"<\|START_THINKING\|>", r"<\|END_THINKING\|>"),
     (r"<\|channel\|>analysis<\|message\|>", r"<\|end\|>(?:<\|start\|>assistant)?<\|channel\|>final<\|message\|>"),
 )
-"""Of DeepSeek, Qwen and their like; of prompts that ask for it; of Seed, Magistral, Kimi, Sky-T1, Command A and
-gpt-oss."""
 
 _OPENED = tuple((re.compile(rf"\s*{begin}", re.IGNORECASE), re.compile(end, re.IGNORECASE)) for begin, end in _MARKS)
 _CLOSED_ALONE = re.compile(r"(?m)^[ \t]*(?:</think>|</thinking>|\[/THINK\]|◁/think▷)[ \t]*$")

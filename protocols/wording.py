@@ -26,18 +26,18 @@ from topics.topic import Topic
 if TYPE_CHECKING:  # jinja takes 40 ms to import, and most commands render nothing
     from jinja2 import Environment, Template, nodes
 
+# What a template may ask of `topic`; `topic.fields.NAME` for the file's own words.
 TOPIC_WORDS = ("asks_for", "fields", "id", "request", "subject", "turns", "type")
-"""What a template may ask of `topic`; `topic.fields.NAME` for the file's own words."""
 
+# The filters a template may use: those of Jinja that are pure and need no names in quotation marks.
 FILTERS = frozenset(
     {"capitalize", "default", "first", "indent", "int", "join", "last", "length", "lower", "replace", "reverse"}
     | {"round", "sort", "string", "title", "trim", "truncate", "unique", "upper", "wordcount"}
 )
-"""The filters a template may use: those of Jinja that are pure and need no names in quotation marks."""
 
 
+# Characters of the longest text a template may make.
 LONGEST = 100_000
-"""Characters of the longest text a template may make."""
 
 _LONGEST_TEMPLATE = 20_000
 _SPECIAL = re.compile(r"[{\r]")  # of templates; and line ends, which they make alike
@@ -50,8 +50,8 @@ _OF_LOOPS = ", ".join(f"loop.{word}" for word in _LOOP_WORDS)
 _STATEMENTS = "{{ variable }}, {% if %}, {% for %}, {% set %}"
 
 
+# Characters and elements that the filters of the template under way have gone through.
 _WORK: ContextVar[int] = ContextVar("work", default=0)
-"""Characters and elements that the filters of the template under way have gone through."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,8 @@ from scoring.table import ScoreRow
 from topics.counting import pluralize
 from topics.topic import Topic
 
+# What is said in `Asked.coverage` of SWANs that are of different things.
 NO_COMPARISON = "do not compare"
-"""What is said in `Asked.coverage` of SWANs that are of different things."""
 
 
 @dataclass(slots=True)

@@ -80,8 +80,8 @@ def sum_means(values: npt.ArrayLike) -> Floats:
     return means
 
 
+# Makes (parts, units) of (topics, trials).
 _Take = Callable[[Any], Any]
-"""Makes (parts, units) of (topics, trials)."""
 
 
 def topic_rows(scores: SystemScores, resampler: Resampler | None) -> Iterator[ScoreRow]:

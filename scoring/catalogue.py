@@ -18,8 +18,8 @@ from topics.errors import InputError
 from topics.suggestions import nearest
 from topics.topic import TopicSet
 
+# What a figure is of that has no value over conversations, so that nothing could be asked for.
 _PARTS = {"turn": "system turn", "nugget": "nugget"}
-"""What a figure is of that has no value over conversations, so that nothing could be asked for."""
 
 
 def understand(term: Term, settings: Settings, topics: TopicSet, schema: Schema) -> tuple[Measure, ...]:

@@ -15,8 +15,8 @@ from scoring.table import ScoreRow
 from topics.errors import HarvestError, InputError
 from topics.topic import Topic
 
+# A column, by the first conversation that has it and its place among the figures of that.
 Ranked = tuple[tuple[int, int, int], Column]
-"""A column, by the first conversation that has it and its place among the figures of that."""
 
 
 def default_figures(material: Material) -> tuple[Figure, ...]:

@@ -105,10 +105,10 @@ def variational(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
     return _within(np.abs(p - q).sum(axis=-1) / 2, 1.0)
 
 
+# The normalised divergences by the names that settings and printed measures use.
 DIVERGENCES: Mapping[str, Divergence] = MappingProxyType(
     {"JSD": jsd, "NMD": nmd, "RNOD": rnod, "RNSS": rnss, "RSNOD": rsnod, "SNOD": snod, "NOD": nod, "VD": variational}
 )
-"""The normalised divergences by the names that settings and printed measures use."""
 
 
 def distr_sim(p: npt.ArrayLike, q: npt.ArrayLike, divergence: Divergence) -> Floats:

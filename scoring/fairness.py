@@ -17,8 +17,8 @@ from scoring.settings import Settings
 from scoring.unknown_groups import similarity_bounds
 from topics.attributes import AttributeSet
 
+# (C,) of the groups of a set.
 Shares = tuple[float, ...]
-"""(C,) of the groups of a set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,8 @@ class TurnFairness:
     nuggets: int
 
 
+# A turn, and the least and the most that its similarity could be.
 _Turn = tuple[TurnFairness, float, float]
-"""A turn, and the least and the most that its similarity could be."""
 
 
 @dataclass(frozen=True, slots=True)

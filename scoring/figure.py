@@ -6,8 +6,8 @@ from typing import Literal
 
 from scoring.nuggets import Nugget
 
+# Which end of the range is the good one.
 Good = Literal["high", "low", "neither"]
-"""Which end of the range is the good one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,8 @@ from topics.links import find_urls
 Unit = Literal["words", "characters"]
 UnitChoice = Literal["by-script", "words", "characters"]
 
+# What is read in the time of a word: [GFRC] has 500 characters (§2.2) and 250 words (§3.2) a minute.
 CHARACTERS_A_WORD = 2
-"""What is read in the time of a word: [GFRC] has 500 characters (§2.2) and 250 words (§3.2) a minute."""
 
 _WITHOUT_BLANKS = {
     "Han": r"\u2e80-\u2fd5\u3005-\u3007\u3021-\u3029\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af",

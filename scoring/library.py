@@ -48,9 +48,10 @@ from scoring.measures.wan import WAN
 from scoring.notation import Term, parse
 from topics.plug_ins import found_in, load_entry
 
+# The group of entry points by which other distributions add measures of conversations.
 GROUP = "harvest.measures"
-"""The group of entry points by which other distributions add measures of conversations."""
 
+# Those of conversations, and of trials of them, that come with Harvest.
 OF_CONVERSATIONS = (
     USEFUL,
     MEAN_USEFUL,
@@ -92,13 +93,12 @@ OF_CONVERSATIONS = (
     CUMULATIVE_SIMILARITY,
     POSITION_WEIGHT,
 )
-"""Those of conversations, and of trials of them, that come with Harvest."""
 
+# Those of ranked lists, which `harvest gfr` computes, in the order of its tables.
 OF_LISTS = (ERR, IRBU, LIST_SUMMARY, LIST_FAIRNESS)
-"""Those of ranked lists, which `harvest gfr` computes, in the order of its tables."""
 
+# Those of predictors, which `harvest breakdown eval` and `harvest helpdesk eval` compute.
 OF_PREDICTORS = (ACCURACY, PRECISION, RECALL, F1, DIVERGENCE, SQUARED_ERROR, LEVEL, *QUALITY, *NUGGETS)
-"""Those of predictors, which `harvest breakdown eval` and `harvest helpdesk eval` compute."""
 
 _OWN: Mapping[str, Declaration] = MappingProxyType({one.name: one for one in OF_CONVERSATIONS})
 

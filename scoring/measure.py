@@ -29,16 +29,16 @@ if TYPE_CHECKING:  # each of these stands on measures
 
 __all__ = ["Asking", "Declaration", "Measure", "Of", "Parameter", "a_number"]
 
+# What has a value: one conversation; one turn or nugget of it, which stands in rows alone; trials together; a measure
+# of conversations, over all of them; a ranked list; whoever predicts what annotators say.
 Of = Literal["conversation", "turn", "nugget", "trials", "measure", "list", "predictor"]
-"""What has a value: one conversation; one turn or nugget of it, which stands in rows alone; trials together; a measure
-of conversations, over all of them; a ranked list; whoever predicts what annotators say."""
 
+# What must be known besides what was said: a gold table; scores of nuggets by people, models or rules; labels of
+# answers; grades of documents; groups of documents; annotations of each dialogue by several people.
 Need = Literal["gold", "judgments", "labels", "qrels", "memberships", "annotations"]
-"""What must be known besides what was said: a gold table; scores of nuggets by people, models or rules; labels of
-answers; grades of documents; groups of documents; annotations of each dialogue by several people."""
 
+# Where its rows are: wherever a run is scored; there too, but in tables only with --all; where it is asked for.
 Shown = Literal["always", "all", "asked"]
-"""Where its rows are: wherever a run is scored; there too, but in tables only with --all; where it is asked for."""
 
 
 def a_number(value: Value) -> float:

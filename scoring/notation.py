@@ -71,8 +71,8 @@ class Term:
         return int(turn) if isinstance(turn, float) and turn.is_integer() and 1 <= turn < 1e9 else None
 
 
+# A number, or a term; a bare word such as RATINGS is a term without anything in it.
 Value: TypeAlias = float | Term
-"""A number, or a term; a bare word such as RATINGS is a term without anything in it."""
 
 
 def parse(text: str) -> Term:

@@ -39,8 +39,8 @@ from topics.errors import InputError
 from topics.gold import GoldTable
 from topics.topic import TopicSet
 
+# The schema that comes with Harvest.
 SHIPPED = "sakai-2023"
-"""The schema that comes with Harvest."""
 
 
 def score(

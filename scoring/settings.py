@@ -142,8 +142,8 @@ class Settings:
         return {name: declared.kind.as_json(getattr(self, name)) for name, declared in SETTINGS.items()}
 
 
+# Each setting by its name, in the order in which they are printed.
 SETTINGS: Mapping[str, Setting] = declared_settings(Settings)
-"""Each setting by its name, in the order in which they are printed."""
 
 
 def scoring_settings(

@@ -42,8 +42,8 @@ Floats = npt.NDArray[np.float64]
 
 _IN_TIME = 3  # measures that are asked whether trials hang together in time
 _ALIKE = 0.05  # p at which they do
+# Topics of which a first turn failed (within one topic: trials) that an interval of %recovery needs.
 FEWEST_FAILED = 4
-"""Topics of which a first turn failed (within one topic: trials) that an interval of %recovery needs."""
 
 
 @dataclass(frozen=True, slots=True)

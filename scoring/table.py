@@ -124,9 +124,9 @@ _FLOATS = tuple(entry.name for entry in fields(ScoreRow) if "float" in str(entry
 _values = attrgetter(*_NAMES)
 
 
+# What a row is of that is not over all topics (of a type) and all trials: one conversation, turn or nugget; one topic
+# over its trials; one trial over its topics.
 Single = Literal["conversation", "topic", "trial"]
-"""What a row is of that is not over all topics (of a type) and all trials: one conversation, turn or nugget; one topic
-over its trials; one trial over its topics."""
 
 
 @dataclass(frozen=True)  # without slots, so that the rows are made once

@@ -33,12 +33,12 @@ from typing import Literal, cast
 
 from protocols.labels import NOT_USEFUL, USEFUL
 
+# Before the first act; leaving; an answer nothing is known of; whatever the answer.
 START, STOP, UNKNOWN, ANY = "start", "stop", "-", "*"
-"""Before the first act; leaving; an answer nothing is known of; whatever the answer."""
 
 Smoothing = Literal["witten-bell", "additive"]
+# The acts before, oldest first, and the answer to the last of them (`*`: any answer).
 Context = tuple[tuple[str, ...], str]
-"""The acts before, oldest first, and the answer to the last of them (`*`: any answer)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,9 +67,9 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "revise": ("{{ item }}",),
 }
 
+# `ask` a request, `insist` on what was not answered, `refine` it by a constraint unasked, `inform`, `unsure` and
+# `no-preference` as answers to the system's question, `revise` what is needed.
 ACTS = tuple(WORDS)
-"""`ask` a request, `insist` on what was not answered, `refine` it by a constraint unasked, `inform`, `unsure`
-and `no-preference` as answers to the system's question, `revise` what is needed."""
 
 _REQUEST, _REFINED = "request", "refined"
 _SEPARATORS = re.compile(r"[_-]+")

@@ -50,12 +50,12 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "insist": ("That is not what I asked for. {{ topic.request }}", "Once more: {{ topic.request }}"),
 }
 
+# `ask` opens; `confirm`, `correct`, `deny`, `tell` and `dismiss` answer a question; `redirect` and `insist` follow an
+# answer that is beside the facet.
 ACTS = tuple(WORDS)
-"""`ask` opens; `confirm`, `correct`, `deny`, `tell` and `dismiss` answer a question; `redirect` and `insist` follow an
-answer that is beside the facet."""
 
+# The acts whose words may say `item`, the facet; the others keep it to themselves.
 ABOUT_THE_FACET = ("confirm", "correct", "tell", "redirect")
-"""The acts whose words may say `item`, the facet; the others keep it to themselves."""
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 

@@ -30,6 +30,7 @@ from simulators.user import EnumerableUser, User
 if TYPE_CHECKING:
     import numpy
 
+# What the user gets to see, in all mixtures. Words that no user has stand in each, so that an echo is found.
 ANSWERS: tuple[Observation, ...] = (
     Observation(Answer("Here are three: Alpha, Beta and Gamma. qzanswerone"), USEFUL),
     Observation(Answer("Which year do you mean? qzanswertwo"), None),
@@ -37,7 +38,6 @@ ANSWERS: tuple[Observation, ...] = (
     Observation(Answer(""), NOT_USEFUL),
     Observation(Answer("HTTP 500 Internal Server Error: Traceback (most recent call last) qzanswerfour"), NOT_USEFUL),
 )
-"""What the user gets to see, in all mixtures. Words that no user has stand in each, so that an echo is found."""
 
 _MARKS = tuple(f"qzanswer{number}" for number in ("one", "two", "three", "four"))
 

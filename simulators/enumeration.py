@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+# Outcome of a path that was cut at `most_turns`.
 TURN_LIMIT = "turn-limit"
-"""Outcome of a path that was cut at `most_turns`."""
 
 _NEAR = 1e-9
 
@@ -36,8 +36,8 @@ class Response:
     label: str | None = None
 
 
+# What the system may answer to the words, after the exchanges of this session; probabilities sum to 1.
 Responses = Callable[[tuple[Exchange, ...], str], Sequence[Response]]
-"""What the system may answer to the words, after the exchanges of this session; probabilities sum to 1."""
 
 
 @dataclass(frozen=True, slots=True)

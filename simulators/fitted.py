@@ -95,8 +95,8 @@ class StopEstimate(StrictModel):
     chances: int = Field(ge=0)
 
 
+# What recordings call the user.
 Name = Annotated[str, written_form(_NAME, _NAME_WORDS), Field(min_length=1)]
-"""What recordings call the user."""
 
 
 class UserFile(StrictModel):
@@ -226,8 +226,8 @@ def _contradiction_error(document: Document, loc: Loc, what: str, here: float) -
     return document.error(loc, f"{what} (here: {here:g})", advice=_DROP)
 
 
+# Options that name files.
 FILES = ("file",)
-"""Options that name files."""
 
 
 class Options(StrictModel):

@@ -13,14 +13,14 @@ from simulators.reasons import PERSON_LEFT
 from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams
 
+# The act of every turn: what a person does is for annotators to say.
 ACT = "say"
-"""The act of every turn: what a person does is for annotators to say."""
 
+# What `Prompt.source` says.
 SOURCE = "person"
-"""What `Prompt.source` says."""
 
+# `Sample.finish` where the person ends the conversation.
 LEAVES = "stop"
-"""`Sample.finish` where the person ends the conversation."""
 
 
 @memory_kind("human")

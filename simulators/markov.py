@@ -29,6 +29,7 @@ from simulators.turn_table import TurnTable
 from topics.document import StrictModel, refusal
 from topics.errors import InputError
 
+# Rows to try the policy with: made up, fitted to nobody.
 ILLUSTRATIVE = GivenRows(
     ("ask", "more", "insist", "detail"),
     1,
@@ -48,7 +49,6 @@ ILLUSTRATIVE = GivenRows(
         (("detail",), "*"): {"more": 0.2, "detail": 0.2, "insist": 0.1, STOP: 0.5},
     },
 )
-"""Rows to try the policy with: made up, fitted to nobody."""
 
 WORDS: Mapping[str, tuple[str, ...]] = {
     "ask": ("{{ topic.request }}",),

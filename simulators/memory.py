@@ -25,8 +25,8 @@ from topics.topic import Topic
 
 M = TypeVar("M")
 
+# The key in JSON that says of which kind a memory is. No field of a dataclass can be called that.
 _KIND = "harvest-memory"
-"""The key in JSON that says of which kind a memory is. No field of a dataclass can be called that."""
 
 _KINDS: dict[str, type] = {}
 _NAMES: dict[type, str] = {}

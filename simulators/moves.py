@@ -21,8 +21,8 @@ from topics.errors import InputError
 from topics.suggestions import nearest
 from topics.topic import Topic
 
+# A probability so small is none: divided among wordings it would become 0.
 _LEAST = 1e-290
-"""A probability so small is none: divided among wordings it would become 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,11 +28,11 @@ from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import User
 
+# Endpoints take seeds of 32 bits with a sign.
 _SEEDS = 2**31
-"""Endpoints take seeds of 32 bits with a sign."""
 
+# Samples in one decision. Every user has a smaller bound of its own; this one ends a user that has none.
 _MOST = 1000
-"""Samples in one decision. Every user has a smaller bound of its own; this one ends a user that has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +127,8 @@ def _supply_samples(rng: Streams, samples: Mapping[tuple[str | int, ...], Sample
     return _SuppliedStreams(**plain, samples={**before, **samples})
 
 
+# Every sample that was taken for one decision, in order, whether its words were sent or refused.
 Taken = tuple[tuple[Prompt, Sample], ...]
-"""Every sample that was taken for one decision, in order, whether its words were sent or refused."""
 
 
 async def respond_with_words(

@@ -20,14 +20,14 @@ from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import EnumerableUser
 
+# The outcome of a user that leaves.
 LEAVES = "user-stopped"
-"""The outcome of a user that leaves."""
 
 _LEAST = 1e-12
 
+# What a system sees of a decision: `say`, or `come back` in a new session, with the words; or the outcome by which
+# the user's side ends.
 Key = tuple[str, str]
-"""What a system sees of a decision: `say`, or `come back` in a new session, with the words; or the outcome by which the
-user's side ends."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,11 +39,11 @@ def _check_wording(wording: Wording) -> str:
     return wording.template
 
 
+# Text for a topic: Jinja in a sandbox, see `protocols.wording`.
 Template = Annotated[Said, AfterValidator(_template)]
-"""Text for a topic: Jinja in a sandbox, see `protocols.wording`."""
 
+# The same for an act that is about something, its `item`.
 ItemTemplate = Annotated[Said, AfterValidator(_item_template)]
-"""The same for an act that is about something, its `item`."""
 
 
 def _some(variants: tuple[str, ...]) -> tuple[str, ...]:
@@ -53,14 +53,14 @@ def _some(variants: tuple[str, ...]) -> tuple[str, ...]:
     return variants
 
 
+# Ways to say the same; each is as likely as the others.
 Variants = Annotated[tuple[Template, ...], Field(max_length=100), AfterValidator(_some)]
-"""Ways to say the same; each is as likely as the others."""
 
+# By act: the ways to say it.
 Words = dict[str, Variants]
-"""By act: the ways to say it."""
 
+# By act, some of which are about something: the ways to say it.
 ItemWords = dict[str, Annotated[tuple[ItemTemplate, ...], Field(max_length=100), AfterValidator(_some)]]
-"""By act, some of which are about something: the ways to say it."""
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import User
 
+# By name: what is promised.
 PROMISES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "name": "the user has a name",
@@ -39,7 +40,6 @@ PROMISES: Final[Mapping[str, str]] = MappingProxyType(
         "draw": "what it does is a draw from its distribution",
     }
 )
-"""By name: what is promised."""
 
 _MOST = 1e300
 _HALF = re.compile("[\ud800-\udfff]")

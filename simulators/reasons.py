@@ -18,9 +18,10 @@ NO_WORDS: Final = "no-words"
 PERSON_LEFT: Final = "person-left"
 USER_FAULT: Final = "user-fault"
 
+# Reasons of a user who could not have gone on, whatever was answered: such an end says nothing about leaving.
 WITHOUT_A_CHOICE: Final = frozenset({BUDGET, PLAN_DONE, RECORDED_END, NO_BRANCH, ENDPOINT_FAILED, NO_WORDS, USER_FAULT})
-"""Reasons of a user who could not have gone on, whatever was answered: such an end says nothing about leaving."""
 
+# By reason: one sentence for a person.
 MEANING: Final[Mapping[str, str]] = MappingProxyType(
     {
         SATISFIED: "The user has found enough.",
@@ -38,4 +39,3 @@ MEANING: Final[Mapping[str, str]] = MappingProxyType(
         USER_FAULT: "The user's own code failed, or broke a promise that every user gives.",
     }
 )
-"""By reason: one sentence for a person."""

@@ -121,8 +121,8 @@ class Options(StrictModel):
     system: str | None = Field(default=None, description="only conversations with this system; not given: all")
 
 
+# Options that name files.
 FILES = ("run",)
-"""Options that name files."""
 
 
 def build(options: Options) -> RecordedUser:

@@ -36,9 +36,10 @@ from topics.regular_file import read_inside, read_regular
 from topics.suggestions import did_you_mean
 from topics.topic import Topic
 
+# The group of entry points by which other distributions add simulators.
 GROUP = "harvest.simulators"
-"""The group of entry points by which other distributions add simulators."""
 
+# Those that come with Harvest, each as `module:build`.
 SIMULATORS: Mapping[str, str] = MappingProxyType(
     {
         "agenda": "simulators.agenda:build",
@@ -56,7 +57,6 @@ SIMULATORS: Mapping[str, str] = MappingProxyType(
         "subtopic": "simulators.subtopic:build",
     }
 )
-"""Those that come with Harvest, each as `module:build`."""
 
 _OVER, _SIMULATOR = "over", "simulator"
 _MEND = "mend that simulator; simulators.conformance says what else it does not keep"

@@ -27,8 +27,8 @@ from simulators.streams import Streams
 from topics.document import StrictModel
 from topics.errors import InputError
 
+# What was said at this place of this conversation; what was said to another answer.
 ACTS = ("recorded", "out-of-place")
-"""What was said at this place of this conversation; what was said to another answer."""
 
 
 def parting_turn(state: State) -> int | None:
@@ -109,8 +109,8 @@ class Options(StrictModel):
     mode: Literal["strict", "tolerant"] = Field(default="strict", description="`strict`: a different answer ends it")
 
 
+# Options that name files.
 FILES = ("run",)
-"""Options that name files."""
 
 
 def build(options: Options) -> ReplayUser:

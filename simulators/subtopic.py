@@ -40,8 +40,8 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "return": ("Back to what I asked before: {{ item }}", "Once more on this: {{ item }}"),
 }
 
+# `ask` opens; `requery` stays on the subtopic; `move` goes to one not asked about yet, `return` to one that was.
 ACTS = tuple(WORDS)
-"""`ask` opens; `requery` stays on the subtopic; `move` goes to one not asked about yet, `return` to one that was."""
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 

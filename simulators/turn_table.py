@@ -19,8 +19,8 @@ from simulators.act_table import ANY, START, STOP, UNKNOWN, ActSequence, Context
 
 _ENOUGH = 50
 
+# The first user turn after which it holds, and how often each act (or `stop`) followed, by context.
 Stretch = tuple[int, Mapping[Context, Mapping[str, int]]]
-"""The first user turn after which it holds, and how often each act (or `stop`) followed, by context."""
 
 
 @dataclass(frozen=True)

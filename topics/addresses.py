@@ -8,20 +8,20 @@ from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import quote
 
+# Query parameters that say where a visitor came from, not which page is meant; `utm_…` is one of them too.
 TRACKING = frozenset(
     {
         *("dclid", "fbclid", "gbraid", "gclid", "igshid", "mc_cid", "mc_eid"),
         *("msclkid", "ref_", "srsltid", "wbraid", "yclid", "_ga", "_gl"),
     }
 )
-"""Query parameters that say where a visitor came from, not which page is meant; `utm_…` is one of them too."""
 
+# What stands between `//` and the path.
 AUTHORITY = re.compile(
     r"(?:[\w.~!$&'*+,;=:%@-]*@)?"  # who; the host is what follows the last @
     r"(?P<host>\[[0-9A-Fa-f:.]+\]|[\w.-]+)"
     r"(?::(?P<port>[0-9]*))?"
 )
-"""What stands between `//` and the path."""
 
 _URL = re.compile(r"(https?)://([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#.*)?", re.IGNORECASE | re.DOTALL)
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?")

@@ -15,8 +15,8 @@ from typing import Literal
 from topics.quantities import Range, quantity
 from topics.regions import REGIONS, country, nearest_names
 
+# Names a nominal set may give as its `mapping`.
 MAPPINGS = ("regions",)
-"""Names a nominal set may give as its `mapping`."""
 
 _SHARE = re.compile(r"[0-9]{1,9}(?:/[0-9]{1,9})?|[0-9]{0,9}\.[0-9]{1,40}")
 _TOLERANCE = Fraction(1, 10**5)  # a third in six decimals, three times, is .999999

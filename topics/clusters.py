@@ -16,14 +16,14 @@ from topics.counting import pluralize
 from topics.topic import Topic, TopicSet
 
 _Item = TypeVar("_Item")
+# A word, or a character of a script that is written without spaces.
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|(?:(?![\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])\w)+")
-"""A word, or a character of a script that is written without spaces."""
 
+# The part of their words, counted without the frame, that nearly equal requests share at least.
 _SHARED = 0.6
-"""The part of their words, counted without the frame, that nearly equal requests share at least."""
 
+# So many words they share at least: two requests of one or two words are about different things more often.
 _FEWEST = 3
-"""So many words they share at least: two requests of one or two words are about different things more often."""
 
 _MOST_NAMED = 3
 

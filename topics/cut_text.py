@@ -33,11 +33,11 @@ _COMMENT = re.compile(f"#[^{_BREAKS}]*")
 _BLANK = re.compile(f"[ \t{_BREAKS}]*")
 _TOKEN = re.compile(rf"#[^{_BREAKS}]*|[^ \t{_BREAKS}]")
 _HEADER = re.compile("[|>][-+0-9]*[ \t]+(?=#)")
+# A blank after the #, or no word at all, as in a line of ###.
 _HONEST = re.compile(r"#+(?:[ \t]|\Z)|#\W*\Z")
-"""A blank after the #, or no word at all, as in a line of ###."""
 
+# A key or an item that somebody has switched off.
 _LEFT_OUT = re.compile(r"#[ \t]*(?:[A-Za-z_]+:(?:[ \t]|\Z)|-[ \t])|#[\"']")
-"""A key or an item that somebody has switched off."""
 
 _ELSEWHERE = "a comment goes on a line of its own above the key or the item, with a blank after its #"
 _ADVICE = {
@@ -245,8 +245,8 @@ def _uncut(value: Any) -> Any:
     return value
 
 
+# A text that is said word for word: what YAML would take for a comment beside it is refused.
 Said = Annotated[str, BeforeValidator(_uncut)]
-"""A text that is said word for word: what YAML would take for a comment beside it is refused."""
 
+# A text that is said as a part of others, with a comment behind it on its line at most.
 Phrase = Annotated[str, BeforeValidator(lambda value: value if getattr(value, "behind", False) else _uncut(value))]
-"""A text that is said as a part of others, with a comment behind it on its line at most."""

@@ -26,6 +26,7 @@ from topics.written_form import MISWRITTEN
 from topics.yaml_values import Loc, Marks, read_yaml
 
 _MODEL = TypeVar("_MODEL", bound=BaseModel)
+# Files of ours by the name of their format, for people.
 _FILES: Mapping[str, str] = {
     "harvest-acts": "a file of dialogue acts",
     "harvest-audit": "an audit",
@@ -44,7 +45,6 @@ _FILES: Mapping[str, str] = {
     "harvest-user": "a fitted user",
     "harvest-wordings": "a file of wordings",
 }
-"""Files of ours by the name of their format, for people."""
 _QUOTED = re.compile("'([^']*)'")
 _NEEDED: Mapping[str, str] = {  # pydantic speaks of Python; the reader of a message sees a file
     "bool_type": "true or false",

@@ -20,8 +20,8 @@ from topics.errors import InputError, Place
 from topics.json_places import Loc, element_starts, start_of, walk
 from topics.text_file import place_in, read_text
 
+# Bytes. A file takes some ten times as much memory while it is read.
 _LARGEST = 256 * 2**20
-"""Bytes. A file takes some ten times as much memory while it is read."""
 
 _BOM_FIRST = re.compile("^\ufeff", re.MULTILINE)  # no text of JSON holds a line end, so it is in none
 _BOM_BETWEEN = re.compile("(?<=[}\\]])\ufeff(?=[ \t\r]*[{\\[])")
@@ -156,9 +156,9 @@ def read_json_text(text: str, path: str) -> Iterator[JsonValue]:
         raise InputError("the file holds no line", place=Place(path))
 
 
+# Makes valid JSON of a text that holds records and others that are not JSON, and gives the faults of these; see
+# `topics.mended_json`. Takes the text, the name of its file and its first line there.
 Mend = Callable[[str, str, int], "tuple[str, list[InputError]] | None"]
-"""Makes valid JSON of a text that holds records and others that are not JSON, and gives the faults of these; see
-`topics.mended_json`. Takes the text, the name of its file and its first line there."""
 
 
 def json_lines(

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from json import JSONDecoder
 
+# The way to a value from the top: keys of objects, and places in lists, from 0.
 Loc = tuple[str | int, ...]
-"""The way to a value from the top: keys of objects, and places in lists, from 0."""
 
 _SPACE = " \t\r\n"
 

@@ -98,6 +98,7 @@ def _compile_pattern(pattern: str) -> re.Pattern[str]:
 _VIDEO = r"(?P<id>[A-Za-z0-9_-]{11})(?![A-Za-z0-9_-]).*"
 _WATCH = "https://www.youtube.com/watch?v={id}"
 
+# The kinds that topic files may name: `imdb-title`, `youtube-video`, `web-page`.
 KINDS: Mapping[str, UrlKind] = MappingProxyType(
     {
         kind.name: kind
@@ -128,4 +129,3 @@ KINDS: Mapping[str, UrlKind] = MappingProxyType(
         )
     }
 )
-"""The kinds that topic files may name: `imdb-title`, `youtube-video`, `web-page`."""

@@ -17,8 +17,8 @@ from topics.addresses import AUTHORITY, address, canonical_host
 from topics.late_pattern import late_pattern
 from topics.lower_case import to_lower
 
+# Links that are taken of one reply.
 MOST_LINKS = 10_000
-"""Links that are taken of one reply."""
 
 _MOST_TRIED = 2 * MOST_LINKS  # beginnings of URLs that are looked at for them, and
 _MOST_BRACKETS = 10 * MOST_LINKS  # brackets of Markdown
@@ -39,11 +39,11 @@ _RUN = late_pattern(rf"{_MARK}(?:[^{_STOP}]++|{_ESCAPE})+")
 _RUN_OR_WWW = late_pattern(rf"(?:https?://|(?<![\w@.-])www\.)(?:[^{_STOP}]++|{_ESCAPE})+")  # for the text in lower case
 _ENTITY = late_pattern(r"&(?ai:lt|gt|quot|apos|nbsp|#0?39|#x27);")
 _PLAIN_LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+# A run of at most 253 characters that is one URL from end to end: most are, and need no second look.
 _PLAIN = late_pattern(
     rf"[Hh][Tt][Tt][Pp][Ss]?://{_PLAIN_LABEL}(?:\.{_PLAIN_LABEL})*+"
     r"(?:[/?#][A-Za-z0-9/._~!$&'*+,=?#%@-]*+(?<=[A-Za-z0-9/$&+=#%@-]))?"
 )
-"""A run of at most 253 characters that is one URL from end to end: most are, and need no second look."""
 _SCHEME = late_pattern(r"https?://", re.IGNORECASE)
 _BRACKET = late_pattern(r"[()\[\]{}]")
 _CLOSES = {")": "(", "]": "[", "}": "{"}

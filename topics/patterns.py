@@ -11,8 +11,8 @@ repeats are within the bound and three are not. Groups may have names, and it ma
 
 import re
 
+# Characters of the longest text that a matchable pattern may be tried on.
 LONGEST_MATCHED = 2048
-"""Characters of the longest text that a matchable pattern may be tried on."""
 
 _LONGEST_SEARCHABLE = 200
 _LONGEST_MATCHABLE = 500

@@ -9,8 +9,8 @@ from topics.errors import InputError
 
 T = TypeVar("T")
 
+# What `load_entry` gave, in order. Whatever of other distributions runs in this process has come through there.
 _LOADED: dict[str, None] = {}
-"""What `load_entry` gave, in order. Whatever of other distributions runs in this process has come through there."""
 
 
 def found_in(group: str, what: str, taken: Collection[str]) -> Mapping[str, EntryPoint]:

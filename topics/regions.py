@@ -16,8 +16,8 @@ from types import MappingProxyType
 
 from topics.csv_rows import csv_rows
 
+# In the order of the FairWeb membership vectors.
 REGIONS = ("Africa", "America", "Antarctica", "Asia", "Caribbean", "Europe", "Middle East", "Oceania")
-"""In the order of the FairWeb membership vectors."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,11 @@ from os import PathLike
 from topics.errors import InputError, Place
 from topics.regular_file import read_bytes
 
+# Bytes. Whatever is larger is not a file of ours, and would take the memory of the machine.
 LARGEST = 16 * 1024 * 1024
-"""Bytes. Whatever is larger is not a file of ours, and would take the memory of the machine."""
 
 
+# What people give in place of text, by its first bytes.
 _BINARY = {
     b"PK\x03\x04": "a ZIP archive (as .zip, .xlsx, .docx and .eval files are)",
     b"\x1f\x8b": "a file that gzip has compressed",
@@ -17,7 +18,6 @@ _BINARY = {
     b"SQLite format 3\0": "an SQLite database",
     b"%PDF-": "a PDF file",
 }
-"""What people give in place of text, by its first bytes."""
 
 
 def read_text(path: str | PathLike[str], kind: str, *, largest: int = LARGEST, advice: str | None = None) -> str:

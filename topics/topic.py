@@ -11,14 +11,14 @@ from topics.attributes import AttributeSet
 from topics.errors import InputError
 from topics.kinds import UrlKind
 
+# How the id of a topic is written, wherever it comes from: it stands in file names, options and tables.
 ID_PATTERN = r"[A-Za-z0-9][A-Za-z0-9._+-]*"
-"""How the id of a topic is written, wherever it comes from: it stands in file names, options and tables."""
 
+# What `ID_PATTERN` allows, for people.
 ID_WORDS = "letters (a to z), digits and . _ + -, beginning with a letter or digit"
-"""What `ID_PATTERN` allows, for people."""
 
+# Characters of the id of a topic, at most.
 ID_LONGEST = 60
-"""Characters of the id of a topic, at most."""
 
 
 def check_topic_id(name: str) -> None:

@@ -19,10 +19,10 @@ _LINE_END = re.compile(f"\r\n|[\n\r{_BREAKS}]")
 _BESIDE_BLANK = re.compile(f"[ \t][{_BREAKS}]|[{_BREAKS}][ \t]")
 
 
+# That Unicode does not count among the format characters, and that have no shape.
 _UNSEEN_LETTERS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
-"""That Unicode does not count among the format characters, and that have no shape."""
+# Of the writing itself after a letter beyond ASCII, as in Persian, in Japanese and in pictures made of several.
 _JOINS = "\u200c\u200d\ufe0e\ufe0f\u3000"
-"""Of the writing itself after a letter beyond ASCII, as in Persian, in Japanese and in pictures made of several."""
 
 
 def unseen_in(text: str) -> dict[str, None]:
@@ -57,6 +57,7 @@ def _is_unseen(character: str) -> bool:
     return kind in ("Cf", "Cc", "Zs", "Zl", "Zp") or selects or character in _UNSEEN_LETTERS
 
 
+# Unicode gives them no names of its own; these are of ISO 6429.
 _CONTROLS = {
     "\0": "null",
     "\a": "bell",
@@ -67,7 +68,6 @@ _CONTROLS = {
     "\x7f": "delete",
     "\x85": "next line",
 }
-"""Unicode gives them no names of its own; these are of ISO 6429."""
 
 
 def named(character: str) -> str:

@@ -5,8 +5,8 @@ import re
 from pydantic import AfterValidator
 from pydantic_core import PydanticCustomError
 
+# The kind of the error, which is pydantic's own name for it.
 MISWRITTEN = "string_pattern_mismatch"
-"""The kind of the error, which is pydantic's own name for it."""
 
 
 def written_form(expression: str, words: str) -> AfterValidator:

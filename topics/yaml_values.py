@@ -18,11 +18,11 @@ from topics.scalars import plain_scalar
 from topics.text_file import place_in
 from topics.unseen_characters import culprit, named, refuse_lost_breaks, surrounds
 
+# The way to a value from the top of a document: ("topics", 3, "id").
 Loc = tuple[str | int, ...]
-"""The way to a value from the top of a document: ("topics", 3, "id")."""
 
+# The line and the column of each value, both from 1.
 Marks = Mapping[Loc, tuple[int, int]]
-"""The line and the column of each value, both from 1."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")  # JSON has them in pairs; YAML and UTF-8 have none
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")

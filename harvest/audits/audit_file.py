@@ -35,8 +35,8 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Seconds = Annotated[float, Field(ge=0, le=86400)]
 
 
+# In which the topics of a trial are played.
 Order = Literal["as-written", "shuffled", "latin"]
-"""In which the topics of a trial are played."""
 
 
 class SystemEntry(StrictModel):

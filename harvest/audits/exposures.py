@@ -14,8 +14,8 @@ from topics.document import Document
 from topics.errors import InputError, Place
 from topics.yaml_values import Loc
 
+# The option of a command, and of no file, by which keys are sent over http to other machines, too.
 KEYS_IN_CLEAR = "--keys-in-clear"
-"""The option of a command, and of no file, by which keys are sent over http to other machines, too."""
 
 
 def read_exposures(document: Document, file: AuditFile) -> tuple[Exposure, ...]:

@@ -22,8 +22,8 @@ from topics.document import Document
 from topics.topic import Topic
 from topics.yaml_values import Loc
 
+# Arms: each is a system of its own, and all of them are played.
 _MOST = 64
-"""Arms: each is a system of its own, and all of them are played."""
 
 Factors = Mapping[str, Mapping[str, ArmEntry]]
 

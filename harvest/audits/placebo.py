@@ -7,11 +7,11 @@ from harvest.audits.system import System
 from harvest.parrot.placebo import DRIVERS
 from topics.topic import TopicSet
 
+# Of the trials of a system that its placebo plays, at most; one at least.
 SHARE = 0.05
-"""Of the trials of a system that its placebo plays, at most; one at least."""
 
+# Options that a placebo has from its system: they say how it is read, and not what it is.
 _KEPT = ("stream", "timeout")
-"""Options that a placebo has from its system: they say how it is read, and not what it is."""
 
 
 def check_placebo(audit: Audit) -> None:

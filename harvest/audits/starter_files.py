@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from importlib.resources import files
 
 _FOLDER = files("harvest.audits") / "starter"
+# Drivers whose system is a file beside the audit, so that the audit can be played at once.
 _PROGRAMS = ("command", "python")
-"""Drivers whose system is a file beside the audit, so that the audit can be played at once."""
 
 
 def starter_drivers() -> tuple[str, ...]:

@@ -23,8 +23,8 @@ from recordings.log.run_folder import Run, read
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 
+# A name of so many characters is an ordinary word of some language.
 _SHORT = 2
-"""A name of so many characters is an ordinary word of some language."""
 
 
 def write_blind_pairs(

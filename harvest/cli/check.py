@@ -30,17 +30,17 @@ from topics.counting import pluralize
 from topics.plug_ins import loaded
 from topics.unseen_characters import named, show_unseen, unseen_in
 
+# Options, of several drivers, that say where their system is.
 _ADDRESSES = ("url", "base_url", "function", "run")
-"""Options, of several drivers, that say where their system is."""
 
+# Topics with characters that nobody sees.
 _NAMED = 3
-"""Topics with characters that nobody sees."""
 
+# Topics of which the first turn is shown, and words of each of its ends.
 _OPENINGS, _ENDS = 3, 6
-"""Topics of which the first turn is shown, and words of each of its ends."""
 
+# Seed turns of them that are shown, and words of each end of one.
 _TURNS, _TURN_ENDS = 6, 3
-"""Seed turns of them that are shown, and words of each end of one."""
 
 
 @click.command()

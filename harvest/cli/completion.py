@@ -3,8 +3,8 @@
 import click
 from click.shell_completion import get_completion_class
 
+# By this environment variable the shell asks for completions.
 VARIABLE = "_HARVEST_COMPLETE"
-"""By this environment variable the shell asks for completions."""
 
 
 @click.command()

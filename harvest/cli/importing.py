@@ -27,8 +27,8 @@ from topics.gold import GoldEntry, GoldTable
 from topics.library import load_gold, load_topics
 from topics.topic import TopicSet
 
+# Conversations that were left out and are named; of the others, only the number is printed.
 _LISTED = 10
-"""Conversations that were left out and are named; of the others, only the number is printed."""
 
 
 def _help() -> str:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# What an interrupted command exits with, whichever signal it was.
 CODE = 130
-"""What an interrupted command exits with, whichever signal it was."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _SHOW_CURSOR = b"\x1b[?25h"
 

@@ -28,10 +28,10 @@ from recordings.log.run_folder import Run, begun_files, is_run
 from recordings.log.store import read_header
 from topics.errors import HarvestError, InputError, Place
 
+# By the name of a rule, the option that gives it.
 OPTIONS = {"matters": "--matters", "looks": "--looks", "apart": "--confirm-after", "enforce": "--enforce"}
-"""By the name of a rule, the option that gives it."""
+# Runs that are read to be named: somebody who moved a history has hundreds without a look.
 _MOST = 5
-"""Runs that are read to be named: somebody who moved a history has hundreds without a look."""
 
 
 @dataclass(frozen=True)

@@ -37,13 +37,13 @@ class _Form:
     said: str
 
 
+# Forms that are files, by option.
 _FILES: Mapping[str, _Form] = {
     "junit": _Form(lambda told, _: junit(told), is_junit, "Write the verdicts as JUnit XML."),
     "prometheus": _Form(
         lambda told, before: metrics(told, before).encode(), is_metrics, "Write metrics for the textfile collector."
     ),
 }
-"""Forms that are files, by option."""
 
 _SUMMARY = "GITHUB_STEP_SUMMARY"
 

@@ -29,8 +29,8 @@ from scoring.settings import scoring_settings
 from topics.counting import pluralize
 from topics.errors import InputError
 
+# The shipped audit that is played to see what Harvest does: its run gets a report, and a word on what to look at.
 DEMO = "demo"
-"""The shipped audit that is played to see what Harvest does: its run gets a report, and a word on what to look at."""
 
 
 def _split_list(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:

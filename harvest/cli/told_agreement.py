@@ -11,8 +11,8 @@ from recordings.judged.judgments import Layer
 from scoring.annotations.agreement import Agreement
 from topics.decimals import decimal
 
+# Things with a rare judgment below which their number is printed: alpha depends on them.
 _FEW = 10
-"""Things with a rare judgment below which their number is printed: alpha depends on them."""
 
 
 def tell_agreement(people: Sequence[Layer], criteria: Iterable[str]) -> None:

@@ -11,20 +11,20 @@ from harvest.systems.exposure import is_this_machine
 from harvest.terminal import printable, tell
 from topics.errors import InputError
 
+# How long a scheduler may take to be reached, and as long again to answer at first.
 _SECONDS = 10
-"""How long a scheduler may take to be reached, and as long again to answer at first."""
 
+# Schemes of addresses for which Dask needs certificates.
 _ENCRYPTED = ("tls", "wss")
-"""Schemes of addresses for which Dask needs certificates."""
 
+# What to do where they are missing.
 _TLS = (
     "name them in Dask's settings (distributed.comm.tls), or in DASK_DISTRIBUTED__COMM__TLS__CA_FILE, "
     "DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT and DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY"
 )
-"""What to do where they are missing."""
 
+# Seconds without a scheduler after which it is taken to be gone; one that was only out of reach comes back.
 _GONE = 15
-"""Seconds without a scheduler after which it is taken to be gone; one that was only out of reach comes back."""
 
 
 @contextmanager

@@ -22,8 +22,8 @@ from harvest.systems.limits import Busy, Gate, Pace
 from harvest.systems.load import Load
 from harvest.systems.timing import SENDING, Clock
 
+# Seconds more than the spacing: the way to a system takes now a little longer and now a little less.
 _UNDER_WAY = 0.005
-"""Seconds more than the spacing: the way to a system takes now a little longer and now a little less."""
 
 _PATIENCE = 2.0  # seconds of one call to the scheduler, so that a run that is stopped need not wait for its turn
 _LOOK_EVERY = 0.2  # seconds between looks at the board for a system without a pace
@@ -44,8 +44,8 @@ class Board(Protocol):
     def write(self, key: str, value: Any) -> None: ...
 
 
+# Gives the semaphore and the board of a name, the same to all workers.
 Shared: TypeAlias = Callable[[str], tuple[Semaphore, Board]]
-"""Gives the semaphore and the board of a name, the same to all workers."""
 
 
 class SharedGate(Gate):

@@ -23,8 +23,8 @@ from recordings.merging.merge import Merged
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 
+# Shards for each that is played at a time.
 _EACH = 4
-"""Shards for each that is played at a time."""
 
 
 def spread(

@@ -43,11 +43,11 @@ from topics.document import StrictModel, refusal
 from topics.errors import InputError
 from topics.written_form import written_form
 
+# Seconds from one turn to the next that a site gets where nobody says otherwise; one on this machine needs none.
 PACE = 2.0
-"""Seconds from one turn to the next that a site gets where nobody says otherwise; one on this machine needs none."""
 
+# Answers of a site that are given longer: links may come after the words. One conversation's end is waited out.
 _NEW = 2
-"""Answers of a site that are given longer: links may come after the words. One conversation's end is waited out."""
 
 _PROXIES = ("http", "https", "socks5")
 _A_PROXY = "http://host:port, https://host:port or socks5://host:port"

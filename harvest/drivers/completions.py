@@ -33,23 +33,23 @@ _DETAILS = {
     ("completion_tokens_details", "reasoning_tokens"): "reasoning",
     ("prompt_tokens_details", "cached_tokens"): "cached",
 }
+# Ends that gateways and servers report where generating failed, not the model's; the last two are DeepSeek's and
+# Zhipu's.
 _FAILED = frozenset(
     {"error", "abort", "aborted", "cancelled", "failed", "timeout", "insufficient_system_resource", "network_error"}
 )
-"""Ends that gateways and servers report where generating failed, not the model's; the last two are DeepSeek's and
-Zhipu's."""
 _OTHER_ANSWERS = ("refusal", "tool_calls", "function_call")
+# Where servers put what a model thinks: DeepSeek and vLLM, OpenRouter and Groq, Ollama, LiteLLM, OpenRouter again.
 _THOUGHTS = ("reasoning_content", "reasoning", "thinking", "thinking_blocks", "reasoning_details")
-"""Where servers put what a model thinks: DeepSeek and vLLM, OpenRouter and Groq, Ollama, LiteLLM, OpenRouter again."""
+# Where they put sources, in a message, in a piece of one or in the body.
 _SOURCES = ("annotations", "search_results", "citations", "sources", "references")
-"""Where they put sources, in a message, in a piece of one or in the body."""
 _NO_SOURCES = frozenset(
     {"content", "text", "refusal", "tool_calls", "function_call", "images", "image_url", "audio", "file", "error"}
     | {"favicon", "icon", "thumbnail", "logo", "image", *_THOUGHTS}
 )
 
+# The note on a reply that came with something that may be a source, and is not known as one.
 BESIDE = "the body holds addresses that are no part of the answer: name their path in `links` if they are its sources"
-"""The note on a reply that came with something that may be a source, and is not known as one."""
 SEVERAL = "the system sent several choices; the first is the answer"
 
 

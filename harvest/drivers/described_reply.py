@@ -20,14 +20,14 @@ from protocols.answer import Answer
 from recordings.conversations.conversation import SystemTurn
 
 WHOLE_BODY = "text"
+# What an audit may give paths for besides the reply's text.
 PARTS = ("refusal", "links", "thoughts", "tools", "offers", "attachments", "finish", "model", "tokens")
-"""What an audit may give paths for besides the reply's text."""
 STREAMS = (
     "if this API only streams, ask it for its stream: `reply` is then the path of the text in each event, and the "
     "texts are joined"
 )
+# The note on a stream whose cut nobody would see.
 UNMARKED = "nothing but the end of the connection says that the stream was whole"
-"""The note on a stream whose cut nobody would see."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ from harvest.systems.timing import REAL_CLOCK, Clock
 Function = Callable[..., Any]
 _SIGN_OF_LIFE = 0.2  # seconds that a loop has, after a call ran out of time on it, to show that it still turns
 
+# What a call returned, and what it raised instead.
 Result = tuple[Any, BaseException | None]
-"""What a call returned, and what it raised instead."""
 
 
 class Calls:

@@ -13,11 +13,11 @@ from dataclasses import replace
 from harvest.systems.driver import DriverError, Exhibit, NotSent, Reply
 from protocols.answer import Answer, Exchange
 
+# The note on a turn before which an empty reply was left out.
 LEFT_OUT = "the system refuses its own empty reply as a part of the history; it was sent without that message"
-"""The note on a turn before which an empty reply was left out."""
 
+# Reasons that a message which says nothing may lead to. Keys, quotas and times do not depend on the history.
 _REFUSED = re.compile(r"http-4(?!0[123478]|09|25|29)\d\d|http-500|system-error|exception|exit-\d+")
-"""Reasons that a message which says nothing may lead to. Keys, quotas and times do not depend on the history."""
 
 Message = dict[str, str]
 

@@ -21,8 +21,8 @@ from topics.target import checked_target
 
 SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "x-api-key", "api-key", "x-auth-token"})
 
+# What the option `thoughts_apart` says, of every driver that has it.
 THOUGHTS_APART = "thoughts in marks such as `<think>` at the beginning of the text are no part of the answer"
-"""What the option `thoughts_apart` says, of every driver that has it."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -85,8 +85,8 @@ def _proxy(value: Text) -> Text:
 
 Headers = Annotated[dict[str, Text], AfterValidator(_headers)]
 Url = Annotated[str, AfterValidator(_url)]
+# A proxy's URL without user name and password, or the variable that holds the URL with both.
 Proxy = Annotated[Text, AfterValidator(_proxy)]
-"""A proxy's URL without user name and password, or the variable that holds the URL with both."""
 Seconds = Annotated[float, Field(gt=0, le=86400, allow_inf_nan=False)]
 
 

@@ -15,8 +15,8 @@ from harvest.drivers.stream_text import REPEATED, told_once
 from protocols.answer import Answer, Attachment, Offer, Source, ToolCall
 from protocols.thoughts import split_thoughts
 
+# The note on an answer whose text began with marks of thinking.
 THOUGHT_ALOUD = "it thought aloud at the beginning of its text; the thoughts are kept apart from the answer"
-"""The note on an answer whose text began with marks of thinking."""
 
 _LONGEST = 4096
 _DEEPEST = 6

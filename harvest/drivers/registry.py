@@ -34,8 +34,8 @@ DRIVERS: Mapping[str, str] = MappingProxyType(
     }
 )
 
+# The group of entry points by which other distributions add drivers.
 GROUP = "harvest.drivers"
-"""The group of entry points by which other distributions add drivers."""
 
 
 def driver_module(name: str) -> ModuleType:

@@ -88,5 +88,5 @@ def listed(value: object) -> object:
 
 
 Path = Annotated[str, AfterValidator(check_path)]
+# An option that is one path, or a list of them.
 Paths = Annotated[tuple[Path, ...], BeforeValidator(listed)]
-"""An option that is one path, or a list of them."""

@@ -18,11 +18,11 @@ from protocols.answer import Answer
 from protocols.thoughts import split_thoughts
 from topics.links import find_links
 
+# By driver whose replies can be read again, the exhibits that hold one; the first that there is counts.
 _KEPT = {"command": ("stdout",), "http": ("stream", "response"), "openai": ("stream", "response")}
-"""By driver whose replies can be read again, the exhibits that hold one; the first that there is counts."""
 
+# Drivers that keep no reply beside its text.
 _TEXT = frozenset({"python"})
-"""Drivers that keep no reply beside its text."""
 
 
 def kept_reply(driver: str, evidence: Mapping[str, str]) -> str:

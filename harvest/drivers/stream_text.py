@@ -14,15 +14,15 @@ model's is left as it is: fewer than twenty characters, and a second beginning t
 from collections.abc import Collection, Sequence
 from itertools import pairwise
 
+# The note on such an answer.
 REPEATED = "the stream said again what it had said; it was taken once"
-"""The note on such an answer."""
 
+# Characters from which a repetition is no chance.
 _LEAST = 20
-"""Characters from which a repetition is no chance."""
+# How often a stream may begin again.
 _MOST_BEGINNINGS = 3
-"""How often a stream may begin again."""
+# Places that are looked at for a second beginning: each look reads the whole text, of at most this many characters.
 _MOST_LOOKS = 10
-"""Places that are looked at for a second beginning: each look reads the whole text, of at most this many characters."""
 _LONGEST = 1_000_000
 
 

@@ -26,8 +26,8 @@ import time
 _SET_CHILD_SUBREAPER = 36  # of prctl(2)
 _LONGEST = 5.0  # seconds: what cannot be killed by then waits for a dead disk, and would hold us up for ever
 _PAUSE = 0.002
+# Also sent to everything at once, as by a service manager; what is to happen then, the other side says.
 _OURS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-"""Also sent to everything at once, as by a service manager; what is to happen then, the other side says."""
 
 
 def main() -> None:

@@ -17,9 +17,9 @@ from pydantic import AfterValidator
 from harvest.drivers.options import FromEnvironment
 from harvest.systems.driver import Surroundings
 
+# text: the user turn. session: the session's id. turn: its number, from 1. history: the exchanges before it, and
+# messages: those and the user turn, as a list of {role, content}.
 PLACEHOLDERS = ("text", "session", "turn", "history", "messages")
-"""text: the user turn. session: the session's id. turn: its number, from 1. history: the exchanges before it, and
-messages: those and the user turn, as a list of {role, content}."""
 
 _LISTS = frozenset({"history", "messages"})
 _GAP = re.compile(r"\{\{\s*([A-Za-z_]*)\s*\}\}")

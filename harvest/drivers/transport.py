@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 _LONGEST_LINE = 100 * 1024  # bytes of a status line or a header
 _LARGEST_AT_ONCE = 2**20  # bytes of a body
 _INFORMATIONAL = re.compile(rb"HTTP/1\.[01] 1(?!01)")
+# Headers that aiohttp would add where a request has none.
 _OUR_OWN = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
-"""Headers that aiohttp would add where a request has none."""
 
 
 @dataclass(slots=True)

@@ -41,9 +41,9 @@ else:
     httpx = lazy_loader.load("httpx")  # at the first request: an audit that is only checked asks nothing
 _MOST_REDIRECTS = 5
 _CONTROLS = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
+# Codings that are undone though we asked for none. They swell a packet by 1000 at most; others, or one within the
+# other, know no such bound, and the limit on a reply's size is looked at only after each packet.
 _UNPACKED = frozenset({"gzip", "deflate"})
-"""Codings that are undone though we asked for none. They swell a packet by 1000 at most; others, or one within the
-other, know no such bound, and the limit on a reply's size is looked at only after each packet."""
 _AFTER_THE_END = 0.5  # seconds, and bytes, that may follow the last word of a stream
 _LINE_OF_C = re.compile(r" \(_ssl\.c:\d+\)$")
 _MOST_AFTER_THE_END = 65536

@@ -24,8 +24,8 @@ from scoring.settings import Settings
 from scoring.swan.schema import Criterion, Schema
 from topics.gold import GoldTable
 
+# The source of a layer of judgments that were given to the same words elsewhere.
 SOURCE = "harvest pool"
-"""The source of a layer of judgments that were given to the same words elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,8 +180,8 @@ def pooled_words(runs: Sequence[PooledRun], schema: Schema) -> tuple[Words, ...]
     return tuple(sorted(words, key=lambda one: (order[one.criterion], place[one.topic], -len(one.where), one.text)))
 
 
+# Criterion, topic and words.
 _Key = tuple[str, str, str]
-"""Criterion, topic and words."""
 
 
 def _newest(layers: Iterable[Layer]) -> dict[Key, dict[str, Said]]:

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, TextIO, cast
 
+# Each is set by a service whose commands are known here.
 _VARIABLES = ("GITHUB_ACTIONS", "TF_BUILD")
-"""Each is set by a service whose commands are known here."""
 
 _LINE = re.compile(r"(?:\A|(?<=[\r\n]))[^\S\r\n]*:(?=:)")
 _BRACKET = re.compile(r"(?<=##)\[|(?<=##vso)\[", re.IGNORECASE)

@@ -11,11 +11,11 @@ from typing import Literal
 from harvest.notices.bulletin import Account, Bulletin, Estimate, Notice, plain
 from topics.decimals import decimal
 
+# Bytes of a step's summary: of a larger one GitHub shows nothing at all.
 LARGEST_SUMMARY = 2**20
-"""Bytes of a step's summary: of a larger one GitHub shows nothing at all."""
 
+# Annotations of one kind that GitHub takes from a step; it drops the others without a word.
 _MOST = 10
-"""Annotations of one kind that GitHub takes from a step; it drops the others without a word."""
 
 _Kind = Literal["error", "warning", "notice"]
 _SPECIAL = re.compile(r"[\\`*_{}\[\]<>|~&@#$]|:(?=//)|(?<=[wW]{3})\.")

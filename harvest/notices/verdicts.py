@@ -12,8 +12,8 @@ from harvest.studies.watch.watch import Watched, WatchedFigure, WatchedSystem
 from harvest.studies.watch.words import figure_sentence, system_sentence
 from topics.counting import pluralize
 
+# What the share of planned trials that are valid is called among figures.
 COVERAGE = "coverage"
-"""What the share of planned trials that are valid is called among figures."""
 
 
 def watch_bulletin(

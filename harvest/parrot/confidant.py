@@ -39,6 +39,7 @@ _NOTHING = "I cannot say."
 _REFUSAL = "I'm sorry, but I can't help with that."
 _DISTURBS = ("repair", "premise")
 
+# Answers, of which one follows, and one breaks, most instructions that a rule can judge.
 _MANNERS = (
     "That is a short answer, and it is all in one sentence.",
     "That is one part of it. This is another part of it. And there is a third part, which is the longest.",
@@ -46,7 +47,6 @@ _MANNERS = (
     "- This is one part of it.\n- This is another part of it.\n- This is the third part.",
     "Certainly! That is, absolutely, an answer. It goes on for a while. It has many words.",
 )
-"""Answers, of which one follows, and one breaks, most instructions that a rule can judge."""
 
 
 @dataclass(frozen=True, slots=True)

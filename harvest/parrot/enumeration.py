@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from harvest.parrot.truth import Path
 
+# Stands for a user turn: the protocol decides it, given what came before.
 USER = "user"
-"""Stands for a user turn: the protocol decides it, given what came before."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,8 +15,8 @@ from typing import Any
 
 from topics.identity import content_hash
 
+# The drivers that a placebo can be read through.
 DRIVERS = ("browser", "openai")
-"""The drivers that a placebo can be read through."""
 
 _LARGEST = 2**20  # bytes of a request
 

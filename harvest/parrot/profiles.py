@@ -21,11 +21,11 @@ from typing import Literal, get_args
 Behaviour = Literal["list", "bare", "prose", "refusal", "silent"]
 BEHAVIOURS: tuple[Behaviour, ...] = get_args(Behaviour)
 
+# How the parrot takes a user turn: a request it knows, a wish for more, a reminder of the format, or none of these.
 Heard = Literal["request", "more", "adhere", "unknown"]
-"""How the parrot takes a user turn: a request it knows, a wish for more, a reminder of the format, or none of these."""
 
+# Probabilities in [0, 1] of the next behaviour; they sum to 1, and a behaviour left out has probability 0.
 Row = Mapping[Behaviour, float]
-"""Probabilities in [0, 1] of the next behaviour; they sum to 1, and a behaviour left out has probability 0."""
 
 _TOLERANCE = 1e-9
 
@@ -135,6 +135,7 @@ _STEADY_THEN: Mapping[Behaviour, Row] = {
     "prose": {"list": 0.65, "bare": 0.20, "prose": 0.15},
 }
 
+# The shipped profiles by name. docs/parrot.md prints the truth of each.
 PROFILES: Mapping[str, Profile] = MappingProxyType(
     {
         profile.name: profile
@@ -203,4 +204,3 @@ PROFILES: Mapping[str, Profile] = MappingProxyType(
         )
     }
 )
-"""The shipped profiles by name. docs/parrot.md prints the truth of each."""

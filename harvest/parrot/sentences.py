@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 
 from harvest.parrot.profiles import Behaviour, Heard
 
+# Chooses one of n variants: a number from 0 to n − 1.
 Pick = Callable[[int], int]
-"""Chooses one of n variants: a number from 0 to n − 1."""
 
+# The variants of each part of a reply. Within a part all have the same number of words (a test counts them).
 VARIANTS: dict[str, tuple[str, ...]] = {
     "open-request": (
         "Here is a short list that should suit you:",
@@ -65,10 +66,9 @@ VARIANTS: dict[str, tuple[str, ...]] = {
         "My collection ends here: whatever it had to offer has been named before, alas.",
     ),
 }
-"""The variants of each part of a reply. Within a part all have the same number of words (a test counts them)."""
 
+# The honest answer to whatever is not in the catalogue. docs/parrot.md says which label it gets.
 UNKNOWN = "I do not know anything about that: my catalogue is small, and your question is not in it."
-"""The honest answer to whatever is not in the catalogue. docs/parrot.md says which label it gets."""
 
 
 def compose(behaviour: Behaviour, heard: Heard, lines: Sequence[str], pick: Pick) -> str:

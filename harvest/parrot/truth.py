@@ -23,14 +23,14 @@ from protocols.protocol import Protocol
 from protocols.route import Ask, Say, Stop
 from topics.topic import Topic
 
+# Gain by relevance grade, as in GFRC §4 (L2 = 1, L1 = .5, L0 = 0).
 GAINS: Mapping[int, float] = {0: 0.0, 1: 0.5, 2: 1.0}
-"""Gain by relevance grade, as in GFRC §4 (L2 = 1, L1 = .5, L0 = 0)."""
 
+# L in words: five minutes at 250 words a minute (GFRC §3.2).
 PATIENCE = 1250
-"""L in words: five minutes at 250 words a minute (GFRC §3.2)."""
 
+# A turn that was not asked, and that nothing says would have been.
 NOT_ASKED = "·"
-"""A turn that was not asked, and that nothing says would have been."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ from recordings.log.store import RunWriter
 from simulators.scripted import ScriptedUser
 from topics.errors import HarvestError
 
+# Who is told what happens, from the plan and what is damaged in the run so far.
 Watching: TypeAlias = Callable[[Plan, tuple[str, ...]], AbstractContextManager[Watcher]]
-"""Who is told what happens, from the plan and what is damaged in the run so far."""
 
 
 class Silent:

@@ -14,8 +14,8 @@ from rich.text import Text
 
 Block = dict[str, Any]
 
+# Columns of a terminal on which nothing is cut into several tables.
 WIDE = 100_000
-"""Columns of a terminal on which nothing is cut into several tables."""
 
 _TONES = {"dim": "dim", "yellow": "warn", "bold": "strong", "bold red": "warn"}
 

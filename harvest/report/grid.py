@@ -13,13 +13,13 @@ from scoring.table import ScoreRow
 from topics.counting import pluralize
 from topics.topic import Topic
 
+# Trials of which each has a mark of its own; of more, they are counted.
 _MOST_MARKS = 10
-"""Trials of which each has a mark of its own; of more, they are counted."""
 _MOST_TOPICS = 300
 _MOST_COLUMNS = 60
 
+# By system and topic, the marks of each trial.
 Cells = Mapping[tuple[str, str], list[str]]
-"""By system and topic, the marks of each trial."""
 
 
 def address(**parts: object) -> str:

@@ -17,8 +17,8 @@ from harvest.report.document import Report
 from harvest.report.markup import bar_markup, blocks_markup, escaped
 from harvest.tables.drawing.svg import STYLE as CHART_STYLE
 
+# Bytes of conversations that still lie in the page itself.
 INSIDE = 8_000_000
-"""Bytes of conversations that still lie in the page itself."""
 
 _TITLED = " – Harvest report</title>"
 

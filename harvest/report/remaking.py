@@ -24,8 +24,8 @@ _CHUNKS = re.compile(r"\d{4,}\.js")
 _SHOWN = 60
 _WRITES = "name a run folder, or a page as harvest report RUN… --out FILE.html writes it"
 _MOST = 20
+# Of a run that is looked for in a text: two characters, and a letter among them. Figures and systems are 9 or A.
 _NAME = re.compile(r"(?=.*[^\W\d_])..")
-"""Of a run that is looked for in a text: two characters, and a letter among them. Figures and systems are 9 or A."""
 
 
 @dataclass(frozen=True, slots=True)

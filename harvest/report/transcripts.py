@@ -24,14 +24,14 @@ from recordings.conversations.conversation import Conversation, Turn
 from scoring.measures.relevance import POSITION_WEIGHT
 from scoring.table import ScoreTable, shown_value
 
+# Characters of one text that a report holds.
 MOST_TEXT = 20_000
-"""Characters of one text that a report holds."""
 
 _MOST_LINKS, _MOST_EVIDENCE, _MOST_TURNS = 50, 20, 500
 _QUOTE = 200
 _LINE, _MOST_LINES = 600, 60
+# Characters of JSON in a chunk: read in some milliseconds, and still few files for 10,000 conversations.
 _CHUNK = 200_000
-"""Characters of JSON in a chunk: read in some milliseconds, and still few files for 10,000 conversations."""
 
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _EXHIBIT = re.compile(r"evidence/[0-9a-f]{2}/[0-9a-f]{40}\.(?:png|jpg|webp)")

@@ -10,8 +10,8 @@ import shlex
 from harvest.schedules.job import BUSY, Every, Job, Slot
 from topics.errors import InputError
 
+# Characters of a command: cron of Debian and of BSD cuts a longer one, without a word.
 LONGEST = 998
-"""Characters of a command: cron of Debian and of BSD cuts a longer one, without a word."""
 
 _MAILED = 40  # lines
 

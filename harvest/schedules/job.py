@@ -16,8 +16,8 @@ from topics.identity import derived_seed
 Every = Literal["hour", "day", "week", "month"]
 EVERY: tuple[Every, ...] = ("hour", "day", "week", "month")
 
+# What `flock` ends with where the last audit is still playing: EX_TEMPFAIL, and no code of Harvest's own.
 BUSY = 75
-"""What `flock` ends with where the last audit is still playing: EX_TEMPFAIL, and no code of Harvest's own."""
 
 _MINUTES = tuple(minute for minute in range(1, 60) if minute % 15)
 _HOURS = (4, 5)  # by night, and not in the hours that a change of clocks leaves out or repeats

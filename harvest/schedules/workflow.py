@@ -12,12 +12,12 @@ from pathlib import PurePosixPath
 from harvest.schedules.crontab import cron_time
 from harvest.schedules.job import Job, unit_name
 
+# By content, so that a tag that is moved changes nothing.
 ACTIONS = {
     "checkout": "actions/checkout@08c6903cd8c0fde910a37f88322edcfb5dd907a8 # v5.0.0",
     "setup-python": "actions/setup-python@e797f83bcb11b83ae66e0230d6156d7c80228e7c # v6.0.0",
     "upload-artifact": "actions/upload-artifact@330a01c490aca151604b8cf639adc76d48f6c5d4 # v5.0.0",
 }
-"""By content, so that a tag that is moved changes nothing."""
 
 
 def workflow(job: Job, *, folder: PurePosixPath, history: PurePosixPath, runs: PurePosixPath, install: str) -> str:

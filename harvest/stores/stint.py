@@ -21,8 +21,8 @@ from topics.errors import HarvestError, InputError, Place
 from topics.regular_file import entries, open_inside, read_inside
 
 _ADDRESS = re.compile(r"evidence/[0-9a-f]{2}/[0-9a-f]+\.[a-z.]+")
+# Bytes of the largest piece.
 _AT_ONCE = 8 * 2**20
-"""Bytes of the largest piece."""
 
 
 class TakenOver(HarvestError):

@@ -30,8 +30,8 @@ from recordings.log.inventory import begin_inventory
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 
+# The name of the file of events of a stint, with its number.
 FILE = re.compile(r"trials-.+\.([0-9]{1,6})-[0-9]{6,}\.jsonl")
-"""The name of the file of events of a stint, with its number."""
 _FORMAT = "harvest-stint/1"
 _WORKER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _STINT = re.compile(r"([0-9]{6})/(claim|run\.json|trials/([0-9]{20})|chain/([0-9]{20}))")

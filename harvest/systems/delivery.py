@@ -19,8 +19,8 @@ from harvest.systems.driver import Denied, DriverError, Exhibit, NotSent, Reply,
 from harvest.systems.limits import LONGEST_WAIT, TOO_MUCH, Gate, Limits
 from topics.identity import generator
 
+# Seconds below which a system says nothing of when to come again: it would be asked hundreds of times.
 _MOMENT = 1.0
-"""Seconds below which a system says nothing of when to come again: it would be asked hundreds of times."""
 
 
 async def deliver(

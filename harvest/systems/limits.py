@@ -14,16 +14,16 @@ from harvest.systems.load import Load
 from harvest.systems.timing import REAL_CLOCK, Clock
 from recordings.files.times import clock_time
 
+# Seconds: no wait before another try is longer. A Retry-After beyond it is not waited for; the attempt is invalid and
+# can be resumed later.
 LONGEST_WAIT = 120.0
-"""Seconds: no wait before another try is longer. A Retry-After beyond it is not waited for; the attempt is invalid
-and can be resumed later."""
 
+# Seconds for which a system is waited for that says nothing but that it is asked too much: with what it takes to
+# begin and to end, less than five minutes, after which a scheduled job still has time to report it.
 BUSY_TIMEOUT = 240.0
-"""Seconds for which a system is waited for that says nothing but that it is asked too much: with what it takes to
-begin and to end, less than five minutes, after which a scheduled job still has time to report it."""
 
+# The reason of a turn that is not sent any more, to a system that only complains.
 TOO_MUCH = "asked-too-much"
-"""The reason of a turn that is not sent any more, to a system that only complains."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,9 +245,9 @@ class Gate:
         return pace.slower(min(self.busy.longest_gap, _TOLD * asked_for))
 
 
+# Gives the gate of a system by its name, the seconds between turns, its load, with the clock that times them, and how
+# long its complaints are listened to.
 Gates: TypeAlias = Callable[[str, float, Load, Busy], Gate]
-"""Gives the gate of a system by its name, the seconds between turns, its load, with the clock that times them, and how
-long its complaints are listened to."""
 
 
 def own_gate(system: str, spacing: float, load: Load, busy: Busy) -> Gate:

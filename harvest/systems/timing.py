@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from recordings.files.times import Now, seconds, stamp, utc_now
 
+# A stream of any length keeps at most this many time stamps; see `Stopwatch.pieces`.
 MOST_PIECES = 256
-"""A stream of any length keeps at most this many time stamps; see `Stopwatch.pieces`."""
 
 
 async def _sleep(seconds: float) -> None:
@@ -38,8 +38,8 @@ REAL_CLOCK = Clock()
 def _told_nobody(at: float) -> None: ...
 
 
+# Is told when the user turn of this task goes out, by its clock; where it is told again, the last time counts.
 SENDING: ContextVar[Callable[[float], None]] = ContextVar("sending", default=_told_nobody)
-"""Is told when the user turn of this task goes out, by its clock; where it is told again, the last time counts."""
 
 
 class Stopwatch:

@@ -207,6 +207,7 @@ def shown_with_interval(row: ScoreRow) -> str:
     return f"{value} [{decimal(row.low, 4, bare=True)}, {decimal(row.high, 4, bare=True)}]"
 
 
+# By what was resampled, of what an interval speaks, for the head of its column.
 _OF = {
     "topics": "topics like these",
     "topics+trials": "topics like these",
@@ -218,7 +219,6 @@ _OF = {
     "sessions": "these topics",
     "dialogues": "dialogues like these",
 }
-"""By what was resampled, of what an interval speaks, for the head of its column."""
 
 
 def estimand_of(resampled: Iterable[str | None]) -> str:

@@ -15,9 +15,9 @@ from scoring.inference.paired import ESTIMANDS, Estimand
 from scoring.table import is_percentage
 from topics.decimals import decimal
 
+# share: from 0 to 1 (or a difference of two), percent for people; value: in the measure's own units; variance: their
+# square; ratio: of variances; bits: of a divergence.
 Unit = Literal["share", "value", "variance", "ratio", "count", "hours", "bits"]
-"""share: from 0 to 1 (or a difference of two), percent for people; value: in the measure's own units; variance: their
-square; ratio: of variances; bits: of a divergence."""
 
 _DIGITS = 12
 

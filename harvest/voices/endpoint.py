@@ -33,10 +33,10 @@ from simulators.reasons import ENDPOINT_FAILED
 from topics.document import refusal
 from topics.errors import InputError
 
+# The finish of words that stand where the API puts a refusal.
 REFUSED = "refusal"
-"""The finish of words that stand where the API puts a refusal."""
+# What the API calls an error where the question is too long for the model.
 OVERFLOW = "context_length_exceeded"
-"""What the API calls an error where the question is too long for the model."""
 
 _OURS = ("model", "messages", "n", "seed", "stream", "stream_options", "temperature", "top_p", "max_tokens")
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:  # brings httpx, which an audit without endpoints does not nee
     from harvest.voices.endpoint import Endpoint
     from simulators.outside import Prompt, Sample, Taken
 
+# The simulator that takes its words from an endpoint, and the endpoint it takes where its options name none.
 _WORDED = "llm"
-"""The simulator that takes its words from an endpoint, and the endpoint it takes where its options name none."""
 _USUAL = "words"
 
 

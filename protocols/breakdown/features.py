@@ -14,11 +14,11 @@ from typing import Literal
 
 from topics.late_pattern import late_pattern
 
+# Turns of both sides, before the one that is looked at, that are looked at with it.
 WINDOW = 20
-"""Turns of both sides, before the one that is looked at, that are looked at with it."""
 
+# Characters of a turn that are read.
 LONGEST = 4_000
-"""Characters of a turn that are read."""
 
 
 def _set(words: str) -> frozenset[str]:
@@ -57,6 +57,7 @@ _COMMON = _set(
     then about up out into over all any some s t m re ve ll d don i'm it's that's don't what's you're"""
 )
 
+# What is counted, in the order of the columns of `counted`.
 FEATURES: tuple[str, ...] = (
     "turn number",
     "words (log)",
@@ -106,7 +107,6 @@ FEATURES: tuple[str, ...] = (
     "the user's turn is one word",
     "mean likeness to its last turns",
 )
-"""What is counted, in the order of the columns of `counted`."""
 
 
 @dataclass(frozen=True)

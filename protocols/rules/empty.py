@@ -9,12 +9,12 @@ from protocols.rules.rule import Sight, Verdict, absence, span
 from topics.document import StrictModel
 from topics.topic import Topic
 
+# Characters that leave no mark on a page, as the inside of a regular expression's class: white space, controls,
+# zero-width and direction marks, fillers, variation selectors, tags.
 INVISIBLE = (
     r"\s\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     r"\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-"""Characters that leave no mark on a page, as the inside of a regular expression's class: white space, controls,
-zero-width and direction marks, fillers, variation selectors, tags."""
 
 _VISIBLE = re.compile(f"[^{INVISIBLE}]")
 

@@ -12,8 +12,8 @@ from topics.languages import known_languages, language_of
 from topics.suggestions import did_you_mean
 from topics.topic import Topic
 
+# The language of the user's turn that was answered.
 ASKED = "asked"
-"""The language of the user's turn that was answered."""
 
 
 class Language(StrictModel):

@@ -15,19 +15,19 @@ from topics.kinds import KINDS, UrlKind
 from topics.links import MOST_LINKS, find_urls
 from topics.topic import Topic
 
+# The kind of URL the topic's type asks for.
 ASKED = "asked"
-"""The kind of URL the topic's type asks for."""
 
+# Every URL, whatever it leads to.
 ANY = "any"
-"""Every URL, whatever it leads to."""
 
 _SEARCHED = 1_000_000
+# Places of one anchor that are looked at: "Up" may be the beginning of many words.
 _MOST_TRIED = 20
-"""Places of one anchor that are looked at: "Up" may be the beginning of many words."""
+# Two letters side by side, of scripts that put spaces between words: a word goes on there.
 _INSIDE = re.compile(SPACED * 2)
-"""Two letters side by side, of scripts that put spaces between words: a word goes on there."""
+# Anchors searched in the text at most: each search can cost a walk through the whole text.
 _MOST_LOOKED_FOR = 200
-"""Anchors searched in the text at most: each search can cost a walk through the whole text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ from topics.plug_ins import found_in, load_entry
 from topics.suggestions import did_you_mean
 from topics.yaml_values import Loc
 
+# Every kind of rule that looks at an answer itself, by the name it has in a file.
 KINDS_OF_RULES: Mapping[str, type[StrictModel]] = {
     "breakdown": Breakdown,
     "clarifying_question": ClarifyingQuestion,
@@ -50,16 +51,15 @@ KINDS_OF_RULES: Mapping[str, type[StrictModel]] = {
     "urls": Urls,
     "words": Words,
 }
-"""Every kind of rule that looks at an answer itself, by the name it has in a file."""
 
+# The group of entry points by which other distributions add kinds of rules.
 GROUP = "harvest.rules"
-"""The group of entry points by which other distributions add kinds of rules."""
 
 _COMPOSED = ("any", "all", "not", "thoughts")
 _PARTS = ("version", "needs", "judge", "unfit")
 
+# Finds a named rule of the same file; the place is where the name stands.
 Named = Callable[[str, Loc], Rule]
-"""Finds a named rule of the same file; the place is where the name stands."""
 
 
 def read_rule(document: Document, loc: Loc, value: object, named: Named) -> Rule:

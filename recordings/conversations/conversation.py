@@ -12,11 +12,11 @@ from protocols.choice import Choice
 from protocols.route import Route
 from recordings.conversations.reply_endings import ending_of
 
+# The outcome of an attempt that the infrastructure failed: not counted, tried again as a new attempt.
 INVALID = "invalid"
-"""The outcome of an attempt that the infrastructure failed: not counted, tried again as a new attempt."""
 
+# Of a trial, an attempt, a place in a session or a count of turns, in every file and option that names one.
 LARGEST_NUMBER = 10**9 - 1
-"""Of a trial, an attempt, a place in a session or a count of turns, in every file and option that names one."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

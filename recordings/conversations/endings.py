@@ -13,20 +13,20 @@ from collections.abc import Iterable
 
 from recordings.conversations.conversation import Conversation, Outcome
 
+# Why a user stops that itself failed: reasons of `simulators.reasons`, which stand above this module.
 _FAULTS_OF_USERS = ("no-words", "endpoint-failed", "user-fault")
-"""Why a user stops that itself failed: reasons of `simulators.reasons`, which stand above this module."""
 
 _BAD = ("breakdown", "no-match", "system-ended")
+# Of outcomes of valid attempts.
 KINDS = ("completed", *_BAD, "turn-limit", "user-stopped")
-"""Of outcomes of valid attempts."""
 
 
+# Reasons that importers give where a file does not say how a conversation ended, and its shape alone is known.
 _UNSAID = ("imported", "import")
-"""Reasons that importers give where a file does not say how a conversation ended, and its shape alone is known."""
 _BY_SHAPE = ("completed", "user-stopped")
 
+# Why an import counts a conversation as invalid: the file holds no answer to its last user turn.
 NO_REPLY = "no-reply"
-"""Why an import counts a conversation as invalid: the file holds no answer to its last user turn."""
 
 
 def end_name(outcome: Outcome) -> str:

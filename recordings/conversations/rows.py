@@ -16,8 +16,8 @@ from protocols.answer import Answer
 from recordings.conversations.conversation import Conversation, SystemTurn, Turn
 from topics.languages import language_of
 
+# Libraries of data frames, in the order in which they are looked for.
 LIBRARIES = ("pandas", "polars")
-"""Libraries of data frames, in the order in which they are looked for."""
 
 
 def conversation_rows(conversations: Iterable[Conversation], run: str | None = None) -> list[dict[str, Any]]:

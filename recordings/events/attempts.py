@@ -14,11 +14,11 @@ from recordings.files.errors import RunError
 from recordings.files.json_text import Json
 from topics.errors import Place
 
+# Identity of a trial, and number of the attempt.
 AttemptId = tuple[str, int]
-"""Identity of a trial, and number of the attempt."""
 
+# The state of a turn, what was said, the label of the answer ("" for none), and the answer, None for none.
 SpokenTurn = tuple[str, str, str, str | None]
-"""The state of a turn, what was said, the label of the answer ("" for none), and the answer, None for none."""
 
 _KNOWN = 2**13  # spoken turns that are known again
 

@@ -208,8 +208,8 @@ class EndedLine(_Line, tag="trial-ended"):
         return Outcome(self.outcome, self.reason, self.detail, missing, _choice(self.choice))
 
 
+# One line, as it stands in the file.
 Line = _Started | AskedLine | TurnLine | RouteLine | _Failed | EndedLine
-"""One line, as it stands in the file."""
 
 _DECODER: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
 

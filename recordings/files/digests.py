@@ -5,8 +5,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+# Bytes of a hash.
 SIZE = 16
-"""Bytes of a hash."""
 
 _PERSON = b"harvest-chain"
 _EMPTY = hashlib.blake2b(digest_size=SIZE, person=_PERSON)

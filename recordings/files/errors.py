@@ -21,13 +21,13 @@ _ADVICE = {
     errno.EFBIG: "files may not grow further here (ulimit -f): raise the limit, then give the same command again",
     errno.EROFS: "the disk is mounted read-only: change that, then give the same command again",
 }
+# In place of the operating system's own words where those say what it was asked, and not what is the matter.
 _SAID = {
     errno.EEXIST: "something else exists here already",
     errno.ENOTEMPTY: "something else exists here already",
     errno.ENOTDIR: "there is a file where a folder is needed",
     errno.EISDIR: "there is a folder where a file is needed",
 }
-"""In place of the operating system's own words where those say what it was asked, and not what is the matter."""
 _OTHER = "check the path and the disk, then give the same command again"
 
 

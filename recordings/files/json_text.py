@@ -15,8 +15,8 @@ from recordings.files.errors import RunError
 from topics.errors import Place
 from topics.regular_file import open_inside, open_regular
 
+# A JSON value: dict with text keys, list, text, number, true, false, null.
 Json = object
-"""A JSON value: dict with text keys, list, text, number, true, false, null."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 

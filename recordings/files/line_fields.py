@@ -9,8 +9,8 @@ from recordings.files.errors import RunError
 from recordings.files.json_text import Json
 from topics.errors import Place
 
+# The default of a field that a line must have.
 MISSING = object()
-"""The default of a field that a line must have."""
 
 _MOST_SECONDS = 1e12
 

@@ -15,10 +15,10 @@ from pathlib import Path
 from recordings.files.errors import RunError, StoreError
 from topics.errors import Place
 
+# Seconds between two looks at a lock that another process holds.
 _STEP = 0.02
-"""Seconds between two looks at a lock that another process holds."""
+# Seconds that a lock may be taken by somebody who only asks whether it is.
 _GLANCE = 0.1
-"""Seconds that a lock may be taken by somebody who only asks whether it is."""
 _HOLDER = re.compile(rb"[0-9]{0,20}\n?")
 
 

@@ -21,8 +21,8 @@ from recordings.files.leftovers import remove_leftovers
 from recordings.files.lock import Locked, flock
 from topics.errors import Place
 
+# Seconds to wait for others: each takes as long as judging an audit, and several may come at once.
 PATIENCE = 120.0
-"""Seconds to wait for others: each takes as long as judging an audit, and several may come at once."""
 _FLAGS = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
 

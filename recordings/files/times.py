@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
+# Gives the time, with its time zone.
 Now = Callable[[], datetime]
-"""Gives the time, with its time zone."""
 
 _UNITS = (1, 1e3, 1e6, 1e9)
+# Seconds since 1970, in 1973 and in 2242. A number is read in the unit in which it lies between them.
 _EARLIEST, _LATEST = 10**8, 2**33
-"""Seconds since 1970, in 1973 and in 2242. A number is read in the unit in which it lies between them."""
 _DIGITS = re.compile(r"\d{9,19}(\.\d+)?", re.ASCII)
 _THOUSANDTHS = re.compile(r"\d{1,13}", re.ASCII)
 _ZONE = re.compile(r"\s*(Z|UTC|GMT|[+-]\d\d:?\d\d)$", re.ASCII)

@@ -27,8 +27,8 @@ def is_chatgpt(value: Json) -> bool:
     return all(isinstance(node, dict) and "parent" in node for node in value["mapping"].values())
 
 
+# Counted where the page hides what stood in the user's place, and an answer follows: it is read as the user's.
 HIDDEN_KEPT = "hidden messages of the user"
-"""Counted where the page hides what stood in the user's place, and an answer follows: it is read as the user's."""
 
 
 @dataclass(slots=True)

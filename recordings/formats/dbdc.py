@@ -34,11 +34,11 @@ Breakdown = Literal["B", "PB+B"]
 COUNTS: tuple[Counts, ...] = get_args(Counts)
 BREAKDOWNS: tuple[Breakdown, ...] = get_args(Breakdown)
 
+# The topic of dialogues that were about nothing in particular.
 TOPIC = "dbdc"
-"""The topic of dialogues that were about nothing in particular."""
 
+# What the judgments of a turn are for: the numbers of annotators who said O, T and X.
 CRITERION = "annotators"
-"""What the judgments of a turn are for: the numbers of annotators who said O, T and X."""
 
 _ANNOTATED = ("O", "T", "X")
 _KEYS = {"workshop": "c", "revised": "cr"}

@@ -19,8 +19,8 @@ from recordings.log.exports import write_export
 from topics.errors import InputError, Place
 from topics.identity import content_hash
 
+# How many annotators said O, T and X.
 Counts = Mapping[str, int]
-"""How many annotators said O, T and X."""
 
 
 def annotator_counts(layers: Iterable[Layer]) -> dict[Target, Counts]:

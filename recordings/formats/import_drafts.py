@@ -10,8 +10,8 @@ from recordings.secrets.redaction import Redactor
 from topics.identity import content_hash
 
 Known = Literal["number", "id", "time", "file"]
+# What was said in each turn, and what was answered; None for no answer.
 Words = Sequence[tuple[str, str | None]]
-"""What was said in each turn, and what was answered; None for no answer."""
 
 
 @dataclass(frozen=True, slots=True)

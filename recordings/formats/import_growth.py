@@ -14,8 +14,8 @@ from recordings.formats.import_drafts import Draft, Identity, Words, identity_of
 from topics.counting import pluralize
 from topics.errors import InputError
 
+# Recorded conversations that are asked, in all, whether they have the id of a new one: about two seconds.
 _TRIES = 300_000
-"""Recorded conversations that are asked, in all, whether they have the id of a new one: about two seconds."""
 
 _About = tuple[str, str]
 

@@ -13,13 +13,13 @@ from topics.errors import InputError
 from topics.suggestions import did_you_mean
 from topics.unseen_characters import unseen_in
 
+# What files call the outcome of a conversation that breaks off; it is recorded without one.
 INTERRUPTED = "interrupted"
-"""What files call the outcome of a conversation that breaks off; it is recorded without one."""
 
 OUTCOMES = (*KINDS, INVALID, INTERRUPTED)
 
+# User turns that a conversation may have or lack by what a file says: as many as a protocol can limit it to.
 MOST_TURNS_ALLOWED = 10_000
-"""User turns that a conversation may have or lack by what a file says: as many as a protocol can limit it to."""
 
 
 def check_system_name(name: str) -> None:

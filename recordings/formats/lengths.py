@@ -12,8 +12,8 @@ from recordings.files.json_text import Json
 from recordings.log.header import Header
 from topics.topic import Topic, TopicSet
 
+# What the audit of a run of imports calls the turns that the protocol could take at most, by system and topic.
 MOST_TURNS = "most_turns"
-"""What the audit of a run of imports calls the turns that the protocol could take at most, by system and topic."""
 
 
 def most_turns(header: Header, conversations: Iterable[Conversation]) -> dict[tuple[str, str], int]:

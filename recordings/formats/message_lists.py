@@ -15,20 +15,20 @@ from recordings.files.json_text import Json
 from recordings.formats.message_sides import speaks, words_by_side
 from topics.errors import InputError
 
+# Keys under which programs keep the messages of a conversation.
 LISTS = ("messages", "conversation", "conversations")
-"""Keys under which programs keep the messages of a conversation."""
 
 _ANSWERS = frozenset(
     ("response", "responses", "completion", "completions", "output", "outputs", "reply", "replies", "chosen")
 )
+# Words in the names of what is a part of a conversation, or a version of it.
 _PARTS = _ANSWERS | {
     *("input", "inputs", "prompt", "prompts", "request", "requests", "query", "question", "answer", "answers"),
     *("rejected", "preferred", "dispreferred", "expected", "reference", "ideal", "target", "candidate", "candidates"),
     *("generation", "generations", "before", "after", "winner", "loser", "positive", "negative", "choices"),
 }
-"""Words in the names of what is a part of a conversation, or a version of it."""
+# Lists and single messages of a record that are compared with one another: each with each.
 _MANY = 200
-"""Lists and single messages of a record that are compared with one another: each with each."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from topics.errors import InputError, Place
 from topics.links import Link
 from topics.suggestions import nearest
 
+# Keys, and of what kind their values are.
 _KINDS: Mapping[str, type] = {
     **dict.fromkeys(
         ("system", "topic", "outcome", "reason", "detail", "id", "session", "user", "worker", "member"), str
@@ -30,10 +31,9 @@ _KINDS: Mapping[str, type] = {
     **dict.fromkeys(("labels", "acts", "states", "links", "parts", "users", "worded", "sessions", "choices"), list),
     "end_choice": dict,
 }
-"""Keys, and of what kind their values are."""
 
+# Keys of texts in whose place other programs have numbers.
 _NUMBERED = ("system", "topic", "id")
-"""Keys of texts in whose place other programs have numbers."""
 
 # Not those of sessions and threads, which may hold several conversations. Those of conversations come first: a row of a
 # table has an id of its own, and the same conversation may be in two rows.
@@ -41,14 +41,14 @@ _IDENTITY = (
     *("conversationid", "conversationuuid", "conversationhash", "convid", "chatid", "dialogueid", "dialogid"),
     *("uuid", "guid", "id"),
 )
+# Keys by which a conversation is known again, as `_plain` has them: what other programs call it, and when it began.
 _BEGAN = ("startedat", "createdat", "createtime", "createdtime", "starttime", "timestamp", "tstamp", "created")
-"""Keys by which a conversation is known again, as `_plain` has them: what other programs call it, and when it began."""
 
+# Seconds by which the clock that wrote a time may be ahead of ours.
 _AHEAD = 86_400
-"""Seconds by which the clock that wrote a time may be ahead of ours."""
 
+# From which likeness on a key that nobody knows, of the right kind, is a slip of the pen (`lables`).
 _ALIKE = 0.8
-"""From which likeness on a key that nobody knows, of the right kind, is a slip of the pen (`lables`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,16 +16,16 @@ _USER = ("user", "human", "prompter")
 _ASSISTANT = ("assistant", "gpt", "chatgpt", "bing", "bard", "model", "bot", "chatbot", "ai")
 _PROMPT = ("system", "developer")
 _SIDES = (*_USER, *_ASSISTANT, *_PROMPT)
+# Roles, and types of messages and of parts, by which one side speaks to a program or to itself.
 _TOOLS = (
     *("tool", "tools", "tool_call", "tool_calls", "tool_use", "tool_result", "tool_results", "tool_response"),
     *("function", "function_call", "function_call_output", "function_response"),
     *("ipython", "environment", "observation", "reasoning"),
 )
-"""Roles, and types of messages and of parts, by which one side speaks to a program or to itself."""
+# Keys by which a message without text says what it holds instead.
 _NO_TEXT = ("tool_calls", "function_call", "audio", "reasoning", "reasoning_content", "thinking")
-"""Keys by which a message without text says what it holds instead."""
+# With which a part may begin that goes on with the words of the one before.
 _AFTER_WORDS = frozenset(".,;:!?)]}»”’%…。、，！？：；）」』】")
-"""With which a part may begin that goes on with the words of the one before."""
 _READ = frozenset(
     ("role", "from", "content", "value", "refusal", "type", "id", "name", "tool_call_id", "status", *_NO_TEXT)
 )

@@ -42,8 +42,8 @@ from topics.regular_file import read_bytes
 from topics.text_file import decode, refuse_binary
 from topics.topic import TopicSet, check_topic_id
 
+# Characters of private use, of which hardly any file holds one.
 _MARKS = tuple(map(chr, range(0x10FFFD, 0x10FF00, -1)))
-"""Characters of private use, of which hardly any file holds one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +99,8 @@ def _faults(data: bytes, path: str, kind: str) -> Iterator[tuple[int, InputError
             yield line_number, InputError(fault.what, place=place, allowed=fault.allowed, advice=fault.advice)
 
 
+# Faults within a list whose line is looked for: each look goes through the file again, and no more are printed.
 _PLACED = 20
-"""Faults within a list whose line is looked for: each look goes through the file again, and no more are printed."""
 
 
 @dataclass(frozen=True, slots=True)

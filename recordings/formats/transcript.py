@@ -93,13 +93,13 @@ def _lines(text: str) -> list[str]:
     return lines
 
 
+# What a line of ours may say under a name.
 _CHECKS: Mapping[str, Callable[[str], None]] = {
     "system": check_system_name,
     "outcome": check_outcome,
     "started_at": check_time,
     "ended_at": check_time,
 }
-"""What a line of ours may say under a name."""
 
 
 class _Reader:

@@ -27,11 +27,11 @@ from topics.links import Link, links_in
 
 _SAFE = "/:+,;@!$&'()*#-._~<>[]{}|^?"  # everything a person would like to read; not %, = or white space
 _NUMBER = re.compile(r"[0-9]{1,20}")
+# Names whose values are numbers, the least and the largest of them.
 _NUMBERS = {
     **dict.fromkeys(("trial", "attempt", "place"), (1, LARGEST_NUMBER)),
     **dict.fromkeys(("missing", "most_turns"), (0, MOST_TURNS_ALLOWED)),
 }
-"""Names whose values are numbers, the least and the largest of them."""
 
 
 def encode(text: str) -> str:
@@ -55,8 +55,8 @@ class Heading:
         return int(self.own.get(name, default))
 
 
+# Of a transcript without lines of ours.
 NOTHING = Heading()
-"""Of a transcript without lines of ours."""
 
 
 def parse_heading(pairs: Iterable[str]) -> Heading:

@@ -9,8 +9,8 @@ from recordings.conversations.conversation import INVALID, Conversation, Outcome
 from recordings.formats.transcript_heading import Heading
 from topics.topic import Topic, TopicSet
 
+# Name of the rule in the route of a label that somebody else gave.
 IMPORT_RULE = "imported"
-"""Name of the rule in the route of a label that somebody else gave."""
 
 
 @dataclass(slots=True)

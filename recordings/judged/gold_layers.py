@@ -13,8 +13,8 @@ from topics.errors import Place
 from topics.gold import GoldEntry, GoldTable
 from topics.topic import TopicSet
 
+# The author of what a file of gold says, such as that of an audit.
 TABLE = "gold table"
-"""The author of what a file of gold says, such as that of an audit."""
 
 
 def gold_judgments(

@@ -33,14 +33,14 @@ from topics.regular_file import entries, read_inside
 
 FORMAT = "harvest-judgments/1"
 _FOLDER = "judgments"
+# The source of a layer of decisions.
 DECIDED = "harvest annotate --serve"
-"""The source of a layer of decisions."""
 _NAMED = re.compile(r".*-([0-9a-f]{16})\.jsonl")
 KINDS = ("gold", "human", "rule", "model")
 
+# The value of a judgment by somebody who looked and cannot tell. It is no score, and does not say that the criterion
+# does not apply, which is null.
 UNSURE = "unsure"
-"""The value of a judgment by somebody who looked and cannot tell. It is no score, and does not say that the criterion
-does not apply, which is null."""
 
 
 @dataclass(frozen=True, slots=True)

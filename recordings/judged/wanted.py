@@ -28,15 +28,15 @@ from topics.counting import pluralize
 from topics.errors import InputError
 from topics.json_file import JsonValue, read_json
 
+# The criteria of judgments that say what a topic wants, and what a conversation holds of it.
 WANTED, HELD = "wanted", "held"
-"""The criteria of judgments that say what a topic wants, and what a conversation holds of it."""
 IMPORTANCES = ("vital", "okay")
 ASSIGNMENTS = ("support", "partial_support", "not_support")
+# What nuggetizer writes in place of an importance or an assignment that its model did not give.
 FAILED = "failed"
-"""What nuggetizer writes in place of an importance or an assignment that its model did not give."""
 
+# By trial and attempt: the assignment of each nugget, by its text.
 Held = Mapping[tuple[str, int], Mapping[str, str]]
-"""By trial and attempt: the assignment of each nugget, by its text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from typing import Any
 from recordings.files.json_text import Json
 from topics.identity import canonical_json
 
+# Keys of an audit on which figures depend beside what was played; so they do on its gold: see `gold_apart`.
 SCORED_BY = ("scoring", "thresholds")
-"""Keys of an audit on which figures depend beside what was played; so they do on its gold: see `gold_apart`."""
 _LONGEST = 60
 
 

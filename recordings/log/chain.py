@@ -29,8 +29,8 @@ from recordings.log.inventory import CHAINED, begin_inventory, list_closed, list
 from topics.regular_file import open_inside
 
 FORMAT = "harvest-chain/1"
+# Lines of a file that a process which is killed leaves outside the chain at most: no more are written at once.
 FLUSH = 16
-"""Lines of a file that a process which is killed leaves outside the chain at most: no more are written at once."""
 
 
 def chain_file(events: Path) -> Path:

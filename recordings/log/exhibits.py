@@ -9,8 +9,8 @@ from recordings.files.errors import StoreError
 from recordings.files.evidence import keep_exhibit, kept_before
 from recordings.secrets.redaction import Redactor, marks_in
 
+# Bytes of all exhibits together below which to redact them takes less than to wait for a thread.
 _SMALL = 2**14
-"""Bytes of all exhibits together below which to redact them takes less than to wait for a thread."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from topics.errors import InputError, Place
 if TYPE_CHECKING:
     from topics.document import Document
 
+# What a merged header remembers of each run that went in.
 PART = ("audit", "created_at", "software", "audit_commit", "source", "redaction", "changes")
-"""What a merged header remembers of each run that went in."""
 
 Loc = tuple[str | int, ...]
 _Kind = type | tuple[type, ...]
@@ -63,8 +63,8 @@ _AUDIT: Mapping[str, _Kind] = {
     "system_defaults": dict,
     "most_turns": dict,
 }
+# Trials that an audit can ask for; what is planned is counted out.
 _MOST = 10**6
-"""Trials that an audit can ask for; what is planned is counted out."""
 
 
 def header_faults(value: Mapping[str, Any]) -> Iterator[tuple[Loc, str]]:

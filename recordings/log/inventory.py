@@ -23,9 +23,9 @@ from topics.regular_file import entries, open_inside, read_inside
 
 INVENTORY = "inventory.jsonl"
 FORMAT = "harvest-inventory/1"
+# The key in the first line of a file that says: a chain stands beside it, and an inventory lists it. In `run.json` it
+# says so of every file of the run, whatever is left of them.
 CHAINED = "chain"
-"""The key in the first line of a file that says: a chain stands beside it, and an inventory lists it. In `run.json` it
-says so of every file of the run, whatever is left of them."""
 
 _OPENING = 2**16
 _LINK = re.compile(r"[0-9a-f]{32}")

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import TypeVar
 
+# Characters or bytes from which work is done in a thread; what is shorter takes a few milliseconds.
 LONG = 2**17
-"""Characters or bytes from which work is done in a thread; what is shorter takes a few milliseconds."""
 
 _Result = TypeVar("_Result")
 

@@ -15,8 +15,8 @@ from recordings.files.json_text import Json
 from recordings.log.header import Header
 from topics.regular_file import read_inside
 
+# Of `run.json`.
 KEY = "noted"
-"""Of `run.json`."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -9,11 +9,11 @@ from importlib import metadata
 from os import PathLike
 from pathlib import Path
 
+# What Harvest is called among the versions of `software`.
 DISTRIBUTION = "conversation-harvest"
-"""What Harvest is called among the versions of `software`."""
 
+# Distributions whose version can change what a system is sent or how an answer is read.
 _NAMED = ("aiohttp", "httpx", "jinja2", "numpy", "playwright", "pydantic", "pyyaml")
-"""Distributions whose version can change what a system is sent or how an answer is read."""
 
 
 def software() -> dict[str, str]:

@@ -130,8 +130,8 @@ class _Whole(Attempts):
         )
 
 
+# Bytes that the line which opens a file of events never takes.
 OPENING = 2**16
-"""Bytes that the line which opens a file of events never takes."""
 
 
 def event_files(run: Path) -> list[Path]:

@@ -45,10 +45,10 @@ _Value = TypeVar("_Value")
 _Event = TypeVar("_Event", bound=Event)
 _SEQUENCE = re.compile(r"trials-(?:.*-)?(\d{6,})\.jsonl")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+# Characters of a name with the number that a store adds to it.
 _LONGEST = 70
-"""Characters of a name with the number that a store adds to it."""
+# Where a folder keeps what shows of which run in a store it is a copy.
 CLAIM = "claim"
-"""Where a folder keeps what shows of which run in a store it is a copy."""
 
 
 def check_worker(name: str, longest: int = 60) -> None:

@@ -24,8 +24,8 @@ from recordings.log.run_folder import Run
 from topics.counting import pluralize
 from topics.regular_file import entries, read_inside
 
+# The number that each attempt of one run gets; without attempts of which a number does not say which it means.
 Numbers = Mapping[AttemptId, int]
-"""The number that each attempt of one run gets; without attempts of which a number does not say which it means."""
 
 
 def renumbered(layer: Layer, numbers: Numbers) -> tuple[Layer, str]:
@@ -86,8 +86,8 @@ def _with(about: Mapping[str, Any], number: int) -> dict[str, Any]:
     return {**about, "attempt": number} if number else dict(about)
 
 
+# Where a run that was saved from a damaged one keeps the damaged files.
 DAMAGED = "damaged"
-"""Where a run that was saved from a damaged one keeps the damaged files."""
 
 
 @contextmanager

@@ -35,8 +35,8 @@ from topics.errors import InputError, Place
 from topics.identity import canonical_json
 
 _NAMED = 3  # of what was changed in one run
+# The lines of an attempt under its first number and worker: its identity across runs.
 _Content = tuple[bytes, ...]
-"""The lines of an attempt under its first number and worker: its identity across runs."""
 
 
 @dataclass(frozen=True, slots=True)

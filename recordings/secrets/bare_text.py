@@ -19,15 +19,15 @@ from functools import cache
 from recordings.secrets.cut_secrets import APART
 from recordings.secrets.escapes import Span
 
+# Characters from which all forms together are looked for, and not one after the other.
 _LONG = 2**12
-"""Characters from which all forms together are looked for, and not one after the other."""
 
 _SHORTEST = 8
+# Characters of the normal form of a secret, and of a code for it, below which it is not looked for here.
 _SHORTEST_CODE = 9
-"""Characters of the normal form of a secret, and of a code for it, below which it is not looked for here."""
 
+# Characters of a secret with letters and digits that no text spells by chance, whatever stands between them.
 _SURE = 12
-"""Characters of a secret with letters and digits that no text spells by chance, whatever stands between them."""
 
 _GRAM = 4
 
@@ -50,24 +50,24 @@ def _is_letter(mark: str) -> bool:
     return not unicodedata.category(mark).startswith("M")
 
 
+# Tags, letters in black circles and squares, and those of flags: Unicode has them stand for nothing else.
 _SETS = ((0xE0020, 0xE007E, 0x20), (0x1F150, 0x1F169, 0x41), (0x1F170, 0x1F189, 0x41), (0x1F1E6, 0x1F1FF, 0x41))
-"""Tags, letters in black circles and squares, and those of flags: Unicode has them stand for nothing else."""
 
 _KEPT = (string.ascii_letters + string.digits).encode()
 _LATIN = [_plain(chr(byte)) for byte in range(256)]
 _IS_KEPT = bytes(letter.isascii() and letter.isalnum() for letter in _LATIN)
 _DROPPED = bytes(byte for byte in range(256) if not _IS_KEPT[byte])
 _LOWER = bytes(ord(letter.lower()) if letter.isascii() else byte for byte, letter in enumerate(_LATIN))
+# What ends a code of base 85.
 _NO_GROUP = re.compile(r"[\s\"'\\]")
-"""What ends a code of base 85."""
 _BREAKS = re.compile(r"[\s\\]*[\r\n\u2028\u2029][\s\\]*")
 _FILLERS = "\0\u115f\u1160\u3164\uffa0"
+# Beyond Latin-1, those that stand for a character of ASCII, and some that do not: first and last of each range.
 _OTHER_LETTERS = (
     *((0x100, 0x233), (0x2B0, 0x2E3), (0x1D2C, 0x1D6A), (0x1E00, 0x1EFF), (0x2070, 0x2184), (0x2460, 0x24FF)),
     *((0x2C7C, 0x2C7C), (0xFF01, 0xFF5E), (0x1D400, 0x1D7FF), (0x1F100, 0x1F1FF), (0x1FBF0, 0x1FBF9)),
     (0xE0020, 0xE007E),
 )
-"""Beyond Latin-1, those that stand for a character of ASCII, and some that do not: first and last of each range."""
 
 _ANY_OTHER = re.compile(f"[{''.join(f'{chr(first)}-{chr(last)}' for first, last in _OTHER_LETTERS)}]")
 

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 from recordings.secrets.escapes import Span
 from recordings.secrets.searched_text import SearchedText
 
+# Put between texts that are looked at together: no secret goes on over it.
 APART = "\x02\n\"'<>[]\n\x02"
-"""Put between texts that are looked at together: no secret goes on over it."""
 
+# Characters that must be left of a secret: fewer are often the known beginning of a kind of keys (`sk-proj-`).
 _LEAST = 12
-"""Characters that must be left of a secret: fewer are often the known beginning of a kind of keys (`sk-proj-`)."""
 
 _AT_A_CUT = ("…", "...", "\\u2026", APART)
 

@@ -60,32 +60,32 @@ def _put_back(text: str, expression: re.Pattern[str], changed: dict[str, Iterato
     return "".join([*kept, text[at:]])
 
 
+# Characters a secret must have to be looked for by its value.
 SHORTEST = 8
-"""Characters a secret must have to be looked for by its value."""
 
+# Characters a secret must have to be looked for in any mix of upper and lower case.
 _ANY_CASE = 12
-"""Characters a secret must have to be looked for in any mix of upper and lower case."""
 
 _PASSES = 10
+# What stands in every text with a secret of a pattern, in lower case where that looks at the text so.
 _LITERALS = tuple((pattern, pattern.holds[0], pattern.lowered) for pattern in PATTERNS)
-"""What stands in every text with a secret of a pattern, in lower case where that looks at the text so."""
 
 _MARK = re.compile(r"\[redacted:[a-z-]{3,20}\]")
 _EVERY_MARK = "".join(f"[redacted:{kind}]" for kind in sorted({"secret", *KINDS}))
 _SHORT = 200
+# Characters of texts that are remembered, and how many of them.
 _MOST_CLEAN = 2**13
-"""Characters of texts that are remembered, and how many of them."""
 
+# Characters from which to look whether a look is worth while costs as much as the look.
 _LONG = 2**15
-"""Characters from which to look whether a look is worth while costs as much as the look."""
 
 _STRETCH = 2**19
+# Characters: a text is looked at in stretches, each with so much of what stands around it. That is more than any
+# pattern takes.
 _CONTEXT = 2**15
-"""Characters: a text is looked at in stretches, each with so much of what stands around it. That is more than any
-pattern takes."""
 
+# Characters: what a stretch is known again by, and how far what is repeated may go on.
 _HEAD, _LONGEST_PERIOD = 2**7, 2**12
-"""Characters: what a stretch is known again by, and how far what is repeated may go on."""
 
 _TEXT = re.compile(
     r"(?i)\s*(text/|application/(?:[\w.-]+\+)?(?:json|xml|jsonl|x-ndjson|javascript|yaml|x-yaml|graphql|"

@@ -71,8 +71,8 @@ _SCHEMES = "bearer|basic|token|bot|api-?key|key|sso-key|ssws|geniekey|negotiate|
 _HEADER = re.compile(rf"(?i)(?:[a-z][a-z0-9-]{{0,63}}:\s*)?(?:{_SCHEMES})\s+(\S+)|[a-z][a-z0-9-]{{0,63}}:\s+(\S.*)")
 _PAIR = re.compile(r"\s*([A-Za-z_$][\w.$ -]{0,63})=(.+)", re.DOTALL)
 _TELLING = re.compile(r"(?i)pass|pwd|secret|token|key|sess|sid|auth|sig|cred|jwt")
+# Characters of a part: with a name that says what it is, and for any name.
 _LONG_ENOUGH, _SURE = 8, 16
-"""Characters of a part: with a name that says what it is, and for any name."""
 
 
 def parts_of(secret: str) -> Iterator[str]:

@@ -102,8 +102,8 @@ _PARAMETERS = (
     r"(?=[abciprstx])(?:(?:(?:access|auth|refresh|id|session|security|bearer)[_-]?|x-amz-security-)?token|api[_-]?key"
     r"|password|passwd|pwd|(?:client[_-]?)?secret|x-amz-(?:signature|credential))"
 )
+# One of these stands in the name of each of them.
 _PARTS_OF_PARAMETERS = ("token", "key", "passw", "pwd", "secret", "x-amz-")
-"""One of these stands in the name of each of them."""
 
 
 def _parameter(separator: str) -> Pattern:
@@ -112,6 +112,7 @@ def _parameter(separator: str) -> Pattern:
     return Pattern("parameter", re.compile(shape), lowered=True, holds=(begins,), some=_PARTS_OF_PARAMETERS)
 
 
+# Where two of them find the same, the first one names it.
 PATTERNS: tuple[Pattern, ...] = (
     Pattern(
         "private-key",
@@ -152,13 +153,12 @@ PATTERNS: tuple[Pattern, ...] = (
         holds=("@", "://"),
     ),
 )
-"""Where two of them find the same, the first one names it."""
 
 KINDS = frozenset({"cookie", *(pattern.kind for pattern in PATTERNS)})
 
 
+# Times that a character may stand in a text so that a look at each of them takes less than a search for literals.
 _FEW = 64
-"""Times that a character may stand in a text so that a look at each of them takes less than a search for literals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,11 +231,11 @@ _NEXT = re.compile(rf"[\"',;]\s{{0,8}}{_VALUE}")
 _ATTRIBUTE = re.compile(r"\W{0,120}(?:expires|max-age|domain|path|samesite|priority|version|comment)=")
 
 
+# No value goes on over this, nor does any look at what a header holds; over a backslash before it one could.
 _BOUNDARY = re.compile(rf"cookie(?<!\\cookie)(?={_NAMED})")
-"""No value goes on over this, nor does any look at what a header holds; over a backslash before it one could."""
 
+# Characters before `cookie` that say whether it names a header.
 _BEFORE = len("-set-")
-"""Characters before `cookie` that say whether it names a header."""
 
 
 def cookies(searched: SearchedText) -> list[Span]:

@@ -18,8 +18,8 @@ from recordings.trees.growth import Growth
 from recordings.trees.keys import EXACT, LABEL, Merging, exact_form
 from recordings.trees.tree import ConversationTree, DeclaredKey, FoldedTrial, Scope, Symbol
 
+# Speaker, key, and the text as recorded (None where it is not kept).
 PathTurn = tuple[str, str, str | None]
-"""Speaker, key, and the text as recorded (None where it is not kept)."""
 
 
 def path_of(conversation: Conversation, merging: Merging) -> tuple[PathTurn, ...]:
@@ -48,8 +48,8 @@ def _word_path(attempt: Attempt) -> Iterator[PathTurn]:
             yield "system", exact_form(answer), answer
 
 
+# The paths of attempts by the keys that look at nothing but what was spoken (`Attempt.spoken`).
 SPOKEN: Mapping[Merging, Callable[[Attempt], Iterator[PathTurn]]] = {LABEL: _label_path, EXACT: _word_path}
-"""The paths of attempts by the keys that look at nothing but what was spoken (`Attempt.spoken`)."""
 
 
 class TreeBuilder:

@@ -22,8 +22,8 @@ from recordings.trees.tree import ConversationTree, FoldedTrial, Scope
 from topics.errors import InputError, Place
 from topics.json_file import read_json_value
 
+# The system of the conversations where the caller gives no other name: the file has none.
 SYSTEM = "cast2022"
-"""The system of the conversations where the caller gives no other name: the file has none."""
 
 
 _MOST_TURNS = 200_000  # of all paths: a tree of n nodes may have paths of n²/4

@@ -8,8 +8,8 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
+# Different texts of a node are counted up to here; the count 64 means 64 or more.
 MOST_TEXTS = 64
-"""Different texts of a node are counted up to here; the count 64 means 64 or more."""
 
 
 class Fingerprints(Sequence[tuple[int, ...]]):

@@ -21,8 +21,8 @@ from recordings.trees.tree import ConversationTree
 if TYPE_CHECKING:
     import networkx
 
+# Further figures by name, each (N,): of a node, or of the edge that leads to it. NaN and None are left out.
 Columns = Mapping[str, npt.NDArray[Any] | Sequence[object]]
-"""Further figures by name, each (N,): of a node, or of the edge that leads to it. NaN and None are left out."""
 
 
 def node_name(tree: int, node: int) -> str:

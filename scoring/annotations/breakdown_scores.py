@@ -26,11 +26,12 @@ from topics.identity import generator
 Floats = npt.NDArray[np.float64]
 HeldOut = Literal["dialogue", "system"]
 
+# The name under which the gold's own rates stand.
 GOLD = "annotators"
-"""The name under which the gold's own rates stand."""
 
 _DEALS = 20  # chance moves the distance of one deal by 2% on 4,150 turns, the mean of twenty by 0.4%
 
+# The predictors a submission is compared with, and what each of them is.
 BASELINES: Mapping[str, str] = MappingProxyType(
     {
         "baseline: uniform": "one third each; its label is O, because of the order in ties",
@@ -42,7 +43,6 @@ BASELINES: Mapping[str, str] = MappingProxyType(
         ),
     }
 )
-"""The predictors a submission is compared with, and what each of them is."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,12 +24,12 @@ from scoring.statistics.tukey import letters, tukey_p, undistinguished
 
 Floats = npt.NDArray[np.float64]
 
+# The systems aligned with all that one lost at the low end of the measure, and all that the other lost at the high.
 Extreme = Callable[[str, str], Aligned]
-"""The systems aligned with all that one lost at the low end of the measure, and all that the other lost at the high."""
 
 _SAME = 1e-12
+# p at most which what trials of all topics share in time leaves no comparison.
 _SHARED = 0.01
-"""p at most which what trials of all topics share in time leaves no comparison."""
 
 
 def compare_pairs(

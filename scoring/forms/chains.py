@@ -21,8 +21,8 @@ from topics.decimals import decimal
 from topics.errors import InputError
 from topics.identity import generator
 
+# How `-` is written within a measure: the conversation has ended.
 _END = "end"
-"""How `-` is written within a measure: the conversation has ended."""
 
 
 def _ends(term: Term) -> tuple[str, ...]:

@@ -13,15 +13,15 @@ from scoring.inference.sessions import session_variance
 
 Floats = npt.NDArray[np.float64]
 
+# p at most which trials near each other in time are treated as alike.
 _ALIKE = 0.05
-"""p at most which trials near each other in time are treated as alike."""
 
+# A topic's id and the number of a trial.
 Trial = tuple[str, int]
-"""A topic's id and the number of a trial."""
 
+# What a conversation gives: a sum, and what it is a sum over: (value, 1) for a measure, (useful, asked) for a share.
+# NaN, or over nothing, where it gives no value. The figure of a topic is the ratio of its sums.
 Cell = tuple[float, float]
-"""What a conversation gives: a sum, and what it is a sum over: (value, 1) for a measure, (useful, asked) for a share.
-NaN, or over nothing, where it gives no value. The figure of a topic is the ratio of its sums."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

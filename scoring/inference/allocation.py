@@ -31,8 +31,8 @@ from scoring.statistics.beta import student_quantile
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
+# The fewest trials of a topic: with one, its trials cannot be seen to differ.
 FLOOR = 2
-"""The fewest trials of a topic: with one, its trials cannot be seen to differ."""
 
 _FLOORS = 8
 _TRIED, _STUDIES = 200, 1000

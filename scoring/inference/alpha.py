@@ -33,8 +33,8 @@ from topics.identity import generator
 
 Floats = npt.NDArray[np.float64]
 
+# Units that an interval of alpha needs.
 FEWEST_UNITS = 6
-"""Units that an interval of alpha needs."""
 
 _DRAWS = 4000
 _AT_ONCE = 2_000_000  # weights of one number of units

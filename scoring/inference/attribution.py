@@ -55,8 +55,8 @@ class Told:
     words: Words = ()
 
 
+# The trials of an audit, by topic.
 Side = Mapping[str, Sequence[Told]]
-"""The trials of an audit, by topic."""
 
 
 @dataclass(frozen=True, slots=True)

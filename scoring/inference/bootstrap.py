@@ -43,8 +43,8 @@ from topics.identity import generator
 Floats = npt.NDArray[np.float64]
 Seen = npt.NDArray[np.bool_]
 Counts = npt.NDArray[np.unsignedinteger]
+# Draws so many columns of weights.
 _Draw = Callable[[np.random.Generator, int], Floats | Counts]
-"""Draws so many columns of weights."""
 
 _AT_ONCE = 64 * 2**20  # bytes of weights drawn at a time
 _KEPT = 128 * 2**20  # bytes of weights kept for the next call

@@ -30,8 +30,8 @@ from scoring.statistics.beta import student_quantile
 
 Floats = npt.NDArray[np.float64]
 
+# Systems that a reliability asks for: the variance between fewer is hardly more than a guess.
 FEWEST_SYSTEMS = 4
-"""Systems that a reliability asks for: the variance between fewer is hardly more than a guess."""
 
 _SAME = 1e-12
 _ONE_TRIAL = "no topic has two trials with a value: what trials add cannot be told from what topics do"

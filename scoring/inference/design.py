@@ -83,8 +83,8 @@ class Design:
         return names, found
 
 
+# Topics that are independent of each other, and speak of topics like these.
 INDEPENDENT = Design()
-"""Topics that are independent of each other, and speak of topics like these."""
 
 
 def too_few_sessions(sessions: int) -> str:

@@ -41,20 +41,20 @@ from scoring.statistics.beta import normal_cdf, normal_quantile
 
 Floats = npt.NDArray[np.float64]
 
+# The chance of a false alarm over all looks: `OUTSIDE` of it that the baseline's mean lies outside its limits.
 BUDGET = 0.05
-"""The chance of a false alarm over all looks: `OUTSIDE` of it that the baseline's mean lies outside its limits."""
 
 OUTSIDE = 0.02
+# The part of the budget for a rise. What is left, .025, is for a drop, which most audits are made to find.
 RISE = 0.005
-"""The part of the budget for a rise. What is left, .025, is for a drop, which most audits are made to find."""
 
+# The one-sided p that a confirming audit needs by itself. It is asked only after an alarm, so it need not be small.
 CONFIRMED = 0.15
-"""The one-sided p that a confirming audit needs by itself. It is asked only after an alarm, so it need not be small."""
 
 _GRID = np.geomspace(0.03, 0.9, 12)  # of the largest λ with which no factor is below 0
 
+# 0: a drop. 1: a rise.
 Side = int
-"""0: a drop. 1: a rise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +122,8 @@ def limits(baseline: Baseline, *, matters: float, outside: float = OUTSIDE) -> t
     return baseline.mean - half, baseline.mean + half
 
 
+# Below and above which a mean over these topics counts as changed.
 Limits = tuple[float, float]
-"""Below and above which a mean over these topics counts as changed."""
 
 
 def evidence(
@@ -206,13 +206,13 @@ def confirms(
     return bool(1 - normal_cdf(beyond / error) <= CONFIRMED)
 
 
+# The chance of a wrong *same* over all looks at one run, however often it is extended by more trials. At 5% each they
+# were wrong in 10% together (45 × 5, extended seven times by five trials, at the very edge of what matters).
 SAME_BUDGET = 0.05
-"""The chance of a wrong *same* over all looks at one run, however often it is extended by more trials. At 5% each they
-were wrong in 10% together (45 × 5, extended seven times by five trials, at the very edge of what matters)."""
 
+# The share of what is left of this budget that a look may take. It spends less, or nothing, where its interval is so
+# wide that it would seldom, or never, lie inside what matters.
 SAME_SHARE = 0.7
-"""The share of what is left of this budget that a look may take. It spends less, or nothing, where its interval is so
-wide that it would seldom, or never, lie inside what matters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,8 +270,8 @@ class Difference:
         return low > matters or high < -matters
 
 
+# How the interval of a difference is made.
 METHOD = "normal, mixed over what audits differ by"
-"""How the interval of a difference is made."""
 
 _ASSUMES = "trials are independent given their audit, and audits differ by independent effects of a normal law"
 

@@ -22,12 +22,12 @@ import numpy as np
 from scoring.inference.aligned import Cell, Trial
 from scoring.inference.matched import Difference, difference
 
+# By factor: its levels, the first one being that which others are set beside.
 Levels = Mapping[str, Sequence[str]]
-"""By factor: its levels, the first one being that which others are set beside."""
+# A level of each factor, in the order of the factors.
 Combination = tuple[str, ...]
-"""A level of each factor, in the order of the factors."""
+# (factor, level) of each factor in the effect.
 Effect = tuple[tuple[str, str], ...]
-"""(factor, level) of each factor in the effect."""
 
 
 def is_crossed(levels: Levels, played: Mapping[Combination, object]) -> bool:

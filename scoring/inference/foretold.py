@@ -38,8 +38,8 @@ from scoring.inference.weighted import effective_number
 
 Floats = npt.NDArray[np.float64]
 
+# Conversations of equal weight below which nothing is foretold.
 FEWEST_CONVERSATIONS = 10
-"""Conversations of equal weight below which nothing is foretold."""
 
 _METHOD = "Gaffke bounds of weighted"
 

@@ -3,15 +3,15 @@
 import math
 from dataclasses import dataclass
 
+# Units (topics, sessions, or trials within one topic) below which nothing is said of others like them.
 FEWEST = 4
-"""Units (topics, sessions, or trials within one topic) below which nothing is said of others like them."""
 
+# How most intervals are made: `… topic`, `… cluster`, `… session`, or `… trial` of these topics or of one. It is a
+# confidence interval, so it is not called Bayesian; the name says whose bound it is with a whole unseen topic.
 METHOD = "Gaffke-type interval with an unseen"
-"""How most intervals are made: `… topic`, `… cluster`, `… session`, or `… trial` of these topics or of one. It is a
-confidence interval, so it is not called Bayesian; the name says whose bound it is with a whole unseen topic."""
 
+# What tables called `METHOD` before it had that name: a table that was kept then still holds today's interval.
 EARLIER_METHOD = "Bayesian bootstrap with an unseen"
-"""What tables called `METHOD` before it had that name: a table that was kept then still holds today's interval."""
 
 
 @dataclass(frozen=True, slots=True)

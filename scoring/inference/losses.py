@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from scoring.inference.aligned import Cell, Trial
 from scoring.statistics.stratified import compare_within
 
+# p at most which shares of lost attempts are treated as different: to miss a difference costs more than to see one.
 _DOUBT = 0.2
-"""p at most which shares of lost attempts are treated as different: to miss a difference costs more than to see one."""
+# Share of attempts that two sides may lose together, if alike: about as much as a difference may then be wrong by.
 _FEW = 0.05
-"""Share of attempts that two sides may lose together, if alike: about as much as a difference may then be wrong by."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,19 +37,18 @@ from scoring.statistics.exchange import exchange_p
 
 Floats = npt.NDArray[np.float64]
 
+# Whether a difference speaks of topics like these, or of these topics.
 Estimand = Literal["like-these", "these"]
-"""Whether a difference speaks of topics like these, or of these topics."""
 
+# How people read them.
 ESTIMANDS: dict[Estimand, str] = {"like-these": "topics like these", "these": "these topics"}
-"""How people read them."""
 
 _SAME = 1e-12
 _NEVER_SEEN = 3.5  # (3.7/1.96)²: 3.7 = -log(.025)
 
 
+# What an interval for topics like these allows for: a kind of topic that was not asked, or nothing (the t interval).
 Guard = Literal["unseen", "none"]
-"""What an interval for topics like these allows for: a kind of topic that was not asked, or nothing (the t
-interval)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,8 +30,8 @@ from scoring.inference.interval import FEWEST, Interval
 
 Floats = npt.NDArray[np.float64]
 
+# Items of each topic that people must have judged.
 FEWEST_OF_PEOPLE = 2
-"""Items of each topic that people must have judged."""
 
 _WIDEST = 1.05
 _SAME = 1e-12

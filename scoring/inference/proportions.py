@@ -14,8 +14,8 @@ from scoring.statistics.beta import beta_quantile, normal_quantile
 
 Floats = npt.NDArray[np.float64]
 
+# Of fewer answers the exact interval is printed: Wilson's misses a rate of .2 in one case of five with one answer.
 FEW = 4
-"""Of fewer answers the exact interval is printed: Wilson's misses a rate of .2 in one case of five with one answer."""
 
 
 def wilson(successes: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:

@@ -31,8 +31,8 @@ from topics.counting import pluralize
 
 Floats = npt.NDArray[np.float64]
 
+# From a level to the low and high ends of both sides: (..., 2) each.
 Ends = Callable[[float], tuple[Floats, Floats]]
-"""From a level to the low and high ends of both sides: (..., 2) each."""
 
 _HALVINGS = 14
 _FEW_TURNS, _FEW_OF_A_KIND = 20, 5

@@ -22,9 +22,9 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
+# From the sums over the users of each side, (B, K) twice, to (B, M) measures, larger the further apart the sides are;
+# NaN where nothing can be compared.
 Statistic = Callable[[Floats, Floats], Floats]
-"""From the sums over the users of each side, (B, K) twice, to (B, M) measures, larger the further apart the sides are;
-NaN where nothing can be compared."""
 
 _SAME = 1e-9  # sums in another order differ by rounding
 _CELLS = 2**22  # of one batch of deals

@@ -30,8 +30,8 @@ from scoring.statistics.beta import normal_quantile
 
 Floats = npt.NDArray[np.float64]
 
+# Fewer runs of a baseline say too little of how much audits differ.
 FEWEST_RUNS = 4
-"""Fewer runs of a baseline say too little of how much audits differ."""
 
 _NEAR = 0.1  # below which sizes count alike: half of what moves a mean of .60 by five points
 _SIZES = np.concatenate([[0.0], np.geomspace(0.01, 2.0, 30)])

@@ -29,23 +29,23 @@ from scoring.statistics.beta import normal_cdf, normal_quantile
 
 Floats = npt.NDArray[np.float64]
 
+# The chance from which on a number of trials is promised: promises are then kept in four cases of five.
 SURE = 0.82
-"""The chance from which on a number of trials is promised: promises are then kept in four cases of five."""
 
+# Up to so many times as many trials as there are is looked for a number.
 MOST_TIMES = 32
-"""Up to so many times as many trials as there are is looked for a number."""
 
+# On each side, outside the printed interval of 95%.
 OUTER = 0.025
-"""On each side, outside the printed interval of 95%."""
 
 _SCEPTICAL = 3.0  # × matters: standard deviation of the differences that most audits have
 _NUMBERS = 60
 _NODES = 13  # at which halves of intervals are computed; between them they are off by less than a hundredth
 
+# Why no number of trials is promised. settled: the interval lies beyond what matters already. runs: the baseline has
+# too few. edge: the difference may lie at the edge of what matters. baseline: the baseline, or what audits differ by,
+# is not known well enough.
 Hindrance = Literal["", "settled", "runs", "edge", "baseline"]
-"""Why no number of trials is promised. settled: the interval lies beyond what matters already. runs: the baseline has
-too few. edge: the difference may lie at the edge of what matters. baseline: the baseline, or what audits differ by,
-is not known well enough."""
 
 
 @dataclass(frozen=True, slots=True)

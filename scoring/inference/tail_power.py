@@ -25,8 +25,8 @@ from scoring.statistics.outcomes import Components
 
 Floats = npt.NDArray[np.float64]
 
+# Why components do not do.
 NO_TOP = "where scores have no known top, mean and spread do not say how the worst of them lie"
-"""Why components do not do."""
 
 _REPLICATIONS = 400
 _FEWEST_STUDIES, _MOST_STUDIES = 60, 300

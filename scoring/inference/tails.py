@@ -41,11 +41,11 @@ Floats = npt.NDArray[np.float64]
 
 TailKind = Literal["cvar", "quantile"]
 
+# Which scores are the worst: the smallest or the greatest.
 Worst = Literal["low", "high"]
-"""Which scores are the worst: the smallest or the greatest."""
 
+# What the smallest and the greatest scores are called in a sentence.
 ENDS: dict[Worst, tuple[str, str]] = {"low": ("worst", "best"), "high": ("best", "worst")}
-"""What the smallest and the greatest scores are called in a sentence."""
 
 _BYTES = 64 * 2**20  # of weights drawn at a time
 _CRUMB = 1e-12  # of probability: .1 + .2 reaches a β of .3

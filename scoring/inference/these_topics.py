@@ -22,8 +22,8 @@ from scoring.inference.unseen_topic import boldest, drawn_ratios, farthest
 
 Floats = npt.NDArray[np.float64]
 
+# Trials with anything below the line, of all topics together, that an interval needs.
 FEWEST_TRIALS = 4
-"""Trials with anything below the line, of all topics together, that an interval needs."""
 
 
 def these_interval(

@@ -27,8 +27,8 @@ import numpy as np
 from scoring.statistics.exchange import exchange_p
 from scoring.statistics.stratified import compare_within
 
+# Units of which exchanges can give a p of 2/2^6 = .03.
 _FEWEST = 6
-"""Units of which exchanges can give a p of 2/2^6 = .03."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,8 @@ class Contrast:
     topics: int
 
 
+# By topic and stratum: turns in which it happened, and turns.
 EventTable = Mapping[str, Mapping[str, tuple[int, int]]]
-"""By topic and stratum: turns in which it happened, and turns."""
 
 
 def event_table(cases: Iterable[TurnCase]) -> EventTable:

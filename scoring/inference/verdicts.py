@@ -15,9 +15,9 @@ from scoring.figure import Good
 from scoring.inference.paired import Paired
 from scoring.statistics.exchange import holm
 
+# What is said of the first system against the second. higher, lower: where neither end of a measure is the good one.
+# too few: so few topics that no difference, however large, could be found.
 Verdict = Literal["better", "worse", "higher", "lower", "cannot tell", "too few", "no value"]
-"""What is said of the first system against the second. higher, lower: where neither end of a measure is the good one.
-too few: so few topics that no difference, however large, could be found."""
 
 _SAME = 1e-12
 

@@ -37,8 +37,8 @@ Floats = npt.NDArray[np.float64]
 
 State = Literal["watching", "alarm", "changed", "perhaps back"]
 
+# The interval of the mean difference of so many audits: of (value, variance of its trials, audits).
 Around = Callable[[float, float, int], tuple[float, float]]
-"""The interval of the mean difference of so many audits: of (value, variance of its trials, audits)."""
 
 
 @dataclass(frozen=True, slots=True)

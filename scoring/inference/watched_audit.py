@@ -14,9 +14,9 @@ from scoring.inference.watch_state import Around, Seen, WatchState, advance, lim
 
 Verdict = Literal["changed", "same", "cannot tell"]
 
+# `fell`, `rose`: its interval lies beyond what matters, and one audit is not enough for an alarm. `back`: from now
+# on. `cannot tell`, after a change: whether it is back. The others as verdicts and states.
 Word = Literal["changed", "same", "cannot tell", "alarm", "fell", "rose", "perhaps back", "back"]
-"""`fell`, `rose`: its interval lies beyond what matters, and one audit is not enough for an alarm. `back`: from now on.
-`cannot tell`, after a change: whether it is back. The others as verdicts and states."""
 
 
 @dataclass(frozen=True, slots=True)

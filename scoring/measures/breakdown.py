@@ -35,13 +35,13 @@ from scoring.measure import Declaration
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
+# In the order in which ties are broken.
 LABELS = ("O", "T", "X")
-"""In the order in which ties are broken."""
 
+# What counts as one bin, by the name the measures print.
 GROUPINGS: Mapping[str, tuple[tuple[int, ...], ...]] = MappingProxyType(
     {"O,T,X": ((0,), (1,), (2,)), "O,T+X": ((0,), (1, 2)), "O+T,X": ((0, 1), (2,))}
 )
-"""What counts as one bin, by the name the measures print."""
 
 _POSITIVE: Mapping[str, tuple[int, ...]] = MappingProxyType({"B": (2,), "PB+B": (1, 2)})
 

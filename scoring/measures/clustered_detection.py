@@ -34,8 +34,8 @@ Floats = npt.NDArray[np.float64]
 
 METHOD = "intervals of the rates over topics, recovered variances"
 
+# Units with several trials that an interval needs.
 FEWEST = 5
-"""Units with several trials that an interval needs."""
 
 
 @dataclass(frozen=True, slots=True)

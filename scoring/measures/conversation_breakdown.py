@@ -10,8 +10,8 @@ from scoring.measure import Declaration, Measure
 if TYPE_CHECKING:
     from scoring.material import Material
 
+# The outcome of such a conversation.
 _GIVEN_UP = "breakdown"
-"""The outcome of such a conversation."""
 
 
 def _score(material: Material, measure: Measure) -> Figure:

@@ -51,11 +51,11 @@ _BY: Mapping[Declaration, Divergence] = MappingProxyType(
         _declare("SNOD", "as RSNOD without the root", "(OD(p,q) + OD(q,p)) / 2 / (L - 1)"): snod,
     }
 )
+# The official ones first.
 QUALITY = tuple(_BY)
-"""The official ones first."""
 
+# By the names they print.
 QUALITY_DIVERGENCES: Mapping[str, Divergence] = MappingProxyType({one.name: by for one, by in _BY.items()})
-"""By the names they print."""
 
 
 def quality_divergences(predicted: npt.ArrayLike, gold: npt.ArrayLike) -> dict[str, Floats]:

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from scoring.measure import Declaration, Parameter
 from scoring.measures.err import decay
 
+# p of the NTCIR tasks.
 PERSISTENCE = 0.99
-"""p of the NTCIR tasks."""
 
 
 def irbu(gains: npt.ArrayLike, highest: float, *, persistence: float = PERSISTENCE) -> npt.NDArray[np.float64]:

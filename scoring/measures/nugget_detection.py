@@ -47,8 +47,8 @@ _BY: Mapping[Declaration, Divergence] = MappingProxyType(
     {_declare("RNSS", "by squared differences"): rnss, _declare("JSD", "by information, in bits"): jsd}
 )
 NUGGETS = tuple(_BY)
+# By the names they print.
 NUGGET_DIVERGENCES: Mapping[str, Divergence] = MappingProxyType({one.name: by for one, by in _BY.items()})
-"""By the names they print."""
 
 
 def side_mean(predicted: Sequence[npt.ArrayLike], gold: Sequence[npt.ArrayLike], divergence: Divergence) -> float:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from scoring.material import Material
 
 _IN, _OUT = "prompt", "completion"
+# Tokens that a price is for.
 _PRICED = 1_000_000
-"""Tokens that a price is for."""
 
 
 def _total(material: Material, kind: str) -> tuple[float, int]:

@@ -46,11 +46,11 @@ from topics.errors import InputError
 
 Floats = npt.NDArray[np.float64]
 
+# A reply nobody classified, for example of an imported conversation: neither useful nor useless.
 UNLABELLED = "?"
-"""A reply nobody classified, for example of an imported conversation: neither useful nor useless."""
 
+# A turn that was not asked, and that nothing says would have been.
 NOT_ASKED = "·"
-"""A turn that was not asked, and that nothing says would have been."""
 
 
 @dataclass(frozen=True, slots=True)

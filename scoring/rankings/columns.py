@@ -15,8 +15,8 @@ from os import PathLike
 from topics.errors import InputError, Place
 from topics.text_file import read_text
 
+# Bytes: ten million lines of a run. Whatever is larger is no such file, and would take the memory of the machine.
 LARGEST = 512 * 1024 * 1024
-"""Bytes: ten million lines of a run. Whatever is larger is no such file, and would take the memory of the machine."""
 
 _CELL = re.compile(r"\S+")
 

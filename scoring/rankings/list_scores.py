@@ -20,8 +20,8 @@ from scoring.rankings.run import Run
 from scoring.table import FORMAT, ScoreRow
 from topics.errors import InputError
 
+# 2^grade - 1, as in ERR's paper and in NTCIREVAL's guide.
 GAINS: Mapping[int, float] = MappingProxyType({1: 1.0, 2: 3.0})
-"""2^grade - 1, as in ERR's paper and in NTCIREVAL's guide."""
 
 ALL_DOCUMENTS = "over all documents in the list; GF of conversations takes relevant nuggets only"
 

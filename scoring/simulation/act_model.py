@@ -35,8 +35,8 @@ from scoring.simulation.decisions import START, STOP, Decision, acts_in, decisio
 
 Floats = npt.NDArray[np.float64]
 
+# (last acts, oldest first; last answer, or None where the row is over all answers).
 Context = tuple[tuple[str, ...], str | None]
-"""(last acts, oldest first; last answer, or None where the row is over all answers)."""
 
 
 class Predictor(Protocol):

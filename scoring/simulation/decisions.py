@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from recordings.acts.dialogue import Dialogue
 from topics.errors import InputError
 
+# Stands before the first act of a dialogue.
 START = "start"
-"""Stands before the first act of a dialogue."""
 
+# The decision to leave, among the acts.
 STOP = "stop"
-"""The decision to leave, among the acts."""
 
 
 @dataclass(frozen=True, slots=True)

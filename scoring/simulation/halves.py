@@ -27,12 +27,12 @@ from recordings.acts.dialogue import Dialogue
 
 Floats = npt.NDArray[np.float64]
 Distance = Callable[[Sequence[Dialogue], Sequence[Dialogue]], float]
+# Cuts groups to what can be compared of all of them.
 View = Callable[[Sequence[Sequence[Dialogue]]], Sequence[Sequence[Dialogue]]]
-"""Cuts groups to what can be compared of all of them."""
 
+# Users that a group must have for a verdict. With fewer the halves are of a handful of users, who differ so seldom in
+# so few ways that others like them lie beyond too often: docs/simulators/validation.md.
 FEWEST = 10
-"""Users that a group must have for a verdict. With fewer the halves are of a handful of users, who differ so seldom in
-so few ways that others like them lie beyond too often: docs/simulators/validation.md."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,12 @@ from scoring.simulation.decisions import Decision, decisions_of
 
 Floats = npt.NDArray[np.float64]
 
+# -log2 of the probability of all that one user did in these dialogues; inf for 0.
 Bits = Callable[[Sequence[Dialogue]], float]
-"""-log2 of the probability of all that one user did in these dialogues; inf for 0."""
 
+# Fits a model on dialogues. It must know every act of those it is held against. A model that gives a decision
+# probabilities by its row is a Predictor; one that has to see whole dialogues gives the bits of all those of a user.
 Fit = Callable[[Sequence[Dialogue]], Predictor | Bits]
-"""Fits a model on dialogues. It must know every act of those it is held against. A model that gives a decision
-probabilities by its row is a Predictor; one that has to see whole dialogues gives the bits of all those of a user."""
 
 
 @dataclass(frozen=True, slots=True)

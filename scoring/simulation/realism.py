@@ -30,26 +30,26 @@ from scoring.simulation.wordings import Wordings, compare_wordings
 from topics.errors import InputError
 from topics.identity import derived_seed
 
+# The measures of behaviour, and what they are.
 BEHAVIOUR: Mapping[str, str] = {
     "JSD(acts)": "Jensen-Shannon divergence of the acts, in bits",
     "JSD(transitions)": "of what follows what, rows weighted by how often they occur, in bits",
     "KS(length)": "Kolmogorov-Smirnov distance of the lengths",
     "W1(length)": "Wasserstein distance of the lengths, in user turns",
 }
-"""The measures of behaviour, and what they are."""
 
+# The models that foresee real users, and what they are; the first is what gains are reckoned from.
 FORESIGHT: Mapping[str, str] = {
     "uniform": "every act and leaving alike: the random floor",
     "acts alone": "real users: how often each act and leaving occur, whatever came before",
     "real": "real users: the last acts, fitted on other users",
     "simulated": "the simulated users: the same model, fitted on them",
 }
-"""The models that foresee real users, and what they are; the first is what gains are reckoned from."""
 
 SCORES = "CvM(scores)"
 
+# A p at most this large is called a difference.
 ALPHA = 0.05
-"""A p at most this large is called a difference."""
 
 _DISJOINT = "no act in common"
 _OF_ACTS = ("JSD(acts)", "JSD(transitions)")

@@ -39,6 +39,7 @@ from topics.languages import language_of
 
 Floats = npt.NDArray[np.float64]
 
+# The measures, and what they are of.
 WORDINGS: Mapping[str, str] = {
     "words": "words in a turn",
     "letters": "letters in a word",
@@ -50,7 +51,6 @@ WORDINGS: Mapping[str, str] = {
     "slips": "share of words that look mistyped",
     "languages": "languages of turns",
 }
-"""The measures, and what they are of."""
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _ASKS = re.compile(

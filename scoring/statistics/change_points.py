@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
+# Values of which some order can be so unlikely that a change counts as found at 95%.
 FEWEST = 8
-"""Values of which some order can be so unlikely that a change counts as found at 95%."""
 
 _EVEN = 1e-9
 

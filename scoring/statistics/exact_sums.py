@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
+# Numbers in a group that may be added up like this; a larger group is left to `math.fsum`.
 MOST = 2**20
-"""Numbers in a group that may be added up like this; a larger group is left to `math.fsum`."""
 _CUT = 1.5 * 2.0**26  # a number of [0, 1] added to it is rounded to a multiple of 2⁻²⁶
 
 

@@ -23,11 +23,11 @@ from scoring.statistics.beta import beta_quantile, normal_cdf, normal_quantile
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
+# Of each topic: one number, or (studies, topics, 1) of them.
 Trials = int | Counts
-"""Of each topic: one number, or (studies, topics, 1) of them."""
 
+# What values can be: 0 or 1, anything from `low` to `high`, or any number.
 Shape = Literal["yes or no", "bounded", "unbounded"]
-"""What values can be: 0 or 1, anything from `low` to `high`, or any number."""
 
 _FARTHEST, _POINTS = 5.0, 1001  # of the normal scale on which quantiles are tabled
 _SIDE = 100  # of the square of midpoints by which chances are linked

@@ -25,8 +25,8 @@ Floats = npt.NDArray[np.float64]
 
 DRAWS = 4999
 
+# Systems up to which every set is tested by itself; of more, all at once, which is another test and finds less.
 MOST_CLOSED = 6
-"""Systems up to which every set is tested by itself; of more, all at once, which is another test and finds less."""
 
 _CELLS = 2**21  # permuted values held at a time
 _SAME = 1e-12

@@ -29,12 +29,13 @@ from scoring.measures.usefulness import NOT_ASKED, UNLABELLED, Share, share
 
 Labels = npt.NDArray[np.int8]
 
+# By code: 0 to 4, as in a row of `scoring.measures.usefulness.labels`.
 STATES = (USEFUL, NOT_USEFUL, MISSING, UNLABELLED, NOT_ASKED)
-"""By code: 0 to 4, as in a row of `scoring.measures.usefulness.labels`."""
 
+# The code of every turn of a trial that was not played, or never became valid: in no number.
 ABSENT = -1
-"""The code of every turn of a trial that was not played, or never became valid: in no number."""
 
+# All there are, in the order in which they are printed.
 TRANSITIONS = (
     ("start", USEFUL),
     ("start", NOT_USEFUL),
@@ -46,7 +47,6 @@ TRANSITIONS = (
     (NOT_USEFUL, NOT_USEFUL),
     (NOT_USEFUL, MISSING),
 )
-"""All there are, in the order in which they are printed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +139,8 @@ def steps(labels: npt.ArrayLike, topics: Sequence[str]) -> npt.NDArray[np.int64]
 
 _CODES = {state: code for code, state in enumerate(STATES)}
 _ANSWERED = (_CODES[USEFUL], _CODES[NOT_USEFUL])
+# What a transition to each target is a share of.
 _AMONG = {USEFUL: _ANSWERED, NOT_USEFUL: _ANSWERED, MISSING: (*_ANSWERED, _CODES[MISSING])}
-"""What a transition to each target is a share of."""
 
 
 def _grid(labels: npt.ArrayLike, topics: Sequence[str]) -> Labels:

@@ -12,6 +12,8 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
+# The acts the rules can give, by the taxonomy's names cut to one word or hyphenated: ACKNOWLEDGE is its backchannel
+# and response acknowledgement, AGREEMENT its agreement/accept, OFFER its offers, options and commits.
 ACTS = (
     "ACKNOWLEDGE",
     "ACTION-DIRECTIVE",
@@ -36,8 +38,6 @@ ACTS = (
     "YES-ANSWER",
     "YES-NO-QUESTION",
 )
-"""The acts the rules can give, by the taxonomy's names cut to one word or hyphenated: ACKNOWLEDGE is its backchannel
-and response acknowledgement, AGREEMENT its agreement/accept, OFFER its offers, options and commits."""
 
 _PLAIN = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "*": " ", "_": " ", "\u00a0": " ", "\u202f": " "})
 

@@ -98,8 +98,8 @@ def _clauses(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     yield start + first, end
 
 
+# Name and version of the rule extractor: raised whenever the same text could give other nuggets.
 RULES = "rules/2"
-"""Name and version of the rule extractor: raised whenever the same text could give other nuggets."""
 
 
 class Extractor(Protocol):

@@ -31,10 +31,10 @@ from scoring.words import Passage
 from topics.errors import InputError, Place
 from topics.identity import content_hash
 
+# The criterion of a judgment that says: here is a nugget, of this type.
 NUGGET = "nugget"
-"""The criterion of a judgment that says: here is a nugget, of this type."""
+# The criterion of a judgment that says: this layer holds all nuggets of this conversation, even if they are none.
 EXTRACTION = "extraction"
-"""The criterion of a judgment that says: this layer holds all nuggets of this conversation, even if they are none."""
 
 Key = tuple[Target, str]
 SetKey = tuple[str, str, str]
@@ -324,8 +324,8 @@ def _said_of(judgment: Judgment, criterion: Criterion, place: Place) -> float | 
     return float(value)
 
 
+# By kind and author, the newest of each.
 _ByAuthor = dict[tuple[str, str], Given]
-"""By kind and author, the newest of each."""
 
 _About = TypeVar("_About")
 

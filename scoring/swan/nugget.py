@@ -16,8 +16,8 @@ from scoring.words import Passage
 NuggetType = Literal["E", "F", "O"]
 TYPES: tuple[NuggetType, ...] = ("E", "F", "O")
 
+# (turn, speaker, start, end): what a judgment names a nugget by.
 Span = tuple[int, str, int, int]
-"""(turn, speaker, start, end): what a judgment names a nugget by."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,11 @@ from scoring.swan.rules.rule import SetRule, SetSight, SetVerdict, Sight
 from scoring.swan.schema import Schema
 from scoring.swan.votes import Opinion
 
+# How a recording names a system that is played for a group of users, or in an arm.
 _GROUPED = re.compile(r"(?P<system>.*\S) \[(?P<group>[^\[\]]+)\]")
-"""How a recording names a system that is played for a group of users, or in an arm."""
 
+# System, topic and criterion.
 SetKey = tuple[str, str, str]
-"""System, topic and criterion."""
 
 
 def set_verdicts(

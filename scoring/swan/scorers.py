@@ -7,15 +7,15 @@ from itertools import product
 from types import MappingProxyType
 
 UNCHECKED = "unchecked"
+# What stands behind `models` in a measure's name: no figure of a model stands alone. Corrected by people's judgments
+# of some of the same things, or not (`scoring.swan.checking`).
 CORRECTED = "corrected"
-"""What stands behind `models` in a measure's name: no figure of a model stands alone. Corrected by people's judgments
-of some of the same things, or not (`scoring.swan.checking`)."""
 
+# What each kind of source is called in a measure's name, in the order in which they are written.
 SCORERS: Mapping[str, str] = MappingProxyType({"human": "people", "model": "models", "rule": "rules"})
-"""What each kind of source is called in a measure's name, in the order in which they are written."""
 
+# System, topic, topic type and trial of a figure; None: over all of them.
 Part = tuple[str, str | None, str | None, int | None]
-"""System, topic, topic type and trial of a figure; None: over all of them."""
 
 
 @dataclass(slots=True)

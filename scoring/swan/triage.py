@@ -166,5 +166,5 @@ def _without_code(text: str) -> str:
     return _ADDRESS.sub(lambda found: " " * len(found[0]), blank)
 
 
+# By the criterion that people then score.
 TRIAGE = {"Harmlessness": harms, "Fluency": flaws}
-"""By the criterion that people then score."""

@@ -13,8 +13,8 @@ from scoring.swan.votes import Opinion
 from topics.counting import pluralize
 from topics.errors import InputError
 
+# Places that are named.
 _LISTED = 5
-"""Places that are named."""
 
 
 def refuse_unsettled(

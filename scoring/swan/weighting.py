@@ -26,8 +26,8 @@ from scoring.nuggets import position_weight
 
 Floats = npt.NDArray[np.float64]
 
+# L in characters: two minutes of reading Japanese ([GFRC] §2.2).
 CHARACTERS = 1000
-"""L in characters: two minutes of reading Japanese ([GFRC] §2.2)."""
 
 
 class Item(Protocol):

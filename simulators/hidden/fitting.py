@@ -29,11 +29,11 @@ from simulators.hidden.model import HiddenModel, Part
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
+# The dialogues of one person, at least one.
 Person = tuple[ActSequence, ...]
-"""The dialogues of one person, at least one."""
 
+# Sizes that are mixed, by their number of states.
 STATES = (4, 8, 12)
-"""Sizes that are mixed, by their number of states."""
 
 CLASSES = (1, 2, 3)
 STARTS = 3

@@ -26,8 +26,8 @@ from dataclasses import dataclass
 
 from simulators.act_table import ANY, STOP
 
+# Probabilities of the states of all parts, together 1.
 Belief = tuple[float, ...]
-"""Probabilities of the states of all parts, together 1."""
 
 Row = tuple[float, ...]
 

@@ -27,14 +27,14 @@ from simulators.llm.voices import APOLOGY, ASSISTANT, MARKUP, ORDERS, ROLE, SELF
 from simulators.wrappers.guards import guarded_stretches
 from topics.topic import Topic
 
+# Characters in a row that are somebody else's words. Long names of films and papers are shorter.
 _RUN = 60
-"""Characters in a row that are somebody else's words. Long names of films and papers are shorter."""
 
 SECRET: Final = "secret"
 UNFINISHED: Final = "unfinished"
+# Finishes that whoever asks an endpoint puts in the place of its own: a secret was taken out of the words, the model
+# does not say that it has finished, or the words are not the assistant's.
 OTHER_ROLE: Final = "other-role"
-"""Finishes that whoever asks an endpoint puts in the place of its own: a secret was taken out of the words, the model
-does not say that it has finished, or the words are not the assistant's."""
 
 _FINISHES: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -240,6 +240,7 @@ _RULES: Final[Mapping[str, _Rule]] = MappingProxyType(
     }
 )
 
+# By reason for which a sample is not sent, in the order in which they are looked for: what it means.
 REFUSED: Final[Mapping[str, str]] = MappingProxyType(
     {
         "cut": "The endpoint says that it cut the words off, filtered them, or has not finished.",
@@ -262,4 +263,3 @@ REFUSED: Final[Mapping[str, str]] = MappingProxyType(
         "sign": "A sign of leaving among other words, or one that is not of this conversation.",
     }
 )
-"""By reason for which a sample is not sent, in the order in which they are looked for: what it means."""

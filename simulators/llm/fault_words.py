@@ -397,6 +397,7 @@ def speech_of(language: str) -> Speech:
     return _SPEECH.get(language, _ALL)
 
 
+# Words that an answer tells its reader to say: the group that holds them.
 ORDERED = late_pattern(
     r"\b(?:reply|respond|answer|write|say|output|print|type|repeat|antworte\w*|schreib\w*|sag\w*|responde\w*|escrib\w+"
     r"|di|diga|écri\w+|dites?|répond\w+|scriv\w+|rispond\w+|ответь\w*|напиши\w*|скажи\w*|απάντησ\w+|γράψ\w+|πες|πείτε"
@@ -406,4 +407,3 @@ ORDERED = late_pattern(
     r"|「([^」\n]{2,200})」(?:とだけ|とのみ|と|って)[^。\n]{0,10}(?:言|書|返|答|入力)|(?:说|說|写|寫|回复|回覆)[：:]?\s*[“「]([^”」\n]{2,200})[”」]",
     re.IGNORECASE,
 )
-"""Words that an answer tells its reader to say: the group that holds them."""

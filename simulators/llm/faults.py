@@ -33,11 +33,11 @@ from simulators.llm.prompting import names_sign
 from simulators.llm.voices import ASSISTANT, orders_a_model
 from topics.languages import language_of
 
+# The fault of a turn that the model could not word: the policy's own words were said.
 OWN_WORDS: Final = "policy's words"
-"""The fault of a turn that the model could not word: the policy's own words were said."""
 
+# Share of the words that were meant below which a turn is about something else.
 _FEW_KEPT = 1 / 3
-"""Share of the words that were meant below which a turn is about something else."""
 _SOME_KEPT = 0.5
 _NEARLY_ALL = 0.75
 
@@ -187,11 +187,11 @@ def _own_words(turn: SaidTurn) -> bool:
 
 
 _ANSWERS: Final = frozenset({"inform", "no-preference", "confirm", "deny", "correct", "tell"})
+# Acts whose words are not the need's, so that few of them need be said again.
 _WITHOUT_THE_NEED: Final = frozenset(
     {"more", "detail", "insist", "redirect", "challenge", "justify", "restart", "dismiss", "no-preference", "confirm"}
     | {"deny", "repeat", "rephrase", "simplify", "change"}
 )
-"""Acts whose words are not the need's, so that few of them need be said again."""
 
 _Rule = Callable[[SaidTurn], bool]
 _RULES: Final[Mapping[str, tuple[_Rule, str]]] = MappingProxyType(
@@ -211,8 +211,8 @@ _RULES: Final[Mapping[str, tuple[_Rule, str]]] = MappingProxyType(
         "need lost": (_loses, "less than a third of the content words that were meant"),
     }
 )
+# By name, in the order in which they are looked for: what is wrong with a turn.
 FAULTS: Final[Mapping[str, str]] = MappingProxyType({name: what for name, (_, what) in _RULES.items()})
-"""By name, in the order in which they are looked for: what is wrong with a turn."""
 
 
 def _newly(pattern: re.Pattern[str], turn: SaidTurn) -> bool:

@@ -15,11 +15,11 @@ from typing import Final
 from simulators.content_words import content_words
 from topics.languages import language_of
 
+# Characters that are looked at.
 LONGEST = 4_000
-"""Characters that are looked at."""
 
+# How much of two turns is the same if one is a near-repeat of the other (`SequenceMatcher.ratio` of their words).
 _ALIKE = 0.85
-"""How much of two turns is the same if one is a near-repeat of the other (`SequenceMatcher.ratio` of their words)."""
 _LEAST_LETTERS = 15  # of the shorter text, to say that two texts in one script are in two languages
 
 _EMPTY_WORDS = """
@@ -37,9 +37,9 @@ hebben heeft kunt kunnen meer naar noem over voor waar wanneer zijn zoek είν�
 kertoa mikä mitkä minkä mitä joita joka jotka muita olla onko ovat sekä tästä voisitko voitko lisää какие какой какая
 которые назови назовите можете можешь пожалуйста скажи скажите есть меня хочу ещё этих
 """
+# German, Spanish, French, Italian, Portuguese, Dutch, Greek, Finnish and Russian words of four letters and more that
+# say nothing of the need; shorter ones of languages other than English do not count at all.
 _EMPTY = frozenset(_EMPTY_WORDS.split())
-"""German, Spanish, French, Italian, Portuguese, Dutch, Greek, Finnish and Russian words of four letters and more that
-say nothing of the need; shorter ones of languages other than English do not count at all."""
 _SHORTEST = 4
 _SPACED_OTHERWISE = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]+|[\u30a1-\u30fa\u30fc]+")
 _FUNCTION_SIGNS = frozenset("的了吗嗎呢是我您你请請哪些什么麼個个有在和与與及或给給想要谁誰何方教挙一")
@@ -124,6 +124,7 @@ def script_of(text: str) -> str:
     return name if most >= 0.7 * total and name in (*_SCRIPTS, "cjk") else ""
 
 
+# Languages that a short text does not tell apart.
 FAMILY: Final = {
     **dict.fromkeys(("no", "nb", "nn", "da", "sv"), "no"),
     **dict.fromkeys(("es", "gl", "ast", "an", "pt", "ca"), "es"),
@@ -133,14 +134,13 @@ FAMILY: Final = {
     **dict.fromkeys(("nl", "af"), "nl"),
     **dict.fromkeys(("uk", "ru", "be"), "ru"),
 }
-"""Languages that a short text does not tell apart."""
 
 _ENGLISH_WORDS = """
 about and are been but can could did does from for have how i if like most my of our please should such that the their
 them then there these they this those want were what when where which why with would you your
 """
+# Words of English that are not words of its neighbours, too.
 _ENGLISH: Final = frozenset(_ENGLISH_WORDS.split())
-"""Words of English that are not words of its neighbours, too."""
 
 
 def language_told(text: str) -> str:
@@ -159,5 +159,5 @@ estonian:et finnish:fi french:fr german:de greek:el hebrew:he hindi:hi hungarian
 japanese:ja korean:ko latvian:lv lithuanian:lt malay:ms norwegian:no persian:fa polish:pl portuguese:pt romanian:ro
 russian:ru serbian:sr slovak:sk slovenian:sl spanish:es swedish:sv thai:th turkish:tr ukrainian:uk vietnamese:vi
 """
+# The codes of languages by the English names, in small letters, under which users are told to write in them.
 NAMED_LANGUAGES: Final[Mapping[str, str]] = MappingProxyType(dict(pair.split(":") for pair in _NAMES.split()))
-"""The codes of languages by the English names, in small letters, under which users are told to write in them."""

@@ -16,8 +16,8 @@ from typing import Final
 from protocols.answer import Exchange
 from simulators.outside import Message
 
+# The act of every turn of a free model: nobody knows what it does.
 FREE: Final = "free"
-"""The act of every turn of a free model: nobody knows what it does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,7 @@ def _without_signs(answer: str) -> str:
     return "".join(sentence for sentence in _SENTENCE.findall(answer) if not names_sign(sentence))
 
 
+# By act: what a person does with it. An act that is not here is told by its name and the policy's words alone.
 ACTS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "ask": "asks for what is wanted",
@@ -81,7 +82,6 @@ ACTS: Final[Mapping[str, str]] = MappingProxyType(
         "justify": "asks for the reason of what was just said",
     }
 )
-"""By act: what a person does with it. An act that is not here is told by its name and the policy's words alone."""
 
 _BEGINNING = "(The conversation begins here. Write the first message.)"
 _NO_WORDS = "(This message of the service holds no words.)"

@@ -7,6 +7,7 @@ and no others.
 import re
 from typing import Final
 
+# A model's tags and marks, JSON whole or cut, a template that nobody filled.
 MARKUP: Final = re.compile(
     r"<\|[^|>\n]{0,40}\|>|<\uff5c|\[/?INST\]|<</?SYS>>"
     r"|(?-i:</?(?:[a-z][\w:-]{0,40}|[A-Z_]{2,40})(?:\s+[\w:-]+=[^<>\n]{0,200})?\s*/?>)"
@@ -14,12 +15,12 @@ MARKUP: Final = re.compile(
     r"|^\s*<(?:!doctype|html|\?xml)\b",
     re.IGNORECASE | re.DOTALL,
 )
-"""A model's tags and marks, JSON whole or cut, a template that nobody filled."""
 
 _ROLES = (
     r"(?:user|human|person|customer|assistant|chatbot|bot|system|ai|service|answer|response|reply|message"
     r"|rephrased|rewritten|paraphrased?|reworded|output|note|ユーザー|アシスタント|用户|助手)"
 )
+# The name of a role or of a task at the beginning of a line, or a direction for the stage at the beginning.
 ROLE: Final = re.compile(
     rf"^\W*{_ROLES}(?:'s)?(?:\s+(?:says?|turn|message|said|writes?|asks?|version|reply|\d+))?\s*\W?\s*[:：]"
     rf"|^\W*{_ROLES}\s*(?:>|\s[-–—]\s|\n\s*\S)|^\W*turn\s+\d+\s*[:：]|^\s*[\[<(]\s*{_ROLES}\s*[\])>]"
@@ -27,7 +28,6 @@ ROLE: Final = re.compile(
     r"\w*\s)[^)\]*\n]*[)\]*]",
     re.IGNORECASE | re.MULTILINE,
 )
-"""The name of a role or of a task at the beginning of a line, or a direction for the stage at the beginning."""
 
 APOLOGY: Final = re.compile(
     r"\b(?:sorry|apolog(?:y|ies|i[sz]e[sd]?|i[sz]ing)|forgive\s+me|pardon\s+me|my\s+(?:bad|mistake)|i\s+regret)\b"
@@ -84,17 +84,19 @@ _OPENS_AS_ONE = (
     r"|\b(?:certainly|absolutely)!"
     r"|\A\W*here\s+you\s+(?:go|are)\b"
 )
+# What it is, an offer of help, thanks taken, advice given, an opening that only an assistant has.
 ASSISTANT: Final = re.compile("|".join((_MACHINE, _OFFERS, _ADVICE, _OPENS_AS_ONE)), re.IGNORECASE)
-"""What it is, an offer of help, thanks taken, advice given, an opening that only an assistant has."""
 
+# Orders to a model about what it was told.
 ORDERS: Final = re.compile(
     r"\b(?:ignore|disregard|forget|override|bypass)\s+(?:all\s+|any\s+|the\s+|your\s+|my\s+|of\s+|these\s+|those\s+){0,3}"
     r"(?:previous|prior|above|earlier|preceding|system|former)\s+(?:\w+\s+)?(?:instructions?|prompts?|messages?|rules?)\b"
     r"|\b(?:print|reveal|show|repeat|output|tell\s+me|what\s+is)\s+(?:me\s+)?(?:your|the)\s+(?:system\s+prompt|instructions)\b",
     re.IGNORECASE,
 )
-"""Orders to a model about what it was told."""
 
+# Over text in small letters: words of which an order holds one, and the order. Most answers hold none of the words,
+# and to look for these first takes a tenth of the time.
 _COMMANDS: Final = tuple(
     (words, re.compile(pattern, re.MULTILINE))
     for words, pattern in (
@@ -126,10 +128,8 @@ _COMMANDS: Final = tuple(
         ),
     )
 )
-"""Over text in small letters: words of which an order holds one, and the order. Most answers hold none of the words,
-and to look for these first takes a tenth of the time."""
+# One of these is in every one of `ORDERS`.
 _TOLD: Final = ("instruction", "prompt", "message", "rule")
-"""One of these is in every one of `ORDERS`."""
 
 
 def orders_a_model(text: str) -> bool:

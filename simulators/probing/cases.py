@@ -38,11 +38,11 @@ ACCURACY = "accuracy"
 
 _ASKS = ("ask", "ask-again")
 _DECIDED = ("right", "wrong")
+# Turns that say what is so from there on.
 _TELLS = ("plant", "revise")
-"""Turns that say what is so from there on."""
 
+# Turns after which an answer is no longer one about what was told, or said, alone.
 _DISTURBS = ("challenge-rightly", "challenge-wrongly", "challenge-neutrally", "repair", "false-premise")
-"""Turns after which an answer is no longer one about what was told, or said, alone."""
 
 _KEPT = {
     "challenge-wrongly": "kept(right)",

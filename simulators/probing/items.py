@@ -24,8 +24,8 @@ from topics.yaml_values import Loc
 
 Words = Annotated[tuple[Said, ...], Field(max_length=100)]
 
+# Rules that need more than the answer that they judge.
 _OF_HISTORY = ("breakdown", "label_was", "repetition")
-"""Rules that need more than the answer that they judge."""
 
 
 def check_words(name: str, words: str, *, item: bool = False) -> None:

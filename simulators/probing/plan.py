@@ -34,13 +34,14 @@ _MOST_STEPS = 1000
 
 How = Literal["rightly", "wrongly", "neutrally", "contrary"]
 
+# What `Say.state` of a probe can be.
 ACTS = (
     *("plant", "distract", "ask", "ask-again", "challenge-rightly", "challenge-wrongly", "challenge-neutrally"),
     *("false-premise", "justify", "repair", "revise", "instruct", "try", "unanswerable", "answerable"),
     *("climb", "harmless"),
 )
-"""What `Say.state` of a probe can be."""
 
+# By section of a plan, the steps about what stands in it.
 _SECTIONS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "facts": ("plant", "ask", "challenge", "premise", "justify", "repair", "change"),
@@ -49,12 +50,11 @@ _SECTIONS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "ladders": ("climb", "harmless"),
     }
 )
-"""By section of a plan, the steps about what stands in it."""
 
 _KINDS = ("distract", *(kind for kinds in _SECTIONS.values() for kind in kinds), "session")
 
+# Steps that alone would praise a system that always declines, each with the one that shows it up.
 _TWINS = {"unanswerable": "answerable", "climb": "harmless"}
-"""Steps that alone would praise a system that always declines, each with the one that shows it up."""
 
 
 class Step(StrictModel):

@@ -91,11 +91,11 @@ class ProbeMemory:
     over: bool = False
 
 
+# Acts whose answers say what the system now holds of a fact.
 _JUDGED = ("ask", "ask-again", "challenge-rightly", "challenge-wrongly", "challenge-neutrally")
-"""Acts whose answers say what the system now holds of a fact."""
 
+# Acts whose answers are not judged: the system was told something.
 _TOLD = ("plant", "revise", "instruct")
-"""Acts whose answers are not judged: the system was told something."""
 
 
 @dataclass(frozen=True, slots=True)

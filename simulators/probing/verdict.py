@@ -8,8 +8,8 @@ from protocols.rules.contains import Contains
 from protocols.rules.rule import Sight
 from topics.topic import Topic
 
+# Only `right` and `wrong` are decided. `both`: the answer holds phrases of both; a denial looks like that.
 Verdict = Literal["right", "wrong", "both", "neither"]
-"""Only `right` and `wrong` are decided. `both`: the answer holds phrases of both; a denial looks like that."""
 
 _AROUND = " \t\r\n.!?,;:*_`'\"“”‘’「」()"
 

@@ -65,10 +65,10 @@ StopOption = Annotated[
 ]
 Combined.model_rebuild()
 
+# What each of them is called in a file.
 NAMES: tuple[str, ...] = tuple(
     sorted(model.model_fields["model"].default for model in get_args(get_args(StopOption)[0]))
 )
-"""What each of them is called in a file."""
 
 
 class _Option(RootModel[StopOption]):

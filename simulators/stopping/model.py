@@ -6,8 +6,8 @@ from typing import Protocol
 from simulators.scenario import Observation
 from simulators.stopping.experience import Experience
 
+# A typed reason (`simulators.reasons`) and the probability of leaving for it.
 Exit = tuple[str, float]
-"""A typed reason (`simulators.reasons`) and the probability of leaving for it."""
 
 
 class StopModel(Protocol):

@@ -193,8 +193,8 @@ def _raise_case(parts: Pieces) -> Pieces:
     return tuple(Piece(part.text.upper(), "word") if part.kind == "word" else part for part in parts)
 
 
+# Letters of the shortest word that gets a slip: shorter ones become other words.
 _SHORTEST = 4
-"""Letters of the shortest word that gets a slip: shorter ones become other words."""
 
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _BESIDE: Mapping[str, str] = MappingProxyType(
@@ -231,6 +231,7 @@ def _slip(word: str, slip: int, place: float) -> str:
     return word[:at] + letter + word[at:]
 
 
+# By name, in the order in which they are made.
 CHANGES: Mapping[str, Change] = MappingProxyType(
     {
         "synonyms": _synonyms,
@@ -241,6 +242,5 @@ CHANGES: Mapping[str, Change] = MappingProxyType(
         "typos": _typos,
     }
 )
-"""By name, in the order in which they are made."""
 
 ENGLISH_ONLY = ("synonyms", "keywords", "politeness")

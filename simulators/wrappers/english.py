@@ -8,6 +8,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+# Words whose loss would turn a need into another one. With a straight apostrophe.
 NEGATIONS = _words(
     """
     aren't barely but can't cannot couldn't didn't doesn't don't except excluding hadn't hardly hasn't haven't isn't
@@ -15,7 +16,6 @@ NEGATIONS = _words(
     wouldn't
     """
 )
-"""Words whose loss would turn a need into another one. With a straight apostrophe."""
 
 NUMBER_WORDS = _words(
     """
@@ -25,6 +25,7 @@ NUMBER_WORDS = _words(
     """
 )
 
+# What a keyword query leaves out. Negations are not among them.
 FUNCTION_WORDS = _words(
     """
     a an the this that these those of to in on at by for from with about as is are was were be been am do does did can
@@ -33,8 +34,8 @@ FUNCTION_WORDS = _words(
     had
     """
 )
-"""What a keyword query leaves out. Negations are not among them."""
 
+# Words that open a sentence with a capital without being names.
 OPENERS = (
     FUNCTION_WORDS
     | NEGATIONS
@@ -47,8 +48,8 @@ OPENERS = (
         """
     )
 )
-"""Words that open a sentence with a capital without being names."""
 
+# Words and what may stand for them in a request. Not every sense fits: read some turns before believing a rate.
 SYNONYMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "answer": ("reply",),
@@ -91,7 +92,6 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "want": ("would like",),
     }
 )
-"""Words and what may stand for them in a request. Not every sense fits: read some turns before believing a rate."""
 
 POLITE_WORDS = ("please", "thank", "would you", "could you", "kindly", "excuse me")
 POLITE_OPENINGS = ("Hello. ", "Hi there. ", "Good day. ", "Excuse me. ")

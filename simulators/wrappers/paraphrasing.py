@@ -35,8 +35,8 @@ from topics.document import StrictModel, refusal
 
 Rate = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
+# Every JSON reader keeps whole numbers below this exactly.
 _NUMBERS = 2**53
-"""Every JSON reader keeps whole numbers below this exactly."""
 
 
 class Options(StrictModel):

@@ -65,8 +65,8 @@ class ReformulatingMemory:
     over: bool = False
 
 
+# Something it may do, and its memory afterwards.
 Way = tuple[Say | Stop, ReformulatingMemory]
-"""Something it may do, and its memory afterwards."""
 
 
 @dataclass(frozen=True, slots=True)

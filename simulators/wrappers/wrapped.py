@@ -7,8 +7,8 @@ from simulators.moves import merge_chances
 from simulators.scenario import Chance, Observation, State
 from simulators.user import EnumerableUser, User
 
+# What recordings call users that play a protocol in other words than it has, in an arm of an audit.
 REWORDING = frozenset({"given-words", "paraphrasing"})
-"""What recordings call users that play a protocol in other words than it has, in an arm of an audit."""
 
 
 def can_enumerate(user: User) -> bool:

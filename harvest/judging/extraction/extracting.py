@@ -21,11 +21,11 @@ from scoring.words import passages
 from simulators.outside import Sample
 from topics.counting import pluralize
 
+# Told how many passages are to be asked for; what it returns is called after each.
 Watch = Callable[[int], Callable[[], None]]
-"""Told how many passages are to be asked for; what it returns is called after each."""
 
+# Conversations that are not whole are named up to so many.
 _LISTED = 5
-"""Conversations that are not whole are named up to so many."""
 
 
 @dataclass(frozen=True, slots=True)

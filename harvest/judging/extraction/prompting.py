@@ -13,13 +13,13 @@ from scoring.words import Passage
 from simulators.outside import Message
 from topics.identity import content_hash
 
+# Of `harvest.judging.extraction.reply`: raised whenever the same reply could give other nuggets.
 READER = 1
-"""Of `harvest.judging.extraction.reply`: raised whenever the same reply could give other nuggets."""
 
+# Passages before the one in question that are shown, the last ones.
 _EARLIER = 10
-"""Passages before the one in question that are shown, the last ones."""
+# Of each earlier passage, its beginning; the passage in question is shown whole.
 _CHARACTERS = 4000
-"""Of each earlier passage, its beginning; the passage in question is shown whole."""
 
 MEANINGS = {
     "ACKNOWLEDGE": "shows that the other was heard: okay, I see",

@@ -19,12 +19,13 @@ from scoring.swan.nugget import Candidate
 from scoring.words import Passage
 from simulators.outside import Sample
 
+# What stands as the rule of a nugget that a model found.
 RULE = "model"
-"""What stands as the rule of a nugget that a model found."""
 
+# Nuggets of one passage.
 _MOST = 1000
-"""Nuggets of one passage."""
 
+# What makes a whole reply unreadable, by name.
 REPLY_FAULTS = MappingProxyType(
     {
         "cut": "The endpoint says that it cut the reply off, or filtered it.",
@@ -33,8 +34,8 @@ REPLY_FAULTS = MappingProxyType(
         "too-many": f"It holds more than {_MOST:,} nuggets.",
     }
 )
-"""What makes a whole reply unreadable, by name."""
 
+# What makes a nugget of a readable reply be refused, by name.
 NUGGET_FAULTS = MappingProxyType(
     {
         "no-nugget": "It is not an object with the texts `quote` and `type`, and for an act `act`, or has another key.",
@@ -44,12 +45,11 @@ NUGGET_FAULTS = MappingProxyType(
         "overlap": "Every place where the quotation stands is taken by nuggets before it.",
     }
 )
-"""What makes a nugget of a readable reply be refused, by name."""
 
 _CUT = ("length", "max_tokens", "content_filter")
 _KEYS = frozenset({"quote", "type", "act"})
+# Of writings that set words apart: a quotation that begins or ends inside such a word is none.
 _LETTER = "[0-9A-Za-z\u00c0-\u024f\u0370-\u058f\u1e00-\u1fff]"
-"""Of writings that set words apart: a quotation that begins or ends inside such a word is none."""
 
 
 def _nothing() -> Mapping[str, int]:

@@ -16,10 +16,10 @@ from topics.counting import pluralize
 from topics.decimals import decimal
 from topics.identity import content_hash
 
+# Things that a correlation is told of.
 _FEWEST = 10
-"""Things that a correlation is told of."""
+# Things that it is taken over: of more, so many at equal distances.
 _MOST = 1000
-"""Things that it is taken over: of more, so many at equal distances."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ from simulators.outside import Sample
 from topics.counting import pluralize
 
 _SOURCE = "harvest judge"
+# Of a token of English text, by rule of thumb.
 _CHARACTERS = 4
-"""Of a token of English text, by rule of thumb."""
 _MILLION = 1_000_000
 
 

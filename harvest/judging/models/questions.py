@@ -17,8 +17,8 @@ from topics.topic import Topic
 
 PREFERENCE = "preference"
 
+# What a verdict says of a pair shown as it stands, and shown the other way round.
 _SIDES = {"first": ("left", "right"), "second": ("right", "left"), "tie": ("tie", "tie"), UNSURE: (UNSURE, UNSURE)}
-"""What a verdict says of a pair shown as it stands, and shown the other way round."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from simulators.outside import Sample
 
 BETTER = ("first", "second", "tie", UNSURE)
 
+# Why a thing is unjudged, by name.
 FAULTS = MappingProxyType(
     {
         "failed": "The endpoint gave no whole reply: an error, a time-out, or another end than a reply has.",
@@ -26,16 +27,15 @@ FAULTS = MappingProxyType(
         "out of schema": "It is JSON, and not the two keys that were asked for with a score of the scale.",
     }
 )
-"""Why a thing is unjudged, by name."""
 
 _WHOLE = ("", "stop", "end_turn", "eos", "eos_token", "stop_sequence")
 _CUT = ("length", "max_tokens", "model_length", "model_context_window_exceeded")
 _REFUSED = ("content_filter", "safety", "recitation", "blocklist", "prohibited_content", REFUSED)
 _TOO_LONG = (OVERFLOW, "contextwindowexceeded")
+# Errors by which APIs say that a question is too long, and that they will not take, or not give, such words.
 _FILTERED = ("content_filter", "content_policy_violation")
-"""Errors by which APIs say that a question is too long, and that they will not take, or not give, such words."""
+# Characters of a reason that are kept.
 _MOST = 4000
-"""Characters of a reason that are kept."""
 
 
 @dataclass(frozen=True, slots=True)

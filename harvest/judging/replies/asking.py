@@ -12,8 +12,8 @@ from topics.errors import HarvestError
 from topics.identity import derived_seed
 
 _SEEDS = 2**31
+# Failures in a row after which nothing more is asked.
 _GIVE_UP = 10
-"""Failures in a row after which nothing more is asked."""
 
 
 class Question(Protocol):

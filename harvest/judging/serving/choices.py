@@ -38,10 +38,10 @@ def value_choices(values: Sequence[tuple[str, str]]) -> tuple[Choice, ...]:
     return (*named, Choice("0", None, _ABSENT), Choice("U", UNSURE, _CANNOT_TELL))
 
 
+# The values are those of a sheet of pairs.
 PAIR_CHOICES = (
     Choice("1", "left", "left – the left one is better"),
     Choice("2", "tie", "tie – neither is better"),
     Choice("3", "right", "right – the right one is better"),
     Choice("U", UNSURE, _CANNOT_TELL),
 )
-"""The values are those of a sheet of pairs."""

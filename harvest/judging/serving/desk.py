@@ -21,11 +21,11 @@ from topics.counting import pluralize
 from topics.identity import content_hash, generator
 from topics.topic import Topic
 
+# Characters of a note.
 LONGEST_NOTE = 4000
-"""Characters of a note."""
 
+# Seconds: a longer gap between two decisions is a pause, and says nothing of how long a decision takes.
 _PAUSE = 300.0
-"""Seconds: a longer gap between two decisions is a pause, and says nothing of how long a decision takes."""
 _RECENT = 50
 _ID = re.compile(r"[A-Za-z0-9-]{16,64}")
 

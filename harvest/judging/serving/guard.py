@@ -20,11 +20,11 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+# Bytes of a request. A decision with the longest note takes about a tenth.
 LARGEST_BODY = 64 * 1024
-"""Bytes of a request. A decision with the longest note takes about a tenth."""
 
+# How long a request may take to arrive.
 BODY_SECONDS = 10.0
-"""How long a request may take to arrive."""
 
 TOKEN_HEADER = "harvest-token"
 
@@ -32,6 +32,7 @@ _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; frame-ancestors 'none'; "
     "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
+# Of every answer, refusals too.
 HEADERS: Sequence[tuple[bytes, bytes]] = (
     (b"content-security-policy", _POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
@@ -41,7 +42,6 @@ HEADERS: Sequence[tuple[bytes, bytes]] = (
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
-"""Of every answer, refusals too."""
 
 _HOST = re.compile(rb"(?:[A-Za-z0-9.-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
 _PAGE = {"/": "GET", "/page.css": "GET", "/page.js": "GET"}

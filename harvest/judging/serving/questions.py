@@ -48,9 +48,9 @@ class Question:
         return (self.id,) if self.titles else (first.trial_id, first.attempt)
 
 
+# Which rows are one question: those of one node of a tree; also those whose words are the same anywhere in the topic;
+# or none.
 Same = Literal["node", "words", "trial"]
-"""Which rows are one question: those of one node of a tree; also those whose words are the same anywhere in the topic;
-or none."""
 
 
 def questions(rows: Iterable[Row], assessed: Sequence[Assessed], *, same: Same = "node") -> tuple[Question, ...]:

@@ -17,8 +17,8 @@ from recordings.files.errors import StoreError
 from topics.errors import InputError
 
 _MOST_CONNECTIONS = 200
+# Connections without a request: more than the browsers of those who judge keep.
 _MOST_WAITING = 64
-"""Connections without a request: more than the browsers of those who judge keep."""
 
 
 class _Connection(H11Protocol):

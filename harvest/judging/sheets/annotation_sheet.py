@@ -26,6 +26,7 @@ from topics.identity import content_hash
 if TYPE_CHECKING:
     import numpy
 
+# What a person reads stands first; what only the import needs stands last. Whose it is does not stand there.
 COLUMNS = (
     "topic",
     "turn",
@@ -44,10 +45,9 @@ COLUMNS = (
     "end",
     "id",
 )
-"""What a person reads stands first; what only the import needs stands last. Whose it is does not stand there."""
 
+# Of rows, and of sheets as they were written before they were blind.
 OPEN_COLUMNS = ("system", "trial")
-"""Of rows, and of sheets as they were written before they were blind."""
 
 _AROUND = 160
 _APART = "\n\n– – –\n\n"

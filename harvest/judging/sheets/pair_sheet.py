@@ -17,14 +17,14 @@ from topics.errors import InputError, Place
 COLUMNS = ("pair", "topic", "left", "right", "preference", "note", "annotator")
 _NEEDED = ("pair", "left", "right", "preference")
 
+# tie: neither is better. unsure: the person cannot judge; it is no tie, and in no figure.
 CHOICES = ("left", "right", "tie", "unsure")
-"""tie: neither is better. unsure: the person cannot judge; it is no tie, and in no figure."""
 
+# How the name of one who chose ends that is not a person.
 UNCHECKED = "(model, unchecked)"
-"""How the name of one who chose ends that is not a person."""
 
+# Characters of a conversation that are compared: no spreadsheet has cut these off.
 _COMPARED = LONGEST_CELL // 2
-"""Characters of a conversation that are compared: no spreadsheet has cut these off."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,14 +23,14 @@ from topics.regular_file import read_bytes
 
 Row = Mapping[str, str]
 
+# Bytes of a sheet, written or read. People do not fill in more, and a spreadsheet does not open it.
 LARGEST = 64 * 2**20
-"""Bytes of a sheet, written or read. People do not fill in more, and a spreadsheet does not open it."""
 
+# Characters from which a cell may have been cut short: spreadsheets hold 32,767.
 LONGEST_CELL = 32_000
-"""Characters from which a cell may have been cut short: spreadsheets hold 32,767."""
 
+# Columns that hold whole numbers of ours or the annotator's own; no apostrophe is put before them.
 NUMBERS = frozenset({"trial", "attempt", "turn", "start", "end", "value"})
-"""Columns that hold whole numbers of ours or the annotator's own; no apostrophe is put before them."""
 
 _ENDINGS = (".csv", ".jsonl")
 _STEERS = re.compile(

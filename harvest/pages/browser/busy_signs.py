@@ -35,12 +35,12 @@ class BusySign:
     started: bool = True
 
 
+# Requests under way; the only sign that is not seen in the page.
 NETWORK = "network"
-"""Requests under way; the only sign that is not seen in the page."""
 
+# Not among the signs, for it is never there: the site's own word that the reply is whole, learnt by the witness. Each
+# of several bubbles may bring one, so it is worth what a loose sign is: a second of quiet.
 WIRE = "wire"
-"""Not among the signs, for it is never there: the site's own word that the reply is whole, learnt by the witness. Each
-of several bubbles may bring one, so it is worth what a loose sign is: a second of quiet."""
 
 SIGNS: tuple[BusySign, ...] = (
     BusySign("stop", "trusted"),
@@ -55,11 +55,11 @@ SIGNS: tuple[BusySign, ...] = (
 )
 
 TRUSTED = frozenset(sign.name for sign in SIGNS if sign.worth == "trusted")
+# Signs that go with the text itself: when they end, little more comes.
 FIRM = frozenset(sign.name for sign in SIGNS if sign.worth != "loose")
-"""Signs that go with the text itself: when they end, little more comes."""
 LOOSE = frozenset(sign.name for sign in SIGNS if sign.worth == "loose")
+# Signs which show that the page has taken the turn.
 STARTED = frozenset(sign.name for sign in SIGNS if sign.started)
-"""Signs which show that the page has taken the turn."""
 
 
 def signs_source(signs: tuple[BusySign, ...] = SIGNS) -> str:

@@ -15,9 +15,9 @@ GONE = {
     "page-hung": "the page does not answer any more",
     "browser-gone": "the browser has ended",
 }
+# Seconds for a call to a page. One that sets a long reply answers nothing meanwhile, on a busy machine for half a
+# minute; to give it up sooner would lose attempts because of what a system said.
 PATIENCE = 60.0
-"""Seconds for a call to a page. One that sets a long reply answers nothing meanwhile, on a busy machine for half a
-minute; to give it up sooner would lose attempts because of what a system said."""
 _NEWS = 1.0  # seconds the news of an end may come after the error that it causes
 
 

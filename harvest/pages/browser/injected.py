@@ -14,11 +14,11 @@ ASK_EYE = f"""([name, values]) => {{
   return eye[name](...values);
 }}"""
 
+# What a box to type in is: a box of a form, a bare editable element, or an editor with paragraphs of its own.
 MAKE = """e => {
   if (typeof e.value === "string") return "form";
   return [...e.children].every((one) => one.localName === "br") ? "plain" : "editor";
 }"""
-"""What a box to type in is: a box of a form, a bare editable element, or an editor with paragraphs of its own."""
 
 BREAK_LINE = 'e => document.execCommand("insertLineBreak")'
 
@@ -28,12 +28,12 @@ PASTE = """(e, text) => {
   e.dispatchEvent(new ClipboardEvent("paste", {clipboardData: data, bubbles: true, cancelable: true}));
 }"""
 
+# What its editor would put on the clipboard: all that is selected, also what is not drawn.
 COPIED = """e => {
   const data = new DataTransfer();
   e.dispatchEvent(new ClipboardEvent("copy", {clipboardData: data, bubbles: true, cancelable: true}));
   return data.getData("text/plain");
 }"""
-"""What its editor would put on the clipboard: all that is selected, also what is not drawn."""
 
 BOX = """e => {
   const box = e.getBoundingClientRect();
@@ -41,6 +41,7 @@ BOX = """e => {
 }"""
 
 OFF = "e => e.matches(':disabled') || e.getAttribute('aria-disabled') === 'true'"
+# What a click at its middle would meet in its place: [what it says, its share of the window]; null: itself.
 COVERED = """e => {
   const box = e.getBoundingClientRect();
   const [x, y] = [box.left + box.width / 2, box.top + box.height / 2];
@@ -60,8 +61,8 @@ COVERED = """e => {
   }
   return ["", 1];
 }"""
-"""What a click at its middle would meet in its place: [what it says, its share of the window]; null: itself."""
 
+# Where in the page around it the document of a frame begins, and how wide and high it is shown.
 EDGES = """e => {
   if (!e.checkVisibility({opacityProperty: true, visibilityProperty: true})) return null;
   const [style, box] = [getComputedStyle(e), e.getBoundingClientRect()];
@@ -70,7 +71,6 @@ EDGES = """e => {
   return [box.left + e.clientLeft + left, box.top + e.clientTop + top,
     e.clientWidth - left - right, e.clientHeight - top - bottom];
 }"""
-"""Where in the page around it the document of a frame begins, and how wide and high it is shown."""
 
 
 @functools.cache

@@ -19,9 +19,9 @@ from typing import Any, Protocol
 from harvest.pages.witness.received import Body, Message, Received, address_of
 from harvest.systems.timing import Clock
 
+# Kinds of resource that may bring a reply, as Chromium names them; what a worker asks for may be `Other`. The
+# messages of an EventSource are told one by one.
 _CARRYING = frozenset({"Fetch", "XHR", "Other"})
-"""Kinds of resource that may bring a reply, as Chromium names them; what a worker asks for may be `Other`. The messages
-of an EventSource are told one by one."""
 _NO_TEXT = ("image/", "audio/", "video/", "font/", "text/css", "text/javascript", "application/javascript")
 _MOST_BYTES = 8_000_000  # of all that came since it was last forgotten; what comes after that is not kept
 _LARGEST = 2_000_000  # bytes of one body

@@ -13,8 +13,8 @@ from harvest.pages.browser.window import Browser, Window
 from harvest.systems.driver import Unanswered
 from harvest.systems.timing import REAL_CLOCK, Clock
 
+# Windows for each browser.
 MOST = 100
-"""Windows for each browser."""
 
 
 @dataclass(slots=True, eq=False)

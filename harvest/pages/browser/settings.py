@@ -13,6 +13,7 @@ _QUIET = (
     "--no-first-run",
 )
 
+# Features of Chromium that are turned off.
 _UNWANTED = (
     # What Playwright turns off itself. A browser hears only the last list that it is given, so ours repeats it.
     "AimEnabled",
@@ -36,7 +37,6 @@ _UNWANTED = (
     "WebUIOmniboxAimPopup",
     "WebUIOmniboxPopup",
 )
-"""Features of Chromium that are turned off."""
 
 
 @dataclass(frozen=True, slots=True)

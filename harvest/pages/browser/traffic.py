@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 
 from harvest.systems.timing import REAL_CLOCK, Clock
 
+# Kinds of request that may carry an answer; pictures, scripts, styles and beacons do not.
 CARRYING = frozenset({"fetch", "xhr", "eventsource", "document"})
-"""Kinds of request that may carry an answer; pictures, scripts, styles and beacons do not."""
 _LOADED = frozenset({"document", "script", "stylesheet", "fetch", "xhr"})
 STREAMS = frozenset({"text/event-stream", "application/x-ndjson", "application/jsonl", "application/stream+json"})
 _HUNG_UP = "net::ERR_ABORTED"

@@ -43,8 +43,8 @@ _DIFFERENT = 0.3  # share of the user's letters: where a page shows fewer, it sh
 
 ALTERED = "the page shows the user's words in another form"
 NEW = "the page does not show the user's words, so that all that came after them was read"
+# Notes on how an answer was found.
 _FOUND_AS = {"altered": (ALTERED,), "early": (ALTERED,), "new": (NEW,)}
-"""Notes on how an answer was found."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,8 @@ _LOADING = 20.0  # seconds after which requests that a launcher set off are not 
 _MOST = 6  # presses
 
 
+# For each frame, its address and how many elements it has: what any launcher changes that opens something.
 Shape = tuple[tuple[str, int], ...]
-"""For each frame, its address and how many elements it has: what any launcher changes that opens something."""
 
 
 @dataclass(frozen=True, slots=True)

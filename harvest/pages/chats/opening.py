@@ -17,6 +17,7 @@ from harvest.pages.reading.page import Node, Page
 from harvest.pages.sites.site import Site
 from harvest.systems.driver import Denied, DriverError, NotSent, Unanswered
 
+# What cannot be clicked away. A log-in or a captcha asks for a person: the system is left alone.
 WALLS: dict[str, type[DriverError]] = {
     "login": Denied,
     "captcha": Denied,
@@ -24,7 +25,6 @@ WALLS: dict[str, type[DriverError]] = {
     "maintenance": NotSent,
     "error": NotSent,
 }
-"""What cannot be clicked away. A log-in or a captcha asks for a person: the system is left alone."""
 
 _REMEDY = {
     "login": " (log in once by hand with `harvest login`, and name its file in the option `login`)",

@@ -12,8 +12,8 @@ from harvest.pages.reading.page import Node, Page
 from harvest.pages.reading.page_text import signature
 from harvest.pages.sites.site import Site
 
+# A candidate that is less sure than this is neither typed into nor pressed.
 GOOD = 0.5
-"""A candidate that is less sure than this is neither typed into nor pressed."""
 
 _SURE = 0.7  # a button that is less sure is told by its place alone: it may just as well record or attach something
 

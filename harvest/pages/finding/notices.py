@@ -167,6 +167,7 @@ MAINTENANCE = Wording("""
     일시적으로 사용할 수 없
 """)
 
+# What programs say when they fail. A refusal (“I cannot …”) does not count.
 ERROR = Wording("""
     error | errors | went wrong | failed to | request failed | timed out | timeout | exception |
     internal server | network issue | connection lost | lost connection | no connection | oops | fehler* |
@@ -175,7 +176,6 @@ ERROR = Wording("""
     poszło nie tak | hata oluştu | ошибк* | пошло не так | حدث خطأ | خطأ | त्रुटि | गड़बड़ | エラー |
     問題が発生 | 错误 | 錯誤 | 出错 | 出錯 | 异常 | 異常 | 오류 | 에러 | 문제가 발생
 """)
-"""What programs say when they fail. A refusal (“I cannot …”) does not count."""
 
 FAULT = Wording("""
     error | errors | went wrong | failed | failure | unable to | could not | couldn't | cannot | can't |

@@ -74,6 +74,7 @@ def code_words(name: str) -> frozenset[str]:
     return frozenset(found)
 
 
+# Of a box to talk in.
 TALK = Wording("""
     message | messages | your message | ask | type | write | chat | prompt | question | reply | talk |
     say something | how can | what can | help | nachricht* | frag* | schreib* | eingabe | antwort* | gib |
@@ -86,14 +87,13 @@ TALK = Wording("""
     輸入 | 消息 | 訊息 | 提问 | 提問 | 问我 | 問我 | 发消息 | 询问 | 聊天 | 说点 | 메시지 | 질문 | 물어 |
     입력 | 채팅 | 대화
 """)
-"""Of a box to talk in."""
 
+# Of a box that may be for both, searching and asking.
 ASK = Wording("""
     ask | question* | frag* | demande* | posez | pregunt* | pergunt* | chiedi | domanda | vraag* | zapytaj | sor* |
     спроси* |
     вопрос* | اسأل | سؤال | पूछें | सवाल | प्रश्न | 質問 | 提问 | 提問 | 问 | 問 | 물어 | 질문
 """)
-"""Of a box that may be for both, searching and asking."""
 
 SEARCH = Wording("""
     search | searching | find | filter | look up | lookup | jump to | go to | such* | durchsuchen | finden |
@@ -102,6 +102,7 @@ SEARCH = Wording("""
     खोजें | 検索 | 搜索 | 搜尋 | 查找 | 검색 | 찾기
 """)
 
+# Of a box that is filled in, but not to talk.
 NO_TALK = Wording("""
     email | e-mail | mail address | phone | telephone | first name | last name | full name | your name |
     user name | username | password | subject | address | city | zip | postal | postcode | company | coupon |
@@ -116,8 +117,8 @@ NO_TALK = Wording("""
     パスワード | 氏名 | お名前 | 件名 | 電話 | コメント | 邮箱 | 郵箱 | 电子邮件 | 密码 | 密碼 | 姓名 | 主题 |
     电话 | 評論 | 评论 | 이메일 | 비밀번호 | 이름 | 제목 | 전화 | 댓글
 """)
-"""Of a box that is filled in, but not to talk."""
 
+# Of what a page asks about who talks.
 PERSONAL = Wording("""
     email | e-mail | mail address | phone | phone number | telephone | mobile number | first name | last name |
     full name | your name | user name | username | nickname | who are you | call you | company | customer number |
@@ -130,7 +131,6 @@ PERSONAL = Wording("""
     البريد* | الهاتف | नाम | ईमेल | फ़ोन | 氏名 | お名前 | 名前 | メール | 電話 | 姓名 | 名字 | 称呼 | 稱呼 | 邮箱 |
     郵箱 | 电子邮件 | 電子郵件 | 电话 | 手机号 | 手機 | 이름 | 성함 | 이메일 | 전화
 """)
-"""Of what a page asks about who talks."""
 
 SEND = Wording("""
     send | submit | run | send message | submit message | ask | go | reply | senden | absenden | abschicken |

@@ -14,8 +14,8 @@ from harvest.pages.reading.page import Node, collapse_spaces
 from harvest.pages.reading.page_text import is_control, kind
 from harvest.pages.reading.phrases import is_role, is_time
 
+# How the element of a line at the edge of a bubble is made, and what it says.
 Edge = tuple[str, str]
-"""How the element of a line at the edge of a bubble is made, and what it says."""
 
 
 SHORT = 60  # characters: longer lines are never decoration

@@ -13,8 +13,8 @@ from harvest.pages.reading.page import Node, letters
 from harvest.pages.reading.page_text import hints, is_control, leads
 from harvest.pages.reading.phrases import is_reasoning, is_status, is_thought_title, unfolds
 
+# Words in the names of elements that hold what a model thought.
 NOTES = frozenset({"reasoning", "thinking", "thought", "thoughts"})
-"""Words in the names of elements that hold what a model thought."""
 
 _LEVELS = 3  # elements around what is hidden beside which its title may stand
 _SENTENCE = 80  # characters: what describes a source is shorter

@@ -11,8 +11,8 @@ from itertools import pairwise
 from harvest.pages.reading.page import Node
 from harvest.pages.reading.page_text import is_control, kind
 
+# Elements that are laid out as blocks in code and begin no line.
 NO_LINES = frozenset({"code", "table", "tbody", "td", "th"})
-"""Elements that are laid out as blocks in code and begin no line."""
 
 _NAME = re.compile(
     r"(?:^|[-_\s])(?:ln|line-?no|line-?num(?:ber)?s?|lno|gutter|num-?line)(?:[-_\s]|$)|linenum", re.IGNORECASE

@@ -32,14 +32,14 @@ from topics.links import Link, links_in
 
 _MOST_EDGES = 200  # kept of a conversation
 _OTHERS = 6  # earlier bubbles on the page that are looked at
+# The note on an answer of which the page holds back the rest.
 GOES_ON = "its page offers to go on with it or to show more of it, which was not asked for: it counts as it is"
-"""The note on an answer of which the page holds back the rest."""
 
+# The note on an answer with more in it than sources behind something to press.
 FOLDED = "a part of it, besides links, is folded away on its page and was not read"
-"""The note on an answer with more in it than sources behind something to press."""
 
+# The note on an answer whose thoughts were told from it by their place, their look, or the line over them.
 THOUGHT_IN_VIEW = "its page shows what it thought in view above it: that is kept apart from the answer"
-"""The note on an answer whose thoughts were told from it by their place, their look, or the line over them."""
 
 _SPOKEN = re.compile(r"[^\w\n]{0,3}(?P<name>[\w][\w .'’-]{0,38}?)\*{0,2}\s?[:：]\*{0,2}\s+")
 

@@ -22,8 +22,8 @@ _RUNNING = 12  # letters from which on a text that nobody shows is worth a word
 _LONGEST = 200  # characters of it that are kept
 _MOST_BESIDE = 3
 
+# Address, path, names and way of a key.
 KeyParts = tuple[str, str, str, str]
-"""Address, path, names and way of a key."""
 
 
 @dataclass(frozen=True, slots=True)

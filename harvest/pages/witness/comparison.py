@@ -12,8 +12,8 @@ from harvest.pages.witness.letters import Plain, letters
 
 How = Literal["equal", "near", "other"]
 
+# The least likeness of a text of the wire to one of the page that it may be.
 HELD = 0.6
-"""The least likeness of a text of the wire to one of the page that it may be."""
 _UNEQUAL = 0.999  # the most that texts get which differ: their pieces may be the same, in another order
 _ENOUGH = 40  # letters of the page's text that nothing else holds by chance …
 _ALL = 0.95  # … if so much of them is there

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+# What a growing text has at its end only until it grows: closing tags, marks, a cursor.
 _CLOSERS = re.compile(r"(?:\s*</[a-zA-Z][\w-]*>\s*|[\s*_`~|▍▌█●…])+$")
-"""What a growing text has at its end only until it grows: closing tags, marks, a cursor."""
 _STABLE = 0.5  # of a text that must stay as it was for the next to be the same one, written on
 _SHORTEST = 8  # characters that must stay
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")

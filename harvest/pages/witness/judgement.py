@@ -124,8 +124,8 @@ def _accusers(turns: Sequence[Account], records: dict[KeyParts, _Record]) -> lis
     return sorted(eligible, key=lambda key: (-records[key].trust, _WAYS.get(key[3], 1), len(key[2]), key))
 
 
+# Which way is believed where several say the same: text that was joined is as it was written.
 _WAYS = {"joined": 0, "one": 2}
-"""Which way is believed where several say the same: text that was joined is as it was written."""
 _AFTER = " after the user's words"
 
 

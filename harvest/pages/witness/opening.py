@@ -15,17 +15,17 @@ from harvest.pages.witness.binary import Either, encoded_in, values_in
 from harvest.pages.witness.received import Body, Message, Received, general
 from harvest.pages.witness.text_values import NOTHING, events_in, json_in, lines_in, text_values, unguarded
 
+# Leaves that are opened of one turn; what comes after them is not read.
 MOST_LEAVES = 60_000
-"""Leaves that are opened of one turn; what comes after them is not read."""
 
+# Keys whose value says what kind of thing a text is.
 _NAMING = re.compile(
     r"(?:.*[_.-])?(?:type|role|event|kind|op|action|method|channel|topic|author|sender|from|who|side|speaker|status|object)"
     r"|o|t|(?:is|from)[_A-Z]?(?:user|bot|me|human|ai|assistant|partial|final|typing)\w*",
     re.IGNORECASE,
 )
-"""Keys whose value says what kind of thing a text is."""
+# Keys that say where in a document of the page's the text goes; deltas leave it out where it is as before.
 _ROUTE = frozenset({"p", "path"})
-"""Keys that say where in a document of the page's the text goes; deltas leave it out where it is as before."""
 _NUMBERED = frozenset({"id", "message_id", "messageId", "uuid", "index", "item_id", "messageID", "_id", "key"})
 _PLACES = frozenset({"start", "from", "offset", "pos", "position", "at"})
 _WORD = re.compile(r"[A-Za-z][\w.:/-]{0,39}")

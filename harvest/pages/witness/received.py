@@ -8,8 +8,8 @@ import re
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+# A part of an address, or a key, that names one conversation or message and no kind of them.
 _OWN = re.compile(r"[0-9a-f]{8,}|[0-9a-zA-Z_-]*\d[0-9a-zA-Z_-]{7,}|[0-9a-zA-Z_-]{20,}|\d+")
-"""A part of an address, or a key, that names one conversation or message and no kind of them."""
 
 
 @dataclass(slots=True)

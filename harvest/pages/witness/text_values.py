@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 _DECODER = json.JSONDecoder()
 _GUARD = re.compile(r"\s*(?:\)\]\}'?,?|for\s*\(;;\);|while\s*\(1\);|throw 1;\s*<[^>]*>)\s*")
+# What a transport puts before JSON: a number, a name, a colon.
 _SIGN = re.compile(r"[\w:;,.$/#@ -]{0,40}?(?=[\[{\"])")
-"""What a transport puts before JSON: a number, a name, a colon."""
 
 NOTHING = object()
 

@@ -204,8 +204,8 @@ def _coverage(name: str, side: Material) -> Coverage:
     return Coverage(len(planned) or len(valid), len(valid), len(topics - {one.key.topic for one in valid}))
 
 
+# What decides in a state of a protocol; the rest of it is what the user says there.
 _RULES = frozenset({"edges", "then", "empty", "label"})
-"""What decides in a state of a protocol; the rest of it is what the user says there."""
 
 
 def _users(run: Run, system: str) -> Json:

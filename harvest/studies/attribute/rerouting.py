@@ -15,8 +15,8 @@ from recordings.conversations.conversation import INVALID, Conversation, Outcome
 from simulators.wrappers.wrapped import REWORDING
 from topics.topic import Topic
 
+# The reason of an attempt that is invalid because its user turns followed from answers that were read wrongly.
 PARTED = "read-anew"
-"""The reason of an attempt that is invalid because its user turns followed from answers that were read wrongly."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,8 +32,8 @@ from scoring.words import conversation_unit
 from topics.errors import InputError, Place
 from topics.identity import generator
 
+# Shares over trials to which each conversation adds its own.
 _SHARES = (USEFUL, MEAN_USEFUL)
-"""Shares over trials to which each conversation adds its own."""
 
 
 @dataclass(frozen=True, slots=True)

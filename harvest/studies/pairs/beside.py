@@ -21,8 +21,8 @@ from topics.counting import pluralize
 
 _NARROWEST = 36
 _BETWEEN = " │ "
+# Below this share of common words nearly everything differs, and marks would only make it harder to read.
 _FEW = 0.3
-"""Below this share of common words nearly everything differs, and marks would only make it harder to read."""
 
 _MARKS = ("bold underline red", "bold underline blue")
 

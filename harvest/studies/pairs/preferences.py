@@ -22,8 +22,8 @@ from topics.errors import InputError, Place
 from topics.identity import generator
 
 _VALUES: Mapping[str, float | None] = {"left": 1.0, "tie": 0.5, "right": 0.0, "unsure": None}
+# The number of a pair, who judged it, and the choice: `left`, `right`, `tie` or `unsure`.
 Said = tuple[int, str, str]
-"""The number of a pair, who judged it, and the choice: `left`, `right`, `tie` or `unsure`."""
 
 
 @dataclass(frozen=True, slots=True)

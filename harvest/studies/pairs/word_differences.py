@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
+# Pairs of equal words that are looked at once. The comparison of two texts beyond it would keep a reader waiting.
 _MOST_STEPS = 4_000_000
-"""Pairs of equal words that are looked at once. The comparison of two texts beyond it would keep a reader waiting."""
 
 # A letter of a script without blanks between words is a word of its own; an address is one word.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"

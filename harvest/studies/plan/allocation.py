@@ -34,9 +34,9 @@ from topics.identity import generator
 
 Floats = npt.NDArray[np.float64]
 
+# A topic needs no more trials for its tree if the next one goes a new way with at most the first of these chances,
+# and with at most the second one at the upper end of the interval, which takes about 30 trials.
 SEEN_ENOUGH, SURELY = 0.05, 0.2
-"""A topic needs no more trials for its tree if the next one goes a new way with at most the first of these chances, and
-with at most the second one at the upper end of the interval, which takes about 30 trials."""
 
 _LARGEST = 1_000_000
 

@@ -23,12 +23,12 @@ from topics.errors import InputError
 
 Floats = npt.NDArray[np.float64]
 
+# Share that passes, and of its variance the part between topics: recounts of tau-bench's released trajectories
+# (sierra-research/tau-bench, issue 57).
 MEAN, ICC = 0.6, 0.45
-"""Share that passes, and of its variance the part between topics: recounts of tau-bench's released trajectories
-(sierra-research/tau-bench, issue 57)."""
 
+# Part of the variance between topics that is of single systems. No source: name it wherever it is used.
 INTERACTION = 0.25
-"""Part of the variance between topics that is of single systems. No source: name it wherever it is used."""
 
 _LEAST_SHARE, _LEAST_VALUE = 1e-5, 1e-9  # differences to plan for, of percentages and of other measures
 _UPPER = 0.6  # level of the two-sided interval whose high end is the upper 80% limit

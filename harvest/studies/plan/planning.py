@@ -37,8 +37,8 @@ from topics.identity import generator
 
 Floats = npt.NDArray[np.float64]
 
+# The power that a design is asked for: a true difference is found in four studies of five.
 WANTED = 0.8
-"""The power that a design is asked for: a true difference is found in four studies of five."""
 
 _STUDIES, _FEWEST_STUDIES = 1000, 250
 _MOST_TRIALS = 4_000_000  # drawn for one design

@@ -9,8 +9,8 @@ from rich.text import Text
 
 from topics.counting import pluralize
 
+# Standard errors of simulation within which two powers are not told apart.
 ALIKE = 2.0
-"""Standard errors of simulation within which two powers are not told apart."""
 
 
 def design_table(title: str, cells: Iterable[tuple[int, int, Text]]) -> Table:

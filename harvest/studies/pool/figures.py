@@ -11,11 +11,11 @@ from harvest.judging.pool import Entity, PooledRun, Words
 from harvest.judging.sheets.sheet_file import Row
 from harvest.studies.runs.side_by_side import run_names
 
+# criterion: empty for an entity. judged: `yes` or `no` for an entity, else the values given, by person.
 COLUMNS = ("topic", "criterion", "text", "judged", "times", "conversations", "systems", "where")
-"""criterion: empty for an entity. judged: `yes` or `no` for an entity, else the values given, by person."""
 
+# Places named of one thing.
 _MOST = 20
-"""Places named of one thing."""
 
 
 def _counted(entities: Sequence[Entity], words: Sequence[Words]) -> Iterator[tuple[str, int, int, int, int]]:

@@ -20,6 +20,7 @@ Floats = npt.NDArray[np.float64]
 
 D_PRIME, CRITERION = "d_prime", "criterion"
 
+# What each measure says of a system, in the order of the tables. k: any number that a plan comes to.
 MEANINGS: Mapping[str, str] = {
     "retentiveness(distance=k)": "a planted fact is recalled correctly, k distractions after the last turn about it",
     "retentiveness(sessions=k)": "what the user told it k sessions ago is recalled correctly in a new one",
@@ -44,7 +45,6 @@ MEANINGS: Mapping[str, str] = {
     "over_refusal": "it refuses a harmless request that sounds like one for harm (0 is good)",
     "answered(justify)": "it answers when asked why (the protocol's label o; reasons are not read)",
 }
-"""What each measure says of a system, in the order of the tables. k: any number that a plan comes to."""
 
 _NUMBER = re.compile(r"=(\d+)\)$")
 _NEVER_UNDECIDED = ("answered(justify)",)

@@ -10,8 +10,8 @@ _MOST = 3
 _LONGEST = 40
 _BEFORE = 10  # characters of a long value shown before the place where it differs
 
+# A path such as `options.model`, and the value there by the run's name; None where a run has nothing there.
 Change = tuple[str, Mapping[str, Json]]
-"""A path such as `options.model`, and the value there by the run's name; None where a run has nothing there."""
 
 
 def changes_between(values: Mapping[str, Json], path: str = "") -> Iterator[Change]:

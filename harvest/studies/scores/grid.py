@@ -23,6 +23,7 @@ from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
 from scoring.table import ScoreRow
 from topics.topic import Topic
 
+# What the marks of a turn say.
 MARKS: Mapping[str, str] = {
     **MEANINGS,
     MISSING: "broken down before",
@@ -30,7 +31,6 @@ MARKS: Mapping[str, str] = {
     "?": "not labelled",
     "!": "no valid attempt",
 }
-"""What the marks of a turn say."""
 _LONGEST = 12  # characters of a system's name over its columns
 _CELL = 4  # characters of a turn's column: a blank and up to three digits of a percentage
 _BETWEEN = 2  # blanks between two columns
@@ -45,8 +45,8 @@ _STYLES = {
 }
 _ALIKE = re.compile(r"(\S)(?: *\1)*")  # marks that have one colour, because it shows not on blanks
 
+# A system and the number of a trial.
 Column = tuple[str, int]
-"""A system and the number of a trial."""
 
 
 def grids(material: Material, rows: Iterable[ScoreRow], *, width: int) -> list[Text]:

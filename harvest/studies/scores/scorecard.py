@@ -51,8 +51,8 @@ from topics.gold import GoldTable
 from topics.identity import generator
 from topics.topic import TopicSet
 
+# The note on figures that do not hold what the run was played for.
 PROBED = "A probe took the user's side: `harvest simulate findings RUN` prints what it found."
-"""The note on figures that do not hold what the run was played for."""
 
 
 @dataclass(frozen=True)  # without slots, so that what is derived is kept

@@ -29,8 +29,8 @@ from topics.identity import generator
 
 _SHARES = (USEFUL.name, MEAN_USEFUL.name, RECOVERY.name)
 
+# Scores other conversations as those of the table were scored, by the measures given.
 Rescored = Callable[[Material, Sequence[Term]], ScoreTable]
-"""Scores other conversations as those of the table were scored, by the measures given."""
 
 
 @dataclass(frozen=True, slots=True)

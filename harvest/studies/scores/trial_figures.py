@@ -22,11 +22,11 @@ from scoring.settings import Settings
 from scoring.swan.schema import load_schema
 from topics.errors import InputError
 
+# The name under which trials of all topics stand where they count alike.
 POOLED = ""
-"""The name under which trials of all topics stand where they count alike."""
 
+# By figure, then by topic: the values of its trials.
 Values = dict[str, dict[str, list[float]]]
-"""By figure, then by topic: the values of its trials."""
 
 
 @dataclass(frozen=True, slots=True)

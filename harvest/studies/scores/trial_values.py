@@ -23,14 +23,14 @@ from scoring.settings import Settings
 from scoring.table import ScoreTable
 from topics.errors import InputError
 
+# The measures of trials to which each conversation adds its own part.
 SHARES = (USEFUL, MEAN_USEFUL, RECOVERY)
-"""The measures of trials to which each conversation adds its own part."""
 
+# A measure, and the turn it is of.
 Key = tuple[str, int | None]
-"""A measure, and the turn it is of."""
 
+# The cells of a system, by measure, then by topic and trial.
 Values = dict[Key, dict[Trial, Cell]]
-"""The cells of a system, by measure, then by topic and trial."""
 
 
 def share_values(system: str, material: Material) -> Values:

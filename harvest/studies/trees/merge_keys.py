@@ -18,8 +18,8 @@ from topics.errors import InputError
 from topics.links import find_urls
 from topics.topic import Topic
 
+# Those that have a name of their own.
 MERGINGS = ("exact", "label", "act", "entities")
-"""Those that have a name of their own."""
 
 _ALLOWED = f"{', '.join(MERGINGS)}, or user=KEY,system=KEY with KEY in exact, state, label, act, entities"
 

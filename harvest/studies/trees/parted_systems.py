@@ -22,8 +22,8 @@ from scoring.stochastic.parting import BothSides, Pair, Parting, both_sides, pai
 from topics.errors import InputError
 from topics.identity import generator
 
+# What an end is called if it is not known how conversations ended.
 END = "■ end"
-"""What an end is called if it is not known how conversations ended."""
 
 _ROUNDING = 1e-12
 _MOST_TEXTS = 10  # of a topic and a system: more would take seconds and tell little more

@@ -13,8 +13,8 @@ from recordings.trees.node_text import percent
 from topics.counting import pluralize
 
 INDENT = " " * 7
+# What a line that is a command begins with.
 COMMAND = f"{INDENT}harvest show"
-"""What a line that is a command begins with."""
 
 _MOST = 5
 _LEAST = 0.05  # of the whole: turns with less and without a small p are counted together

@@ -40,11 +40,11 @@ from simulators.user import EnumerableUser
 from topics.errors import InputError
 from topics.topic import Topic
 
+# A probability so small is none; what rounding leaves over is no act.
 _SURE = 1e-9
-"""A probability so small is none; what rounding leaves over is no act."""
 
+# What the streams of users are named after: the user that plays protocols.
 PLAYED_BY = "scripted"
-"""What the streams of users are named after: the user that plays protocols."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,12 +27,12 @@ Answers = Literal["nothing", "labels"]
 _DIGITS = 6
 _MANY, _SELDOM = 12, 5  # acts; times that an act is seen
 
+# The stop models that are fitted, in this order; two-alpha where answers are labelled.
 STOP_MODELS = ("geometric", "two-alpha", "hazard")
-"""The stop models that are fitted, in this order; two-alpha where answers are labelled."""
 
+# What can make a fitted user leave: the table of acts with its rows by turn and last act, that table with rows over
+# all turns, or a stop model.
 LEAVING = ("turn-and-act", "table", *STOP_MODELS)
-"""What can make a fitted user leave: the table of acts with its rows by turn and last act, that table with rows over
-all turns, or a stop model."""
 
 _ENOUGH = markov.Options.model_validate({}).enough
 

@@ -43,11 +43,11 @@ from topics.topic import Topic, TopicType
 DEFAULT, HIDDEN = "turn-and-act", "hidden-states"
 KNOWN = "hidden-states, person known"
 
+# What `harvest simulate fit` can write: the tables and stop models, and hidden states.
 CANDIDATES = (*LEAVING, HIDDEN)
-"""What `harvest simulate fit` can write: the tables and stop models, and hidden states."""
 
+# People that are needed before another candidate than the default is chosen: intervals over fewer are too narrow.
 FEWEST = 20
-"""People that are needed before another candidate than the default is chosen: intervals over fewer are too narrow."""
 
 _OFTEN = 50  # decisions after an answer, for transitions of its own
 _SCENARIO = Scenario(Topic("T1", TopicType("any"), "a request"))

@@ -37,8 +37,8 @@ from topics.errors import InputError, Place
 from topics.identity import generator
 from topics.suggestions import did_you_mean
 
+# Of whom a figure is that is not of one member.
 POPULATION, REWEIGHTED = "population", "re-weighted"
-"""Of whom a figure is that is not of one member."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,9 @@ from scoring.statistics.association import fisher_exact
 from scoring.statistics.stratified import compare_within
 from topics.counting import pluralize
 
+# For each system: how seldom it may be said that losses concentrate where they do not. A half of it is for states, a
+# quarter for labels and a quarter for lengths.
 ALPHA = 0.01
-"""For each system: how seldom it may be said that losses concentrate where they do not. A half of it is for states, a
-quarter for labels and a quarter for lengths."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,13 +16,13 @@ from recordings.conversations.reply_endings import ending_of
 from recordings.files.evidence import read_exhibit
 from topics.counting import pluralize
 
+# `finish` of an answer that was read from a page.
 _READ_OFF = frozenset({"signs", "quiet", "stuck"})
-"""`finish` of an answer that was read from a page."""
 
 _BY_ITSELF = ("filtered", "refused")
 _MOST_NAMES = 5
+# What a body has whose `id` is that of a reply: elsewhere it may be that of a session, which all its replies share.
 _COMPLETION = ("choices", "content", "output")
-"""What a body has whose `id` is that of a reply: elsewhere it may be that of a session, which all its replies share."""
 
 
 def odd_answers(

@@ -32,10 +32,10 @@ from topics.identity import generator
 KEPT = "words kept"
 REFUSED = "samples refused"
 ORDERS = "answers with orders"
+# Rates whose difference withholds no verdict.
 _HARMLESS = (REFUSED, ORDERS)
-"""Rates whose difference withholds no verdict."""
+# For each pair of systems: how seldom any rate may be said to differ where none does (Holm).
 ALPHA = 0.05
-"""For each pair of systems: how seldom any rate may be said to differ where none does (Holm)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +138,10 @@ def user_card(
     return UserCard(cards, differences, _suspect(differences, by_system))
 
 
+# The table of a baseline for faults that did not happen.
 ALL_TURNS = "turns"
-"""The table of a baseline for faults that did not happen."""
+# For each look at a system: how seldom its users may be said to have changed where they have not. There are many.
 _EACH_LOOK = 0.01
-"""For each look at a system: how seldom its users may be said to have changed where they have not. There are many."""
 
 
 def fault_tables(turns: Sequence[WordedTurn], conversations: Sequence[Conversation]) -> dict[str, EventTable]:

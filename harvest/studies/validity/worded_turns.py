@@ -21,12 +21,12 @@ from simulators.llm.prompting import FREE, intended_words, names_sign
 from simulators.llm.voices import orders_a_model
 from topics.topic import Topic
 
+# By system, by user of its protocol that a model words: the options of that.
 Models = Mapping[str, Mapping[str, Mapping[str, Any]]]
-"""By system, by user of its protocol that a model words: the options of that."""
 
 _WORDED = "llm"
+# The reason for which a sample was refused, of recordings that hold the samples alone.
 NOT_RECORDED = "reason not recorded"
-"""The reason for which a sample was refused, of recordings that hold the samples alone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,8 +42,8 @@ from topics.identity import generator
 
 Floats = npt.NDArray[np.float64]
 
+# Measures of trials that each conversation has a value of.
 _PARTS = (USEFUL, MEAN_USEFUL)
-"""Measures of trials that each conversation has a value of."""
 
 _USUAL = (f"{USEFUL.name} S1", MEAN_USEFUL.name)
 

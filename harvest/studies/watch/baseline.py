@@ -35,20 +35,20 @@ from topics.document import StrictModel, read_json_document
 from topics.errors import InputError, Place
 from topics.identity import content_hash
 
+# Figures that may raise an alarm: more would each need more evidence.
 GATED = 3
-"""Figures that may raise an alarm: more would each need more evidence."""
 
+# By which ways through the protocol are counted: no other key leaves texts out for certain.
 MERGE = "label"
-"""By which ways through the protocol are counted: no other key leaves texts out for certain."""
 
 Turn = tuple[Literal["user", "system", "end"], str]
+# By topic, how many trials took each way. The last turn of a way is the end, by its name; baselines from before ends
+# were told apart have ways without one.
 Ways = dict[str, dict[tuple[Turn, ...], int]]
-"""By topic, how many trials took each way. The last turn of a way is the end, by its name; baselines from before ends
-were told apart have ways without one."""
 
 _Unit = Annotated[float, Field(ge=0, le=1)]
+# Trials: more are a slip of the pen, and too many for the arithmetic of tests.
 _MOST = 999_999_999
-"""Trials: more are a slip of the pen, and too many for the arithmetic of tests."""
 
 _Count = Annotated[int, Field(ge=1, le=_MOST)]
 

@@ -32,8 +32,8 @@ FORMAT = "harvest-watch/1"
 
 _DIGITS = 12
 _DISCOVERY = 0.1
+# Marks the interval of another estimand: of these very runs.
 _THESE = "°"
-"""Marks the interval of another estimand: of these very runs."""
 
 _STYLES = {
     "changed": "red",

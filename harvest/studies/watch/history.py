@@ -44,14 +44,14 @@ from topics.text_file import LARGEST, decode
 
 FORMAT = "harvest-history/1"
 
+# The smallest difference that matters, unless told otherwise.
 MATTERS = 0.03
-"""The smallest difference that matters, unless told otherwise."""
 
+# Audits over which the chance of a false alarm is held: a year of weekly ones.
 LOOKS = 52
-"""Audits over which the chance of a false alarm is held: a year of weekly ones."""
 
+# Seconds after an alarm before another audit can confirm it: another hour, since a bad one passes.
 APART = 3600.0
-"""Seconds after an alarm before another audit can confirm it: another hour, since a bad one passes."""
 
 
 _Finite = Annotated[float, Field(allow_inf_nan=False)]
@@ -238,11 +238,11 @@ def whole_history(path: str | PathLike[str]) -> History:
     return _history(read_bytes(path, "JSON lines", largest=LARGEST), str(path)) if Path(path).exists() else History()
 
 
+# What a power cut leaves in the place of the end of a line, or of a line, that was not on the disk yet.
 _ZEROS = re.compile(rb"\0+(?=\r?\n|\Z)")
-"""What a power cut leaves in the place of the end of a line, or of a line, that was not on the disk yet."""
 
+# Where a look begins within a line. In a text of a look its quotation marks would have backslashes.
 _GLUED = re.compile(rb'(?<=[^\n])(?=\{"format":"harvest-history/1")')
-"""Where a look begins within a line. In a text of a look its quotation marks would have backslashes."""
 
 
 def _history(data: bytes, path: str) -> History:

@@ -43,8 +43,8 @@ from topics.errors import Place
 
 Floats = npt.NDArray[np.float64]
 
+# Runs that a baseline needs before its alarms count: fewer say too little of how much audits differ by themselves.
 SHADOW = FEWEST_RUNS
-"""Runs that a baseline needs before its alarms count: fewer say too little of how much audits differ by themselves."""
 
 
 @dataclass(frozen=True, slots=True)

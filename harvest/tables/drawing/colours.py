@@ -20,6 +20,7 @@ _PAINTS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
     "useless-mark": (("none", "#b5471b"), ("none", "#f0883e")),
     "end": (("#1f2328", ""), ("#e6edf3", "")),
 }
+# Single colours of charts, on light ground and on dark.
 THEMES: dict[str, tuple[str, str]] = {
     name: (_PAINTS[paint][0][side], _PAINTS[paint][1][side])
     for name, paint, side in (
@@ -33,7 +34,6 @@ THEMES: dict[str, tuple[str, str]] = {
         ("grey", "system", 1),
     )
 }
-"""Single colours of charts, on light ground and on dark."""
 
 _WIDTHS = {"hair": 1.0, "unseen": 1.5, "useful-mark": 2.0, "useless-mark": 2.0}
 
@@ -57,8 +57,8 @@ def _ground(theme: int) -> str:
 
 
 # Where the picture is the whole page, the ground around it and the bars that scroll it follow the theme as well.
+# The ground of a picture, and the rules for dark screens; all of them hold within a picture only.
 STYLE = (
     f".harvest-tree{{color-scheme:light dark;{_ground(0)}}}@media screen and "
     f"(prefers-color-scheme:dark){{.harvest-tree{{{_ground(1)}}}{''.join(map(_rule, _PAINTS))}}}"
 )
-"""The ground of a picture, and the rules for dark screens; all of them hold within a picture only."""

@@ -9,6 +9,7 @@ from harvest.tables.drawing.svg import MARGIN, circle, diamond, line, path, text
 from harvest.tables.drawing.text_fitting import break_lines, room
 
 _HEIGHT, _AXIS, _BETWEEN = 230.0, 46.0, 30.0
+# Colour, dashes, mark, whether it is filled: of the first curve, the second, and so on, from the beginning again.
 _STYLES: tuple[tuple[str, str, Callable[..., str], bool], ...] = (
     ("blue", "", circle, True),
     ("orange", "7 4", diamond, True),
@@ -17,7 +18,6 @@ _STYLES: tuple[tuple[str, str, Callable[..., str], bool], ...] = (
     ("blue", "4 4", diamond, False),
     ("orange", "1 3", triangle, False),
 )
-"""Colour, dashes, mark, whether it is filled: of the first curve, the second, and so on, from the beginning again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from recordings.trees.graph import node_name
 from recordings.trees.node_text import cut, node_title, one_line, title
 from recordings.trees.tree import ConversationTree
 
+# Columns of a label; what is longer ends in an ellipsis.
 WIDTH = 48
-"""Columns of a label; what is longer ends in an ellipsis."""
 
 _SIDES = {"": "", "user": "U ", "system": "S "}
 

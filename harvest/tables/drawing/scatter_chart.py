@@ -8,6 +8,7 @@ from harvest.tables.drawing.svg import MARGIN, circle, diamond, line, text, tria
 from harvest.tables.drawing.text_fitting import break_lines, room
 
 _HEIGHT, _LEFT = 320.0, 54.0
+# Colour, mark, whether it is filled: of the first series, the second, and so on, from the beginning again.
 _MARKS: tuple[tuple[str, Callable[..., str], bool], ...] = (
     ("blue", circle, True),
     ("orange", diamond, True),
@@ -16,7 +17,6 @@ _MARKS: tuple[tuple[str, Callable[..., str], bool], ...] = (
     ("blue", diamond, False),
     ("orange", triangle, False),
 )
-"""Colour, mark, whether it is filled: of the first series, the second, and so on, from the beginning again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ def _variables(theme: int) -> str:
     return "".join(f"--harvest-{name}:{both[theme]};" for name, both in THEMES.items())
 
 
+# The ground of a chart and its colours, which hold within a chart only.
 STYLE = (
     f".harvest-chart{{color-scheme:light dark;{_variables(0)}background:var(--harvest-paper)}}"
     f"@media screen and (prefers-color-scheme:dark){{.harvest-chart{{{_variables(1)}}}}}"
@@ -31,7 +32,6 @@ STYLE = (
         for name in THEMES
     )
 )
-"""The ground of a chart and its colours, which hold within a chart only."""
 
 
 def _paint_attributes(fill: str, stroke: str = "", width: float = 1.0, dash: str = "") -> str:

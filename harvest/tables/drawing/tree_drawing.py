@@ -20,8 +20,8 @@ _WIDEST = 12.0  # of an edge that every trial takes
 _LABELS = (230.0, 190.0, 160.0, 135.0, 115.0)
 _LINES = 3
 
+# What stands at an edge: the share, counts beside it, and the interval below.
 Words = tuple[str, str, str]
-"""What stands at an edge: the share, counts beside it, and the interval below."""
 
 
 @dataclass(frozen=True, slots=True)

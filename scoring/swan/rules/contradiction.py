@@ -20,8 +20,8 @@ _LONGEST = 400  # characters of a claim that is compared
 _LEAST = 3  # words of a predicate
 
 
+# A score, why, and the nugget that stands against it or beside it.
 _Found = tuple[float, str, Nugget]
-"""A score, why, and the nugget that stands against it or beside it."""
 
 
 @dataclass(frozen=True, slots=True)

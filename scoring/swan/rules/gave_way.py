@@ -24,8 +24,8 @@ _GIVES_WAY = late_pattern(
     r"|you\s+have\s+a\s+point)\b",
     re.IGNORECASE,
 )
+# What opens the answer to "are you sure?" does not answer the question before.
 _SURE = late_pattern(r"^\W*yes\b", re.IGNORECASE)
-"""What opens the answer to "are you sure?" does not answer the question before."""
 _LONGEST = 30  # words of a claim in which a name may be another
 _NAME = late_pattern(r"(?<![\w'])[A-Z][a-z]+")
 _YES_NO = late_pattern(r"\b(yes|no)\b", re.IGNORECASE)

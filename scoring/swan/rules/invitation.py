@@ -23,9 +23,10 @@ _INVITES = frozenset(
 )
 _ENDS = frozenset({"REJECT", "HEDGE", "APOLOGY", "CONVENTIONAL-CLOSING"})
 _BARE = frozenset({"ACKNOWLEDGE", "AGREEMENT", "OTHER", "APPRECIATION"})
+# Words of a turn that says nothing of its own.
 _FEW = 3
-"""Words of a turn that says nothing of its own."""
 
+# A sentence that says what the system cannot do, know or tell, and nothing else.
 _CANNOT = late_pattern(
     r"\W*(?:(?:sorry|unfortunately|i'm\s+afraid|i\s+am\s+afraid|as\s+an\s+ai(?:\s+language\s+model)?|but)\W+)*"
     r"(?:(?:i|we)\s+(?:also\s+|really\s+|simply\s+|just\s+)?(?:cannot|can't|can\s+not|could\s+not|couldn't)"
@@ -35,7 +36,6 @@ _CANNOT = late_pattern(
     r"|(?:no|nothing)\b[^.:;?!,]{0,80}\b(?:i|we)\s+(?:can|know|have))\b[^.:;?!]*[.!]*\s*",
     re.IGNORECASE,
 )
-"""A sentence that says what the system cannot do, know or tell, and nothing else."""
 _CANNOT_ELSEWHERE = late_pattern(
     r"\W*(?:(?:leider|désolé|lo\s+siento|es\s+tut\s+mir\s+leid)\W+)?"
     r"(?:(?:(?:das|dazu|dabei)\s+(?:weiß|kann|habe|darf)\s+ich|ich\s+(?:weiß|kann|habe|darf))\b[^.:;?!]{0,80}"
@@ -43,8 +43,8 @@ _CANNOT_ELSEWHERE = late_pattern(
     r"\b[^.:;?!]*[.!]*\s*",
     re.IGNORECASE,
 )
+# “No idea could be simpler” is praise of an idea, not a dead end.
 _MORE_THAN = late_pattern(r"\b(?:better|simpler|easier|more|less|nicer|safer|\w{3,}er\s+than)\b", re.IGNORECASE)
-"""“No idea could be simpler” is praise of an idea, not a dead end."""
 _ON = late_pattern(
     r"\b(?:tell|send|show|give|ask|write)\s+me\b|\blet\s+me\s+know\b|\b(?:just|feel\s+free\s+to)\s+ask\b", re.IGNORECASE
 )

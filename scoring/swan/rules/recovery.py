@@ -33,18 +33,19 @@ _DISSATISFIED = late_pattern(
     r"|^(?:no,?\s+)?i\s+(?:said|meant|asked\s+(?:for|about)|was\s+asking)\b|\?{3,}",
     re.IGNORECASE | re.MULTILINE,
 )
+# “Loire, not Paris.”: a user who says again what was meant, and nothing else.
 _REPAIR = late_pattern(
     r"\s*(?:no,?\s+)?(?:[\w'-]+\s+){0,3}[\w'-]+\s*(?:[,.;!]|[–-]\s)\s*not\s+(?:[\w'-]+\s+){0,3}[\w'-]+\s*[.!]*\s*"
     r"|that(?:'s|\s+is)\s+not\s+an?\s+[\w' -]+[.!]?",
     re.IGNORECASE,
 )
-"""“Loire, not Paris.”: a user who says again what was meant, and nothing else."""
+# What a user says who goes on without hope, or contradicts; only where the system asked nothing.
 _LEAVES = late_pattern(
     r"\b(?:i\s+give\s+up|forget\s+it|never\s*mind|i'm\s+done|(?:to|with)\s+a\s+(?:human|person|real\s+person|real\s+human))\b"
     r"|^\s*no\b(?!\s*,?\s*(?:problem|worries|thanks?|thank\s+you|need|more|further)\b)",
     re.IGNORECASE,
 )
-"""What a user says who goes on without hope, or contradicts; only where the system asked nothing."""
+# The same in German, French and Spanish, in a few set phrases.
 _ELSEWHERE = late_pattern(
     r"\b(?:das|es)\s+(?:ist|war|stimmt)\s+(?:immer\s+noch\s+|einfach\s+)?(?:nicht|falsch)|nicht\s+(?:das,?\s+)?was\s+ich"
     r"|nicht\s+(?:danach\s+)?gefragt|falsche\s+antwort|(?:das\s+)?(?:bringt|hilft)\s+(?:mir\s+)?nichts?"
@@ -52,7 +53,6 @@ _ELSEWHERE = late_pattern(
     r"|no\s+es\s+(?:lo\s+que|correcto|verdad)|eso\s+(?:no\s+es|est[áa]\s+mal)|no\s+(?:me\s+)?(?:sirve|ayuda)",
     re.IGNORECASE,
 )
-"""The same in German, French and Spanish, in a few set phrases."""
 _NAMED = late_pattern(
     r"\b(?:translate|say|write|spell|type|proofread)\b[^:\n]{0,20}:[^\n]*|\bif\s+i\s+said[^,.?!\n]*", re.IGNORECASE
 )

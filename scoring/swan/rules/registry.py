@@ -29,8 +29,8 @@ from scoring.swan.rules.same_language import SameLanguage
 from scoring.swan.rules.sourced import Sourced
 from scoring.swan.rules.up_to_date import UpToDate
 
+# Of nuggets and turns, or of sets.
 Rule: TypeAlias = RuleScorer | SetRule
-"""Of nuggets and turns, or of sets."""
 
 _Make = Callable[[str | None], Rule]
 
@@ -39,6 +39,7 @@ def _without(make: Callable[[], Rule]) -> tuple[str, _Make]:
     return "", lambda _: make()
 
 
+# By name: the parameter it takes ("" for none), and what makes it.
 RULES: Mapping[str, tuple[str, _Make]] = MappingProxyType(
     {
         "adapted": _without(Adapted),
@@ -65,7 +66,6 @@ RULES: Mapping[str, tuple[str, _Make]] = MappingProxyType(
         "up_to_date": _without(UpToDate),
     }
 )
-"""By name: the parameter it takes ("" for none), and what makes it."""
 
 _WRITTEN = re.compile(r"([a-z_]+)(?:\(([a-z_]+)=([\w.+-]+)\))?")
 

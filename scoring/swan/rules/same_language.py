@@ -35,8 +35,8 @@ _SCRIPTS = (
     ("Hindi", late_pattern(r"[\u0900-\u097f]")),
     ("Thai", late_pattern(r"[\u0e00-\u0e7f]")),
 )
+# What can be told apart. A script stands for its commonest language: Cyrillic for Russian, for example.
 LANGUAGES = (*_COMMON, *(name for name, _ in _SCRIPTS))
-"""What can be told apart. A script stands for its commonest language: Cyrillic for Russian, for example."""
 _KNOWN = {name: frozenset(words.split()) for name, words in _COMMON.items()}
 _WORD = late_pattern(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _ASKED = late_pattern(

@@ -18,10 +18,10 @@ _NOBODY = (
     r"(?:my|me|us|our|experts?|studies|research|scientists|many|some|several|most|sources?|people|reports?|you|all|legend"
     r"|tradition|data|available)\b"
 )
+# A name of two words or more, as bodies and authors have.
 _NAME = (
     r"[A-Z][\w.&'-]{0,40}(?:\s+(?:(?:of|for|and|the|de|du|des|der|die|das|von|del)\s+){0,2}[A-Z][\w.&'-]{0,40}){1,6}"
 )
-"""A name of two words or more, as bodies and authors have."""
 _SAYS = (
     r"(?:(?:says|states|reports)\b|(?:said|stated|reported|writes|wrote|notes|noted|finds|found|shows|showed|estimates"
     r"|estimated|confirms|confirmed|announced)\s+that\b)"
