@@ -51,8 +51,9 @@ def test_every_scoring_setting_can_be_given_in_an_audit_and_on_the_command_line_
         assert f"`{name}`" in COMMANDS_PAGE, name
 
 
-def test_the_audit_of_the_readme_is_taken(tmp_path: Path) -> None:
-    block = re.search(r"```yaml\n(.*?)```", README, re.DOTALL)
+def test_the_first_audit_is_taken(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "first-audit.md").read_text(encoding="utf-8")
+    block = re.search(r"```yaml\n(.*?)```", page, re.DOTALL)
     assert block is not None
     text = re.sub(r"^ {3}", "", block[1], flags=re.MULTILINE)
     assert yaml.safe_load(text)["format"] == "harvest-audit/1"
