@@ -67,7 +67,6 @@ class Completion:
         self._chosen = self._said = self._done = self._ends_often = self._in_pieces = False
         self._late: list[str] = []
         self._message = ""
-        self._calls: dict[object, list[str]] = {}
         self._seen: dict[str, object] = {}
         self._addresses: dict[str, None] = {}
         self._envelope = _Envelope()
@@ -136,7 +135,6 @@ class Completion:
         parts = self._parts
         if self._message and self._message.strip() == parts.said.strip():
             parts.streamed = False  # said twice or not, the whole message has it too
-        parts.take_calls([{"name": name, "arguments": arguments} for name, arguments in self._calls.values()])
         answer, notes = parts.answer(thoughts_apart=self._thoughts_apart)
         said, late = parts.said_once, "".join(self._late).strip()
         if late and late != said:
@@ -233,22 +231,9 @@ class Completion:
             self._take_sources(context)
         parts.take_attachments(message.get("images") or [])
         parts.take_attachments(message.get("audio") or [])
-        calls = message.get("tool_calls")
-        for place, call in enumerate(calls if isinstance(calls, list) else ()):
-            if isinstance(call, Mapping):
-                self._take_call(call.get("index", place), call.get("function", call))
-        self._take_call(None, message.get("function_call"))
-
-    def _take_call(self, key: object, function: object) -> None:
-        if not isinstance(function, Mapping):
-            return
-        call = self._calls.setdefault(key if isinstance(key, int) else None, ["", ""])
-        for place, field in enumerate(("name", "arguments")):
-            given = function.get(field)
-            if isinstance(given, str):
-                call[place] += given
-            elif given is not None:
-                call[place] = json.dumps(given, ensure_ascii=False)
+        parts.take_calls(message.get("tool_calls") or [])
+        if isinstance(called := message.get("function_call"), Mapping):
+            parts.take_calls({"index": "function_call", **called})
 
     def _take_sources(self, holder: Mapping[str, object]) -> None:
         for field in _SOURCES:

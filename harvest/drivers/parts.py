@@ -5,14 +5,14 @@ A content is a text, or a list of parts as OpenAI, Anthropic, Mistral and Gemini
 the user (thoughts, tool calls) never become text. What has no place here stays in the evidence.
 """
 
-import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from harvest.drivers.received import excerpt, sound_text
 from harvest.drivers.sources import sources_in
 from harvest.drivers.stream_text import REPEATED, told_once
-from protocols.answer import Answer, Attachment, Offer, Source, ToolCall
+from harvest.drivers.tool_calls import UNKNOWN_CALL, StreamedCalls, is_call
+from protocols.answer import Answer, Attachment, Offer, Source
 from protocols.thoughts import split_thoughts
 
 # The note on an answer whose text began with marks of thinking.
@@ -22,7 +22,6 @@ _LONGEST = 4096
 _DEEPEST = 6
 _TEXTS = ("text", "output_text", "input_text")
 _THOUGHTS = ("thinking", "reasoning", "reasoning_text", "thought", "redacted_thinking", "reasoning.text")
-_CALLS = ("tool_use", "tool_call", "function", "function_call", "server_tool_use")
 _FILES = ("image", "image_url", "output_image", "audio", "input_audio", "output_audio", "file", "document", "video")
 
 
@@ -45,7 +44,7 @@ class Parts:
         self.restarts: set[int] = set()
         self._thoughts: dict[str, list[str]] = {}
         self._sources: list[Source] = []
-        self._calls: list[ToolCall] = []
+        self._calls = [StreamedCalls()]  # of a stream one, else one for each call
         self._offers: list[Offer] = []
         self._attachments: list[Attachment] = []
         self._notes: dict[str, None] = {}
@@ -84,8 +83,8 @@ class Parts:
             self.take_thoughts(part)
         elif kind == "refusal":
             self.take_refusal(part.get("refusal"))
-        elif kind in _CALLS or "functionCall" in part:
-            self.take_calls(part.get("functionCall", part))
+        elif is_call(part):
+            self.take_calls(part)
         elif kind in _FILES or "inlineData" in part:
             self.take_attachments(part.get("inlineData", part))
         elif kind in _TEXTS:
@@ -139,14 +138,13 @@ class Parts:
         self._sources += [replace(source, place=place) for source in sources_in(value, offset)]
 
     def take_calls(self, value: object) -> None:
+        """Calls, or in a stream pieces of them. What is none has no place here."""
+        if self.streamed:
+            self._calls[-1].take(value)
+            return
         for item in value if isinstance(value, list) else [value]:
-            function = item.get("function") if isinstance(item, Mapping) else None
-            inner = function if isinstance(function, Mapping) else item
-            if isinstance(inner, Mapping) and isinstance(name := inner.get("name") or inner.get("tool_name"), str):
-                given = next((inner[key] for key in ("arguments", "input", "args") if key in inner), "")
-                self._calls.append(ToolCall(_line(name), sound_text(given) if isinstance(given, str) else _json(given)))
-            elif isinstance(inner, str) and inner.strip():
-                self._calls.append(ToolCall(_line(inner)))
+            self._calls.append(StreamedCalls())
+            self._calls[-1].take(item)
 
     def take_offers(self, value: object) -> None:
         for item in value if isinstance(value, list) else [value]:
@@ -173,6 +171,9 @@ class Parts:
         """The answer, and the notes on how it came. thoughts_apart: what opens the text in marks of thinking is no part
         of it."""
         notes = dict(self._notes)
+        calls = [one.whole() for one in self._calls]
+        if any(unread for _, unread in calls):
+            notes[UNKNOWN_CALL] = None
         text, again = self._once(self.pieces, self.restarts)
         refusal, refused_again = self._once(self.refusals)
         if again or refused_again:
@@ -190,7 +191,7 @@ class Parts:
         return replace(
             answer,
             thoughts=sound_text("\n\n".join(filter(None, thoughts))),
-            calls=tuple(self._calls),
+            calls=tuple(call for several, _ in calls for call in several),
             offers=tuple(self._offers),
             attachments=tuple(self._attachments),
             refused=bool(refusal) and not text.strip(),
@@ -258,10 +259,3 @@ def _first(holder: Mapping[str, object], keys: Iterable[str]) -> str:
 
 def _line(text: str) -> str:
     return excerpt(sound_text(text), _LONGEST)
-
-
-def _json(value: object) -> str:
-    try:
-        return json.dumps(value, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError):
-        return ""

@@ -601,6 +601,17 @@ async def test_thoughts_and_tool_calls_come_together_from_their_pieces() -> None
     )
 
 
+@pytest.mark.parametrize("keys", [{"index": 0}, {}])
+async def test_calls_with_ids_of_their_own_are_calls_of_their_own(keys: dict[str, Any]) -> None:
+    book = [{**keys, "id": "a", "function": {"name": "book", "arguments": "{}"}}]
+    query = [{**keys, "id": "b", "type": "custom", "custom": {"name": "sql", "input": "SELECT"}}]
+    events = [chunk(tool_calls=one) for one in (book, query)]
+    reply, _ = await _ask(_streamed(*events, chunk(finish_reason="tool_calls")), stream=True)
+    assert reply.turn.answer.calls == (ToolCall("book", "{}"), ToolCall("sql", "SELECT"))
+    reply, _ = await _ask(_whole({"content": "", "tool_calls": [*book, *query]}, "tool_calls"))
+    assert reply.turn.answer.calls == (ToolCall("book", "{}"), ToolCall("sql", "SELECT"))
+
+
 GOOD = "Lund has two such shops: https://www.example.com/lund and one more."
 PIECES = [chunk(content=word if place == 0 else f" {word}") for place, word in enumerate(GOOD.split(" "))]
 STOP = chunk(finish_reason="stop")

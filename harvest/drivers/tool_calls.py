@@ -1,0 +1,193 @@
+"""Tool calls as APIs give them, whole or in the pieces of a stream.
+
+{"name", "arguments"}, {"name", "input"}, {"name", "args"}        a program; Anthropic; Gemini
+{"type": "function", "function": {"name", "arguments"}}           chat completions
+{"type": "custom", "custom": {"name", "input"}}                   their free form, whose input is any text
+{"type": "web_search_call", "action": {…}}                        Responses: the type is the name
+{"toolUse": {…}}, {"functionCall": {…}}, {"executableCode": {…}}  Bedrock; Gemini
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from harvest.drivers.received import excerpt, sound_text
+from protocols.answer import ToolCall
+
+UNKNOWN_CALL = "a tool call has a shape that is not known: see the evidence"
+"""The note on an answer with a call of which no name could be read."""
+
+WRAPPERS = ("functionCall", "toolUse", "executableCode")
+"""Keys of a part without a type that hold a call."""
+_HOLDERS = ("function", "custom", *WRAPPERS)
+_KINDS = ("_call", "tool_use")
+_PLAIN = frozenset({"", "function", "custom", "tool_use", "tool_call", "function_call", "input_json_delta"})
+"""Types that say no more than that this is a call."""
+_OTHERS = frozenset({"text", "output_text", "message", "thinking", "reasoning", "redacted_thinking", "refusal"})
+_RESULTS = ("text_delta", "thinking_delta", "signature_delta", "citations_delta", "_result", "_output")
+_NAMES = ("name", "tool_name")
+_INPUTS = ("arguments", "input", "args", "parameters", "partial_json")
+_ENVELOPE = frozenset({"type", "id", "call_id", "index", "status", "name"})
+_LONGEST = 4096
+
+
+def is_call(item: Mapping[str, object]) -> bool:
+    """Whether the type of a part, or what it holds, says that it is a tool call."""
+    kind = item.get("type")
+    typed = isinstance(kind, str) and bool(kind) and (kind in _PLAIN or kind.endswith(_KINDS))
+    return typed or any(isinstance(item.get(key), Mapping) for key in WRAPPERS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A call, or a piece of one. kind: what is its name where it has none. input: None where the piece has none."""
+
+    name: str
+    kind: str
+    input: str | None
+
+    @classmethod
+    def of(cls, item: Mapping[str, object]) -> "_Piece":
+        kind = _text(item.get("type"))
+        held = next((key for key in (*_HOLDERS, kind) if isinstance(item.get(key), Mapping)), "")
+        inner = item.get(held)
+        holder: Mapping[str, object] = inner if isinstance(inner, Mapping) else item
+        name = next((found for one in (holder, item) for key in _NAMES if (found := _text(one.get(key)))), "")
+        given = next((holder[key] for key in _INPUTS if holder.get(key) is not None), None)
+        kind = (held if held in WRAPPERS else "") if kind in _PLAIN or _is_other(kind) else kind
+        if given is None and kind and not name:  # a type of its own, with fields of its own
+            given = {key: value for key, value in holder.items() if key not in _ENVELOPE and value is not None} or None
+        return cls(name, kind, given if given is None or isinstance(given, str) else _json(given))
+
+
+@dataclass(slots=True)
+class _Call:
+    identity: str = ""
+    name: str = ""
+    kind: str = ""
+    inputs: list[str] = field(default_factory=list)
+
+    def take(self, piece: _Piece) -> None:
+        self.kind = self.kind or piece.kind
+        if piece.name.startswith(self.name):
+            self.name = piece.name  # the same name, which some servers send with every piece
+        else:
+            self.name += piece.name
+        if piece.input:
+            if self.inputs == ["{}"]:
+                self.inputs.clear()  # Anthropic's stand-in for the input that follows
+            self.inputs.append(piece.input)
+
+    @property
+    def input(self) -> str:
+        """The pieces together, or the last of them where it says again what came before: only then is it JSON."""
+        whole = "".join(self.inputs)
+        if len(self.inputs) < 2 or _is_object(whole) or not _is_object(self.inputs[-1]):
+            return whole
+        grows = all(later.startswith(earlier) for earlier, later in pairwise(self.inputs))
+        return self.inputs[-1] if grows or self.inputs[-1] == "".join(self.inputs[:-1]) else whole
+
+
+class StreamedCalls:
+    """The calls of a stream while they come together.
+
+    An index and an id say which call a piece belongs to. Some servers count every call as 0, or not at all, and some
+    give every piece an id of its own: another id begins another call only together with a name.
+    """
+
+    def __init__(self) -> None:
+        self._calls: list[_Call] = []
+        self._at: dict[object, _Call] = {}
+        self._unread = False
+
+    def take(self, value: object) -> None:
+        """A call, or a piece of one, or a list of them; a text is a tool's name."""
+        items = value if isinstance(value, list) else [value]
+        for place, item in enumerate(items):
+            if isinstance(item, str) and item.strip():
+                self._calls.append(_Call(name=item))
+            elif isinstance(item, Mapping) and item:
+                self._take(item, (place, len(items)))
+            elif item:
+                self._unread = True
+
+    def whole(self) -> tuple[list[ToolCall], bool]:
+        """The calls, and whether there was one that could not be read."""
+        named = [(_line(one.name or one.kind), sound_text(one.input)) for one in self._calls]
+        found = [ToolCall(name, given) for name, given in named if name or given]
+        return found, self._unread or any(not call.name for call in found)
+
+    def _take(self, item: Mapping[str, object], counted: tuple[int, int]) -> None:
+        piece, identity = _Piece.of(item), _text(item.get("id"))
+        if not (piece.name or piece.kind or piece.input):
+            # Of a stream's calls the first piece can be an id alone; a text among the calls is none.
+            typed = _text(item.get("type"))
+            if not identity or _is_other(typed):
+                self._unread = self._unread or not (typed or "index" in item)
+                return
+        index = item.get("index") if isinstance(item.get("index"), (int, str)) else None
+        call = self._continued(piece, index, identity)
+        if index is None and counted[1] > 1 and not (piece.name or piece.kind or identity):
+            call = self._at.get(counted, call)  # calls that grow side by side, in their order
+        if call is None:
+            call = _Call(identity)
+            self._calls.append(call)
+        call.identity = call.identity or identity
+        self._at[counted if index is None else index] = call
+        call.take(piece)
+
+    def _continued(self, piece: _Piece, index: object, identity: str) -> _Call | None:
+        """The call that the piece goes on with; None where it begins one."""
+        if index is None:
+            same = (one for one in reversed(self._calls) if identity and one.identity == identity)
+            call = next(same, self._calls[-1] if self._calls else None)
+        else:
+            call = self._at.get(index)
+        if call is None:
+            return None
+        alike = bool(identity) and identity == call.identity
+        if not (piece.name or piece.kind):
+            return call
+        if identity and call.identity and not alike:
+            return None
+        counted = alike or index is not None
+        if (piece.name, piece.kind) != (call.name, call.kind):
+            # A name may come in pieces, before anything else of its call.
+            return call if counted and not call.inputs else None
+        if alike or not _is_object(piece.input or ""):
+            return call if counted or piece.input else None
+        # A call that has all its arguments is over, unless they are said again.
+        begun = "".join(call.inputs)
+        return None if _is_object(begun) and not (counted and piece.input == begun) else call
+
+
+def _is_other(kind: str) -> bool:
+    """Whether a type says that this is a text, a thought or a result, and no call."""
+    return kind in _OTHERS or kind.endswith(_RESULTS)
+
+
+def _is_object(text: str) -> bool:
+    """Whether it is a whole JSON object."""
+    if not text.lstrip().startswith("{"):
+        return False
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _line(text: str) -> str:
+    return excerpt(sound_text(text), _LONGEST)
+
+
+def _json(value: object) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        return ""
