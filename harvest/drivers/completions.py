@@ -217,6 +217,7 @@ class Completion:
         parts, first = self._parts, len(self._parts.pieces)
         parts.take_content(message.get("content"))
         parts.take_refusal(message.get("refusal"))
+        parts.take_speech(message.get("audio"))
         came = parts.characters - self._characters
         if came:
             self._characters = parts.characters
@@ -230,7 +231,6 @@ class Completion:
         if isinstance(context := message.get("context"), Mapping):
             self._take_sources(context)
         parts.take_attachments(message.get("images") or [])
-        parts.take_attachments(message.get("audio") or [])
         parts.take_calls(message.get("tool_calls") or [])
         if isinstance(called := message.get("function_call"), Mapping):
             parts.take_calls({"index": "function_call", **called})
@@ -272,6 +272,7 @@ def _words(message: Mapping[str, object]) -> str:
     whole = Parts()
     whole.take_content(message.get("content"))
     whole.take_refusal(message.get("refusal"))
+    whole.take_speech(message.get("audio"))
     return whole.said
 
 

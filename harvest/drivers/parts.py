@@ -18,11 +18,15 @@ from protocols.thoughts import split_thoughts
 # The note on an answer whose text began with marks of thinking.
 THOUGHT_ALOUD = "it thought aloud at the beginning of its text; the thoughts are kept apart from the answer"
 
+SPOKEN = "the system wrote one text and spoke another; the answer is both"
+"""The note on an answer whose sound says something else than its text."""
+
 _LONGEST = 4096
 _DEEPEST = 6
 _TEXTS = ("text", "output_text", "input_text")
 _THOUGHTS = ("thinking", "reasoning", "reasoning_text", "thought", "redacted_thinking", "reasoning.text")
-_FILES = ("image", "image_url", "output_image", "audio", "input_audio", "output_audio", "file", "document", "video")
+_SOUNDS = ("audio", "input_audio", "output_audio")
+_FILES = ("image", "image_url", "output_image", *_SOUNDS, "file", "document", "video")
 
 
 class MisshapenError(ValueError):
@@ -41,6 +45,8 @@ class Parts:
         self.streamed = streamed
         self.pieces: list[str] = []
         self.refusals: list[str] = []
+        self._spoken: list[str] = []
+        self._sound: str | None = None
         self.restarts: set[int] = set()
         self._thoughts: dict[str, list[str]] = {}
         self._sources: list[Source] = []
@@ -53,13 +59,13 @@ class Parts:
 
     @property
     def said(self) -> str:
-        """The words so far: the text, or the refusal where there is none."""
-        return "".join(self.pieces) or "".join(self.refusals)
+        """The words so far: the text, or what was spoken, or the refusal where there is neither."""
+        return "".join(self.pieces) or "".join(self._spoken) or "".join(self.refusals)
 
     @property
     def characters(self) -> int:
         """How many characters of words came."""
-        return self._length + sum(map(len, self.refusals))
+        return self._length + sum(map(len, (*self._spoken, *self.refusals)))
 
     def take_content(self, content: object) -> None:
         """Raises MisshapenError where it is none."""
@@ -85,6 +91,8 @@ class Parts:
             self.take_refusal(part.get("refusal"))
         elif is_call(part):
             self.take_calls(part)
+        elif kind in _SOUNDS:
+            self.take_speech(part)
         elif kind in _FILES or "inlineData" in part:
             self.take_attachments(part.get("inlineData", part))
         elif kind in _TEXTS:
@@ -164,6 +172,19 @@ class Parts:
             elif isinstance(item, Mapping):
                 self._attachments.append(_attachment(item))
 
+    def take_speech(self, value: object) -> None:
+        """A sound, or a piece of one. What was said is its transcript; of its pieces only the first may have the id."""
+        for item in value if isinstance(value, list) else [value]:
+            if not isinstance(item, Mapping) or not item:
+                continue
+            inner = next((item[key] for key in _SOUNDS if isinstance(item.get(key), Mapping)), item)
+            if isinstance(said := inner.get("transcript"), str):
+                self._spoken.append(said)
+            name = _first(inner, ("id",))
+            if self._sound is None or not self.streamed or name not in ("", self._sound):
+                self._attachments.append(_attachment({"type": "audio", **item}))
+                self._sound = name
+
     def note(self, sentence: str) -> None:
         self._notes[sentence] = None
 
@@ -176,8 +197,13 @@ class Parts:
             notes[UNKNOWN_CALL] = None
         text, again = self._once(self.pieces, self.restarts)
         refusal, refused_again = self._once(self.refusals)
-        if again or refused_again:
+        spoken, spoken_again = self._once(self._spoken) if self.streamed else ("\n\n".join(self._spoken), False)
+        if again or refused_again or spoken_again:
             notes[REPEATED] = None
+        if spoken.strip() and spoken.strip() not in text:
+            if text.strip():
+                notes[SPOKEN] = None
+            text = "\n\n".join(filter(None, (text.rstrip(), spoken)))
         self.said_once = (text or refusal).strip()
         aloud, begin = split_thoughts(text) if thoughts_apart else ("", 0)
         if begin:

@@ -13,11 +13,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from harvest.drivers.completions import BESIDE, SEVERAL, Completion
+from harvest.drivers.parts import SPOKEN
 from harvest.drivers.registry import build_driver
 from harvest.drivers.stream_text import REPEATED
 from harvest.systems.driver import Driver, Opening, Reply, Surroundings, Unanswered
 from harvest.systems.timing import Stopwatch
-from protocols.answer import Answer, Exchange, ToolCall
+from protocols.answer import Answer, Attachment, Exchange, ToolCall
 from tests.servers.local_http import STREAM_HEAD, Asked, chunk, response, serving
 from topics.errors import InputError
 
@@ -610,6 +611,37 @@ async def test_calls_with_ids_of_their_own_are_calls_of_their_own(keys: dict[str
     assert reply.turn.answer.calls == (ToolCall("book", "{}"), ToolCall("sql", "SELECT"))
     reply, _ = await _ask(_whole({"content": "", "tool_calls": [*book, *query]}, "tool_calls"))
     assert reply.turn.answer.calls == (ToolCall("book", "{}"), ToolCall("sql", "SELECT"))
+
+
+SAID = "Turn left at the bridge."
+
+
+@pytest.mark.parametrize(
+    ("message", "text", "notes"),
+    [
+        ({"content": None, "audio": {"id": "s1", "data": "UklG", "transcript": SAID}}, SAID, ()),
+        ({"content": "", "audio": {"id": "s1", "transcript": SAID}}, SAID, ()),
+        ({"content": SAID, "audio": {"id": "s1", "transcript": SAID}}, SAID, ()),
+        ({"content": "See the map.", "audio": {"id": "s1", "transcript": SAID}}, f"See the map.\n\n{SAID}", (SPOKEN,)),
+        ({"content": SAID, "audio": {"id": "s1", "data": "UklG"}}, SAID, ()),
+        ({"content": [{"type": "output_audio", "id": "s1", "transcript": SAID}]}, SAID, ()),
+        ({"content": [{"type": "audio", "audio": {"id": "s1", "transcript": SAID}}]}, SAID, ()),
+    ],
+)
+async def test_what_was_spoken_is_the_text(message: dict[str, Any], text: str, notes: tuple[str, ...]) -> None:
+    reply, asked = await _ask(_whole(message), "one", "two")
+    answer = reply.turn.answer
+    assert (answer.text, reply.turn.notes) == (text, notes)
+    assert [file.name for file in answer.attachments] == ["s1"]
+    assert asked[1].json["messages"][1] == {"role": "assistant", "content": text}
+
+
+async def test_a_sound_in_pieces_is_one_sound() -> None:
+    pieces = [{"id": "s1"}, *({"transcript": piece} for piece in ("Turn ", "left ", "at the ", "bridge."))]
+    events = [chunk(audio=piece) for piece in (*pieces, {"data": "UklG"}, {"data": "R0lG"}, {"id": "s1"})]
+    reply, _ = await _ask(_streamed(*events, chunk(finish_reason="stop")), stream=True)
+    assert reply.turn.answer == Answer(SAID, attachments=(Attachment("s1", "audio"),))
+    assert reply.turn.pieces
 
 
 GOOD = "Lund has two such shops: https://www.example.com/lund and one more."
