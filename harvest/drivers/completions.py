@@ -132,11 +132,10 @@ class Completion:
             if self._done:
                 raise Unanswered("broken-stream", f"the stream ended with {detail}")
             raise Unanswered("bad-completion", f"a choice with {detail}")
-        parts = self._parts
-        if self._message and self._message.strip() == parts.said.strip():
-            parts.streamed = False  # said twice or not, the whole message has it too
+        parts, late = self._parts, "".join(self._late).strip()
+        parts.whole = self._message or late
         answer, notes = parts.answer(thoughts_apart=self._thoughts_apart)
-        said, late = parts.said_once, "".join(self._late).strip()
+        said = parts.said_once
         if late and late != said:
             raise Unanswered("broken-stream", "text came after the finish_reason: the stream is out of order")
         if self._message.strip() not in ("", said, answer.text):

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from harvest.drivers.received import excerpt, sound_text
 from harvest.drivers.sources import sources_in
-from harvest.drivers.stream_text import REPEATED, told_once
+from harvest.drivers.stream_text import DOUBTED, REPEATED, StreamText, stream_text
 from harvest.drivers.tool_calls import UNKNOWN_CALL, StreamedCalls, is_call
 from protocols.answer import Answer, Attachment, Offer, Source
 from protocols.thoughts import split_thoughts
@@ -38,8 +38,8 @@ class MisshapenError(ValueError):
 
 class Parts:
     """streamed: they come in pieces, which may come again. pieces: of the text. refusals: of a refusal in a field of
-    its own. restarts: numbers of pieces at which a stream began again. said_once: the words, without what came again
-    and with thoughts in marks, once there is an answer."""
+    its own. whole: the words, where a stream gives them all at its end. restarts: numbers of pieces at which a stream
+    began again. said_once: the words, without what came again and with thoughts in marks, once there is an answer."""
 
     def __init__(self, *, streamed: bool = False) -> None:
         self.streamed = streamed
@@ -48,6 +48,7 @@ class Parts:
         self._spoken: list[str] = []
         self._sound: str | None = None
         self.restarts: set[int] = set()
+        self.whole = ""
         self._thoughts: dict[str, list[str]] = {}
         self._sources: list[Source] = []
         self._calls = [StreamedCalls()]  # of a stream one, else one for each call
@@ -195,11 +196,11 @@ class Parts:
         calls = [one.whole() for one in self._calls]
         if any(unread for _, unread in calls):
             notes[UNKNOWN_CALL] = None
-        text, again = self._once(self.pieces, self.restarts)
-        refusal, refused_again = self._once(self.refusals)
-        spoken, spoken_again = self._once(self._spoken) if self.streamed else ("\n\n".join(self._spoken), False)
-        if again or refused_again or spoken_again:
-            notes[REPEATED] = None
+        told = [self._joined(self.pieces, restarts=self.restarts), self._joined(self.refusals)]
+        told.append(self._joined(self._spoken, "\n\n"))
+        text, refusal, spoken = (one.text for one in told)
+        notes |= dict.fromkeys([REPEATED] * any(one.repeated for one in told))
+        notes |= dict.fromkeys([DOUBTED] * any(bool(one.once) for one in told))
         if spoken.strip() and spoken.strip() not in text:
             if text.strip():
                 notes[SPOKEN] = None
@@ -210,8 +211,7 @@ class Parts:
             notes[THOUGHT_ALOUD] = None
         text = text[begin:]
         thoughts = dict.fromkeys(
-            (self._once(several)[0] if self.streamed else "\n\n".join(several)).strip()
-            for several in (*self._thoughts.values(), [aloud])
+            self._joined(several, "\n\n").text.strip() for several in (*self._thoughts.values(), [aloud])
         )
         answer = Answer.of(text if text.strip() else refusal or text, sources=_placed(self._sources, text, begin))
         return replace(
@@ -223,9 +223,12 @@ class Parts:
             refused=bool(refusal) and not text.strip(),
         ), tuple(notes)
 
-    def _once(self, pieces: Sequence[str], restarts: Collection[int] = ()) -> tuple[str, bool]:
-        text, again = told_once(pieces, restarts) if self.streamed else ("".join(pieces), False)
-        return sound_text(text), again
+    def _joined(self, pieces: Sequence[str], between: str = "", restarts: Collection[int] = ()) -> StreamText:
+        """between: stands between texts that are no pieces of a stream."""
+        if not self.streamed:
+            return StreamText(sound_text(between.join(pieces)))
+        found = stream_text(pieces, restarts, self.whole)
+        return replace(found, text=sound_text(found.text))
 
 
 def _placed(given: Iterable[Source], text: str, shift: int) -> list[Source]:

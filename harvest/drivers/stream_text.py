@@ -1,97 +1,152 @@
-"""The text of a stream, from its pieces: what servers and gateways say again is taken once.
+"""The text of a stream, from its pieces. Servers and gateways say again what they said, and so do models:
 
-    what comes                                        what is taken
-    each piece holds all that came before             the last piece
-    a piece equals all that came before, or begins    that piece, in place of what it repeats
-    with it
-    each piece comes twice                            one of each two
-    the stream begins again, and says the same        what it says from there on
+    what comes                                        is the server's if
+    each piece holds all that came before             it grew three times
+    a piece holds all that came before                that came in at least four pieces
+    each piece comes twice                            most are no lines and no sentences
+    the stream begins again, and says the same        it gives another id or a role, or stands without a blank behind
+                                                      pieces most of which are no lines and no sentences
 
-Whole repetitions alone are recognised. A model can say the same thing twice in its own words, so what could be the
-model's is left as it is: fewer than twenty characters, and a second beginning that nothing but its words gives away.
+What is the server's is taken once. What a system that answers by lines could say itself (a refrain, a line twice) is
+kept, and the doubt is noted; a last message that holds the whole text decides. Fewer than twenty characters are never
+taken for a repetition.
 """
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 # The note on such an answer.
 REPEATED = "the stream said again what it had said; it was taken once"
+"""The note on such an answer."""
+DOUBTED = "the stream may have said again what it had said, or the answer repeats itself; all of it was kept"
+"""The note on an answer of which nobody can tell."""
 
 # Characters from which a repetition is no chance.
 _LEAST = 20
-# How often a stream may begin again.
+"""Characters from which a repetition is no chance."""
+_LEAST_GROWTHS = 3
+_LEAST_PIECES = 4
+"""Pieces that a system which writes them one by one does not write again as one."""
+_MOST_WORDS = 3
+"""Words of a piece that is no line of its own."""
 _MOST_BEGINNINGS = 3
 # Places that are looked at for a second beginning: each look reads the whole text, of at most this many characters.
 _MOST_LOOKS = 10
 _LONGEST = 1_000_000
+_ENDS = (".", "!", "?", ":", ";", "…", "。", "！", "？", "\n")
 
 
-def told_once(pieces: Sequence[str], restarts: Collection[int] = ()) -> tuple[str, bool]:
-    """The text that the pieces make, and whether any of it came again. restarts: the numbers of pieces, from 0, at
-    which the server itself began again (another id, the role a second time)."""
+@dataclass(frozen=True, slots=True)
+class StreamText:
+    """repeated: the server said something again, and it is in the text once. once: what the text is if the server also
+    said again what nobody can tell; "" if there is no such doubt."""
+
+    text: str
+    repeated: bool = False
+    once: str = ""
+
+
+def stream_text(pieces: Sequence[str], restarts: Collection[int] = (), whole: str = "") -> StreamText:
+    """The text that the pieces make. restarts: the numbers of pieces, from 0, at which the server itself began again
+    (another id, the role a second time). whole: the text, where the stream gives it at its end."""
     said = [(number, piece) for number, piece in enumerate(pieces) if piece]
-    alone = [piece for _, piece in said]
-    if _grows(alone):
-        return alone[-1], True
-    if _in_pairs(alone):
-        return "".join(alone[::2]), True
-    text, again, beginnings = _joined(said, restarts)
-    as_sent = text, again
-    for _ in range(_MOST_BEGINNINGS):
-        place = _second_beginning(text, beginnings)
-        if place is None:
-            return (text.lstrip() if again else text), again
-        said, again = said[place:], True
-        text, _, beginnings = _joined(said, restarts)
-    return as_sent  # so often: that is a model in a loop, and its words are an answer
+    known = _Reading(restarts, trusting=False)
+    text = known.read(said)
+    guessed = _Reading(restarts, trusting=True).read(said) if known.doubtful else text
+    as_sent = "".join(pieces)
+    if whole.strip() and whole.strip() in (as_sent.strip(), guessed.strip()):
+        repeated = whole.strip() != as_sent.strip()
+        return StreamText(guessed if repeated else as_sent, repeated)
+    return StreamText(text, known.repeated, guessed if guessed != text else "")
 
 
-def _joined(said: Sequence[tuple[int, str]], restarts: Collection[int]) -> tuple[str, bool, list[tuple[int, int]]]:
-    """The text, whether a piece repeated all before it, and where the stream may have begun again: the place in `said`,
-    and in the text."""
-    taken: list[str] = []
-    beginnings: list[tuple[int, int]] = []
-    length = solid = 0  # characters, and those up to the last visible one
-    last, spaced, again = "", False, False
-    for place, (number, piece) in enumerate(said):
-        words = piece.strip()
-        if _LEAST <= solid <= len(piece) and words.startswith("".join(taken).strip()):
-            taken, beginnings, again = [words], [], True
-            length = solid = len(words)
-        else:
+class _Reading:
+    """trusting: whatever comes again is a repetition. repeated: something was one. doubtful: something may be one."""
+
+    def __init__(self, restarts: Collection[int], *, trusting: bool) -> None:
+        self._restarts, self._trusting = restarts, trusting
+        self.repeated = self.doubtful = False
+
+    def read(self, said: Sequence[tuple[int, str]]) -> str:
+        alone = [piece for _, piece in said]
+        growths = _growths(alone)
+        last = alone[-1].strip() if alone else ""
+        grows = growths >= _LEAST_GROWTHS and len(last) >= _LEAST
+        if growths >= 0 and (len(last) >= _LEAST or (growths and alone[0].strip())) and self._decide(grows):
+            return alone[-1]
+        if _in_pairs(alone) and self._decide(_by_words(alone)):
+            return "".join(alone[::2])
+        text, beginnings = self._joined(said)
+        as_sent = text, self.repeated
+        for _ in range(_MOST_BEGINNINGS):
+            place = self._second_beginning(text, beginnings)
+            if place is None:
+                return text.lstrip() if self.repeated else text
+            said, self.repeated = said[place:], True
+            text, beginnings = self._joined(said)
+        text, self.repeated = as_sent
+        return text  # so often: that is a model in a loop, and its words are an answer
+
+    def _decide(self, known: bool) -> bool:
+        """Whether something that comes again is taken once."""
+        if known or self._trusting:
+            self.repeated = True
+            return True
+        self.doubtful = True
+        return False
+
+    def _joined(self, said: Sequence[tuple[int, str]]) -> tuple[str, list[tuple[int, int, bool]]]:
+        """The text, and where the stream may have begun again: the place in `said`, in the text, and whether it is the
+        server that did."""
+        taken: list[str] = []
+        beginnings: list[tuple[int, int, bool]] = []
+        length = solid = 0  # characters, and those up to the last visible one
+        count = lines = 0  # pieces with words, and those that are lines
+        last, spaced, summed = "", False, False
+        for place, (number, piece) in enumerate(said):
+            words = piece.strip()
+            holds_all = 0 < solid <= len(piece) and (solid >= _LEAST or count > 1)
+            if holds_all and words.startswith("".join(taken).strip()):
+                known = solid >= _LEAST and (summed or count >= _LEAST_PIECES or number in self._restarts)
+                if self._decide(known):
+                    taken, beginnings, summed = [words], [], True
+                    length = solid = len(words)
+                    last = piece[-1:]
+                    continue
             apart = last.isspace() or piece[:1].isspace()
-            if length >= _LEAST and (number in restarts or (spaced and not apart)):
+            if length >= _LEAST and (number in self._restarts or (spaced and not apart)):
                 # What a model says again stands apart; what is joined without a blank was put together.
-                beginnings.append((place, length))
+                beginnings.append((place, length, number in self._restarts or _fine(count, lines)))
             taken.append(piece)
             if words:
                 solid = length + len(piece.rstrip())
+                count, lines = count + 1, lines + _is_line(piece)
             length += len(piece)
-        last, spaced = piece[-1:], spaced or " " in piece
-    return "".join(taken), again, beginnings
+            last, spaced = piece[-1:], spaced or " " in piece
+        return "".join(taken), beginnings
 
-
-def _second_beginning(text: str, beginnings: Sequence[tuple[int, int]]) -> int | None:
-    """The place of the first beginning behind which the text says all that it said before; None for none."""
-    if len(text) > _LONGEST:
+    def _second_beginning(self, text: str, beginnings: Sequence[tuple[int, int, bool]]) -> int | None:
+        """The place of the first beginning behind which the text says all that it said before; None for none."""
+        if len(text) > _LONGEST:
+            return None
+        opening = text[:_LEAST].strip()
+        likely = [one for one in beginnings if text[one[1] : one[1] + 2 * _LEAST].lstrip().startswith(opening)]
+        for place, at, known in likely[:_MOST_LOOKS]:
+            if text[at:].strip().startswith(text[:at].strip()) and self._decide(known):
+                return place
         return None
-    opening = text[:_LEAST].strip()
-    likely = [one for one in beginnings if text[one[1] : one[1] + 2 * _LEAST].lstrip().startswith(opening)]
-    for place, at in likely[:_MOST_LOOKS]:
-        if text[at:].strip().startswith(text[:at].strip()):
-            return place
-    return None
 
 
-def _grows(pieces: Sequence[str]) -> bool:
-    """Whether each piece holds all that came before."""
-    if len(pieces) < 2 or len(pieces[-1]) < _LEAST or (len(pieces) == 2 and len(pieces[0]) < _LEAST):
-        return False
-    return all(later.startswith(earlier) for earlier, later in pairwise(pieces))
+def _growths(pieces: Sequence[str]) -> int:
+    """How often a piece is longer than the one before, if each holds the one before; else -1."""
+    if len(pieces) < 2 or not all(later.startswith(earlier) for earlier, later in pairwise(pieces)):
+        return -1
+    return sum(len(later) > len(earlier) for earlier, later in pairwise(pieces))
 
 
 def _in_pairs(pieces: Sequence[str]) -> bool:
-    """Whether each piece comes twice: at least four different ones, which no speech does."""
+    """Whether each piece comes twice: at least four different ones."""
     halves = pieces[::2]
     return (
         len(pieces) >= 8
@@ -100,3 +155,18 @@ def _in_pairs(pieces: Sequence[str]) -> bool:
         and all(first == second for first, second in zip(halves, pieces[1::2], strict=False))
         and len(pieces) % 2 == 0
     )
+
+
+def _by_words(pieces: Sequence[str]) -> bool:
+    said = [piece for piece in pieces if piece.strip()]
+    return _fine(len(said), sum(map(_is_line, said)))
+
+
+def _fine(count: int, lines: int) -> bool:
+    """Whether a system that gave so many pieces, of them so many lines, writes by words or smaller."""
+    return count >= _LEAST_PIECES and 2 * lines < count
+
+
+def _is_line(piece: str) -> bool:
+    """Whether it could be a line or a sentence of its own."""
+    return piece.rstrip(" ").endswith(_ENDS) or len(piece.split()) > _MOST_WORDS

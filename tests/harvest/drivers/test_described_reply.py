@@ -10,6 +10,7 @@ import pytest
 from harvest.drivers.described_reply import UNMARKED
 from harvest.drivers.http import Options, description
 from harvest.drivers.received import Received
+from harvest.drivers.stream_text import DOUBTED
 from harvest.systems.driver import Unanswered
 from harvest.systems.timing import Stopwatch
 from protocols.answer import Answer, Source, ToolCall
@@ -79,6 +80,17 @@ def test_a_stream_without_a_reply_is_unanswered(body: str, reason: str) -> None:
 def test_a_stream_that_could_be_cut_unseen_says_so() -> None:
     assert _read(_sse(*WORDS), "text/event-stream", reply="$.answer", length=False).notes == (UNMARKED,)
     assert _read(_sse(*WORDS), "text/event-stream", reply="$.answer").notes == ()
+
+
+def test_lines_alike_are_an_answer() -> None:
+    verse = "Round the mill the river runs."
+    for body, media_type, reply in (
+        (_sse(*[{"line": f"{verse}\n"}] * 3), "text/event-stream", "$.line"),
+        (f"data: {verse}\n\n" * 3, "text/event-stream", "text"),
+        (f'{{"line": "{verse}"}}\n' * 3, "application/x-ndjson", "$.line"),
+    ):
+        turn = _read(body, media_type, reply=reply)
+        assert (turn.answer.text.replace("\n", ""), turn.notes) == (verse * 3, (DOUBTED,))
 
 
 REFUSES = {

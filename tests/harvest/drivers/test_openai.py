@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from harvest.drivers.completions import BESIDE, SEVERAL, Completion
 from harvest.drivers.parts import SPOKEN
 from harvest.drivers.registry import build_driver
-from harvest.drivers.stream_text import REPEATED
+from harvest.drivers.stream_text import DOUBTED, REPEATED
 from harvest.systems.driver import Driver, Opening, Reply, Surroundings, Unanswered
 from harvest.systems.timing import Stopwatch
 from protocols.answer import Answer, Attachment, Exchange, ToolCall
@@ -686,6 +686,25 @@ async def test_a_stream_that_says_nothing_again_is_left_as_it_is(events: list[by
     reply, _ = await _ask(_streamed(*events), stream=True)
     assert reply.turn.answer.text in (GOOD, f"{GOOD} {GOOD}")
     assert reply.turn.notes == ()
+
+
+VERSE = "Round the mill the river runs.\n"
+
+
+@pytest.mark.parametrize(
+    ("events", "text", "notes"),
+    [
+        ([STOP], VERSE * 2, (DOUBTED,)),
+        ([STOP, _message(VERSE * 2)], VERSE * 2, ()),
+        ([STOP, _message(VERSE)], VERSE, (REPEATED,)),
+        ([STOP, chunk(content=VERSE)], VERSE, (REPEATED,)),
+    ],
+)
+async def test_a_line_twice_is_an_answer_unless_the_end_of_the_stream_says_otherwise(
+    events: list[bytes], text: str, notes: tuple[str, ...]
+) -> None:
+    reply, _ = await _ask(_streamed(chunk(content=VERSE), chunk(content=VERSE), *events), stream=True)
+    assert (reply.turn.answer.text, reply.turn.notes) == (text, notes)
 
 
 @pytest.mark.parametrize("events", [[*PIECES, STOP, chunk(content="And more.")], [*PIECES, STOP, _message("Another.")]])

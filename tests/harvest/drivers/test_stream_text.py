@@ -1,4 +1,4 @@
-"""Pieces that come again are taken once, and a model's own repetitions are left as they are."""
+"""Pieces that a server sends again are taken once, a model's own repetitions are kept, and doubts are said."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest.drivers.stream_text import told_once
+from harvest.drivers.stream_text import StreamText, stream_text
 
 ENGLISH = "Lund has two such shops: https://www.example.com/lund and one more."
 JAPANESE = "ルンドには二つの店があります。https://www.example.com/lund ともう一つです。"
@@ -33,24 +33,55 @@ def test_what_comes_again_is_taken_once(text: str, size: int) -> None:
         "the whole twice behind it": [*pieces, text, text],
         "each holds all before": list(accumulate(pieces)),
         "each holds all before, and the whole": [*accumulate(pieces), text],
-        "the whole alone, twice": [text, text],
         "each twice": [piece for piece in pieces for _ in range(2)],
     }
     if size < 7:  # few pieces that come twice can be a stammer
-        assert told_once(again["each twice"]) == (text, True)
+        assert stream_text(again["each twice"]) == StreamText(text, True)
     del again["each twice"]
-    assert {how: told_once(made) for how, made in again.items()} == dict.fromkeys(again, (text, True))
-    assert told_once(pieces) == (text, False)
+    assert {how: stream_text(made) for how, made in again.items()} == dict.fromkeys(again, StreamText(text, True))
+    assert stream_text(pieces) == StreamText(text)
 
 
 @pytest.mark.parametrize("broken_at", [5, 8, 9])
 def test_a_stream_that_begins_again_counts_from_there(broken_at: int) -> None:
     pieces = _words(ENGLISH)
     begun = pieces[:broken_at]
-    assert told_once([*begun, *pieces]) == (ENGLISH, True)  # nothing stands between the two
-    assert told_once([*begun, " ", *pieces]) == ("".join([*begun, " ", *pieces]), False)
-    assert told_once([*begun, " ", *pieces], {broken_at + 1}) == (ENGLISH, True)
-    assert told_once([*begun, *begun, *pieces]) == (ENGLISH, True)
+    assert stream_text([*begun, *pieces]) == StreamText(ENGLISH, True)  # nothing stands between the two
+    assert stream_text([*begun, " ", *pieces]) == StreamText("".join([*begun, " ", *pieces]))
+    assert stream_text([*begun, " ", *pieces], {broken_at + 1}) == StreamText(ENGLISH, True)
+    assert stream_text([*begun, *begun, *pieces]) == StreamText(ENGLISH, True)
+
+
+FIRST, SECOND = "Row, row, row your boat,\n", "Gently down the stream.\n"
+SHORE = "The ferry leaves the shore at dawn."
+DOUBTFUL = {
+    "a line twice": ([FIRST, FIRST], FIRST),
+    "a line four times": ([FIRST] * 4, FIRST),
+    "a line, and the line with more": ([FIRST, FIRST + SECOND], FIRST + SECOND),
+    "a line twice without its end": ([SHORE, SHORE], SHORE),
+    "two lines twice without their ends": ([SHORE, "Nobody waits.", SHORE, "Nobody waits."], f"{SHORE}Nobody waits."),
+    "two lines, and the two in one": ([FIRST, SECOND, FIRST + SECOND], (FIRST + SECOND).strip()),
+    "each of four lines twice": ([one for one in (FIRST, SECOND, SHORE, "Ho!") for _ in range(2)],
+                                 FIRST + SECOND + SHORE + "Ho!"),
+    "it grows once": (["It is ", "It is open."], "It is open."),
+    "it grows twice": (["It", "It is", "It is open until nine."], "It is open until nine."),
+    "a short text and the whole of it": (["It ", "is ", "open.", "It is open."], "It is open."),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", DOUBTFUL)
+def test_what_a_line_or_a_server_may_repeat_is_kept_and_in_doubt_until_a_whole_message_decides(case: str) -> None:
+    pieces, once = DOUBTFUL[case]
+    kept = "".join(pieces)
+    assert stream_text(pieces) == StreamText(kept, once=once)
+    assert stream_text(pieces, whole=f"{once} ") == StreamText(once, True)
+    assert stream_text(pieces, whole=kept) == StreamText(kept)
+    assert stream_text(pieces, whole="Other words.") == StreamText(kept, once=once)
+
+
+def test_a_message_at_the_end_overrules_what_looks_like_a_repetition() -> None:
+    pieces = [*_words(ENGLISH), ENGLISH]
+    assert stream_text(pieces, whole="".join(pieces)) == StreamText("".join(pieces))
 
 
 @pytest.mark.parametrize(
@@ -62,25 +93,25 @@ def test_a_stream_that_begins_again_counts_from_there(broken_at: int) -> None:
         ["ab cd"] * 400,
         _words("What a day, what a day, what a day, what a day."),
         ["Yes, ", "yes, ", "yes, ", "I have seen ", "it."],
-        ["a", "ab"],
         [" ", " ", " "],
         [],
     ],
 )
 def test_what_a_model_may_say_is_left_as_it_is(pieces: list[str]) -> None:
-    assert told_once(pieces) == ("".join(pieces), False)
+    assert stream_text(pieces) == StreamText("".join(pieces))
 
 
 @given(st.lists(st.text("ab .\n。", max_size=4), max_size=30), st.sets(st.integers(0, 30), max_size=3))
 def test_the_text_is_never_more_than_what_came_and_nothing_is_made_up(
     pieces: Sequence[str], restarts: set[int]
 ) -> None:
-    text, again = told_once(pieces, restarts)
+    found = stream_text(pieces, restarts)
     whole = "".join(pieces)
-    assert text in whole
-    assert again or text == whole
+    assert found.text in whole
+    assert found.once in whole
+    assert found.repeated or found.text == whole
 
 
 def test_a_long_stream_takes_time_in_proportion() -> None:
-    assert told_once(["word "] * 200_000)[1] is False
-    assert told_once(["ab cd"] * 50_000)[1] is False
+    assert stream_text(["word "] * 200_000).repeated is False
+    assert stream_text(["ab cd"] * 50_000).repeated is False
