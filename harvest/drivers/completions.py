@@ -16,7 +16,7 @@ from types import MappingProxyType
 from harvest.drivers.parts import MisshapenError, Parts
 from harvest.drivers.received import Received, error_code, error_message, excerpt, sound_text
 from harvest.drivers.reply_path import ReplyPath
-from harvest.drivers.sources import addresses_in
+from harvest.drivers.sources import BESIDE, NO_SOURCES, addresses_in, holds_others, may_hold_addresses
 from harvest.drivers.stream_text import REPEATED
 from harvest.systems.driver import Unanswered
 from harvest.systems.timing import Stopwatch
@@ -43,13 +43,9 @@ _OTHER_ANSWERS = ("refusal", "tool_calls", "function_call")
 _THOUGHTS = ("reasoning_content", "reasoning", "thinking", "thinking_blocks", "reasoning_details")
 # Where they put sources, in a message, in a piece of one or in the body.
 _SOURCES = ("annotations", "search_results", "citations", "sources", "references")
-_NO_SOURCES = frozenset(
-    {"content", "text", "refusal", "tool_calls", "function_call", "images", "image_url", "audio", "file", "error"}
-    | {"favicon", "icon", "thumbnail", "logo", "image", *_THOUGHTS}
-)
+"""Where they put sources, in a message, in a piece of one or in the body."""
+_NO_SOURCES = frozenset({"content", "text", *NO_SOURCES, *_THOUGHTS})
 
-# The note on a reply that came with something that may be a source, and is not known as one.
-BESIDE = "the body holds addresses that are no part of the answer: name their path in `links` if they are its sources"
 SEVERAL = "the system sent several choices; the first is the answer"
 
 
@@ -106,7 +102,7 @@ class Completion:
             said = excerpt(error_message(chunk) or data) or "without a word"
             raise Unanswered("system-error", f"the stream reports an error: {said}")
         before = self._characters
-        self._read(chunk, "delta", ":" in data and ("://" in data or ":\\/" in data))
+        self._read(chunk, "delta", may_hold_addresses(data))
         if self._characters > before:
             watch.piece(self._characters)
         return False
@@ -114,7 +110,7 @@ class Completion:
     def read(self, received: Received) -> None:
         """A whole body. Raises Unanswered: `bad-json`, `bad-completion`, `system-error`, or bytes that are not text."""
         self._parts.streamed = False
-        self._read(received.json(), "message", b"://" in received.body or b":\\/" in received.body)
+        self._read(received.json(), "message", may_hold_addresses(received.body))
 
     def answer(self) -> tuple[Answer, tuple[str, ...]]:
         """The answer, and notes on how it came.
@@ -142,9 +138,7 @@ class Completion:
             raise Unanswered("broken-stream", "the message at the end is not what came in pieces")
         if late:
             notes = tuple(dict.fromkeys((*notes, REPEATED)))
-        known = {source.href for source in answer.sources}.union(link.href for link in answer.links)
-        beside = any(address not in known and address not in answer.text for address in self._addresses)
-        return answer, (*notes, BESIDE) if beside else notes
+        return answer, (*notes, BESIDE) if holds_others(self._addresses, answer) else notes
 
     def _read(self, value: object, holder: str, addressed: bool) -> None:
         """addressed: there may be an address in it."""

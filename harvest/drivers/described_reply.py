@@ -15,6 +15,7 @@ from harvest.drivers.event_stream import events_in, is_stream
 from harvest.drivers.parts import MisshapenError, Parts
 from harvest.drivers.received import Received, error_message, excerpt, sound_text
 from harvest.drivers.reply_path import ReplyPath
+from harvest.drivers.sources import BESIDE, NO_SOURCES, addresses_in, holds_others, may_hold_addresses
 from harvest.systems.driver import Unanswered
 from protocols.answer import Answer
 from recordings.conversations.conversation import SystemTurn
@@ -73,6 +74,9 @@ class Described:
         if streamed and not received.delimited and b"[DONE]" not in received.body[-200:]:
             parts.note(UNMARKED)
         answer, notes = parts.answer(thoughts_apart=self.thoughts_apart)
+        if may_hold_addresses(received.body):
+            beside = dict.fromkeys(address for _, value in values for address in addresses_in(value, NO_SOURCES))
+            notes = (*notes, BESIDE) if holds_others(beside, answer) else notes
         return self._turn(received, values, answer, notes)
 
     def _values(self, received: Received, parts: Parts, *, streamed: bool) -> list[tuple[str, object]]:

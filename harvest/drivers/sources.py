@@ -9,10 +9,19 @@
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from harvest.drivers.received import excerpt, sound_text
-from protocols.answer import Source
+from protocols.answer import Answer, Source
+
+BESIDE = "the body holds addresses that are no part of the answer: name their path in `links` if they are its sources"
+"""The note on a reply that came with something that may be a source, and is not known as one."""
+
+NO_SOURCES = frozenset(
+    {"refusal", "tool_calls", "function_call", "images", "image_url", "audio", "file", "error"}
+    | {"favicon", "icon", "thumbnail", "logo", "image", "_links", "$schema", "@context"}
+)
+"""Keys of a body below which an address is no source: of pictures, tools and faults, of the API itself."""
 
 _LONGEST = 4096
 _DEEPEST = 4
@@ -51,6 +60,21 @@ def addresses_in(value: object, passed: frozenset[str], most: int = 50) -> list[
         elif isinstance(item, list):
             waiting += item
     return list(found)
+
+
+def may_hold_addresses(written: str | bytes) -> bool:
+    """Whether it is worth while to look for them in what this JSON says."""
+    if isinstance(written, bytes):
+        return b"://" in written or b":\\/" in written
+    return "://" in written or ":\\/" in written
+
+
+def holds_others(addresses: Iterable[str], answer: Answer) -> bool:
+    """Whether one of the addresses is in no part of the answer."""
+    known = {source.href for source in answer.sources}.union(link.href for link in answer.links)
+    known |= {part.name for part in answer.attachments}.union(offer.value for offer in answer.offers)
+    words = "\n".join((answer.text, answer.thoughts, *(call.arguments for call in answer.calls)))
+    return any(address not in known and address not in words for address in addresses)
 
 
 def _source(value: object, offset: int) -> Source | None:

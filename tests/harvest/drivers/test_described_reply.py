@@ -10,6 +10,7 @@ import pytest
 from harvest.drivers.described_reply import UNMARKED
 from harvest.drivers.http import Options, description
 from harvest.drivers.received import Received
+from harvest.drivers.sources import BESIDE
 from harvest.drivers.stream_text import DOUBTED
 from harvest.systems.driver import Unanswered
 from harvest.systems.timing import Stopwatch
@@ -91,6 +92,39 @@ def test_lines_alike_are_an_answer() -> None:
     ):
         turn = _read(body, media_type, reply=reply)
         assert (turn.answer.text.replace("\n", ""), turn.notes) == (verse * 3, (DOUBTED,))
+
+
+MILL, WEIR = "https://www.example.org/mill", "https://www.example.org/weir"
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize(
+    ("body", "options", "notes"),
+    [
+        ({"papers": [{"at": MILL}]}, {}, (BESIDE,)),
+        ({"papers": [{"at": MILL}], "more": {"and": WEIR}}, {"links": "$.papers[*].at"}, (BESIDE,)),
+        ({"papers": [{"at": MILL}]}, {"links": "$.papers[*].at"}, ()),
+        ({"papers": [{"at": "https:\\/\\/www.example.org"}]}, {}, ()),
+        ({"logo": MILL, "_links": {"self": {"href": WEIR}}, "hint": f"see {MILL}"}, {}, ()),
+        ({"files": [{"url": MILL}], "hm": WEIR}, {"attachments": "$.files", "thoughts": "$.hm"}, ()),
+        ({"buttons": [{"title": "Map", "url": MILL}]}, {"offers": "$.buttons"}, ()),
+    ],
+)
+def test_addresses_beside_the_reply_are_noted(
+    body: dict[str, Any], options: dict[str, Any], notes: tuple[str, ...], streamed: bool
+) -> None:
+    if streamed:
+        turn = _read(
+            _sse({"said": "By the "}, {"said": "mill.", **body}), "text/event-stream", reply="$.said", **options
+        )
+    else:
+        turn = _read(json.dumps({"said": "By the mill.", **body}), reply="$.said", **options)
+    assert (turn.answer.text, turn.notes) == ("By the mill.", notes)
+
+
+def test_an_address_that_is_the_reply_is_no_other_one() -> None:
+    assert _read(json.dumps({"said": MILL}), reply="$.said").notes == ()
+    assert _read(f'{{"said": "x", "at": "{MILL}"}}'.replace("/", "\\/"), reply="$.said").notes == (BESIDE,)
 
 
 REFUSES = {

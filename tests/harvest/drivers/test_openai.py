@@ -12,9 +12,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from harvest.drivers.completions import BESIDE, SEVERAL, Completion
+from harvest.drivers.completions import SEVERAL, Completion
 from harvest.drivers.parts import SPOKEN
 from harvest.drivers.registry import build_driver
+from harvest.drivers.sources import BESIDE
 from harvest.drivers.stream_text import DOUBTED, REPEATED
 from harvest.systems.driver import Driver, Opening, Reply, Surroundings, Unanswered
 from harvest.systems.timing import Stopwatch
