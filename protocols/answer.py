@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 from topics.links import MOST_LINKS, Link, find_links
 
-# What an answer has beside its text and links, by the names of fields and of keys in a recording.
-PARTS = ("sources", "thoughts", "calls", "offers", "attachments", "refused")
+PARTS = ("sources", "thoughts", "calls", "offers", "attachments", "refused", "refusal")
+"""What an answer has beside its text and links, by the names of fields and of keys in a recording."""
 
 # Where a source can stand: its address is in the text, or beside it, in something that unfolds, on a card of its own,
 # or in a note below the text.
@@ -73,7 +73,7 @@ class Answer:
     those of its sources; of a reply with more than `MOST_LINKS`, the first of them. links_left_out: how many it had
     besides, as `find_links` counts them. sources: with their places, in the order in which the system gave them.
     thoughts: what the system thought before it answered, "" for nothing. refused: the system marked its answer as a
-    refusal, in a field of its own.
+    refusal, in a field of its own. refusal: what it said there, if it also gave a text; else that is the text.
     """
 
     text: str
@@ -85,6 +85,7 @@ class Answer:
     offers: tuple[Offer, ...] = ()
     attachments: tuple[Attachment, ...] = ()
     refused: bool = False
+    refusal: str = ""
 
     @classmethod
     def of(cls, text: str, more: Iterable[Link] = (), sources: Iterable[Source] = ()) -> Answer:

@@ -104,7 +104,8 @@ def _parts_left_out(form: str, chosen: Sequence[Conversation]) -> str:
         for name in PARTS
         if name not in kept and getattr(exchange.answer, name)
     )
-    return ", ".join(f"{'refusals' if name == 'refused' else name} of {pluralize(of[name], 'answer')}" for name in of)
+    called = {"refused": "refusals", "refusal": "words of refusals"}
+    return ", ".join(f"{called.get(name, name)} of {pluralize(of[name], 'answer')}" for name in of)
 
 
 def _write_scores(run: Path, chosen: Sequence[Conversation], out: Path, name: str, schema: str) -> None:

@@ -220,7 +220,8 @@ class Parts:
             calls=tuple(call for several, _ in calls for call in several),
             offers=tuple(self._offers),
             attachments=tuple(self._attachments),
-            refused=bool(refusal) and not text.strip(),
+            refused=bool(refusal.strip()),
+            refusal=refusal if text.strip() and refusal.strip() else "",
         ), tuple(notes)
 
     def _joined(self, pieces: Sequence[str], between: str = "", restarts: Collection[int] = ()) -> StreamText:

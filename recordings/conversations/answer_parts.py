@@ -28,6 +28,8 @@ def parts_row(answer: Answer) -> dict[str, Any]:
         row["attachments"] = [_without_defaults(attachment, "name") for attachment in answer.attachments]
     if answer.refused:
         row["refused"] = True
+    if answer.refusal:
+        row["refusal"] = answer.refusal
     return row
 
 
@@ -94,6 +96,7 @@ def answer_of(row: LineFields) -> Answer:
             for one in row.objects("attachments")
         ),
         row.flag("refused"),
+        row.text("refusal"),
     )
 
 

@@ -127,6 +127,7 @@ class TurnLine(_Line, tag="turn"):
     offers: tuple[_Offer, ...] = ()
     attachments: tuple[_Attachment, ...] = ()
     refused: bool = False
+    refusal: str = ""
     notes: tuple[str, ...] = ()
 
     def answer(self) -> Answer:
@@ -140,6 +141,7 @@ class TurnLine(_Line, tag="turn"):
             tuple([Offer(one.title, one.value, one.kind) for one in self.offers]),
             tuple([Attachment(one.name, one.type, one.size) for one in self.attachments]),
             self.refused,
+            self.refusal,
         )
 
     def reply(self) -> SystemTurn:

@@ -31,7 +31,7 @@ from topics.errors import Place
 from topics.regular_file import read_inside
 
 _TURN = ("text", "links")
-_NOTHING: Mapping[str, Json] = {**{key: [] for key in PARTS}, "thoughts": "", "refused": False}
+_NOTHING: Mapping[str, Json] = {**{key: [] for key in PARTS}, "thoughts": "", "refused": False, "refusal": ""}
 _ROUTE = ("label", "rule", "version", "evidence", "target")
 _END = ("outcome", "reason", "detail")
 

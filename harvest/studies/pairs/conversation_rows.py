@@ -78,6 +78,8 @@ def part_lines(answer: Answer) -> list[str]:
         lines.append(f"attachment: {' '.join(filter(None, (file.name, file.type, size)))}")
     if answer.refused:
         lines.append("the system marked this as a refusal")
+    if answer.refusal:
+        lines.append(f"refusal: {answer.refusal}")
     return lines
 
 

@@ -17,6 +17,7 @@ def answer(text):
         "offers": ["More?"],
         "attachments": [{{"name": "still.png", "type": "image/png", "size": 7}}],
         "finish": "length",
+        "refusal": "I must stop here.",
     }}
 """
 AUDIT = """
@@ -44,11 +45,14 @@ def test_every_part_is_shown_and_notes_are_counted(tmp_path: Path) -> None:
         "reply: More?",
         "attachment: still.png image/png 7 bytes",
         "note: it thought aloud",
+        "the system marked this as a refusal",
+        "refusal: I must stop here.",
     ):
         assert line in shown
     listed = json.loads(harvest("show", "run", *chosen, "--json", cwd=tmp_path).stdout)
     first = listed["trials"][0]["turns"][0]
-    assert (first["text"], first["thoughts"], first["ending"]) == ("Alpha is one.", "hm", "cut")
+    assert (first["text"], first["thoughts"], first["ending"]) == ("Alpha is one.", "hm", "refused")
+    assert (first["refused"], first["refusal"]) == (True, "I must stop here.")
     assert first["sources"] == [{"href": FILM, "title": "A", "start": 0, "end": 5}]
     assert first["route"]["label"] == "o"
     done = harvest("score", "run", cwd=tmp_path)

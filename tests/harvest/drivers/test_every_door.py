@@ -1,4 +1,4 @@
-"""One assistant gets one record by every door: ten shapes of a reply, and what each driver makes of them."""
+"""One assistant gets one record by every door: eleven shapes of a reply, and what each driver makes of them."""
 
 from __future__ import annotations
 
@@ -90,6 +90,11 @@ SHAPES = {
         {"content": None, "refusal": "Das kann ich nicht sagen."},
         {"text": None, "refusal": "Das kann ich nicht sagen."},
         Answer("Das kann ich nicht sagen.", refused=True),
+    ),
+    "a text and a refusal": Shape(
+        {"content": "Alpha is one.", "refusal": "Mehr darf ich nicht sagen."},
+        {"text": "Alpha is one.", "refusal": "Mehr darf ich nicht sagen."},
+        Answer("Alpha is one.", refused=True, refusal="Mehr darf ich nicht sagen."),
     ),
     "tool calls alone": Shape(
         {
@@ -224,6 +229,7 @@ SHOWN = {
     "<div><p>I do not know any.</p></div>",
     "thoughts in a field": f"{THOUGHTS}<p>I do not know any.</p>",
     "a refusal in a field": "<p>Das kann ich nicht sagen.</p>",
+    "a text and a refusal": "<p>Alpha is one.</p>",
     "tool calls alone": '<details><summary>Used search</summary><pre><code>{"q": "film"}</code></pre></details>',
     "content in parts": f'{THOUGHTS}<p>Alpha is one.</p><img src="https://example.org/still.png">'
     f'<details><summary>1 source</summary><a href="{FILM}">A</a></details>',
@@ -259,7 +265,7 @@ def _on_a_page(name: str) -> Answer:
     sources = tuple(replace(source, start=-1, end=-1, place="folded") for source in answer.sources)
     files = tuple(replace(file, type="image") for file in answer.attachments)
     text = "\n\n".join((answer.text, *(f"![]({file.name})" for file in files)))
-    return replace(answer, text=text, sources=sources, attachments=files, refused=False)
+    return replace(answer, text=text, sources=sources, attachments=files, refused=False, refusal="")
 
 
 async def _read_off(name: str) -> SystemTurn:
@@ -325,4 +331,4 @@ async def test_usefulness_is_the_same_by_every_door(tmp_path: Path, read_off: Ma
         answers = [turn.answer for turn in by_api or read_off.values()]
         first = [retrace(protocol, topics["M002"], (Exchange(asked.text, answer),))[1] for answer in answers]
         labels[door] = "".join(action.route.label for action in first if action.route is not None)
-    assert set(labels.values()) == {"oooxxxxoxx"}
+    assert set(labels.values()) == {"oooxxxxxoxx"}
