@@ -46,6 +46,9 @@ _SOURCES = ("annotations", "search_results", "citations", "sources", "references
 """Where they put sources, in a message, in a piece of one or in the body."""
 _NO_SOURCES = frozenset({"content", "text", *NO_SOURCES, *_THOUGHTS})
 
+OTHER_ROLE = "a message of another role than the assistant's came with the reply; it is no part of the answer"
+"""The note on a reply that brought what a tool answered, or the user's words again."""
+_OTHER_ROLES = frozenset({"tool", "function", "ipython", "observation", "user", "human", "system", "developer"})
 SEVERAL = "the system sent several choices; the first is the answer"
 
 
@@ -62,6 +65,7 @@ class Completion:
         self._characters = 0
         self._chosen = self._said = self._done = self._ends_often = self._in_pieces = False
         self._late: list[str] = []
+        self._role, self._interrupted = "", False
         self._message = ""
         self._seen: dict[str, object] = {}
         self._addresses: dict[str, None] = {}
@@ -178,7 +182,9 @@ class Completion:
         piece = choice.get(holder)
         # Some servers send whole messages in a stream, some of them after its pieces.
         message = piece or choice.get("message")
-        if isinstance(message, Mapping):
+        if isinstance(message, Mapping) and self._is_of_another(message):
+            message = None
+        elif isinstance(message, Mapping):
             try:
                 if not piece and self._in_pieces and _words(message):
                     self._message = _words(message)
@@ -205,9 +211,23 @@ class Completion:
         if finish:
             self.finish = excerpt(finish, 60)
 
+    def _is_of_another(self, message: Mapping[str, object]) -> bool:
+        """Whether a message, or a piece of one, is not the assistant's. The role that was named last holds."""
+        self._role = (_name(message.get("role")) or self._role).lower()
+        if self._role not in _OTHER_ROLES:
+            return False
+        self._interrupted = True
+        if any(message.get(key) for key in ("content", "refusal", "audio")):
+            self._parts.note(OTHER_ROLE)
+        return True
+
     def _take(self, message: Mapping[str, object], reply: object) -> None:
         """A whole message, or a piece of one."""
         parts, first = self._parts, len(self._parts.pieces)
+        if self._interrupted and message.get("content"):
+            self._interrupted, self.finish = False, ""  # of the message before the tool's
+            if parts.said and not parts.said[-1].isspace():
+                parts.take_text("\n\n")
         parts.take_content(message.get("content"))
         parts.take_refusal(message.get("refusal"))
         parts.take_speech(message.get("audio"))

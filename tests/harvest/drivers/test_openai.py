@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from harvest.drivers.completions import SEVERAL, Completion
+from harvest.drivers.completions import OTHER_ROLE, SEVERAL, Completion
 from harvest.drivers.parts import SPOKEN
 from harvest.drivers.registry import build_driver
 from harvest.drivers.sources import BESIDE
@@ -643,6 +643,35 @@ async def test_a_sound_in_pieces_is_one_sound() -> None:
     reply, _ = await _ask(_streamed(*events, chunk(finish_reason="stop")), stream=True)
     assert reply.turn.answer == Answer(SAID, attachments=(Attachment("s1", "audio"),))
     assert reply.turn.pieces
+
+
+CALLS = chunk(finish_reason="tool_calls", tool_calls=[{"index": 0, "id": "c", "function": {"name": "hours"}}])
+FOUND = [chunk(role="tool", content='{"opens": '), chunk(content="9}")]
+OPENS = [chunk(role="assistant", content="It opens "), chunk(content="at nine."), chunk(finish_reason="stop")]
+
+
+@pytest.mark.parametrize(
+    ("events", "text"),
+    [
+        ([*FOUND, *OPENS], "It opens at nine."),
+        ([chunk(role="function", content="9"), *OPENS], "It opens at nine."),
+        ([chunk(role="user", content="When?"), *OPENS], "It opens at nine."),
+        ([chunk(role="assistant", content="I ask."), CALLS, *FOUND, *OPENS], "I ask.\n\nIt opens at nine."),
+        ([*OPENS, chunk(role="tool", content="9")], "It opens at nine."),
+        ([_message("It opens at nine."), *FOUND, chunk(role="assistant", finish_reason="stop")], "It opens at nine."),
+    ],
+)
+async def test_what_another_role_says_in_a_stream_is_no_answer(events: list[bytes], text: str) -> None:
+    reply, _ = await _ask(_streamed(*events), stream=True)
+    assert (reply.turn.answer.text, reply.turn.finish) == (text, "stop")
+    assert reply.turn.notes == (OTHER_ROLE,)
+
+
+async def test_a_whole_message_of_a_tool_is_no_answer() -> None:
+    reply, _ = await _ask(_whole({"role": "tool", "content": "9"}))
+    assert (reply.turn.answer.text, reply.turn.notes) == ("", (OTHER_ROLE,))
+    reply, _ = await _ask(_whole({"role": "model", "content": "At nine."}))
+    assert (reply.turn.answer.text, reply.turn.notes) == ("At nine.", ())
 
 
 GOOD = "Lund has two such shops: https://www.example.com/lund and one more."
