@@ -7,24 +7,22 @@ only their end is in the reply; it is recognised where it stands on a line of it
 
 import re
 
-# Of DeepSeek, Qwen and their like; of prompts that ask for it; of Seed, Magistral, Kimi, Sky-T1, Command A and
-# gpt-oss.
+_TAGS = ("think", "thinking", "thought", "thoughts", "reasoning", "reason", "seed:think")
 _MARKS = (
-    (r"<think>", r"</think>"),
-    (r"<thinking>", r"</thinking>"),
-    (r"<thought>", r"</thought>"),
-    (r"<thoughts>", r"</thoughts>"),
-    (r"<reasoning>", r"</reasoning>"),
-    (r"<reason>", r"</reason>"),
-    (r"<seed:think>", r"</seed:think>"),
+    *((rf"<{tag}(?:\s[^<>]*)?(?<!/)>", rf"</{tag}\s*>") for tag in _TAGS),
+    (r"<details\s[^<>]*type=[\"']?reasoning\b[^<>]*>(?:\s*<summary>[^<]*</summary>)?", r"</details>"),
     (r"\[THINK\]", r"\[/THINK\]"),
     (r"◁think▷", r"◁/think▷"),
     (r"<\|begin_of_thought\|>", r"<\|end_of_thought\|>"),
     (r"<\|START_THINKING\|>", r"<\|END_THINKING\|>"),
     (r"<\|channel\|>analysis<\|message\|>", r"<\|end\|>(?:<\|start\|>assistant)?<\|channel\|>final<\|message\|>"),
 )
+"""Of DeepSeek, Qwen and their like; of prompts that ask for it; of Seed, Open WebUI, Magistral, Kimi, Sky-T1,
+Command A and gpt-oss."""
 
 _OPENED = tuple((re.compile(rf"\s*{begin}", re.IGNORECASE), re.compile(end, re.IGNORECASE)) for begin, end in _MARKS)
+_EITHER = tuple(re.compile(rf"(?P<begin>{begin})|{end}", re.IGNORECASE) for begin, end in _MARKS)
+_EMPTY = re.compile(rf"\s*<(?:{'|'.join(_TAGS)})\s*/>", re.IGNORECASE)
 _CLOSED_ALONE = re.compile(r"(?m)^[ \t]*(?:</think>|</thinking>|\[/THINK\]|◁/think▷)[ \t]*$")
 _FENCE = re.compile(r"(?m)^[ \t]*(?:```|~~~)")
 
@@ -43,16 +41,40 @@ def split_thoughts(text: str) -> tuple[str, int]:
         at = closed.end()
     elif not thoughts:
         return "", 0
+    return "\n\n".join(filter(None, thoughts)), _first_line(text, at)
+
+
+def _first_line(text: str, at: int) -> int:
+    """Where the first line that says something begins, with its indent if it is a line of its own."""
+    begin = at
     while at < len(text) and text[at].isspace():
         at += 1
-    return "\n\n".join(filter(None, thoughts)), at
+        if text[at - 1] in "\n\r":
+            begin = at
+    return at if at == len(text) or begin == 0 or text[begin - 1] not in "\n\r" else begin
 
 
 def _leading(text: str, at: int) -> tuple[int, int, int] | None:
     """[begin, end) of the thoughts that open text[at:], and where what follows them begins."""
-    for opened, closed in _OPENED:
+    empty = _EMPTY.match(text, at)
+    if empty is not None:
+        return empty.end(), empty.end(), empty.end()
+    for (opened, closed), either in zip(_OPENED, _EITHER, strict=True):
         begin = opened.match(text, at)
         if begin is not None:
-            end = closed.search(text, begin.end())
+            end = _own_end(text, begin.end(), either) or closed.search(text, begin.end())
             return (begin.end(), end.start(), end.end()) if end else (begin.end(), len(text), len(text))
+    return None
+
+
+def _own_end(text: str, at: int, either: re.Pattern[str]) -> re.Match[str] | None:
+    """The mark that closes what was opened before `at`, past the pairs within it; None where they do not come out even.
+    A mark in backquotes is spoken of, and neither opens nor closes."""
+    depth = 1
+    for mark in either.finditer(text, at):
+        if text[mark.start() - 1] == "`" and text[mark.end() : mark.end() + 1] == "`":
+            continue
+        depth += 1 if mark["begin"] is not None else -1
+        if depth == 0:
+            return mark
     return None

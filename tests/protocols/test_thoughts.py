@@ -22,9 +22,26 @@ from protocols.thoughts import split_thoughts
         ("<think>a</think>\n<think>b</think>\nYes.", "a\n\nb", "Yes."),
         ("<think></think>\n\nYes.", "", "Yes."),
         ("<think>cut by the limit", "cut by the limit", ""),
+        ('<think lang="en">hm</think>Yes.', "hm", "Yes."),
+        ("<Reasoning effort='low' >hm</reasoning >\nYes.", "hm", "Yes."),
+        ("<think/>\nYes.", "", "Yes."),
+        ('<details type="reasoning" done="true">\n<summary>Thought</summary>\n> hm\n</details>\nYes.', "> hm", "Yes."),
+        ("<thought>a <thought>b</thought> c <thought>d</thought></thought>Yes.",
+         "a <thought>b</thought> c <thought>d</thought>", "Yes."),
+        ("[THINK]a [THINK]b[/THINK] c[/THINK]Yes.", "a [THINK]b[/THINK] c", "Yes."),
+        ('<think id="1">a <think id="2">b</think> c</think>Yes.', 'a <think id="2">b</think> c', "Yes."),
+        ("<think>the mark `</think>` ends it</think>Yes.", "the mark `</think>` ends it", "Yes."),
+        ("<think>I open with `<think>` here</think>Yes.", "I open with `<think>` here", "Yes."),
+        ("<think>I write <think> first</think>Yes.", "I write <think> first", "Yes."),
+        ("<think>only `</think>`Yes.", "only `", "`Yes."),
+        ("<think>hm</think>\n\n    indented\n    twice", "hm", "    indented\n    twice"),
+        ("<think>hm</think> \n \n\tindented", "hm", "\tindented"),
+        ("hm\n</think>\n  - one\n  - two", "hm", "  - one\n  - two"),
+        ("<think>hm</think>   Yes.", "hm", "Yes."),
+        ("<think>hm</think>\n \n", "hm", ""),
         ("hm, they want a film\n</think>\n\nYes.", "hm, they want a film", "Yes."),
     ],
-)
+)  # fmt: skip
 def test_thoughts_that_open_a_text_are_no_part_of_the_answer(text: str, thoughts: str, answer: str) -> None:
     found, begin = split_thoughts(text)
     assert (found, text[begin:]) == (thoughts, answer)
@@ -40,6 +57,8 @@ def test_thoughts_that_open_a_text_are_no_part_of_the_answer(text: str, thoughts
         "Use this:\n```\nhm\n</think>\n```\n",
         "<b>Yes</b>",
         "<thinker>Rodin</thinker>",
+        "<details><summary>More</summary>Yes.</details>",
+        '<thinker type="x">Rodin</thinker>',
     ],
 )
 def test_marks_further_on_are_words(text: str) -> None:
