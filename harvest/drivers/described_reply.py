@@ -6,6 +6,7 @@ replacement (Dify's `message_replace`) takes the place of the text before it.
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -16,6 +17,7 @@ from harvest.drivers.parts import MisshapenError, Parts
 from harvest.drivers.received import Received, error_message, excerpt, sound_text
 from harvest.drivers.reply_path import ReplyPath
 from harvest.drivers.sources import BESIDE, NO_SOURCES, addresses_in, holds_others, may_hold_addresses
+from harvest.drivers.stream_text import REPEATED, stream_text
 from harvest.systems.driver import Unanswered
 from protocols.answer import Answer
 from recordings.conversations.conversation import SystemTurn
@@ -27,8 +29,24 @@ STREAMS = (
     "if this API only streams, ask it for its stream: `reply` is then the path of the text in each event, and the "
     "texts are joined"
 )
-# The note on a stream whose cut nobody would see.
+SEVERAL_EVENTS = "events of several kinds hold the reply, and all of them are the text: choose with `events`"
+"""The note on a stream in which the path of the reply may lead to other things as well."""
 UNMARKED = "nothing but the end of the connection says that the stream was whole"
+
+
+_MOST_KINDS = 12  # that a message lists
+
+Names = tuple[str, ...]
+"""What an event is called: by the stream, and by the keys `event` and `type` of its value."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What an event brought of the text: pieces [begin, end)."""
+
+    names: Names
+    begin: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +59,8 @@ class DescribedTurn:
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """Where the parts of a reply are. reply: paths, or `text` for the whole body. parts: paths by `PARTS`."""
+    """Where the parts of a reply are. reply: paths, or `text` for the whole body. parts: paths by `PARTS`. events: the
+    names or types of the events of a stream that hold the reply; none for any."""
 
     reply: tuple[str, ...]
     join: str
@@ -49,6 +68,7 @@ class Described:
     ended: tuple[ReplyPath, ...] = ()
     session: tuple[ReplyPath, ...] = ()
     thoughts_apart: bool = True
+    events: tuple[str, ...] = ()
 
     def read(self, received: Received) -> DescribedTurn:
         """Raises Unanswered: `no-text`, `bad-type`, `bad-json`, `system-error`, or bytes that are not text."""
@@ -57,18 +77,28 @@ class Described:
         values = self._values(received, parts, streamed=streamed)
         paths = [ReplyPath.parse(path) for path in self.reply if path != WHOLE_BODY]
         answered = WHOLE_BODY in self.reply
-        for event, value in values:
-            if event.endswith("replace"):
+        told: list[_Told] = []
+        chosen = [value for names, value in values if not streamed or self._chosen(names)]
+        for names, value in values:
+            if any(name.endswith("replace") for name in names):
                 parts.forget_text()
-            answered = _take_reply(parts, paths, value, "" if streamed else self.join, received) or answered
+                told.clear()
+            if not streamed or self._chosen(names):
+                begin = len(parts.pieces)
+                answered = _take_reply(parts, paths, value, "" if streamed else self.join, received) or answered
+                told.append(_Told(names, begin, len(parts.pieces)))
             self._take_parts(parts, value, received)
+        if streamed:
+            _compare_kinds(parts, told)
         if not parts.said.strip():
             _check_error(received, values)
-        if not answered and any(path.find(value) for path in paths for _, value in values):
+        if not answered and any(path.find(value) for path in paths for value in chosen):
             # A null is what a server sends that broke off; of a reply that is known to have ended, it is the text.
             answered = any(any(_first(self.parts.get("finish", ()), value)) for _, value in values)
         if not answered and not parts.refusals and not any(path.many for path in paths):
             where = " or ".join(path.text for path in paths)
+            if streamed and self.events:
+                where += f" in events called {' or '.join(self.events)}; the stream has {_kinds_in(values)}"
             detail = f"nothing at {where}; the answer begins: {received.beginning}"
             raise received.fault(Unanswered, "no-text", detail)
         if streamed and not received.delimited and b"[DONE]" not in received.body[-200:]:
@@ -79,19 +109,23 @@ class Described:
             notes = (*notes, BESIDE) if holds_others(beside, answer) else notes
         return self._turn(received, values, answer, notes)
 
-    def _values(self, received: Received, parts: Parts, *, streamed: bool) -> list[tuple[str, object]]:
-        """The JSON values of the reply, each with the name of its event; none where only text is read."""
+    def _chosen(self, names: Names) -> bool:
+        return not self.events or not set(names).isdisjoint(self.events)
+
+    def _values(self, received: Received, parts: Parts, *, streamed: bool) -> list[tuple[Names, object]]:
+        """The JSON values of the reply, each with the names of its event; none where only text is read."""
         only_text = set(self.reply) == {WHOLE_BODY}
         if not streamed:
             if only_text:
                 parts.take_text(received.text())
                 others = self.ended or self.session or any(self.parts.values())
-                return [("", received.json())] if others else []
-            return [("", received.json())]
+                return [((), received.json())] if others else []
+            return [((), received.json())]
         found = []
         for event in events_in(received.text(), received.media_type):
             if only_text:
-                parts.take_text(event.data)
+                if self._chosen((event.name,)):
+                    parts.take_text(event.data)
                 continue
             try:
                 value = json.loads(event.data)
@@ -101,13 +135,12 @@ class Described:
                     raise received.fault(Unanswered, "system-error", f"the stream reports an error: {said}") from None
                 detail = f"an event is not JSON ({error}): {excerpt(event.data)!r}; `reply: text` joins what they hold"
                 raise received.fault(Unanswered, "bad-json", detail) from None
-            name = event.name or next(
-                (str(value[key]) for key in ("event", "type") if isinstance(value, Mapping) and value.get(key)), ""
-            )
-            if name == "error" or (isinstance(value, Mapping) and value.get("error")):
+            inner = [value.get(key) for key in ("event", "type")] if isinstance(value, Mapping) else []
+            names = tuple(dict.fromkeys(name for name in (event.name, *inner) if isinstance(name, str) and name))
+            if names[:1] == ("error",) or (isinstance(value, Mapping) and value.get("error")):
                 said = excerpt(error_message(value) or event.data) or "without a word"
                 raise received.fault(Unanswered, "system-error", f"the stream reports an error: {said}")
-            found.append((name, value))
+            found.append((names, value))
         return found
 
     def _take_parts(self, parts: Parts, value: object, received: Received) -> None:
@@ -127,7 +160,7 @@ class Described:
                     raise received.fault(Unanswered, "bad-type", f"{name}: {fault}") from None
 
     def _turn(
-        self, received: Received, values: Sequence[tuple[str, object]], answer: Answer, notes: tuple[str, ...]
+        self, received: Received, values: Sequence[tuple[Names, object]], answer: Answer, notes: tuple[str, ...]
     ) -> DescribedTurn:
         said = dict.fromkeys(("finish", "model"), "")
         tokens: Mapping[str, int] = MappingProxyType({})
@@ -174,7 +207,32 @@ def _first(paths: Iterable[ReplyPath], value: object) -> list[object]:
     return []
 
 
-def _check_error(received: Received, values: Sequence[tuple[str, object]]) -> None:
+def _kinds_in(values: Sequence[tuple[Names, object]]) -> str:
+    kinds = dict.fromkeys(excerpt(names[-1], 60) for names, _ in values if names)
+    return ", ".join([*kinds][:_MOST_KINDS]) or "none with a name or type"
+
+
+def _compare_kinds(parts: Parts, told: Sequence[_Told]) -> None:
+    """Notes that events of several kinds hold the text, but where the last of them, of a kind of its own, says the
+    whole again: then it decides what the text is."""
+    texts = [(one, "".join(parts.pieces[one.begin : one.end])) for one in told]
+    said = [one for one, text in texts if text.strip()]
+    kinds = Counter(one.names for one in said)
+    if len(kinds) < 2:
+        return
+    last = said[-1]
+    whole, before = "".join(parts.pieces[last.begin : last.end]).strip(), parts.pieces[: last.begin]
+    found = stream_text(before)
+    possible = {one.strip() for one in ("".join(before), found.text, found.once)}
+    if len(kinds) == 2 and kinds[last.names] == 1 and whole in possible:
+        del parts.pieces[last.begin : last.end]
+        parts.whole = whole
+        parts.note(REPEATED)
+        return
+    parts.note(SEVERAL_EVENTS)
+
+
+def _check_error(received: Received, values: Sequence[tuple[Names, object]]) -> None:
     """Raises Unanswered where a body without a word names an error."""
     for _, body in values:
         if isinstance(body, Mapping) and body.get("error"):

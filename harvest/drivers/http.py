@@ -79,6 +79,9 @@ class Options(WireOptions):
         "matches counts, or `text` for the whole body"
     )
     join: str = Field("\n\n", description="stands between the texts of a `reply` with `[*]`")
+    events: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], BeforeValidator(listed)] = Field(
+        (), description="of a stream: the names or types of the events that hold the reply; by default all that have it"
+    )
     links: Paths = Field(
         (), description="where links are that do not stand in the text: URLs, or objects with `url` and `title`"
     )
@@ -289,6 +292,7 @@ def description(options: Options) -> Described:
         ended=(ReplyPath.parse(options.ended),) if options.ended is not None else (),
         session=(ReplyPath.parse(str(options.session)),) if named_in_replies else (),
         thoughts_apart=options.thoughts_apart,
+        events=options.events,
     )
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from harvest.drivers.described_reply import UNMARKED
+from harvest.drivers.described_reply import SEVERAL_EVENTS, UNMARKED
 from harvest.drivers.http import Options, description
 from harvest.drivers.received import Received
 from harvest.drivers.sources import BESIDE
-from harvest.drivers.stream_text import DOUBTED
+from harvest.drivers.stream_text import DOUBTED, REPEATED
 from harvest.systems.driver import Unanswered
 from harvest.systems.timing import Stopwatch
 from protocols.answer import Answer, Source, ToolCall
@@ -125,6 +125,59 @@ def test_addresses_beside_the_reply_are_noted(
 def test_an_address_that_is_the_reply_is_no_other_one() -> None:
     assert _read(json.dumps({"said": MILL}), reply="$.said").notes == ()
     assert _read(f'{{"said": "x", "at": "{MILL}"}}'.replace("/", "\\/"), reply="$.said").notes == (BESIDE,)
+
+
+def _typed(*events: tuple[str, str]) -> list[dict[str, str]]:
+    return [{"type": kind, "delta": delta} for kind, delta in events]
+
+
+MIXED = _typed(
+    ("reasoning-delta", "The user asks. "),
+    ("text-delta", "By the "),
+    ("tool-input-delta", '{"q": 1}'),
+    ("text-delta", "mill."),
+)
+
+
+@pytest.mark.parametrize("events", ["text-delta", ["text-delta", "refusal-delta"]])
+def test_events_of_a_kind_are_chosen_by_name_or_type(events: Any) -> None:
+    named = "".join(f"event: {one['type']}\ndata: {json.dumps({'delta': one['delta']})}\n\n" for one in MIXED)
+    for body in (_sse(*MIXED), named, _sse(*MIXED, name="message")):
+        turn = _read(body, "text/event-stream", reply="$.delta", events=events)
+        assert (turn.answer.text, turn.notes) == ("By the mill.", ())
+    plain = "event: say\ndata: By the mill.\n\nevent: bye\ndata: 7\n\n"
+    assert _read(plain, "text/event-stream", reply="text", events="say").answer.text == "By the mill."
+    assert _read('{"delta": "By the mill."}', reply="$.delta", events=events).answer.text == "By the mill."
+
+
+def test_other_parts_are_read_from_every_event() -> None:
+    called = {"type": "function_call", "name": "q", "arguments": "{}"}
+    whole = {"type": "finish", "calls": [{"type": "message", "content": []}, called]}
+    turn = _read(_sse(*MIXED, whole), "text/event-stream", reply="$.delta", events="text-delta", tools="$.calls[*]")
+    assert (turn.answer.text, turn.answer.calls, turn.notes) == ("By the mill.", (ToolCall("q", "{}"),), ())
+
+
+def test_a_reply_in_events_of_several_kinds_is_noted() -> None:
+    turn = _read(_sse(*MIXED), "text/event-stream", reply="$.delta")
+    assert turn.notes == (SEVERAL_EVENTS,)
+    quiet = _typed(("text-start", ""), ("text-delta", "By the mill."), ("text-end", ""))
+    assert _read(_sse(*quiet), "text/event-stream", reply="$.delta").notes == ()
+
+
+def test_events_that_do_not_come_are_a_fault_that_lists_those_that_do() -> None:
+    with pytest.raises(Unanswered, match=r"events called text; the stream has reasoning-delta, text-delta, tool"):
+        _read(_sse(*MIXED), "text/event-stream", reply="$.delta", events="text")
+
+
+@pytest.mark.parametrize("verse", [["Round the mill.\n"] * 2, ["By ", "the ", "mill."], ["By the mill."]])
+def test_a_last_event_of_its_own_kind_decides_what_the_text_is(verse: list[str]) -> None:
+    said, whole = [("delta", line) for line in verse], "".join(verse)
+    for last in (whole, f"{whole} "):
+        turn = _read(_sse(*_typed(*said, ("done", last))), "text/event-stream", reply="$.delta")
+        assert (turn.answer.text, turn.notes) == (whole, (REPEATED,))
+    turn = _read(_sse(*_typed(*said, ("done", f"{whole} Now."))), "text/event-stream", reply="$.delta")
+    assert SEVERAL_EVENTS in turn.notes
+    assert turn.answer.text.endswith(f"{whole} Now.")
 
 
 REFUSES = {
