@@ -10,7 +10,7 @@ empty answers are scored.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from harvest.drivers.parts import MisshapenError, Parts
@@ -18,32 +18,26 @@ from harvest.drivers.received import Received, error_code, error_message, excerp
 from harvest.drivers.reply_path import ReplyPath
 from harvest.drivers.sources import BESIDE, NO_SOURCES, addresses_in, holds_others, may_hold_addresses
 from harvest.drivers.stream_text import REPEATED
+from harvest.drivers.token_counts import count_tokens
 from harvest.systems.driver import Unanswered
 from harvest.systems.timing import Stopwatch
 from protocols.answer import Answer
 
-_COUNTS = {
-    "prompt_tokens": "prompt",
-    "input_tokens": "prompt",
-    "completion_tokens": "completion",
-    "output_tokens": "completion",
-    "total_tokens": "total",
-}
-_DETAILS = {
-    ("completion_tokens_details", "reasoning_tokens"): "reasoning",
-    ("prompt_tokens_details", "cached_tokens"): "cached",
-}
-# Ends that gateways and servers report where generating failed, not the model's; the last two are DeepSeek's and
-# Zhipu's.
 _FAILED = frozenset(
     {"error", "abort", "aborted", "cancelled", "failed", "timeout", "insufficient_system_resource", "network_error"}
 )
 _OTHER_ANSWERS = ("refusal", "tool_calls", "function_call")
-# Where servers put what a model thinks: DeepSeek and vLLM, OpenRouter and Groq, Ollama, LiteLLM, OpenRouter again.
-_THOUGHTS = ("reasoning_content", "reasoning", "thinking", "thinking_blocks", "reasoning_details")
-# Where they put sources, in a message, in a piece of one or in the body.
+_THOUGHTS = (
+    *("reasoning_content", "reasoning", "thinking", "thinking_blocks", "reasoning_details"),
+    *("reasoning_text", "reasoning_summary", "thinking_content", "thought", "thoughts"),
+)
+"""Where servers put what a model thinks: DeepSeek and vLLM, OpenRouter and Groq, Ollama, LiteLLM, OpenRouter again;
+Copilot, and gateways with names of their own."""
 _SOURCES = ("annotations", "search_results", "citations", "sources", "references")
 """Where they put sources, in a message, in a piece of one or in the body."""
+_READ = frozenset({"role", "name", "content", "refusal", *_THOUGHTS, *_SOURCES})
+_LEAST_WORDS, _LEAST_CHARACTERS = 3, 12
+"""Of what may be said to somebody; characters where a script has no blanks."""
 _NO_SOURCES = frozenset({"content", "text", *NO_SOURCES, *_THOUGHTS})
 
 OTHER_ROLE = "a message of another role than the assistant's came with the reply; it is no part of the answer"
@@ -69,6 +63,7 @@ class Completion:
         self._message = ""
         self._seen: dict[str, object] = {}
         self._addresses: dict[str, None] = {}
+        self._passed: dict[str, list[str]] = {}
         self._envelope = _Envelope()
         self.finish = ""
         self._complaint = self._other = ""
@@ -142,7 +137,17 @@ class Completion:
             raise Unanswered("broken-stream", "the message at the end is not what came in pieces")
         if late:
             notes = tuple(dict.fromkeys((*notes, REPEATED)))
+        notes += tuple(self._passed_over(answer))
         return answer, (*notes, BESIDE) if holds_others(self._addresses, answer) else notes
+
+    def _passed_over(self, answer: Answer) -> Iterator[str]:
+        """A note for each field of the message that holds words that are in no part of the answer."""
+        known = "\n".join((answer.text, answer.refusal, answer.thoughts))
+        for field, pieces in self._passed.items():
+            words = "".join(pieces).strip()
+            unspaced = len(words) >= _LEAST_CHARACTERS and not words.isascii()
+            if (unspaced or len(words.split()) >= _LEAST_WORDS) and words not in known:
+                yield f"the message holds words in `{field}`, which are no part of the answer"
 
     def _read(self, value: object, holder: str, addressed: bool) -> None:
         """addressed: there may be an address in it."""
@@ -240,6 +245,9 @@ class Completion:
         for field in _THOUGHTS:
             if message.get(field):
                 parts.take_thoughts(message[field], field)
+        for name, value in message.items():
+            if isinstance(value, str) and value and name not in _READ:
+                self._passed.setdefault(excerpt(name, 60), []).append(value)
         self._take_sources(message)
         if isinstance(context := message.get("context"), Mapping):
             self._take_sources(context)
@@ -329,20 +337,3 @@ def _misshapen(what: str, value: object) -> Unanswered:
 
 def _name(value: object) -> str:
     return excerpt(sound_text(value), 120) if isinstance(value, str) else ""
-
-
-def count_tokens(usage: Mapping[str, object]) -> Mapping[str, int]:
-    """The counts of a `usage`, by the names they have in a recording."""
-    found: dict[str, int] = {}
-    for key, name in _COUNTS.items():
-        _count(found, name, usage.get(key))
-    for (holder, key), name in _DETAILS.items():
-        details = usage.get(holder)
-        if isinstance(details, Mapping):
-            _count(found, name, details.get(key))
-    return MappingProxyType(found)
-
-
-def _count(found: dict[str, int], name: str, value: object) -> None:
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-        found[name] = value

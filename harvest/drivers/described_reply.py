@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from harvest.drivers.completions import count_tokens
 from harvest.drivers.event_stream import events_in, is_stream
 from harvest.drivers.parts import MisshapenError, Parts
 from harvest.drivers.received import Received, error_message, excerpt, sound_text
 from harvest.drivers.reply_path import ReplyPath
 from harvest.drivers.sources import BESIDE, NO_SOURCES, addresses_in, holds_others, may_hold_addresses
 from harvest.drivers.stream_text import REPEATED, stream_text
+from harvest.drivers.token_counts import count_tokens
 from harvest.systems.driver import Unanswered
 from protocols.answer import Answer
 from recordings.conversations.conversation import SystemTurn
@@ -244,7 +244,8 @@ def _take_reply(parts: Parts, paths: Sequence[ReplyPath], value: object, join: s
     """Whether the reply is in this value."""
     for path in paths:
         found = [one for one in path.find(value) if one is not None]
-        for one in found:
+        said = [one for one in found if not isinstance(one, str) or one.strip()]
+        for one in said if join and said else found:  # nothing stands between a text and an empty one
             try:
                 parts.take_value(one, join)
             except MisshapenError:

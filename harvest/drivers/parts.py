@@ -18,13 +18,23 @@ from protocols.thoughts import split_thoughts
 # The note on an answer whose text began with marks of thinking.
 THOUGHT_ALOUD = "it thought aloud at the beginning of its text; the thoughts are kept apart from the answer"
 
+UNKNOWN_PART = "the content holds words in a part of a kind that is not known: see the evidence"
+"""The note on an answer that may be more than what was read."""
+UNKNOWN_SOURCE = "a source has a shape that is not known: see the evidence"
+"""The note on an answer with something among its sources that has neither an address nor a title."""
 SPOKEN = "the system wrote one text and spoke another; the answer is both"
 """The note on an answer whose sound says something else than its text."""
 
 _LONGEST = 4096
 _DEEPEST = 6
 _TEXTS = ("text", "output_text", "input_text")
-_THOUGHTS = ("thinking", "reasoning", "reasoning_text", "thought", "redacted_thinking", "reasoning.text")
+_THOUGHTS = (
+    *("thinking", "reasoning", "reasoning_text", "reasoning_content", "thought", "redacted_thinking", "reasoning.text"),
+    *("reasoning.summary", "reasoning.encrypted", "summary_text"),
+)
+_THOUGHTS_WITHIN = ("reasoningContent", "thought")
+"""Keys of a part without a type that hold thoughts: Bedrock's, and those of gateways."""
+_WITHIN_THOUGHTS = ("thinking", "text", "summary", "reasoning", "reasoningText", "content")
 _SOUNDS = ("audio", "input_audio", "output_audio")
 _FILES = ("image", "image_url", "output_image", *_SOUNDS, "file", "document", "video")
 
@@ -88,7 +98,11 @@ class Parts:
         kind, text = part.get("type", "text"), part.get("text")
         if part.get("thought") is True or kind in _THOUGHTS:
             self.take_thoughts(part)
-        elif kind == "refusal":
+            return
+        for key in _THOUGHTS_WITHIN:
+            if isinstance(part.get(key), (str, Mapping)):
+                self.take_thoughts(part[key])
+        if kind == "refusal":
             self.take_refusal(part.get("refusal"))
         elif is_call(part):
             self.take_calls(part)
@@ -106,10 +120,13 @@ class Parts:
                 # Anthropic cuts its text where a citation begins and ends: the part is the place.
                 inside = text is not None and bool(text.strip())
                 self._sources.append(replace(cited, start=begin, end=self._length) if inside else cited)
+        elif isinstance(text, str) and text.strip():
+            self.note(UNKNOWN_PART)
 
     def take_value(self, value: object, join: str) -> None:
         """A text, or a list of parts; `join` stands between its words and those before. Raises MisshapenError."""
         joined = join if self._length else ""
+        before = len(self.pieces)
         self.take_text(joined)
         length = self._length
         if isinstance(value, Mapping):
@@ -119,7 +136,7 @@ class Parts:
         else:
             self.take_content(value)
         if self._length == length and joined and not isinstance(value, str):  # parts for other readers
-            self.pieces.pop()
+            del self.pieces[before:]
             self._length -= len(joined)
 
     def take_text(self, text: str) -> None:
@@ -145,6 +162,9 @@ class Parts:
 
     def take_sources(self, value: object, offset: int = 0, place: str = "beside") -> None:
         self._sources += [replace(source, place=place) for source in sources_in(value, offset)]
+        items = value if isinstance(value, list) else [value]
+        if any(isinstance(item, Mapping) and item and not any(sources_in(item)) for item in items):
+            self.note(UNKNOWN_SOURCE)
 
     def take_calls(self, value: object) -> None:
         """Calls, or in a stream pieces of them. What is none has no place here."""
@@ -262,8 +282,8 @@ def _words(value: object, depth: int = 0) -> Iterable[str]:
         for item in value:
             yield from _words(item, depth + 1)
     elif isinstance(value, Mapping):
-        for key in ("thinking", "text", "summary", "reasoning", "content", "thought"):
-            if isinstance(value.get(key), (str, list)) and value[key]:
+        for key in (*_WITHIN_THOUGHTS, "thought"):
+            if isinstance(value.get(key), (str, list, Mapping)) and value[key]:
                 yield from _words(value[key], depth + 1)
                 return
 

@@ -6,6 +6,7 @@
 {"web": {"uri", "title"}}                             Gemini's grounding chunks
 {"metadata": {"source"}}, {"source": {"name", "url"}} documents of Flowise, LangChain and Open WebUI
 {"file_id", "filename"}, {"document_title"}           a document without an address
+{"type": "file", "file": {"name"}}, {"file_id"}       another, of OpenRouter and of assistants
 """
 
 import re
@@ -28,7 +29,11 @@ _DEEPEST = 4
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|www\.|/")
 _HREF = ("url", "href", "link", "uri")
 _TITLE = ("title", "text", "name", "document_title", "filename")
-_INNER = ("url_citation", "file_citation", "web", "source", "metadata", "document", "retrievedContext")
+_IDENTITY = ("file_id", "document_id")
+_INNER = (
+    *("url_citation", "file_citation", "file_path", "container_file_citation", "file"),
+    *("web", "source", "metadata", "document", "retrievedContext"),
+)
 _BEGIN = ("start_index", "start", "start_char_index")
 _END = ("end_index", "end", "end_char_index")
 
@@ -84,18 +89,24 @@ def _source(value: object, offset: int) -> Source | None:
     if not isinstance(value, Mapping):
         return None
     href, title, start, end = "", "", -1, -1
+    identity = ""
     inner: object = value
     for _ in range(_DEEPEST):
         if isinstance(inner, str):
-            href = href or (inner if _ADDRESS.match(inner) else "")
+            if _ADDRESS.match(inner):
+                href = href or inner
+            elif not href:  # else it may be a kind, such as `web`
+                title = title or inner
             break
         if not isinstance(inner, Mapping):
             break
         href = href or _text(inner, _HREF)
         title = title or _text(inner, _TITLE)
+        identity = identity or _text(inner, _IDENTITY)
         if start < 0:
             start, end = _place(inner, offset)
         inner = next((inner[key] for key in _INNER if isinstance(inner.get(key), (Mapping, str))), None)
+    title = title or ("" if href else identity)
     href, title = excerpt(sound_text(href), _LONGEST), excerpt(sound_text(title), _LONGEST)
     return Source(href, title if title != href else "", start, end) if href or title else None
 

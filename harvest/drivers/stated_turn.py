@@ -15,6 +15,7 @@ from types import MappingProxyType
 
 from harvest.drivers.parts import MisshapenError, Parts
 from harvest.drivers.received import excerpt
+from harvest.drivers.token_counts import count_tokens
 from harvest.systems.driver import Unanswered
 from harvest.systems.timing import Stopwatch
 from recordings.conversations.conversation import SystemTurn
@@ -60,18 +61,8 @@ def turn_of_fields(value: Mapping[str, object], watch: Stopwatch, *, thoughts_ap
         first_seconds=watch.first_seconds,
         seconds=watch.seconds,
         finish=excerpt(str(value.get("finish") or ""), 60),
-        tokens=_counts(tokens) if isinstance(tokens, Mapping) else MappingProxyType({}),
+        tokens=count_tokens(tokens, others=True) if isinstance(tokens, Mapping) else MappingProxyType({}),
         ended=value.get("ended") is True,
         model=excerpt(str(value.get("model") or ""), 120),
         notes=notes,
-    )
-
-
-def _counts(tokens: Mapping[str, object]) -> Mapping[str, int]:
-    return MappingProxyType(
-        {
-            name: count
-            for name, count in tokens.items()
-            if isinstance(count, int) and not isinstance(count, bool) and count >= 0
-        }
     )

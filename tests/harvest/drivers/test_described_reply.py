@@ -180,6 +180,27 @@ def test_a_last_event_of_its_own_kind_decides_what_the_text_is(verse: list[str])
     assert turn.answer.text.endswith(f"{whole} Now.")
 
 
+@pytest.mark.parametrize(
+    ("texts", "joined"),
+    [
+        (["By", "", "the", "  ", "mill"], "By\n\nthe\n\nmill"),
+        (["", "By"], "By"),
+        (["By", ""], "By"),
+        (["", ""], ""),
+        ([[{"text": "By"}], [{"text": ""}], [{"type": "reasoning", "summary": []}], [{"text": "mill"}]], "By\n\nmill"),
+        (["By", None, "mill"], "By\n\nmill"),
+    ],
+)
+def test_nothing_stands_between_a_text_and_an_empty_one(texts: list[Any], joined: str) -> None:
+    body = json.dumps({"said": [{"t": text} for text in texts]})
+    assert _read(body, reply="$.said[*].t").answer.text == joined
+
+
+def test_blanks_are_kept_where_nothing_stands_between_texts() -> None:
+    body = json.dumps({"said": ["By", " ", "the", "\n", "mill"]})
+    assert _read(body, reply="$.said[*]", join="").answer.text == "By the\nmill"
+
+
 REFUSES = {
     "output": [{"type": "message", "content": [{"type": "refusal", "refusal": "I cannot help with that request."}]}]
 }

@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from harvest.drivers.completions import OTHER_ROLE, SEVERAL, Completion
-from harvest.drivers.parts import SPOKEN
+from harvest.drivers.parts import SPOKEN, UNKNOWN_PART, UNKNOWN_SOURCE
 from harvest.drivers.registry import build_driver
 from harvest.drivers.sources import BESIDE
 from harvest.drivers.stream_text import DOUBTED, REPEATED
@@ -523,6 +523,14 @@ SHOP, OTHER = "https://www.example.com/a", "https://www.example.com/b"
         ({}, {"sources": [{"source": {"name": "A", "url": SHOP}, "document": ["x"]}]}, [(SHOP, "A")]),
         ({}, {"odd": {"places": [{"href": SHOP}]}}, [(SHOP, "")]),
         ({}, {"citations": "none"}, [("", "none")]),
+        (
+            {"annotations": [{"type": "file", "file": {"hash": "x", "name": "b.pdf", "content": []}}]},
+            {},
+            [("", "b.pdf")],
+        ),
+        ({"annotations": [{"type": "file_path", "file_path": {"file_id": "f-1"}}]}, {}, [("", "f-1")]),
+        ({}, {"sources": [{"metadata": {"source": "c.pdf", "page": 3}}]}, [("", "c.pdf")]),
+        ({}, {"search_results": [{"url": SHOP, "source": "web"}]}, [(SHOP, "")]),
         ({"annotations": 7}, {"citations": [7, None, {}]}, []),
     ],
 )
@@ -539,6 +547,36 @@ async def test_sources_beside_the_text_are_sources_of_the_answer(
     assert answer.text == "It is here [1][2]."
     assert [(source.href, source.title) for source in answer.sources] == sources
     assert [link.href for link in answer.links] == [href for href, _ in sources if href]
+    assert reply.turn.notes == ()
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    ("message", "note"),
+    [
+        ({"commentary": "Closed on all holidays."}, "the message holds words in `commentary`, which are"),
+        ({"memo": "祝日はすべて閉まっています。"}, "the message holds words in `memo`, which are"),
+        ({"annotations": [{"type": "region", "box": [1, 2]}]}, UNKNOWN_SOURCE),
+        ({"content": ["Open at nine.", {"type": "aside", "text": "Closed on all holidays."}]}, UNKNOWN_PART),
+    ],
+)
+async def test_what_is_not_read_of_a_message_is_noted(message: dict[str, Any], note: str, stream: bool) -> None:
+    said = {"content": "Open at nine.", **message}
+    body = _streamed(chunk(**said), chunk(finish_reason="stop")) if stream else _whole(said)
+    reply, _ = await _ask(body, stream=stream)
+    assert (reply.turn.answer.text, len(reply.turn.notes)) == ("Open at nine.", 1)
+    assert reply.turn.notes[0].startswith(note)
+
+
+async def test_what_names_or_repeats_is_no_message() -> None:
+    beside = {
+        "name": "the bot here",
+        "signature": "QUJD+/==",
+        "stop": "stop word",
+        "plain": "Open at nine.",
+        "hm": None,
+    }
+    reply, _ = await _ask(_whole({"content": "**Open at nine.**", **beside}))
     assert reply.turn.notes == ()
 
 
@@ -568,6 +606,15 @@ async def test_a_place_that_the_text_does_not_have_is_none() -> None:
         {"reasoning_content": "hm"},
         {"reasoning": "hm"},
         {"reasoning": "hm", "reasoning_content": "hm"},
+        {"reasoning_text": "hm"},
+        {"thought": "hm"},
+        {"thoughts": ["hm"]},
+        {"thinking_content": "hm"},
+        {"reasoning_summary": [{"type": "summary_text", "text": "hm"}]},
+        {"content": [{"thought": "hm"}, {"type": "text", "text": "Yes."}]},
+        {"content": [{"thought": "hm", "text": "Yes."}]},
+        {"content": [{"type": "thought", "thought": "hm"}, {"text": "Yes."}]},
+        {"content": [{"reasoningContent": {"reasoningText": {"text": "hm", "signature": "x"}}}, {"text": "Yes."}]},
         {"thinking": "hm"},
         {"thinking_blocks": [{"type": "thinking", "thinking": "hm", "signature": "x"}]},
         {"reasoning_details": [{"type": "reasoning.text", "text": "hm"}]},

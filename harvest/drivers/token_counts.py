@@ -1,0 +1,47 @@
+"""Counts of tokens, by the names that they have in a recording, whatever an API calls them."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+_NAMES = {
+    "prompt_tokens": "prompt",
+    "input_tokens": "prompt",
+    "inputTokens": "prompt",
+    "promptTokenCount": "prompt",
+    "prompt_eval_count": "prompt",
+    "completion_tokens": "completion",
+    "output_tokens": "completion",
+    "outputTokens": "completion",
+    "candidatesTokenCount": "completion",
+    "eval_count": "completion",
+    "total_tokens": "total",
+    "totalTokens": "total",
+    "totalTokenCount": "total",
+    "thoughtsTokenCount": "reasoning",
+    "cachedContentTokenCount": "cached",
+    "cache_read_input_tokens": "cached",
+}
+"""Of OpenAI and Anthropic, Bedrock, Gemini and Ollama."""
+_DETAILS = {
+    ("completion_tokens_details", "reasoning_tokens"): "reasoning",
+    ("output_tokens_details", "reasoning_tokens"): "reasoning",
+    ("prompt_tokens_details", "cached_tokens"): "cached",
+    ("input_tokens_details", "cached_tokens"): "cached",
+}
+
+
+def count_tokens(usage: Mapping[str, object], *, others: bool = False) -> Mapping[str, int]:
+    """The counts of a `usage`. others: also those by names that are nobody's, as they are given."""
+    found: dict[str, int] = {}
+    for key in (*_NAMES, *(usage if others else ())):
+        _count(found, _NAMES.get(key, key), usage.get(key))
+    for (holder, key), name in _DETAILS.items():
+        details = usage.get(holder)
+        if isinstance(details, Mapping):
+            _count(found, name, details.get(key))
+    return MappingProxyType(found)
+
+
+def _count(found: dict[str, int], name: str, value: object) -> None:
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        found[name] = value
