@@ -154,8 +154,8 @@ class Completion:
         if not isinstance(value, Mapping):
             raise Unanswered("bad-json", f"not a completion but {type(value).__name__}: {excerpt(repr(value))}")
         _check_error(value)
-        if isinstance(value.get("usage"), Mapping):
-            self.tokens = count_tokens(value["usage"])
+        self._count(value)
+        self._count(value.get("x_groq"))
         self._model = _name(value.get("model")) or self._model
         self._fingerprint = _name(value.get("system_fingerprint")) or self._fingerprint
         choices = value.get("choices")
@@ -183,6 +183,7 @@ class Completion:
 
     def _choose(self, choice: Mapping[str, object], holder: str, reply: object) -> None:
         self._chosen = True
+        self._count(choice)  # Moonshot's
         before, pieces = self._characters, len(self._parts.pieces)
         piece = choice.get(holder)
         # Some servers send whole messages in a stream, some of them after its pieces.
@@ -215,6 +216,10 @@ class Completion:
                 del self._parts.pieces[pieces:]
         if finish:
             self.finish = excerpt(finish, 60)
+
+    def _count(self, holder: object) -> None:
+        if isinstance(holder, Mapping) and isinstance(usage := holder.get("usage"), Mapping):
+            self.tokens = count_tokens(usage)
 
     def _is_of_another(self, message: Mapping[str, object]) -> bool:
         """Whether a message, or a piece of one, is not the assistant's. The role that was named last holds."""
@@ -253,6 +258,10 @@ class Completion:
             self._take_sources(context)
         parts.take_attachments(message.get("images") or [])
         parts.take_calls(message.get("tool_calls") or [])
+        ran = message.get("executed_tools")  # Groq's, with numbers of their own
+        for place, call in enumerate(ran if isinstance(ran, list) else ()):
+            if isinstance(call, Mapping):
+                parts.take_calls({**call, "index": f"executed {call.get('index', place)}"})
         if isinstance(called := message.get("function_call"), Mapping):
             parts.take_calls({"index": "function_call", **called})
 

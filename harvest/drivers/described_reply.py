@@ -170,7 +170,7 @@ class Described:
                 found = [one for one in _first(self.parts.get(name, ()), value) if isinstance(one, str) and one]
                 said[name] = excerpt(sound_text(found[-1]), 120) if found else said[name]
             for one in _first(self.parts.get("tokens", ()), value):
-                tokens = count_tokens(one) if isinstance(one, Mapping) else tokens
+                tokens = {**tokens, **count_tokens(one)} if isinstance(one, Mapping) else tokens
             for path in self.session:
                 session = session_id(path, value) or session
             ended = ended or any(found is True for path in self.ended for found in path.find(value))
@@ -181,7 +181,7 @@ class Described:
             watch.first_seconds,
             watch.seconds,
             finish=said["finish"][:60],
-            tokens=tokens,
+            tokens=MappingProxyType(dict(tokens)),
             ended=ended,
             model=said["model"],
             notes=notes,

@@ -37,6 +37,8 @@ _THOUGHTS_WITHIN = ("reasoningContent", "thought")
 _WITHIN_THOUGHTS = ("thinking", "text", "summary", "reasoning", "reasoningText", "content")
 _SOUNDS = ("audio", "input_audio", "output_audio")
 _FILES = ("image", "image_url", "output_image", *_SOUNDS, "file", "document", "video")
+_FILES_WITHIN = frozenset({"inlineData", "fileData"})
+"""Keys of a part without a type that hold a file: Gemini's."""
 
 
 class MisshapenError(ValueError):
@@ -108,14 +110,18 @@ class Parts:
             self.take_calls(part)
         elif kind in _SOUNDS:
             self.take_speech(part)
-        elif kind in _FILES or "inlineData" in part:
-            self.take_attachments(part.get("inlineData", part))
+        elif kind in _FILES or not _FILES_WITHIN.isdisjoint(part):
+            self.take_attachments(next((part[key] for key in _FILES_WITHIN if key in part), part))
         elif kind in _TEXTS:
+            begin, annotations = self._length, part.get("annotations")
+            offset = begin
+            if isinstance(text, Mapping):  # the Assistants API's, which counts places from the beginning of all pieces
+                inner, offset = text, 0 if self.streamed else begin
+                text, annotations = inner.get("value"), inner.get("annotations")
             if text is not None and not isinstance(text, str):
                 raise MisshapenError("the text of a part", text)
-            begin = self._length
             self.take_text(text or "")
-            self.take_sources(part.get("annotations"), begin)
+            self.take_sources(annotations, offset)
             for cited in sources_in(part.get("citations")):
                 # Anthropic cuts its text where a citation begins and ends: the part is the place.
                 inside = text is not None and bool(text.strip())
@@ -292,7 +298,7 @@ def _attachment(item: Mapping[str, object]) -> Attachment:
     inner = next((item[key] for key in _FILES if isinstance(item.get(key), Mapping)), None)
     holder: Mapping[str, object] = {**item, **inner} if isinstance(inner, Mapping) else item
     media_type = _first(holder, ("mimeType", "mime_type", "media_type", "content_type", "format"))
-    name = _first(holder, ("name", "filename", "title", "url", "image_url", "file_id", "id"))
+    name = _first(holder, ("name", "filename", "title", "url", "image_url", "fileUri", "file_id", "id"))
     size = holder.get("size", holder.get("bytes"))
     whole = isinstance(size, int) and not isinstance(size, bool) and size >= 0
     return Attachment(_address(name), media_type or _first(item, ("type",)), size if whole else None)  # type: ignore[arg-type]

@@ -28,7 +28,7 @@ _LONGEST = 4096
 _DEEPEST = 4
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|www\.|/")
 _HREF = ("url", "href", "link", "uri")
-_TITLE = ("title", "text", "name", "document_title", "filename")
+_TITLE = ("title", "text", "name", "document_title", "document_name", "filename", "file_name")
 _IDENTITY = ("file_id", "document_id")
 _INNER = (
     *("url_citation", "file_citation", "file_path", "container_file_citation", "file"),

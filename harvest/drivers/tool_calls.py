@@ -26,6 +26,7 @@ _PLAIN = frozenset({"", "function", "custom", "tool_use", "tool_call", "function
 """Types that say no more than that this is a call."""
 _OTHERS = frozenset({"text", "output_text", "message", "thinking", "reasoning", "redacted_thinking", "refusal"})
 _RESULTS = ("text_delta", "thinking_delta", "signature_delta", "citations_delta", "_result", "_output")
+_NOT_CALLS = frozenset({"index", "text", "content", "reasoningContent"})
 _NAMES = ("name", "tool_name")
 _INPUTS = ("arguments", "input", "args", "parameters", "partial_json")
 _ENVELOPE = frozenset({"type", "id", "call_id", "index", "status", "name"})
@@ -55,7 +56,8 @@ class _Piece:
         holder: Mapping[str, object] = inner if isinstance(inner, Mapping) else item
         name = next((found for one in (holder, item) for key in _NAMES if (found := _text(one.get(key)))), "")
         given = next((holder[key] for key in _INPUTS if holder.get(key) is not None), None)
-        kind = (held if held in WRAPPERS else "") if kind in _PLAIN or _is_other(kind) else kind
+        if kind in _PLAIN or _is_other(kind):
+            kind = held if held in WRAPPERS and given is None else ""
         if given is None and kind and not name:  # a type of its own, with fields of its own
             given = {key: value for key, value in holder.items() if key not in _ENVELOPE and value is not None} or None
         return cls(name, kind, given if given is None or isinstance(given, str) else _json(given))
@@ -124,7 +126,8 @@ class StreamedCalls:
             # Of a stream's calls the first piece can be an id alone; a text among the calls is none.
             typed = _text(item.get("type"))
             if not identity or _is_other(typed):
-                self._unread = self._unread or not (typed or "index" in item)
+                nested = any(isinstance(value, (Mapping, list)) for value in item.values())
+                self._unread = self._unread or (nested and not typed and _NOT_CALLS.isdisjoint(item))
                 return
         index = item.get("index") if isinstance(item.get("index"), (int, str)) else None
         call = self._continued(piece, index, identity)
