@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 from topics.links import MOST_LINKS, Link, find_links
 
+# What an answer has beside its text and links, by the names of fields and of keys in a recording.
 PARTS = ("sources", "thoughts", "calls", "offers", "attachments", "refused", "refusal")
-"""What an answer has beside its text and links, by the names of fields and of keys in a recording."""
 
 # Where a source can stand: its address is in the text, or beside it, in something that unfolds, on a card of its own,
 # or in a note below the text.

@@ -8,6 +8,8 @@ only their end is in the reply; it is recognised where it stands on a line of it
 import re
 
 _TAGS = ("think", "thinking", "thought", "thoughts", "reasoning", "reason", "seed:think")
+# Of DeepSeek, Qwen and their like; of prompts that ask for it; of Seed, Open WebUI, Magistral, Kimi, Sky-T1, Command
+# A and gpt-oss.
 _MARKS = (
     *((rf"<{tag}(?:\s[^<>]*)?(?<!/)>", rf"</{tag}\s*>") for tag in _TAGS),
     (r"<details\s[^<>]*type=[\"']?reasoning\b[^<>]*>(?:\s*<summary>[^<]*</summary>)?", r"</details>"),
@@ -17,8 +19,6 @@ _MARKS = (
     (r"<\|START_THINKING\|>", r"<\|END_THINKING\|>"),
     (r"<\|channel\|>analysis<\|message\|>", r"<\|end\|>(?:<\|start\|>assistant)?<\|channel\|>final<\|message\|>"),
 )
-"""Of DeepSeek, Qwen and their like; of prompts that ask for it; of Seed, Open WebUI, Magistral, Kimi, Sky-T1,
-Command A and gpt-oss."""
 
 _OPENED = tuple((re.compile(rf"\s*{begin}", re.IGNORECASE), re.compile(end, re.IGNORECASE)) for begin, end in _MARKS)
 _EITHER = tuple(re.compile(rf"(?P<begin>{begin})|{end}", re.IGNORECASE) for begin, end in _MARKS)

@@ -23,25 +23,27 @@ from harvest.systems.driver import Unanswered
 from harvest.systems.timing import Stopwatch
 from protocols.answer import Answer
 
+# Ends that gateways and servers report where generating failed, not the model's; the last two are DeepSeek's and
+# Zhipu's.
 _FAILED = frozenset(
     {"error", "abort", "aborted", "cancelled", "failed", "timeout", "insufficient_system_resource", "network_error"}
 )
 _OTHER_ANSWERS = ("refusal", "tool_calls", "function_call")
+# Where servers put what a model thinks: DeepSeek and vLLM, OpenRouter and Groq, Ollama, LiteLLM, OpenRouter again;
+# Copilot, and gateways with names of their own.
 _THOUGHTS = (
     *("reasoning_content", "reasoning", "thinking", "thinking_blocks", "reasoning_details"),
     *("reasoning_text", "reasoning_summary", "thinking_content", "thought", "thoughts"),
 )
-"""Where servers put what a model thinks: DeepSeek and vLLM, OpenRouter and Groq, Ollama, LiteLLM, OpenRouter again;
-Copilot, and gateways with names of their own."""
+# Where they put sources, in a message, in a piece of one or in the body.
 _SOURCES = ("annotations", "search_results", "citations", "sources", "references")
-"""Where they put sources, in a message, in a piece of one or in the body."""
 _READ = frozenset({"role", "name", "content", "refusal", *_THOUGHTS, *_SOURCES})
+# Of what may be said to somebody; characters where a script has no blanks.
 _LEAST_WORDS, _LEAST_CHARACTERS = 3, 12
-"""Of what may be said to somebody; characters where a script has no blanks."""
 _NO_SOURCES = frozenset({"content", "text", *NO_SOURCES, *_THOUGHTS})
 
+# The note on a reply that brought what a tool answered, or the user's words again.
 OTHER_ROLE = "a message of another role than the assistant's came with the reply; it is no part of the answer"
-"""The note on a reply that brought what a tool answered, or the user's words again."""
 _OTHER_ROLES = frozenset({"tool", "function", "ipython", "observation", "user", "human", "system", "developer"})
 SEVERAL = "the system sent several choices; the first is the answer"
 
@@ -63,7 +65,7 @@ class Completion:
         self._message = ""
         self._seen: dict[str, object] = {}
         self._addresses: dict[str, None] = {}
-        self._passed: dict[str, list[str]] = {}
+        self._unread: dict[str, list[str]] = {}
         self._envelope = _Envelope()
         self.finish = ""
         self._complaint = self._other = ""
@@ -137,13 +139,13 @@ class Completion:
             raise Unanswered("broken-stream", "the message at the end is not what came in pieces")
         if late:
             notes = tuple(dict.fromkeys((*notes, REPEATED)))
-        notes += tuple(self._passed_over(answer))
+        notes += tuple(self._unread_fields(answer))
         return answer, (*notes, BESIDE) if holds_others(self._addresses, answer) else notes
 
-    def _passed_over(self, answer: Answer) -> Iterator[str]:
+    def _unread_fields(self, answer: Answer) -> Iterator[str]:
         """A note for each field of the message that holds words that are in no part of the answer."""
         known = "\n".join((answer.text, answer.refusal, answer.thoughts))
-        for field, pieces in self._passed.items():
+        for field, pieces in self._unread.items():
             words = "".join(pieces).strip()
             unspaced = len(words) >= _LEAST_CHARACTERS and not words.isascii()
             if (unspaced or len(words.split()) >= _LEAST_WORDS) and words not in known:
@@ -252,7 +254,7 @@ class Completion:
                 parts.take_thoughts(message[field], field)
         for name, value in message.items():
             if isinstance(value, str) and value and name not in _READ:
-                self._passed.setdefault(excerpt(name, 60), []).append(value)
+                self._unread.setdefault(excerpt(name, 60), []).append(value)
         self._take_sources(message)
         if isinstance(context := message.get("context"), Mapping):
             self._take_sources(context)

@@ -29,19 +29,19 @@ STREAMS = (
     "if this API only streams, ask it for its stream: `reply` is then the path of the text in each event, and the "
     "texts are joined"
 )
+# The note on a stream in which the path of the reply may lead to other things as well.
 SEVERAL_EVENTS = "events of several kinds hold the reply, and all of them are the text: choose with `events`"
-"""The note on a stream in which the path of the reply may lead to other things as well."""
+# The note on a stream whose cut nobody would see.
 UNMARKED = "nothing but the end of the connection says that the stream was whole"
-
 
 _MOST_KINDS = 12  # that a message lists
 
+# What an event is called: by the stream, and by the keys `event` and `type` of its value.
 Names = tuple[str, ...]
-"""What an event is called: by the stream, and by the keys `event` and `type` of its value."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _Stretch:
     """What an event brought of the text: pieces [begin, end)."""
 
     names: Names
@@ -77,19 +77,19 @@ class Described:
         values = self._values(received, parts, streamed=streamed)
         paths = [ReplyPath.parse(path) for path in self.reply if path != WHOLE_BODY]
         answered = WHOLE_BODY in self.reply
-        told: list[_Told] = []
-        chosen = [value for names, value in values if not streamed or self._chosen(names)]
+        stretches: list[_Stretch] = []
+        chosen = [value for names, value in values if not streamed or self._holds_reply(names)]
         for names, value in values:
             if any(name.endswith("replace") for name in names):
                 parts.forget_text()
-                told.clear()
-            if not streamed or self._chosen(names):
+                stretches.clear()
+            if not streamed or self._holds_reply(names):
                 begin = len(parts.pieces)
                 answered = _take_reply(parts, paths, value, "" if streamed else self.join, received) or answered
-                told.append(_Told(names, begin, len(parts.pieces)))
+                stretches.append(_Stretch(names, begin, len(parts.pieces)))
             self._take_parts(parts, value, received)
         if streamed:
-            _compare_kinds(parts, told)
+            _compare_kinds(parts, stretches)
         if not parts.said.strip():
             _check_error(received, values)
         if not answered and any(path.find(value) for path in paths for value in chosen):
@@ -109,7 +109,7 @@ class Described:
             notes = (*notes, BESIDE) if holds_others(beside, answer) else notes
         return self._turn(received, values, answer, notes)
 
-    def _chosen(self, names: Names) -> bool:
+    def _holds_reply(self, names: Names) -> bool:
         return not self.events or not set(names).isdisjoint(self.events)
 
     def _values(self, received: Received, parts: Parts, *, streamed: bool) -> list[tuple[Names, object]]:
@@ -124,7 +124,7 @@ class Described:
         found = []
         for event in events_in(received.text(), received.media_type):
             if only_text:
-                if self._chosen((event.name,)):
+                if self._holds_reply((event.name,)):
                     parts.take_text(event.data)
                 continue
             try:
@@ -212,10 +212,10 @@ def _kinds_in(values: Sequence[tuple[Names, object]]) -> str:
     return ", ".join([*kinds][:_MOST_KINDS]) or "none with a name or type"
 
 
-def _compare_kinds(parts: Parts, told: Sequence[_Told]) -> None:
+def _compare_kinds(parts: Parts, stretches: Sequence[_Stretch]) -> None:
     """Notes that events of several kinds hold the text, but where the last of them, of a kind of its own, says the
     whole again: then it decides what the text is."""
-    texts = [(one, "".join(parts.pieces[one.begin : one.end])) for one in told]
+    texts = [(one, "".join(parts.pieces[one.begin : one.end])) for one in stretches]
     said = [one for one, text in texts if text.strip()]
     kinds = Counter(one.names for one in said)
     if len(kinds) < 2:

@@ -18,12 +18,12 @@ from protocols.thoughts import split_thoughts
 # The note on an answer whose text began with marks of thinking.
 THOUGHT_ALOUD = "it thought aloud at the beginning of its text; the thoughts are kept apart from the answer"
 
+# The note on an answer that may be more than what was read.
 UNKNOWN_PART = "the content holds words in a part of a kind that is not known: see the evidence"
-"""The note on an answer that may be more than what was read."""
+# The note on an answer with something among its sources that has neither an address nor a title.
 UNKNOWN_SOURCE = "a source has a shape that is not known: see the evidence"
-"""The note on an answer with something among its sources that has neither an address nor a title."""
+# The note on an answer whose sound says something else than its text.
 SPOKEN = "the system wrote one text and spoke another; the answer is both"
-"""The note on an answer whose sound says something else than its text."""
 
 _LONGEST = 4096
 _DEEPEST = 6
@@ -32,13 +32,13 @@ _THOUGHTS = (
     *("thinking", "reasoning", "reasoning_text", "reasoning_content", "thought", "redacted_thinking", "reasoning.text"),
     *("reasoning.summary", "reasoning.encrypted", "summary_text"),
 )
+# Keys of a part without a type that hold thoughts: Bedrock's, and those of gateways.
 _THOUGHTS_WITHIN = ("reasoningContent", "thought")
-"""Keys of a part without a type that hold thoughts: Bedrock's, and those of gateways."""
 _WITHIN_THOUGHTS = ("thinking", "text", "summary", "reasoning", "reasoningText", "content")
 _SOUNDS = ("audio", "input_audio", "output_audio")
 _FILES = ("image", "image_url", "output_image", *_SOUNDS, "file", "document", "video")
+# Keys of a part without a type that hold a file: Gemini's.
 _FILES_WITHIN = frozenset({"inlineData", "fileData"})
-"""Keys of a part without a type that hold a file: Gemini's."""
 
 
 class MisshapenError(ValueError):
@@ -222,11 +222,11 @@ class Parts:
         calls = [one.whole() for one in self._calls]
         if any(unread for _, unread in calls):
             notes[UNKNOWN_CALL] = None
-        told = [self._joined(self.pieces, restarts=self.restarts), self._joined(self.refusals)]
-        told.append(self._joined(self._spoken, "\n\n"))
-        text, refusal, spoken = (one.text for one in told)
-        notes |= dict.fromkeys([REPEATED] * any(one.repeated for one in told))
-        notes |= dict.fromkeys([DOUBTED] * any(bool(one.once) for one in told))
+        joined = [self._joined(self.pieces, restarts=self.restarts), self._joined(self.refusals)]
+        joined.append(self._joined(self._spoken, "\n\n"))
+        text, refusal, spoken = (one.text for one in joined)
+        notes |= dict.fromkeys([REPEATED] * any(one.repeated for one in joined))
+        notes |= dict.fromkeys([DOUBTED] * any(bool(one.once) for one in joined))
         if spoken.strip() and spoken.strip() not in text:
             if text.strip():
                 notes[SPOKEN] = None

@@ -15,14 +15,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from harvest.drivers.received import excerpt, sound_text
 from protocols.answer import Answer, Source
 
+# The note on a reply that came with something that may be a source, and is not known as one.
 BESIDE = "the body holds addresses that are no part of the answer: name their path in `links` if they are its sources"
-"""The note on a reply that came with something that may be a source, and is not known as one."""
 
+# Keys of a body below which an address is no source: of pictures, tools and faults, of the API itself.
 NO_SOURCES = frozenset(
     {"refusal", "tool_calls", "function_call", "images", "image_url", "audio", "file", "error"}
     | {"favicon", "icon", "thumbnail", "logo", "image", "_links", "$schema", "@context"}
 )
-"""Keys of a body below which an address is no source: of pictures, tools and faults, of the API itself."""
 
 _LONGEST = 4096
 _DEEPEST = 4

@@ -18,18 +18,17 @@ from itertools import pairwise
 
 # The note on such an answer.
 REPEATED = "the stream said again what it had said; it was taken once"
-"""The note on such an answer."""
+# The note on an answer of which nobody can tell.
 DOUBTED = "the stream may have said again what it had said, or the answer repeats itself; all of it was kept"
-"""The note on an answer of which nobody can tell."""
 
 # Characters from which a repetition is no chance.
 _LEAST = 20
-"""Characters from which a repetition is no chance."""
 _LEAST_GROWTHS = 3
+# Pieces that a system which writes them one by one does not write again as one.
 _LEAST_PIECES = 4
-"""Pieces that a system which writes them one by one does not write again as one."""
+# Words of a piece that is no line of its own.
 _MOST_WORDS = 3
-"""Words of a piece that is no line of its own."""
+# How often a stream may begin again.
 _MOST_BEGINNINGS = 3
 # Places that are looked at for a second beginning: each look reads the whole text, of at most this many characters.
 _MOST_LOOKS = 10

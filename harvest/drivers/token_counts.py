@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
+# Of OpenAI and Anthropic, Bedrock, Gemini and Ollama.
 _NAMES = {
     "prompt_tokens": "prompt",
     "input_tokens": "prompt",
@@ -21,7 +22,6 @@ _NAMES = {
     "cachedContentTokenCount": "cached",
     "cache_read_input_tokens": "cached",
 }
-"""Of OpenAI and Anthropic, Bedrock, Gemini and Ollama."""
 _DETAILS = {
     ("completion_tokens_details", "reasoning_tokens"): "reasoning",
     ("output_tokens_details", "reasoning_tokens"): "reasoning",

@@ -15,15 +15,15 @@ from itertools import pairwise
 from harvest.drivers.received import excerpt, sound_text
 from protocols.answer import ToolCall
 
+# The note on an answer with a call of which no name could be read.
 UNKNOWN_CALL = "a tool call has a shape that is not known: see the evidence"
-"""The note on an answer with a call of which no name could be read."""
 
+# Keys of a part without a type that hold a call.
 WRAPPERS = ("functionCall", "toolUse", "executableCode")
-"""Keys of a part without a type that hold a call."""
 _HOLDERS = ("function", "custom", *WRAPPERS)
 _KINDS = ("_call", "tool_use")
+# Types that say no more than that this is a call.
 _PLAIN = frozenset({"", "function", "custom", "tool_use", "tool_call", "function_call", "input_json_delta"})
-"""Types that say no more than that this is a call."""
 _OTHERS = frozenset({"text", "output_text", "message", "thinking", "reasoning", "redacted_thinking", "refusal"})
 _RESULTS = ("text_delta", "thinking_delta", "signature_delta", "citations_delta", "_result", "_output")
 _NOT_CALLS = frozenset({"index", "text", "content", "reasoningContent"})
