@@ -13,7 +13,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from harvest.drivers.parts import MisshapenError, Parts
+from harvest.drivers.parts import OTHER_ROLE, OTHER_ROLES, MisshapenError, Parts
 from harvest.drivers.received import Received, error_code, error_message, excerpt, sound_text
 from harvest.drivers.reply_path import ReplyPath
 from harvest.drivers.sources import BESIDE, NO_SOURCES, addresses_in, holds_others, may_hold_addresses
@@ -42,9 +42,6 @@ _READ = frozenset({"role", "name", "content", "refusal", *_THOUGHTS, *_SOURCES})
 _LEAST_WORDS, _LEAST_CHARACTERS = 3, 12
 _NO_SOURCES = frozenset({"content", "text", *NO_SOURCES, *_THOUGHTS})
 
-# The note on a reply that brought what a tool answered, or the user's words again.
-OTHER_ROLE = "a message of another role than the assistant's came with the reply; it is no part of the answer"
-_OTHER_ROLES = frozenset({"tool", "function", "ipython", "observation", "user", "human", "system", "developer"})
 SEVERAL = "the system sent several choices; the first is the answer"
 
 
@@ -226,7 +223,7 @@ class Completion:
     def _is_of_another(self, message: Mapping[str, object]) -> bool:
         """Whether a message, or a piece of one, is not the assistant's. The role that was named last holds."""
         self._role = (_name(message.get("role")) or self._role).lower()
-        if self._role not in _OTHER_ROLES:
+        if self._role not in OTHER_ROLES:
             return False
         self._interrupted = True
         if any(message.get(key) for key in ("content", "refusal", "audio")):

@@ -34,6 +34,8 @@ SEVERAL_EVENTS = "events of several kinds hold the reply, and all of them are th
 # The note on a stream whose cut nobody would see.
 UNMARKED = "nothing but the end of the connection says that the stream was whole"
 
+# Keys of an object that can be a reply, also where its text is empty.
+_TEXTS = frozenset({"type", "text", "content", "parts"})
 _MOST_KINDS = 12  # that a message lists
 
 # What an event is called: by the stream, and by the keys `event` and `type` of its value.
@@ -88,7 +90,9 @@ class Described:
                 answered = _take_reply(parts, paths, value, "" if streamed else self.join, received) or answered
                 stretches.append(_Stretch(names, begin, len(parts.pieces)))
             self._take_parts(parts, value, received)
-        if streamed:
+        if not streamed:
+            self._check_read(parts, paths, values, received)
+        else:
             _compare_kinds(parts, stretches)
         if not parts.said.strip():
             _check_error(received, values)
@@ -108,6 +112,21 @@ class Described:
             beside = dict.fromkeys(address for _, value in values for address in addresses_in(value, NO_SOURCES))
             notes = (*notes, BESIDE) if holds_others(beside, answer) else notes
         return self._turn(received, values, answer, notes)
+
+    def _check_read(
+        self,
+        parts: Parts,
+        paths: Sequence[ReplyPath],
+        values: Sequence[tuple[Names, object]],
+        received: Received,
+    ) -> None:
+        """Raises Unanswered where a path leads to an object of which nothing can be read: that is no empty answer."""
+        for path in paths if parts.empty else ():
+            for _, value in values:
+                for found in path.find(value):
+                    if isinstance(found, Mapping) and _TEXTS.isdisjoint(found):
+                        detail = f"the value at {path.text} is an object without text: {excerpt(repr(dict(found)), 80)}"
+                        raise received.fault(Unanswered, "bad-type", detail)
 
     def _holds_reply(self, names: Names) -> bool:
         return not self.events or not set(names).isdisjoint(self.events)

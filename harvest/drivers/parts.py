@@ -22,6 +22,9 @@ THOUGHT_ALOUD = "it thought aloud at the beginning of its text; the thoughts are
 UNKNOWN_PART = "the content holds words in a part of a kind that is not known: see the evidence"
 # The note on an answer with something among its sources that has neither an address nor a title.
 UNKNOWN_SOURCE = "a source has a shape that is not known: see the evidence"
+# The note on a reply that brought what a tool answered, or the user's words again.
+OTHER_ROLE = "a message of another role than the assistant's came with the reply; it is no part of the answer"
+OTHER_ROLES = frozenset({"tool", "function", "ipython", "observation", "user", "human", "system", "developer"})
 # The note on an answer whose sound says something else than its text.
 SPOKEN = "the system wrote one text and spoke another; the answer is both"
 
@@ -98,6 +101,10 @@ class Parts:
         if not isinstance(part, Mapping):
             raise MisshapenError("a part of the content", part)
         kind, text = part.get("type", "text"), part.get("text")
+        inner = part.get("content", part.get("parts"))
+        if isinstance(inner, (str, list)) and (kind == "message" or not {"type", "text"} & part.keys()):
+            self._take_message(part.get("role"), inner)
+            return
         if part.get("thought") is True or kind in _THOUGHTS:
             self.take_thoughts(part)
             return
@@ -116,8 +123,8 @@ class Parts:
             begin, annotations = self._length, part.get("annotations")
             offset = begin
             if isinstance(text, Mapping):  # the Assistants API's, which counts places from the beginning of all pieces
-                inner, offset = text, 0 if self.streamed else begin
-                text, annotations = inner.get("value"), inner.get("annotations")
+                counted, offset = text, 0 if self.streamed else begin
+                text, annotations = counted.get("value"), counted.get("annotations")
             if text is not None and not isinstance(text, str):
                 raise MisshapenError("the text of a part", text)
             self.take_text(text or "")
@@ -128,6 +135,19 @@ class Parts:
                 self._sources.append(replace(cited, start=begin, end=self._length) if inside else cited)
         elif isinstance(text, str) and text.strip():
             self.note(UNKNOWN_PART)
+
+    def _take_message(self, role: object, content: object) -> None:
+        """A whole message where its content is expected, as a path may lead to one."""
+        if isinstance(role, str) and role.lower() in OTHER_ROLES:
+            self.note(OTHER_ROLE)
+        else:
+            self.take_content(content)
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing came that has a place here."""
+        kept = (*self.pieces, *self._thoughts.values(), *self._sources, *self._attachments, *self._notes)
+        return not (self.characters or any(kept) or any(any(one.whole()) for one in self._calls))
 
     def take_value(self, value: object, join: str) -> None:
         """A text, or a list of parts; `join` stands between its words and those before. Raises MisshapenError."""

@@ -9,6 +9,7 @@ import pytest
 
 from harvest.drivers.described_reply import SEVERAL_EVENTS, UNMARKED
 from harvest.drivers.http import Options, description
+from harvest.drivers.parts import OTHER_ROLE
 from harvest.drivers.received import Received
 from harvest.drivers.sources import BESIDE
 from harvest.drivers.stream_text import DOUBTED, REPEATED
@@ -199,6 +200,30 @@ def test_nothing_stands_between_a_text_and_an_empty_one(texts: list[Any], joined
 def test_blanks_are_kept_where_nothing_stands_between_texts() -> None:
     body = json.dumps({"said": ["By", " ", "the", "\n", "mill"]})
     assert _read(body, reply="$.said[*]", join="").answer.text == "By the\nmill"
+
+
+@pytest.mark.parametrize(
+    ("said", "reply", "text"),
+    [
+        ({"role": "assistant", "content": "By the mill."}, "$.said", "By the mill."),
+        ({"role": "model", "parts": [{"text": "By the "}, {"text": "mill."}]}, "$.said", "By the mill."),
+        ([{"type": "reasoning", "summary": []}, {"type": "message", "content": [{"text": "By the mill."}]}], "$.said",
+         "By the mill."),
+        ([{"role": "user", "content": "Where?"}, {"role": "assistant", "content": "By the mill."}], "$.said[*]",
+         "By the mill."),
+        ({"text": ""}, "$.said", ""),
+        ([], "$.said", ""),
+    ],
+)  # fmt: skip
+def test_a_path_may_lead_to_a_whole_message(said: Any, reply: str, text: str) -> None:
+    turn = _read(json.dumps({"said": said}), reply=reply)
+    assert (turn.answer.text, turn.notes) == (text, (OTHER_ROLE,) if "user" in str(said) else ())
+
+
+@pytest.mark.parametrize("said", [{"words": "By the mill."}, {"id": 7, "answer": {"text": "By the mill."}}])
+def test_an_object_that_cannot_be_read_is_no_empty_answer(said: dict[str, Any]) -> None:
+    with pytest.raises(Unanswered, match=r"the value at \$.said is an object without text"):
+        _read(json.dumps({"said": said}), reply="$.said")
 
 
 REFUSES = {

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from harvest.drivers.completions import OTHER_ROLE, SEVERAL, Completion
-from harvest.drivers.parts import SPOKEN, UNKNOWN_PART, UNKNOWN_SOURCE
+from harvest.drivers.completions import SEVERAL, Completion
+from harvest.drivers.parts import OTHER_ROLE, SPOKEN, UNKNOWN_PART, UNKNOWN_SOURCE
 from harvest.drivers.registry import build_driver
 from harvest.drivers.sources import BESIDE
 from harvest.drivers.stream_text import DOUBTED, REPEATED
