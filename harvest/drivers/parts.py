@@ -30,10 +30,10 @@ SPOKEN = "the system wrote one text and spoke another; the answer is both"
 
 _LONGEST = 4096
 _DEEPEST = 6
-_TEXTS = ("text", "output_text", "input_text")
+_TEXTS = ("text", "output_text", "input_text", "text_delta")
 _THOUGHTS = (
     *("thinking", "reasoning", "reasoning_text", "reasoning_content", "thought", "redacted_thinking", "reasoning.text"),
-    *("reasoning.summary", "reasoning.encrypted", "summary_text"),
+    *("reasoning.summary", "reasoning.encrypted", "summary_text", "thinking_delta", "signature_delta"),
 )
 # Keys of a part without a type that hold thoughts: Bedrock's, and those of gateways.
 _THOUGHTS_WITHIN = ("reasoningContent", "thought")
@@ -111,6 +111,8 @@ class Parts:
         for key in _THOUGHTS_WITHIN:
             if isinstance(part.get(key), (str, Mapping)):
                 self.take_thoughts(part[key])
+        if isinstance(part.get("citation"), Mapping):
+            self.take_sources(part["citation"])
         if kind == "refusal":
             self.take_refusal(part.get("refusal"))
         elif is_call(part):

@@ -63,6 +63,22 @@ VENDORS = {
         _said(thoughts="hm", calls=(ASK,), sources=(Source(PAGE, "Mill"),)),
         {"prompt": 9, "completion": 20},
     ),
+    "Anthropic, by its parts": Vendor(
+        [
+            {"type": "message_start", "message": {"model": "c", "content": []}},
+            _block("start", content_block={"type": "thinking", "thinking": "", "signature": ""}),
+            _block("delta", delta={"type": "thinking_delta", "thinking": "hm"}),
+            _block("delta", delta={"type": "signature_delta", "signature": "x"}),
+            _block("start", content_block={"type": "text", "text": ""}),
+            *(_block("delta", delta={"type": "text_delta", "text": half}) for half in HALVES),
+            _block("delta", delta={"type": "citations_delta", "citation": {"url": PAGE, "title": "Mill"}}),
+            _block("start", content_block={"type": "tool_use", "id": "t", "name": "find", "input": {}}),
+            *(_block("delta", delta={"type": "input_json_delta", "partial_json": piece}) for piece in ("", ASKED)),
+            {"type": "message_delta", "delta": {"stop_reason": "tool_use"}},
+        ],
+        {"reply": ["$.content_block", "$.delta"]},
+        _said(thoughts="hm", calls=(ASK,), sources=(Source(PAGE, "Mill"),)),
+    ),
     "Bedrock": Vendor(
         [
             {"contentBlockDelta": {"delta": {"reasoningContent": {"text": "hm"}}}},
