@@ -51,6 +51,10 @@ def _each_leaf(node: Node, dropped: Collection[Node], controls: bool) -> Iterato
             text = collapse_spaces(_PRIVATE.sub("", item))
             if text:
                 yield Leaf(text, parent)
+        elif item.tag == "math":  # its numbers are none of them a time or a name
+            text = item.text
+            if text and not item.hidden and item not in dropped:
+                yield Leaf(text, item)
         elif is_editor(item) or item.tag == "textarea":
             text = collapse_spaces(editor_text(item) if is_editor(item) else item.get("h-value"))
             if text and not item.hidden and item not in dropped:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from harvest.pages.reading.figures import figure_mark, file_of, is_figure, is_file_button, is_icon
+from harvest.pages.reading.formula import formula_text, is_formula
 from harvest.pages.reading.gutters import is_gutter_of_another
 from harvest.pages.reading.listing import is_listing, language_of, listing_text
 from harvest.pages.reading.page import Node
@@ -279,7 +280,7 @@ class _Writer:
     def _formula(self, node: Node) -> str:
         tex = next((inner for inner in node.walk() if inner.tag == "annotation"), None)
         source = "".join(child for child in tex.children if isinstance(child, str)) if tex is not None else ""
-        source = source.strip() or node.text or node.get("aria-label")
+        source = source.strip() or formula_text(node) or node.text or node.get("aria-label")
         if tex is None or not source:
             return shown_text(source, "")
         display = "katex-display" in node.classes or any("katex-display" in inner.classes for inner in node.ancestors())
@@ -296,7 +297,7 @@ class _Writer:
     def _starts_block(self, node: Node) -> bool:
         """Whether it is a block, or holds one without being a word of the text."""
         if node.tag == "br" or node.tag in _FIGURES or is_figure(node) or is_control(node) or is_formula(node):
-            return is_formula(node) and "katex-display" in node.classes
+            return is_formula(node) and ("katex-display" in node.classes or node.get("display") in ("block", "true"))
         if node.tag == "a":
             return False
         return node.block or node.tag == "textarea" or self._holds_block.get(node, False)
@@ -372,11 +373,6 @@ def _defines(node: Node) -> bool:
 def _is_prose(node: Node) -> bool:
     """A `pre` that shows an answer as plain text: no `code` in it, no language, nothing coloured."""
     return node.tag == "pre" and not node.elements and not language_of(node) and "code" not in hints(node)
-
-
-def is_formula(node: Node) -> bool:
-    """Whether it is set by MathML, MathJax or KaTeX."""
-    return node.tag in ("math", "mjx-container") or "katex" in node.classes or "katex-display" in node.classes
 
 
 def _level(node: Node) -> int:

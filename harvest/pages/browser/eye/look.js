@@ -13,9 +13,10 @@ const BLOCKS = new Set(
 const LAID_OUT_AS_BLOCK = /^(block|flex|grid|flow-root|list-item|table)|-cell$/;
 const KEPT = new Set(
   ("id class role name type placeholder title alt lang dir start reversed colspan rowspan align for contenteditable " +
-    "tabindex target disabled open checked autocomplete maxlength download").split(" "),
+    "tabindex target disabled display open checked autocomplete maxlength download").split(" "),
 );
 const TELLING_DATA = /role|author|sender|from|speaker|user|type|message|turn|test|kind|state|status|side|lang|qa$|cy$/;
+const TERMS = ["open", "close", "separators", "linethickness"]; // what the parts of a formula say beside their words
 const EDITOR = /(?:^|\s)(?:cm-editor|CodeMirror|monaco-editor|ace_editor)(?:\s|$)/; // as in boxes.py
 const USED = /^(a|button|input|select|textarea)$/;
 // Fonts whose letters are drawings: with them `face` is a picture of a face.
@@ -196,11 +197,31 @@ class Writer {
     }
   }
 
-  /** Its TeX where the page carries it, else its letters. */
+  /** Its TeX where the page carries it, else what stands above, below and under what, without any looks. */
   formula(math) {
     const tex = find(math, 'annotation[encoding*="tex" i]');
     if (tex.length > 0) this.out.push('<annotation h-hide="1">', inText(textOf(tex[0])), "</annotation>");
-    else this.out.push(inText(textOf(math)));
+    else for (const child of childrenOf(math)) this.term(child, 0);
+  }
+
+  term(node, depth) {
+    const type = nodeType(node);
+    if (type === 3 || type === 4) this.text(dataOf(node), "");
+    if (type !== 1) return;
+    const name = nameOf(node);
+    if (LEFT_OUT.has(name) || name.startsWith("annotation")) return;
+    if (!XML_NAME.test(name) || depth > 80) {
+      this.out.push(inText(textOf(node)));
+      return;
+    }
+    this.out.push("<", name);
+    for (const key of TERMS) {
+      const value = attribute(node, key);
+      if (value !== null) this.out.push(` ${key}="${inQuotes(value.slice(0, 100))}"`);
+    }
+    this.out.push(">");
+    for (const child of childrenOf(node)) this.term(child, depth + 1);
+    this.out.push(`</${name}>`);
   }
 
   attributes(element, name) {

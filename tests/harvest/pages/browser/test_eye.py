@@ -237,13 +237,16 @@ async def test_blocks_are_told_apart_from_words_as_the_browser_lays_them_out(bro
 async def test_formulas_keep_their_tex_and_drawings_their_names(browser: Browser) -> None:
     html = """<math id=a><semantics><mi>x</mi><annotation encoding="application/x-tex">x^2</annotation></semantics>
     </math>
-    <math id=b><mi>y</mi><mo>+</mo><mn>1</mn></math><svg id=c width=9 height=9><title>Stop</title><use href="#i-stop"/>
+    <math id=b display=block><mi>y</mi><mo>+</mo><mfrac linethickness=0><mn>1</mn><mphantom/></mfrac></math>
+    <svg id=c width=9 height=9><title>Stop</title><use href="#i-stop"/>
     <text>drawn</text></svg>"""
     async with showing(browser, html) as window:
         page = await look(window)
     assert tagged(page, "annotation").children == ["x^2"]
     assert named(page, "a").text == ""
     assert named(page, "b").text == "y+1"
+    assert [node.tag for node in named(page, "b").elements] == ["mi", "mo", "mfrac"]
+    assert named(page, "b").get("display") == "block"
     assert (named(page, "c").get("title"), named(page, "c").get("data-use"), named(page, "c").children) == (
         "Stop",
         "#i-stop",

@@ -1,0 +1,198 @@
+"""Formulas in MathML, as plain text: `3/4`, `10³`, `√(a+b)`, `x₁²`, `∑_(i=1)^n`, `(1, 2; 3, 4)`.
+
+What MathML says by place alone (above a line, raised, beneath a root) is lost where its letters are put one after the
+other: three quarters are not 34. TeX that the page carries beside it says more, and is written instead.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from harvest.pages.reading.page import Node, collapse_spaces
+
+_DEEPEST = 60  # levels of elements: Python's stack is short
+_RAISED = dict(zip("0123456789+-=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ", strict=True))
+_LOWERED = dict(zip("0123456789+-=()", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎", strict=True))
+_PRIMES = re.compile("[′″‴⁗']+")
+_OVER = {
+    **dict.fromkeys("^ˆ\u0302", ("\u0302", "hat")),
+    **dict.fromkeys("¯‾_―\u0305", ("\u0304", "overline")),
+    **dict.fromkeys("→⃗⟶", ("\u20d7", "vec")),
+    **dict.fromkeys("~˜\u0303", ("\u0303", "tilde")),
+    "˙": ("\u0307", "dot"),
+    "¨": ("\u0308", "ddot"),
+}
+_UNDER = frozenset("_‾¯̲―")
+_UNSEEN = re.compile("[\u2061\u2062\u2064\u200b\ufeff]")  # "applied to", "times", "plus": signs nobody sees
+_ATOM = re.compile(r"(?:[−-]?\d[\d.,]*°?|[^\W\d_][\u0300-\u036f\u20d7]*(?:_\w)?)[′″]*[²³¹⁰⁴-⁹ⁿⁱ₀-₉]*|∞")
+_FENCED = re.compile(r"\([^()]*\)|\[[^][]*\]|\|[^|]*\|")
+_SCRIPTED = re.compile(r"[_^](?:\w|\([^()]*\))$")
+_RELATIONS = tuple("=<>≤≥≈≠≡∼≅→⇒⇔∈+-−")
+_WORDS = frozenset({"mi", "mtext"})
+_NOTHING = frozenset({"annotation", "annotation-xml", "maligngroup", "malignmark", "mphantom", "mprescripts", "none"})
+
+
+def is_formula(node: Node) -> bool:
+    """Whether it is set by MathML, MathJax or KaTeX."""
+    return node.tag in ("math", "mjx-container") or "katex" in node.classes or "katex-display" in node.classes
+
+
+def formula_text(node: Node) -> str:
+    """What the MathML in an element says; "" where it holds none."""
+    math = next((inner for inner in node.walk() if inner.tag == "math"), None)
+    return collapse_spaces(_written(math, 0)) if math is not None else ""
+
+
+def _written(node: Node, depth: int) -> str:
+    if node.tag in _NOTHING or depth > _DEEPEST:
+        return node.text if depth > _DEEPEST else ""
+    if node.tag == "mspace":
+        return " "
+    parts = [child for child in node.elements if child.tag not in ("annotation", "annotation-xml")]
+    write = _FORMS.get(node.tag)
+    if write is not None and len(parts) >= write[0]:
+        return write[1](node, [_Part(_written(part, depth + 1).strip(), part) for part in parts])
+    if node.tag == "mmultiscripts" and parts:
+        return _multiscripts(parts, depth)
+    if node.tag == "mtable":
+        return "; ".join(_row([_written(cell, depth + 1) for cell in row.elements]) for row in node.elements)
+    if node.tag == "semantics":
+        return _written(parts[0], depth + 1) if parts else ""
+    if node.tag in ("mtext", "ms"):
+        said = node.text
+        return f'"{said}"' if node.tag == "ms" else f" {said} " if len(said) > 1 else said
+    pieces = (collapse_spaces(one) if isinstance(one, str) else _written(one, depth + 1) for one in node.children)
+    return _join(_UNSEEN.sub("", piece).replace("\u2063", ",") for piece in pieces)
+
+
+def _join(pieces: Iterable[str]) -> str:
+    """The pieces one after the other, apart where together they would say another thing: 1 ¾ is not 13/4."""
+    text = ""
+    for piece in pieces:
+        text += (" " if text and piece and _runs_together(text, piece) else "") + piece
+    return text
+
+
+def _runs_together(left: str, right: str) -> bool:
+    last, first = left[-1], right[0]
+    if first in "⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉√∛∜":  # belongs to what comes behind it
+        return last.isalnum() and first not in "√∛∜"
+    if not (first.isalnum() or first in "√∛∜"):
+        return False
+    word = re.search(r"(?:[^\W\d_]{2,})$", left)
+    begins = re.match(r"[^\W\d_]{2,}", right)
+    beside = last.isdigit() and first.isdigit()
+    return beside or bool(
+        (last.isalnum() and (word or begins))
+        or _SCRIPTED.search(left)
+        or (last.isalnum() and ("/" in right or re.search(r"/[^\s/]*$", left)))
+    )
+
+
+class _Part(NamedTuple):
+    """A part of a formula, and how it is written."""
+
+    text: str
+    node: Node
+
+    @property
+    def grouped(self) -> str:
+        """In brackets, if it is more than one number, letter or word."""
+        plain = not self.text or _ATOM.fullmatch(self.text) or _FENCED.fullmatch(self.text)
+        return self.text if plain or (self.node.tag in _WORDS and self.text.isalpha()) else f"({self.text})"
+
+    @property
+    def base(self) -> str:
+        """The same for what something is written above or beneath, as a sign of sums."""
+        return self.text if len(self.text) == 1 else self.grouped
+
+
+def _fraction(node: Node, parts: Sequence[_Part]) -> str:
+    if re.fullmatch(r"0(?:\.0*)?\s*[a-z]*", node.get("linethickness")):
+        return f"{parts[0].text} atop {parts[1].text}"
+    return f"{parts[0].grouped}/{parts[1].grouped}"
+
+
+def _lower(text: str) -> str:
+    return _script(text, "_", _LOWERED)
+
+
+def _raise(text: str) -> str:
+    if text in ("∘", "°"):
+        return "°"
+    return text if _PRIMES.fullmatch(text) else _script(text, "^", _RAISED)
+
+
+def _script(text: str, mark: str, forms: dict[str, str]) -> str:
+    plain = text.replace("−", "-")
+    if not text or all(sign in forms for sign in plain):
+        return "".join(forms[sign] for sign in plain)
+    return f"{mark}{text}" if text.isalnum() or len(text) == 1 else f"{mark}({text})"
+
+
+def _over(base: _Part, sign: _Part) -> str:
+    combining, name = _OVER.get(sign.text, ("", ""))
+    if not combining:
+        return base.base + _raise(sign.text)
+    return base.text + combining if len(base.text) == 1 else f"{name}({base.text})"
+
+
+def _under(base: _Part, sign: _Part) -> str:
+    if sign.text in _UNDER:
+        return f"underline({base.text})"
+    return base.base + _lower(sign.text)
+
+
+def _root(base: _Part, index: str = "") -> str:
+    return {"": "√", "2": "√", "3": "∛", "4": "∜"}.get(index, f"√[{index}]") + base.grouped
+
+
+def _fenced(node: Node, parts: Sequence[_Part]) -> str:
+    opened = node.get("open") if "open" in node.attributes else "("
+    closed = node.get("close") if "close" in node.attributes else ")"
+    marks = "".join((node.get("separators") if "separators" in node.attributes else ",").split())
+    inner = ""
+    for number, part in enumerate(parts):
+        mark = marks[min(number - 1, len(marks) - 1)] if number and marks else ""
+        inner += (f"{mark} " if mark else "") + part.text
+    return f"{opened}{inner}{closed}"
+
+
+def _row(cells: Sequence[str]) -> str:
+    """One row of a table. Where equations are set one beneath the other, their signs stand in columns of their own."""
+    row = ""
+    for number, cell in enumerate(cells):
+        said = cell.strip()
+        apart = number and not said.startswith(_RELATIONS[:-3]) and row.strip() and not row.endswith(_RELATIONS)
+        row += (", " if apart else "") + said
+    return row
+
+
+def _multiscripts(parts: Sequence[Node], depth: int) -> str:
+    at = next((number for number, part in enumerate(parts) if part.tag == "mprescripts"), len(parts))
+    base, behind, before = parts[0], parts[1:at], parts[at + 1 :]
+    scripts = []
+    for beside in (before, behind):
+        said = [_written(part, depth + 1).strip() for part in beside]
+        scripts.append("".join(_raise(one) if number % 2 else _lower(one) for number, one in enumerate(said)))
+    return scripts[0] + _Part(_written(base, depth + 1).strip(), base).base + scripts[1]
+
+
+# tag: (how many parts it has at least, how they are written)
+_FORMS: dict[str, tuple[int, Callable[[Node, Sequence[_Part]], str]]] = {
+    "mfrac": (2, _fraction),
+    "msup": (2, lambda _, parts: parts[0].base + _raise(parts[1].text)),
+    "msub": (2, lambda _, parts: parts[0].base + _lower(parts[1].text)),
+    "msubsup": (3, lambda _, parts: parts[0].base + _lower(parts[1].text) + _raise(parts[2].text)),
+    "msqrt": (
+        1,
+        lambda node, parts: _root(
+            _Part(_join(part.text for part in parts), parts[0].node if len(parts) == 1 else node)
+        ),
+    ),
+    "mroot": (2, lambda _, parts: _root(parts[0], parts[1].text)),
+    "mover": (2, lambda _, parts: _over(parts[0], parts[1])),
+    "munder": (2, lambda _, parts: _under(parts[0], parts[1])),
+    "munderover": (3, lambda _, parts: _under(parts[0], parts[1]) + _raise(parts[2].text)),
+    "mfenced": (0, _fenced),
+}
