@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from harvest.pages.reading.alternatives import alternative_of, is_emoji
 from harvest.pages.reading.boxes import editor_text, is_editor
 from harvest.pages.reading.figures import is_figure, is_file_button, is_icon
 from harvest.pages.reading.looks import look_of
@@ -51,6 +52,9 @@ def _each_leaf(node: Node, dropped: Collection[Node], controls: bool) -> Iterato
             text = collapse_spaces(_PRIVATE.sub("", item))
             if text:
                 yield Leaf(text, parent)
+        elif words := alternative_of(item):
+            if item not in dropped:
+                yield Leaf(words, item)
         elif item.tag == "math":  # its numbers are none of them a time or a name
             text = item.text
             if text and not item.hidden and item not in dropped:
@@ -103,6 +107,8 @@ def edges_of(bubble: Node) -> set[Edge]:
     for leaf in {*leaves[:3], *leaves[-3:]} if whole > 1 else ():
         if in_prose(leaf.parent, bubble):
             continue
+        if leaf is leaves[0] and alternative_of(leaf.parent) and not is_emoji(leaf.text):
+            found.add((kind(leaf.parent), leaf.text))
         for element in (leaf.parent, *leaf.parent.ancestors()):
             if element is bubble or sum(other.parent.within(element) for other in leaves) == whole:
                 break
@@ -127,10 +133,12 @@ class Example:
         self.tells_who = False  # whether a line before the words says in general words that the user speaks
         self.named = ""  # the tag around a name with a colon, as <b>You:</b>
         self.look = None if echo is None else look_of(echo)
+        self.pictured = False  # whether a picture with a name stands before the words
         self.boxed = False  # whether the words stand in a box of their own, with an edge or a ground
         if echo is None or user is None:
             return
         self.before = _speaker_before(user)
+        self.pictured = any(True for leaf in leaves_of(user, ())[:1] if alternative_of(leaf.parent))
         if user.tag == "tr":
             cells = user.elements
             self.cells = {(place, len(cells)) for place, cell in enumerate(cells) if not echo.within(cell)}

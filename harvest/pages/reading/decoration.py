@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from itertools import islice, pairwise
 
+from harvest.pages.reading.alternatives import alternative_of, is_emoji
 from harvest.pages.reading.boxes import is_editor
 from harvest.pages.reading.bubble import (
     PROSE,
@@ -193,7 +194,7 @@ class _Search:
             return True
         if node.tag == "time":
             return not in_sentence(node)
-        if (node.tag == "img" and is_face(node)) or (node is not bubble and is_vote(node)):
+        if (node.tag == "img" and is_face(node) and not alternative_of(node)) or (node is not bubble and is_vote(node)):
             return True
         words = hints(node)
         if words & _WAITING:
@@ -403,6 +404,9 @@ class _Search:
         self, element: Node, text: str, parts: Sequence[str], *, stamped: bool, prose: bool, first: bool, said: bool
     ) -> _Reason:
         """By what it says. parts: its texts."""
+        if alternative_of(element):
+            shown = self.example.pictured or (kind(element), text) in self.known or is_label(text)
+            return _Reason.STRONG if first and shown and not is_emoji(text) else _Reason.NONE
         if not stamped and (_is_content(element) or said):
             return _Reason.NONE
         known = (kind(element), text) in self.known and not prose and not self.siblings.among_prose(element)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import NamedTuple
 
+from harvest.pages.reading.alternatives import alternative_of, spaced
 from harvest.pages.reading.figures import figure_mark, file_of, is_figure, is_file_button, is_icon
 from harvest.pages.reading.formula import formula_text, is_formula
 from harvest.pages.reading.gutters import is_gutter_of_another
@@ -239,6 +240,8 @@ class _Writer:
         tag = node.tag
         if tag == "br":
             return BREAK
+        if words := alternative_of(node):
+            return spaced(node, words)
         if tag in _FIGURES or is_figure(node):
             return figure_mark(node, wordless=self._wordless)
         if tag == "input" and node.get("type") == "checkbox":
@@ -288,7 +291,11 @@ class _Writer:
         return f"{mark}{shown_text(source, 'pre')}{mark}"
 
     def _gone(self, node: Node) -> bool:
-        if node in self._dropped or is_icon(node) or (node.hidden and node not in self._unfolded):
+        if (
+            node in self._dropped
+            or (is_icon(node) and not alternative_of(node))
+            or (node.hidden and node not in self._unfolded)
+        ):
             return True
         if not is_control(node) or node.get("type") == "checkbox":
             return False

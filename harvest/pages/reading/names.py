@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from harvest.pages.reading.alternatives import alternative_of
 from harvest.pages.reading.figures import is_picture
 from harvest.pages.reading.page import Node, Page
 from harvest.pages.reading.page_text import is_control, signature
@@ -24,7 +25,11 @@ def names_on(page: Page, bubbles: Sequence[Node] = ()) -> frozenset[str]:
         if node.tag in ("h1", "h2") and not node.hidden and len(node.children) < 4:
             found.append(node.text)
         for inner in node.walk() if answers else (node,):
-            if inner.tag == "img" and inner.get("alt") and not (answers and is_picture(inner)):
+            if (
+                inner.tag == "img"
+                and inner.get("alt")
+                and not (answers and (is_picture(inner) or alternative_of(inner)))
+            ):
                 found.append(_FACE.sub("", inner.get("alt")))
         stack.extend(() if answers else node.elements)
     return frozenset(name.strip() for name in found if 1 < len(name.strip()) <= 40)

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
+from harvest.pages.reading.alternatives import alternative_of
 from harvest.pages.reading.boxes import composers_on, is_written
 from harvest.pages.reading.figures import is_figure, is_file_button, is_icon, stands_alone
 from harvest.pages.reading.page import Node, Page, collapse_spaces, letters
@@ -95,6 +96,7 @@ class PageText:
         self.spans: dict[Node, Span] = {}
         self.births: dict[Node, float] = {}
         self.figures: set[Node] = set()  # pictures, drawings, sounds, files: what says something without a word
+        self.words: set[Node] = set()  # small pictures that are words
         self.pieces: list[tuple[int, Node, int]] = []
         self.starts: set[int] = set()
         self.ends: set[int] = set()
@@ -139,7 +141,11 @@ class PageText:
             if not known and "h-first" in node.attributes:
                 known, since = True, float(node.get("h-first"))
                 since = since if born is None or begins_without_words(node) else born
-            if is_figure(node) or any(isinstance(child, str) and child.strip() for child in node.children):
+            if (
+                is_figure(node)
+                or node in self.words
+                or any(isinstance(child, str) and child.strip() for child in node.children)
+            ):
                 yield node, since if known else born
             stack.extend((inner, known, since) for inner in node.elements)
 
@@ -220,7 +226,8 @@ class PageText:
             node, child, born, begun = stack.pop()
             if begun is None:
                 figure = not node.hidden and self._is_figure(node)
-                if node.hidden or (not figure and self._apart(node)):
+                word = not figure and not node.hidden and alternative_of(node) != ""
+                if node.hidden or (not figure and not word and self._apart(node)):
                     continue
                 begun = (self._count, self._signs)
                 if node.block or node.tag == "br":
@@ -231,7 +238,9 @@ class PageText:
                     self.births[node] = born
                 if figure:
                     self.figures.add(node)
-            if node in self.figures:
+                elif word:
+                    self.words.add(node)
+            if node in self.figures or node in self.words:
                 self._signs += 1
                 self._fresh.extend([begun[1]] if born is not None else [])
                 child = len(node.children)

@@ -211,6 +211,8 @@ def _tells(ground: PageText, node: Node, branch: Node | None = None, echo: Node 
         return True
     if branch is not None and _beside_the_user(ground, node, branch):
         return False
+    if not ground.words.isdisjoint(node.walk()):
+        return True
     if ground.signs(node) > _SMALL_PRINT or (branch is not None and node.classes and akin(node, branch)):
         return True  # a bubble may say no more than a time
     if branch is not None and echo is not None and _is_made_inside_like(node, branch, echo):
