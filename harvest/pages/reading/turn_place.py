@@ -396,6 +396,9 @@ def _new(ground: PageText, said: str, heard: float | None) -> Spot:
     wanted = letters(said)
     tops = [node for node in tops if _tells(ground, node) and letters(node.text) != wanted]
     echo = next((node for node in tops if not early.isdisjoint(node.walk())), None)
+    redrawn = _drawn_anew(ground, tops, stood, heard) if echo is None else None
+    if redrawn is not None:
+        return Spot((redrawn,), container=redrawn.parent, doubtful=True)
     tops = [node for node in tops if early.isdisjoint(node.walk()) and stood.isdisjoint(node.walk())]
     how = "new" if echo is None else "early"
     weights: dict[Node | None, int] = {}
@@ -405,6 +408,17 @@ def _new(ground: PageText, said: str, heard: float | None) -> Spot:
         return Spot((), echo, how=how)
     container = max(weights, key=lambda parent: weights[parent])
     return Spot(tuple(node for node in tops if node.parent is container), echo, container=container, how=how)
+
+
+def _drawn_anew(ground: PageText, tops: Sequence[Node], stood: set[Node], heard: float | None) -> Node | None:
+    """The only element that came, with the words that an element said before which has gone: where a page shows its
+    newest answer alone, it may have said the same again. It has to have come after a byte did: some pages paint all
+    anew at the press. Where anything else comes, or nothing shows that the turn was answered, that is no answer."""
+    if len(tops) != 1 or heard is None or not stood:
+        return None
+    lines = [line for line in tops[0].walk() if line in ground.lines]
+    came = ground.births.get(tops[0])
+    return tops[0] if came is not None and came >= heard and stood.issuperset(lines) else None
 
 
 def _around(nodes: Sequence[Node]) -> Node | None:

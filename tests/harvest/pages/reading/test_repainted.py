@@ -44,6 +44,29 @@ def test_a_turn_that_is_not_answered_gets_nothing_of_the_conversation_before_it(
     assert text(page(*TALK, SAID, "By the door.", born=200, first=20)) == "By the door."
 
 
+def test_the_newest_answer_alone_said_again_after_a_byte_came_may_be_the_answer() -> None:
+    def shown(said: str, number: int, born: str = "") -> Page:
+        paragraphs = "".join(f"<p>{line}</p>" for line in said.split("|"))
+        answer = f'<section h-id="{number}"{born}>{paragraphs}</section>'
+        return snapshot(f'<main><h1>Museum</h1><div class="pane" h-id="900">{answer}</div>{COMPOSER}</main>')
+
+    for said in ("Closed on Mondays.", "Closed on Mondays.|Open else."):
+        before = PageText(shown(said, 4))
+        again = shown(said, 9, ' h-born="400"')
+        turn = read_turn(again, SAID, before=before, heard=0.3)
+        assert turn.text == "", "the page may yet say something else"
+        assert turn.doubtful is not None
+        assert turn.doubtful.text == said.replace("|", "\n\n")
+        # At the press, or where nothing has come back, nothing has been answered.
+        for unheard in (shown(said, 9, ' h-born="100"'), shown(said, 4)):
+            assert read_turn(unheard, SAID, before=before, heard=0.3).doubtful is None
+        for heard in (None, float("inf")):
+            assert read_turn(again, SAID, before=before, heard=heard).doubtful is None
+    # A list of answers that is painted anew has not grown.
+    anew = read_turn(page(*TALK, born=200, first=20), "4711?", before=BEFORE, heard=0.1)
+    assert (anew.text, anew.doubtful) == ("", None)
+
+
 def test_old_words_of_the_users_alone_painted_anew_do_not_turn_the_page_upside_down() -> None:
     seg = '<div class="seg"{}><div class="sent"><p h-id="{}" h-born="210">{}</p></div><div class="got">{}</div></div>'
     one, two = seg.format("", 40, "Hello", '<p h-id="4">Hi.</p>'), seg.format(' h-born="5"', 41, SAID, "")
