@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property, lru_cache
+from itertools import takewhile
 from typing import NamedTuple
 
 from harvest.pages.reading.alternatives import alternative_of
@@ -106,7 +107,11 @@ class PageText:
         self._fresh: list[int] = []
         self._letters: list[str] = []
         self._count = self._signs = 0
-        self._pictures = Counter(node.get("src") for node in page.walk() if node.tag == "img" and node.get("src"))
+        self._faces: dict[tuple[str, str], bool] = {}
+        self._pictures: dict[tuple[str, str], list[Node]] = {}
+        for node in page.walk():
+            if node.tag == "img" and node.get("src"):
+                self._pictures.setdefault(_shown(node), []).append(node)
         self._lay()
         self.letters = "".join(self._letters)
 
@@ -292,9 +297,15 @@ class PageText:
         if not stands_alone(node):
             return is_file_button(node)
         box = node.box
-        # The same small picture again and again is the face of who speaks.
+        # The same small picture again and again, beside words, is the face of who speaks; with nothing beside it, it is
+        # what was said, and with another link it is another answer.
         small = box is not None and max(box.width, box.height) <= _LARGEST_FACE
-        return not (small and self._pictures[node.get("src")] > 1 and not node.get("src").startswith("data:"))
+        shown = _shown(node)
+        if not small or len(self._pictures.get(shown, ())) <= 1 or node.get("src").startswith("data:"):
+            return True
+        if shown not in self._faces:
+            self._faces[shown] = any(map(_has_words, _rows(self._pictures[shown])))
+        return not self._faces[shown]
 
     def _apart(self, node: Node) -> bool:
         if is_icon(node) or is_control(node) or node in self.composers:
@@ -321,6 +332,32 @@ class PageText:
         if node.tag in ("header", "footer"):
             return not _in_log(node) and not any(around.tag in _ITEMS for around in node.ancestors())
         return False
+
+
+def _shown(picture: Node) -> tuple[str, str]:
+    """A picture, and where it leads."""
+    link = next((around for around in picture.ancestors() if around.tag == "a"), None)
+    return picture.get("src"), link.get("href") if link is not None and leads(link) else ""
+
+
+def _rows(alike: Sequence[Node]) -> Iterator[Node]:
+    """The outermost element around each picture that holds none of the others."""
+    held = Counter(around for picture in alike for around in picture.ancestors())
+    for picture in alike:
+        yield [picture, *takewhile(lambda around: held[around] == 1, picture.ancestors())][-1]
+
+
+def _has_words(node: Node) -> bool:
+    """Whether words stand in it, but for those of what is pressed."""
+    stack = [node]
+    while stack:
+        inner = stack.pop()
+        if inner.hidden or is_control(inner):
+            continue
+        if any(isinstance(child, str) and any(map(str.isalnum, child)) for child in inner.children):
+            return True
+        stack.extend(inner.elements)
+    return False
 
 
 def _told(line: str) -> str:

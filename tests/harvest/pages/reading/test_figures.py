@@ -85,6 +85,28 @@ def test_the_same_small_picture_on_every_row_is_a_face() -> None:
 
 
 @pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("{}", "{}"),
+        ('<a href="https://a.org/1">{}</a>', '<a href="https://a.org/2">{}</a>'),
+        ('<a href="https://a.org/1">{}</a><p>A bridge.</p>', '<a href="https://a.org/2">{}</a>'),
+        ("{}<button>Cross 1</button>", "{}<button>Cross 2</button>"),
+    ],
+)
+def test_the_same_small_picture_alone_or_with_another_link_is_another_answer(first: str, second: str) -> None:
+    picture = '<img src="https://a.org/b.png" alt="" h-box="40,200,110,90"/>'
+    turns = [("Hello", "", first.format(picture), ""), (SAID, 'h-born="5"', second.format(picture), 'h-born="300"')]
+    rows = "".join(
+        f'<div class="row me" {user}>{said}</div><div class="row" {born}><div class="b" {born}>{reply}</div></div>'
+        for said, user, reply, born in turns
+    )
+    turn = read_turn(snapshot(f'<main><div class="log">{rows}</div>{COMPOSER}</main>'), SAID)
+    assert "![](https://a.org/b.png)" in turn.text
+    assert ("https://a.org/2" in turn.text) == ("/2" in second)
+    assert [offer.title for offer in turn.answer.offers] == (["Cross 2"] if "Cross" in second else [])
+
+
+@pytest.mark.parametrize(
     "face",
     [
         '<span aria-hidden="true" h-born="5" h-box="820,15,24,24">face</span>',
