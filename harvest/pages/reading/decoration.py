@@ -212,6 +212,8 @@ class _Search:
 
     def take_fold(self, fold: Fold) -> None:
         """Leave out what unfolds it, and what stands in the place of what is read instead."""
+        if fold.heads_text:
+            return
         titles = (
             [fold.title] if fold.title is not None and alone_in_line(fold.title, self.dropped, self.siblings) else []
         )

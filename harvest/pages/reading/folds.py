@@ -18,6 +18,12 @@ NOTES = frozenset({"reasoning", "thinking", "thought", "thoughts"})
 
 _LEVELS = 3  # elements around what is hidden beside which its title may stand
 _SENTENCE = 80  # characters: what describes a source is shorter
+_SOURCES = re.compile(
+    r"[\W\d_]*(?:(?:show|view|see|all|cited)\s)?(?:sources?|references?|citations?|cited|further\sreading|links|quellen?|belege"
+    r"|literatur|nachweise|références|fuentes?|referencias|fonti?|riferimenti|fontes?|referências|bronnen|źródła"
+    r"|источники|来源|參考|参考|引用|出典|출처)?[\W\d_]*",
+    re.IGNORECASE,
+)
 _MENUS = frozenset({"listbox", "menu", "tooltip"})
 _SKIPPED = re.compile(r"[\s.…]*")
 
@@ -36,10 +42,26 @@ class Fold:
 
     @property
     def says_more(self) -> bool:
-        """Whether it holds a sentence beside its links."""
+        """Whether it holds more than sources: a sentence beside its links, or words of the answer."""
+        return self.heads_text or self._unlinked() > (_SENTENCE if self._links() else 0)
+
+    @property
+    def heads_text(self) -> bool:
+        """Whether what unfolds it is a line of the answer, in view, over what is folded: more than the word for the
+        sources that are all there is in it."""
+        if self.kind != "folded" or self.title is None or self.title.tag != "summary" or not self.title.text:
+            return False
+        if not self._links():
+            return True
+        mostly_links = self._unlinked() <= len(" ".join(map(raw_text, self.body))) / 2
+        return not mostly_links and _SOURCES.fullmatch(self.title.text) is None
+
+    def _links(self) -> list[Node]:
+        return [link for one in self.body for link in outward_links(one)]
+
+    def _unlinked(self) -> int:
         words = " ".join(map(raw_text, self.body))
-        linked = " ".join(raw_text(link) for one in self.body for link in outward_links(one))
-        return len(words) - len(linked) > _SENTENCE
+        return len(words) - len(" ".join(map(raw_text, self._links())))
 
 
 def find_folds(bubble: Node, dropped: Collection[Node]) -> list[Fold]:

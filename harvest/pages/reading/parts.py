@@ -35,6 +35,13 @@ def sources_in(folds: Iterable[Fold], url: str) -> Iterator[Source]:
                 yield Source(href, "" if title == href else title, place="folded")
 
 
+def folded_in(folds: Iterable[Fold], url: str) -> Iterator[str]:
+    """What is folded away and not read, as Markdown, in the order of the page."""
+    for fold in folds:
+        if fold.kind == "folded" and fold.says_more:
+            yield from (said for body in fold.body if (said := _unfolded(body, url)))
+
+
 def thoughts_in(nodes: Iterable[Node], folds: Iterable[Fold], url: str) -> str:
     """What these elements and folds say of what the system thought, as Markdown."""
     kept = [fold for fold in folds if fold.kind == "thoughts" and fold.title is not None]

@@ -22,7 +22,15 @@ from harvest.pages.reading.markdown import markdown
 from harvest.pages.reading.names import names_on, pressed_on
 from harvest.pages.reading.page import Node, Page, collapse_spaces
 from harvest.pages.reading.page_text import PageText, signature
-from harvest.pages.reading.parts import attachments_in, calls_in, offers_in, rest_offered, sources_in, thoughts_in
+from harvest.pages.reading.parts import (
+    attachments_in,
+    calls_in,
+    folded_in,
+    offers_in,
+    rest_offered,
+    sources_in,
+    thoughts_in,
+)
 from harvest.pages.reading.phrases import is_label, is_placeholder, without_cursor
 from harvest.pages.reading.silence import is_wordless
 from harvest.pages.reading.slot import slots_before, slots_of
@@ -169,7 +177,7 @@ def read_turn(
         slots={*habits.slots, *slots_before(others, spot.bubbles)},
     )
     decorations.texts.extend(bubble.text for bubble in announcements)
-    left_out = list(decorations.texts)
+    left_out = [*decorations.texts, *folded_in(decorations.folds, page.url)]
     text = _written(spot.bubbles, decorations, page.url, left_out)
     name = _speaker(text, spot.echo, said, names)
     if name:
@@ -252,7 +260,7 @@ def read_bubbles(page: Page, *, habits: Habits | None = None, left_out: Collecti
         decorations = find_decorations(bubbles, known=(habits or Habits()).edges)
         decorations.nodes -= decorations.doubtful
         _leave_out(bubbles, decorations, said)
-    told = list(decorations.texts)
+    told = [*decorations.texts, *folded_in(decorations.folds, page.url)]
     text = _written(bubbles, decorations, page.url, told)
     name = next((one for one in said if one.endswith((":", "：")) and text.startswith(one)), "")
     text = text[len(name) :].lstrip() if name else text

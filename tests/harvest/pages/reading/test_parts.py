@@ -71,7 +71,20 @@ def test_what_is_thought_and_folded_is_no_source(fold: str) -> None:
 def test_a_fold_that_holds_more_than_sources_is_noted() -> None:
     more = "There is a longer story to this, which I can tell where anybody would like to hear the whole of it."
     turn = read(f'<p>{ANSWER}</p><details><summary>How I know</summary><p h-hide="1">{more}</p></details>')
-    assert (turn.text, turn.notes) == (ANSWER, (FOLDED,))
+    assert (turn.text, turn.notes) == (f"{ANSWER}\n\nHow I know", (FOLDED,))
+    assert turn.left_out == (more,)
+
+
+def test_the_lines_over_what_is_folded_are_read_and_what_is_folded_is_listed_in_order() -> None:
+    fold = '<details><summary>{}</summary><div h-hide="1">{}</div></details>'
+    hall = fold.format("Hall 1", '<ul><li>from two</li><li>dubbed, see <a href="https://a.org/1">this</a></li></ul>')
+    cafe = fold.format("Café", "closed")
+    for turn in (found := read(f"<p>Two places:</p>{hall}{cafe}"), kept(found)):
+        assert turn.text == "Two places:\n\nHall 1\nCafé"
+        assert turn.left_out == ("- from two\n- dubbed, see [this](https://a.org/1)", "closed")
+    assert found.notes == (FOLDED,)
+    alone = read(cafe)
+    assert (alone.text, alone.left_out, alone.notes) == ("Café", ("closed",), (FOLDED,))
 
 
 def test_what_is_not_folded_stays_and_menus_and_hints_are_no_sources() -> None:
