@@ -6,11 +6,13 @@ A page on which nothing came at all may as well have lost the turn; that is anot
 from collections.abc import Iterator, Sequence
 
 from harvest.pages.reading.bubble import leaves_of
+from harvest.pages.reading.folds import is_pressed
 from harvest.pages.reading.page import Node
 from harvest.pages.reading.page_text import PageText, akin, hints, is_control, is_vote
 from harvest.pages.reading.phrases import is_placeholder
 from harvest.pages.reading.turn_place import Spot
 
+_AT_ONCE = 30.0  # milliseconds: came in the same stroke
 _LEAST = 8.0  # CSS pixels: lower and narrower elements are ends of lists and places to scroll to
 _WAITING = frozenset({"caret", "cursor", "dots", "loader", "loading", "skeleton", "spinner", "typing"})
 
@@ -25,8 +27,33 @@ def is_wordless(ground: PageText, spot: Spot, left_out: Sequence[str]) -> bool:
     if spot.bubbles:
         return not any(_waits(bubble) for bubble in spot.bubbles)
     replies = [node for node in ground.page.marked("reply") if node.born is not None and node.visible]
-    return any(_is_bubble(node) for node in replies) or any(
-        _is_bubble(node) and (akin(node, branch) or any(map(is_control, node.walk()))) for node, branch in _behind(spot)
+    return (
+        any(_is_bubble(node) for node in replies)
+        or bool(offering(ground, spot))
+        or any(
+            _is_bubble(node) and (akin(node, branch) or any(map(is_control, node.walk())))
+            for node, branch in _behind(spot)
+        )
+    )
+
+
+def offering(ground: PageText, spot: Spot) -> tuple[Node, ...]:
+    """What came behind the user's words and says nothing but what may be pressed: an answer of choices alone. What came
+    in the same stroke with those words belongs to them."""
+    if spot.bubbles or spot.echo is None or not ground.dated:
+        return ()
+    came = (ground.births.get(spot.echo) or spot.echo.born or 0.0) + _AT_ONCE
+    found = (node for node, _ in _behind(spot) if node.born is not None and node.born > came and _offers_alone(node))
+    return tuple(dict.fromkeys(found))
+
+
+def _offers_alone(node: Node) -> bool:
+    if not node.visible or _waits(node):
+        return False
+    pressed = any(is_pressed(one) and one.text and one.visible for one in node.walk())
+    return pressed and all(
+        any(is_pressed(one) for one in (leaf.parent, *leaf.parent.ancestors()) if one.within(node))
+        for leaf in leaves_of(node, ())
     )
 
 

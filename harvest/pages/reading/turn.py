@@ -32,7 +32,7 @@ from harvest.pages.reading.parts import (
     thoughts_in,
 )
 from harvest.pages.reading.phrases import is_label, is_placeholder, without_cursor
-from harvest.pages.reading.silence import is_wordless
+from harvest.pages.reading.silence import is_wordless, offering
 from harvest.pages.reading.slot import slots_before, slots_of
 from harvest.pages.reading.turn_place import Spot, find_spot
 from protocols.answer import Answer
@@ -185,10 +185,13 @@ def read_turn(
         text = text[len(name) :].lstrip()
     rest = rest_offered(page, spot.bubbles, decorations.folds, text)
     began, ended = _dates(ground, spot, decorations) if text else (None, None)
+    # An answer of choices alone: nothing in it is a word of its own.
+    offered = offering(ground, spot) if not text and not decorations.doubtful else ()
+    beside = _beside(page, spot.bubbles or offered, spot.container, decorations)
     turn = ReadTurn(
         text,
         links_in(text),
-        spot.bubbles,
+        spot.bubbles or (offered if beside.offers else ()),
         spot.echo,
         spot.container,
         spot.how,
@@ -198,7 +201,7 @@ def read_turn(
         began,
         ended,
         spot.rising,
-        beside=_beside(page, spot.bubbles, spot.container, decorations),
+        beside=beside,
         wordless=not text and not decorations.doubtful and is_wordless(ground, spot, left_out),
         rest=rest,
         notes=_notes(decorations, rest) if text else (),

@@ -211,3 +211,32 @@ def test_files_and_offers_are_parts_of_the_answer() -> None:
     assert turn.text == f"{ANSWER}\n\n[plan.pdf](https://a.org/d/plan.pdf) [file: Table.xlsx]"
     assert turn.answer.attachments == (Attachment("plan.pdf", "pdf"), Attachment("Table.xlsx", "xlsx", 12000))
     assert turn.answer.offers == (Offer("And the second film?"),)
+
+
+def came(inner: str, *, born: int = 300) -> str:
+    return inner.replace("@", f'h-born="{born}" h-box="20,200,90,30"')
+
+
+@pytest.mark.parametrize(
+    "menu",
+    [
+        '<div class="message bot" @><button @>Tickets</button><button @>Times</button></div>',
+        '<div class="chips" @><button @>Tickets</button><button @>Times</button></div>',
+        "<button @>Tickets</button><button @>Times</button>",
+        '<ul @><li role="button" @>Tickets</li><li role="button" @>Times</li></ul>',
+        '<div @><div role="button" tabindex="0" @>Tickets</div><a role="button" href="#" @>Times</a></div>',
+        '<div @><span h-click="1" @>Tickets</span><span h-click="1" @>Times</span></div>',
+    ],
+)
+def test_an_answer_of_nothing_but_choices_is_its_offers(menu: str) -> None:
+    def log(behind: str) -> ReadTurn:
+        user = f'<div class="message user" h-born="5"><p>{SAID}</p></div>'
+        return read_turn(snapshot(f'<main><div class="log">{user}{behind}</div>{COMPOSER}</main>'), SAID)
+
+    turn = log(came(menu))
+    assert (turn.text, turn.doubtful, turn.wordless) == ("", None, True)
+    assert [offer.title for offer in turn.answer.offers] == ["Tickets", "Times"]
+    assert [offer.title for offer in kept(turn).answer.offers] == ["Tickets", "Times"]
+    # What came with the user's words may be pressed to change them.
+    assert log(came(menu, born=5)).answer.offers == ()
+    assert log(came(menu) + came('<div class="message bot" @><p>Which?</p></div>', born=900)).text == "Which?"
