@@ -115,6 +115,11 @@ def is_notes(details: Node) -> bool:
     return is_reasoning(summary) or is_thought_title(summary) or bool(hints(details) & NOTES)
 
 
+def heads_sources(text: str) -> bool:
+    """Whether a line says that sources follow: `Sources`, `Quellen (2)`."""
+    return any(map(str.isalpha, text)) and _SOURCES.fullmatch(text) is not None
+
+
 def _is_for_readers_aloud(node: Node) -> bool:
     """Whether it is cut away to a dot, as what only screen readers are told is."""
     return node.box is not None and node.box.width <= 1 and node.box.height <= 1

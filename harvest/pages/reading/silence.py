@@ -17,10 +17,11 @@ _LEAST = 8.0  # CSS pixels: lower and narrower elements are ends of lists and pl
 _WAITING = frozenset({"caret", "cursor", "dots", "loader", "loading", "skeleton", "spinner", "typing"})
 
 
-def is_wordless(ground: PageText, spot: Spot, left_out: Sequence[str]) -> bool:
+def is_wordless(ground: PageText, spot: Spot, left_out: Sequence[str], heard: float | None = None) -> bool:
     """Whether the turn has a bubble of its own that says nothing: names and times at most.
 
     left_out: what the decorations of the answer said. Something that says that more is to come is no empty answer.
+    heard: as of `offering`.
     """
     if any(map(is_placeholder, left_out)) or not ground.dated:
         return False
@@ -29,7 +30,7 @@ def is_wordless(ground: PageText, spot: Spot, left_out: Sequence[str]) -> bool:
     replies = [node for node in ground.page.marked("reply") if node.born is not None and node.visible]
     return (
         any(_is_bubble(node) for node in replies)
-        or bool(offering(ground, spot))
+        or bool(offering(ground, spot, heard))
         or any(
             _is_bubble(node) and (akin(node, branch) or any(map(is_control, node.walk())))
             for node, branch in _behind(spot)
@@ -37,13 +38,15 @@ def is_wordless(ground: PageText, spot: Spot, left_out: Sequence[str]) -> bool:
     )
 
 
-def offering(ground: PageText, spot: Spot) -> tuple[Node, ...]:
+def offering(ground: PageText, spot: Spot, heard: float | None = None) -> tuple[Node, ...]:
     """What came behind the user's words and says nothing but what may be pressed: an answer of choices alone. What came
-    in the same stroke with those words belongs to them."""
+    in the same stroke with those words, and before a byte came back, belongs to them. heard: when the first one did, in
+    milliseconds after the send; None: not known."""
     if spot.bubbles or spot.echo is None or not ground.dated:
         return ()
     came = (ground.births.get(spot.echo) or spot.echo.born or 0.0) + _AT_ONCE
-    found = (node for node, _ in _behind(spot) if node.born is not None and node.born > came and _offers_alone(node))
+    came = came if heard is None else min(came, heard)
+    found = (node for node, _ in _behind(spot) if node.born is not None and node.born >= came and _offers_alone(node))
     return tuple(dict.fromkeys(found))
 
 

@@ -22,6 +22,7 @@ from harvest.pages.reading.markdown import markdown
 from harvest.pages.reading.names import names_on, pressed_on
 from harvest.pages.reading.page import Node, Page, collapse_spaces
 from harvest.pages.reading.page_text import PageText, signature
+from harvest.pages.reading.panels import sources_beside
 from harvest.pages.reading.parts import (
     attachments_in,
     calls_in,
@@ -49,6 +50,9 @@ FOLDED = "a part of it, besides links, is folded away on its page and was not re
 # The note on an answer whose thoughts were told from it by their place, their look, or the line over them.
 THOUGHT_IN_VIEW = "its page shows what it thought in view above it: that is kept apart from the answer"
 
+LINKS_BESIDE = "links beside the chat changed with it and were not taken for its sources: a site file can name them"
+"""The note on an answer with which links came outside of the chat that may be something else than its sources."""
+
 _SPOKEN = re.compile(r"[^\w\n]{0,3}(?P<name>[\w][\w .'’-]{0,38}?)\*{0,2}\s?[:：]\*{0,2}\s+")
 
 
@@ -59,7 +63,7 @@ class Habits:
     user: how the element with the user's words and the two around it are made; apart: no element of a reply was made
     like that. rising: newer turns stand above older
     ones. edges: lines beside earlier replies, as the bot's name. slots: how the elements are made that held their
-    words.
+    words. beside: how the elements are made, from the inside out, that held sources beside the chat.
     """
 
     user: tuple[str, ...] = ()
@@ -67,6 +71,7 @@ class Habits:
     edges: tuple[Edge, ...] = ()
     slots: tuple[str, ...] = ()
     apart: bool = False
+    beside: tuple[tuple[str, ...], ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         edges = [list(edge) for edge in self.edges]
@@ -76,6 +81,7 @@ class Habits:
             "edges": edges,
             "slots": list(self.slots),
             "apart": self.apart,
+            "beside": [list(made) for made in self.beside],
         }
 
     @classmethod
@@ -85,7 +91,8 @@ class Habits:
             edges = tuple((str(made), str(text)) for made, text in data["edges"])
             slots = tuple(str(made) for made in data.get("slots", ()))  # recordings of old have none
             apart = data.get("apart") is True
-            return cls(tuple(str(part) for part in data["user"]), bool(data["rising"]), edges, slots, apart)
+            beside = tuple(tuple(map(str, made)) for made in data.get("beside", ()))
+            return cls(tuple(str(part) for part in data["user"]), bool(data["rising"]), edges, slots, apart, beside)
         except (KeyError, TypeError, ValueError) as fault:
             raise ValueError(f"no habits: {fault!r}") from None
 
@@ -98,12 +105,12 @@ class ReadTurn:
     that was cut out of a running text has no number (id 0). echo: the user's words, None where the page does not
     repeat them. container: the element around all of it. how: `echo`, `altered`, `early`, `site`, `new` or `reply`.
     left_out: what decorations said; decorations: those elements, each with the mark it is kept with. slots: how the
-    elements are made that held the words. began, ended: seconds from the send to the first and to the last piece of the
-    answer, as far as the page dates them; None without text. doubtful: the turn as it is to be read where nothing else
-    comes, of what is more likely a name, a time or a state; only without text. beside: what came with the text, as an
-    answer without words. wordless: a bubble came for it, with no word in it. rest: what stands on the button that would
-    show more of the answer; "" for none. notes: a sentence each on what a reader of the figures should know.
-    announced: all that is there says that somebody will answer.
+    elements are made that held the words; places: those that held sources beside the chat. began, ended: seconds
+    from the send to the first and to the last piece of the answer, as far as the page dates them; None without text.
+    doubtful: the turn as it is to be read where nothing else comes, of what is more likely a name, a time or a state;
+    only without text. beside: what came with the text, as an answer without words. wordless: a bubble came for it, with
+    no word in it. rest: what stands on the button that would show more of the answer; "" for none. notes: a sentence
+    each on what a reader of the figures should know. announced: all that is there says that somebody will answer.
     """
 
     text: str
@@ -115,6 +122,7 @@ class ReadTurn:
     left_out: tuple[str, ...] = ()
     decorations: Mapping[Node, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     slots: Collection[str] = field(default=frozenset(), repr=False)
+    places: Collection[tuple[str, ...]] = field(default=frozenset(), repr=False)
     began: float | None = None
     ended: float | None = None
     rising: bool = field(default=False, repr=False)
@@ -147,14 +155,8 @@ def read_turn(
     """
     habits = habits or Habits()
     ground = PageText(page, before)
-    spot = find_spot(
-        ground,
-        said,
-        user=habits.user,
-        apart=habits.apart,
-        rising=habits.rising,
-        heard=None if heard is None else 1000 * heard,
-    )
+    heard = None if heard is None else 1000 * heard
+    spot = find_spot(ground, said, user=habits.user, apart=habits.apart, rising=habits.rising, heard=heard)
     announcements = [bubble for bubble in spot.bubbles if is_announcement(bubble.text)]
     announced = bool(announcements) and len(announcements) == len(spot.bubbles)
     if announced:
@@ -186,8 +188,10 @@ def read_turn(
     rest = rest_offered(page, spot.bubbles, decorations.folds, text)
     began, ended = _dates(ground, spot, decorations) if text else (None, None)
     # An answer of choices alone: nothing in it is a word of its own.
-    offered = offering(ground, spot) if not text and not decorations.doubtful else ()
+    offered = offering(ground, spot, heard) if not text and not decorations.doubtful else ()
     beside = _beside(page, spot.bubbles or offered, spot.container, decorations)
+    panel = sources_beside(page, said, spot, before.page if before is not None else None, habits.beside)
+    beside = replace(beside, sources=(*beside.sources, *panel.sources))
     turn = ReadTurn(
         text,
         links_in(text),
@@ -198,13 +202,14 @@ def read_turn(
         tuple(left_out),
         _marks(decorations),
         slots_of(spot.bubbles, decorations.nodes, edges),
+        panel.places,
         began,
         ended,
         spot.rising,
         beside=beside,
-        wordless=not text and not decorations.doubtful and is_wordless(ground, spot, left_out),
+        wordless=not text and not decorations.doubtful and is_wordless(ground, spot, left_out, heard),
         rest=rest,
-        notes=_notes(decorations, rest) if text else (),
+        notes=_notes(decorations, rest, panel.missed) if text else (),
         announced=announced,
     )
     if text and spot.doubtful:
@@ -234,11 +239,12 @@ def _marks(decorations: Decorations) -> dict[Node, str]:
     return {node: "thoughts" if node in decorations.thoughts else "1" for node in decorations.nodes}
 
 
-def _notes(decorations: Decorations, rest: str) -> tuple[str, ...]:
+def _notes(decorations: Decorations, rest: str, missed: bool) -> tuple[str, ...]:
     told = {
         GOES_ON: bool(rest),
         FOLDED: any(fold.kind == "folded" and fold.says_more for fold in decorations.folds),
         THOUGHT_IN_VIEW: decorations.in_view,
+        LINKS_BESIDE: missed,
     }
     return tuple(note for note, holds in told.items() if holds)
 
@@ -294,7 +300,8 @@ def learn(page: Page, turn: ReadTurn, habits: Habits | None = None) -> Habits:
     apart = apart and not any(trail(node) == user for bubble in turn.bubbles for node in bubble.walk())
     rising = turn.rising if seen is not None and turn.bubbles else habits.rising
     slots = dict.fromkeys((*habits.slots, *sorted(turn.slots)))
-    return Habits(user, rising, tuple(edges)[-_MOST_EDGES:], tuple(slots)[-_MOST_EDGES:], apart and bool(user))
+    beside = tuple(dict.fromkeys((*habits.beside, *sorted(turn.places))))[-_MOST_EDGES:]
+    return Habits(user, rising, tuple(edges)[-_MOST_EDGES:], tuple(slots)[-_MOST_EDGES:], apart and bool(user), beside)
 
 
 def _written(bubbles: Sequence[Node], decorations: Decorations, url: str, left_out: list[str]) -> str:

@@ -138,6 +138,9 @@ class Site(StrictModel):
     leave_out: Css | None = Field(
         None, description="elements inside a reply that are not part of it: names, times, buttons"
     )
+    sources: Css | None = Field(
+        None, description="where a page shows the sources of its last reply outside of the chat: a panel of links"
+    )
     busy: Css | None = Field(None, description="shown as long as a reply is still being written")
     ready: Css | None = Field(None, description="must be shown before anything is typed")
     ended: Css | None = Field(None, description="shown once the system has closed the conversation")
@@ -190,7 +193,7 @@ class Site(StrictModel):
             yield f"blocked-{number}", block
 
 
-_SINGLE = ("new_chat", "composer", "user", "reply", "leave_out", "busy", "ready", "ended")
+_SINGLE = ("new_chat", "composer", "user", "reply", "leave_out", "sources", "busy", "ready", "ended")
 
 
 class SiteFile(Site):

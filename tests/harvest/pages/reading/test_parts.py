@@ -229,14 +229,15 @@ def came(inner: str, *, born: int = 300) -> str:
     ],
 )
 def test_an_answer_of_nothing_but_choices_is_its_offers(menu: str) -> None:
-    def log(behind: str) -> ReadTurn:
+    def log(behind: str, heard: float | None = None) -> ReadTurn:
         user = f'<div class="message user" h-born="5"><p>{SAID}</p></div>'
-        return read_turn(snapshot(f'<main><div class="log">{user}{behind}</div>{COMPOSER}</main>'), SAID)
+        return read_turn(snapshot(f'<main><div class="log">{user}{behind}</div>{COMPOSER}</main>'), SAID, heard=heard)
 
     turn = log(came(menu))
     assert (turn.text, turn.doubtful, turn.wordless) == ("", None, True)
     assert [offer.title for offer in turn.answer.offers] == ["Tickets", "Times"]
     assert [offer.title for offer in kept(turn).answer.offers] == ["Tickets", "Times"]
+    assert log(came(menu, born=21), heard=0.02).answer.offers == turn.answer.offers
     # What came with the user's words may be pressed to change them.
-    assert log(came(menu, born=5)).answer.offers == ()
+    assert log(came(menu, born=5)).answer.offers == log(came(menu, born=15), heard=0.02).answer.offers == ()
     assert log(came(menu) + came('<div class="message bot" @><p>Which?</p></div>', born=900)).text == "Which?"

@@ -30,6 +30,7 @@ send: button[aria-label="Send"]
 user: .user
 reply: .bot .text
 leave_out: .name, time
+sources: aside ol
 busy: .typing
 ready: .connected
 ended: .closed
@@ -55,6 +56,7 @@ def test_every_selector_gets_the_name_it_is_marked_with() -> None:
         "user": ".user",
         "reply": ".bot .text",
         "leave_out": ".name, time",
+        "sources": "aside ol",
         "busy": ".typing",
         "ready": ".connected",
         "ended": ".closed",

@@ -1,0 +1,139 @@
+"""Sources that a page shows beside the chat, in a panel whose links change with each answer.
+
+They are told by their time and their place: links outside of the conversation that came between the user's turn and the
+end of the answer, under a line that says what they are, or in a place that was without links until then. A menu that is
+painted anew, a list of earlier chats and an advertisement change, too: what may as well be one of these is not taken,
+and that is said.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from harvest.pages.reading.echo import trail
+from harvest.pages.reading.folds import heads_sources, outward_links, raw_text
+from harvest.pages.reading.page import Node, Page, letters
+from harvest.pages.reading.page_text import hints
+from harvest.pages.reading.turn_place import Spot
+from protocols.answer import Source
+
+_Trail = tuple[str, ...]
+_Link = tuple[str, _Trail]
+"""Where a link leads, and how the elements around it are made."""
+
+_NAMED = frozenset({"citation", "citations", "reference", "references", "source", "sources"})
+_MENUS = frozenset({"footer", "header", "nav"})
+_MENU_ROLES = frozenset({"banner", "contentinfo", "menu", "menubar", "navigation", "search", "tablist", "tree"})
+_OTHERS = frozenset(
+    {
+        *("ad", "ads", "advert", "advertisement", "banner", "breadcrumb", "breadcrumbs", "conversations", "history"),
+        *("menu", "nav", "navbar", "promo", "recommended", "sponsor", "sponsored", "threads", "toast"),
+    }
+)
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "legend", "summary", "caption", "dt"})
+_ALONE = frozenset({"body", "h-page", "html"})
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What stood beside the chat with an answer. sources: in the order of the page. places: how the elements around
+    them are made, by which they are known in later turns. missed: whether links changed there that were not taken."""
+
+    sources: tuple[Source, ...] = ()
+    places: frozenset[_Trail] = frozenset()
+    missed: bool = False
+
+
+def sources_beside(page: Page, said: str, spot: Spot, before: Page | None, known: Collection[_Trail] = ()) -> Beside:
+    """The sources of an answer that stand outside of its bubbles.
+
+    before: the page when the turn was typed; None: not known. known: places of sources in earlier turns.
+    """
+    named = page.marked("sources")
+    if named:
+        links = [link for one in named if _seen(one) for link in outward_links(one) if _seen(link)]
+        return Beside(_sources([link for link in links if _is_new(link, before)] or links, page.url))
+    if page.asked is None or not spot.bubbles or spot.container is None or spot.container.tag in _ALONE:
+        return Beside()
+    taken: list[Node] = []
+    places: set[_Trail] = set()
+    missed = False
+    stood = {(one.get("href"), trail(one)) for one in (outward_links(before.root) if before is not None else ())}
+    for link in outward_links(page.root):
+        if not _is_beside(link, spot, page.url) or not _is_new(link, before, stood, known):
+            continue
+        panel = _panel(link, spot)
+        if trail(link) in known or _is_named(link, panel) or _was_without_links(panel, before):
+            taken.append(link)
+            places.add(trail(link))
+        elif letters(link.text) not in letters(said):
+            missed = True
+    return Beside(_sources(taken, page.url), frozenset(places), missed)
+
+
+def _sources(links: Collection[Node], url: str) -> tuple[Source, ...]:
+    here = url.partition("#")[0]
+    titles: dict[str, str] = {}
+    for link in links:
+        href = link.get("href")
+        if href.partition("#")[0] != here:
+            titles.setdefault(href, raw_text(link) or link.get("aria-label") or link.get("title"))
+    return tuple(Source(href, "" if title == href else title) for href, title in titles.items())
+
+
+def _is_beside(link: Node, spot: Spot, url: str) -> bool:
+    """Whether it may be seen, and stands neither in the conversation nor in a menu."""
+    around = list(link.ancestors())
+    if spot.container in around or link.text == "" or not _seen(link):
+        return False
+    if any(one.tag in _MENUS or one.get("role") in _MENU_ROLES or hints(one) & _OTHERS for one in around):
+        return False
+    return urlsplit(link.get("href")).netloc != urlsplit(url).netloc or any(hints(one) & _NAMED for one in around)
+
+
+def _seen(node: Node) -> bool:
+    return node.visible and "leave_out" not in node.get("h-site").split()
+
+
+def _is_new(link: Node, before: Page | None, stood: Collection[_Link] = (), places: Collection[_Trail] = ()) -> bool:
+    """Whether it came with the turn: as an element, unless the page has only painted it anew, or as an address."""
+    was = before.by_id.get(link.id) if before is not None and link.id else None
+    if was is not None:
+        return was.get("href") != link.get("href")
+    return link.born is not None and (trail(link) in places or (link.get("href"), trail(link)) not in stood)
+
+
+def _panel(link: Node, spot: Spot) -> Node:
+    """The outermost element around it that does not hold the conversation."""
+    container = spot.container
+    panel = link
+    for around in link.ancestors():
+        if container is not None and container.within(around):
+            break
+        panel = around
+    return panel
+
+
+def _is_named(link: Node, panel: Node) -> bool:
+    """Whether something around it, or a line over it, says that sources stand there."""
+    for around in link.ancestors():
+        if hints(around) & _NAMED or heads_sources(around.get("aria-label")):
+            return True
+        if any(heads_sources(one.text) for one in around.elements if _is_heading(one)):
+            return True
+        if around is panel:
+            break
+    return False
+
+
+def _is_heading(node: Node) -> bool:
+    """Whether it is one line with nothing else in it."""
+    while len(node.elements) == 1 and node.elements[0].text == node.text:
+        node = node.elements[0]
+    return bool(node.text) and (node.tag in _HEADINGS or not node.elements)
+
+
+def _was_without_links(panel: Node, before: Page | None) -> bool:
+    """Whether the place was there and held no link to elsewhere when the turn was typed."""
+    was = before.by_id.get(panel.id) if before is not None and panel.id else None
+    return was is not None and not outward_links(was)
