@@ -26,7 +26,7 @@ def is_wordless(ground: PageText, spot: Spot, left_out: Sequence[str], heard: fl
     if any(map(is_placeholder, left_out)) or not ground.dated:
         return False
     if spot.bubbles:
-        return not any(_waits(bubble) for bubble in spot.bubbles)
+        return not any(waits(bubble) for bubble in spot.bubbles)
     replies = [node for node in ground.page.marked("reply") if node.born is not None and node.visible]
     return (
         any(_is_bubble(node) for node in replies)
@@ -51,7 +51,7 @@ def offering(ground: PageText, spot: Spot, heard: float | None = None) -> tuple[
 
 
 def _offers_alone(node: Node) -> bool:
-    if not node.visible or _waits(node):
+    if not node.visible or waits(node):
         return False
     pressed = any(is_pressed(one) and one.text and one.visible for one in node.walk())
     return pressed and all(
@@ -76,8 +76,9 @@ def _is_bubble(node: Node) -> bool:
     box = node.box
     seen = node.visible and box is not None and box.width >= _LEAST and box.height >= _LEAST
     said = leaves_of(node, [one for one in node.walk() if is_vote(one)])
-    return seen and not said and not is_control(node) and not _waits(node)
+    return seen and not said and not is_control(node) and not waits(node)
 
 
-def _waits(node: Node) -> bool:
+def waits(node: Node) -> bool:
+    """Whether something in it says that it is being worked on, by its name or its state."""
     return any(one.visible and (hints(one) & _WAITING or one.get("aria-busy") == "true") for one in node.walk())

@@ -33,7 +33,7 @@ from harvest.pages.reading.parts import (
     thoughts_in,
 )
 from harvest.pages.reading.phrases import is_label, is_placeholder, without_cursor
-from harvest.pages.reading.silence import is_wordless, offering
+from harvest.pages.reading.silence import is_wordless, offering, waits
 from harvest.pages.reading.slot import slots_before, slots_of
 from harvest.pages.reading.turn_place import Spot, find_spot
 from protocols.answer import Answer
@@ -186,7 +186,7 @@ def read_turn(
         left_out.append(name)
         text = text[len(name) :].lstrip()
     rest = rest_offered(page, spot.bubbles, decorations.folds, text)
-    began, ended = _dates(ground, spot, decorations) if text else (None, None)
+    began, ended = _dates(ground, spot.bubbles, decorations) if text else (None, None)
     # An answer of choices alone: nothing in it is a word of its own.
     offered = offering(ground, spot, heard) if not text and not decorations.doubtful else ()
     beside = _beside(page, spot.bubbles or offered, spot.container, decorations)
@@ -214,14 +214,32 @@ def read_turn(
     )
     if text and spot.doubtful:
         return replace(turn, text="", links=(), left_out=(*left_out, text), began=None, ended=None, doubtful=turn)
-    if text or not decorations.doubtful:
+    if text:
         return turn
+    if not decorations.doubtful:
+        return replace(turn, doubtful=_as_said(turn, ground, decorations, page.url, heard))
     given_back = replace(decorations, nodes=decorations.nodes - decorations.doubtful, texts=[])
     text = _written(spot.bubbles, given_back, page.url, [])
-    began, ended = _dates(ground, spot, given_back)
+    began, ended = _dates(ground, spot.bubbles, given_back)
     kept = tuple(one for one in left_out if one not in {node.text for node in decorations.doubtful})
     doubtful = replace(turn, text=text, links=links_in(text), left_out=kept, began=began, ended=ended)
     return replace(turn, doubtful=replace(doubtful, decorations=_marks(given_back)))
+
+
+def _as_said(
+    turn: ReadTurn, ground: PageText, decorations: Decorations, url: str, heard: float | None
+) -> ReadTurn | None:
+    """The turn with what else holds the place of an answer to come (`...`, `Loading`), if it came after a byte did and
+    nothing in it says that it waits: a system may answer so. It says itself that more will come, so that it counts only
+    where nothing can."""
+    if not turn.bubbles or heard is None or any(map(waits, turn.bubbles)):
+        return None
+    text = _written(turn.bubbles, decorations, url, None)
+    began, ended = _dates(ground, turn.bubbles, decorations)
+    if not text or 1000 * began < heard:
+        return None
+    kept = tuple(one for one in turn.left_out if one != collapse_spaces(text))
+    return replace(turn, text=text, left_out=kept, began=began, ended=ended, wordless=False, announced=True)
 
 
 def _beside(page: Page, bubbles: Sequence[Node], container: Node | None, decorations: Decorations) -> Answer:
@@ -304,13 +322,14 @@ def learn(page: Page, turn: ReadTurn, habits: Habits | None = None) -> Habits:
     return Habits(user, rising, tuple(edges)[-_MOST_EDGES:], tuple(slots)[-_MOST_EDGES:], apart and bool(user), beside)
 
 
-def _written(bubbles: Sequence[Node], decorations: Decorations, url: str, left_out: list[str]) -> str:
-    """The Markdown of all bubbles; what only stands for an answer to come is added to `left_out`."""
+def _written(bubbles: Sequence[Node], decorations: Decorations, url: str, left_out: list[str] | None) -> str:
+    """The Markdown of all bubbles; what only stands for an answer to come is added to `left_out`, or written if that is
+    None."""
     kept: list[str] = []
     for bubble in bubbles:
         wordless = not any(leaf.text for leaf in leaves_of(bubble, decorations.nodes))
         text = markdown(bubble, decorations.nodes, url, unfolded=decorations.unfolded, wordless=wordless)
-        if is_placeholder(collapse_spaces(text)):
+        if left_out is not None and is_placeholder(collapse_spaces(text)):
             left_out.append(collapse_spaces(text))
         elif text:
             kept.append(text)
@@ -338,11 +357,11 @@ def _speaker(text: str, echo: Node | None, said: str, names: Iterable[str]) -> s
     return told[0].strip() if _SPOKEN.search(before + " ") and before.rstrip().endswith((":", "：")) else ""
 
 
-def _dates(ground: PageText, spot: Spot, decorations: Decorations) -> tuple[float, float]:
+def _dates(ground: PageText, bubbles: Sequence[Node], decorations: Decorations) -> tuple[float, float]:
     """Seconds after the send at which the first and the last text of the answer came."""
     first: list[float] = []
     last: list[float] = []
-    for bubble in spot.bubbles:
+    for bubble in bubbles:
         for node, since in ground.first_words(bubble, decorations.nodes):
             said = float(node.get("h-said")) if node.get("h-said") else None
             times = [time for time in (since, said) if time is not None]

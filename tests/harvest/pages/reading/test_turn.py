@@ -267,3 +267,24 @@ def test_whatever_was_said_is_looked_for(said: str) -> None:
 def test_a_kept_page_that_nests_deeper_than_the_eye_writes_is_refused() -> None:
     with pytest.raises(ValueError, match="300 deep"):
         parse_page("<h-page>" + "<div>" * 400 + "</div>" * 400 + "</h-page>")
+
+
+@pytest.mark.parametrize("line", ["…", "Loading", "Thinking...", "Einen Moment…"])
+def test_what_holds_the_place_of_an_answer_is_one_where_nothing_else_comes(line: str) -> None:
+    def turn(reply: str, heard: float | None = 0.2) -> ReadTurn:
+        body = f'<main><div class="m u" h-born="5">{SAID}</div>{reply}{COMPOSER}</main>'
+        return read_turn(snapshot(body), SAID, heard=heard)
+
+    late = turn(f'<div class="m b" h-born="300">{line}</div>')
+    assert (late.text, late.wordless) == ("", False)
+    assert late.doubtful is not None
+    assert (late.doubtful.text, late.doubtful.announced) == (line, True)
+    # It came before any byte did, a name or a state says that it waits, or it is not known when a byte came.
+    for waiting in (
+        turn(f'<div class="m b" h-born="100">{line}</div>'),
+        turn(f'<div class="m b typing" h-born="300">{line}</div>'),
+        turn(f'<div class="m b" h-born="300"><p aria-busy="true">{line}</p></div>'),
+        turn(f'<div class="m b" h-born="300">{line}</div>', None),
+        turn(f'<div class="m b" h-born="300">{line}</div>', float("inf")),
+    ):
+        assert (waiting.text, waiting.doubtful) == ("", None)
