@@ -37,6 +37,7 @@ from harvest.pages.reading.page import Node, collapse_spaces
 from harvest.pages.reading.page_text import hints, hints_last, is_control, is_vote, kind
 from harvest.pages.reading.phrases import (
     asks_for_more,
+    is_account,
     is_counter,
     is_label,
     is_named_time,
@@ -58,8 +59,20 @@ _ALIKE = 0.5  # share of what two elements are called that they have in common
 _INITIALS = 3  # characters that may stand in place of a picture
 _STAMPS = frozenset(
     {
-        *("author", "avatar", "byline", "date", "datetime", "meta", "metadata", "name", "nickname", "reaction"),
-        *("reactions", "receipt", "sender", "speaker", "time", "timestamp", "username"),
+        *(
+            "author",
+            "avatar",
+            "byline",
+            "date",
+            "datetime",
+            "meta",
+            "metadata",
+            "name",
+            "nickname",
+            "persona",
+            "reaction",
+        ),
+        *("reactions", "receipt", "sender", "speaker", "time", "timestamp", "username", "who"),
     }
 )
 _CONTENT = re.compile(r"(?:^|[-_])(?:text|content|body|prose|markdown|md)$|markdown|prose", re.IGNORECASE)
@@ -324,6 +337,8 @@ class _Search:
         return is_role(text) or is_label(text, self.names) or text.casefold() in self.pressed or is_named_time(text)
 
     def drop(self, node: Node) -> None:
+        if node in self.dropped:
+            return
         self.texts[node] = " ".join(leaf.text for leaf in leaves_of(node, self.dropped, controls=True))
         self.dropped.add(node)
 
@@ -456,6 +471,7 @@ class _Search:
         return (
             is_status(text)
             or is_counter(text)
+            or is_account(text)
             or text in ("·", "•", "|", "–", "-", "✓", "✓✓", "✔")
             or (text != element.text and (is_time(text) or self._names(text) or text in self._pressable(element)))
         )

@@ -110,6 +110,19 @@ _REASONING = re.compile(
     r"|réflexion|razonamiento|pensamiento|思考|推理|已深度思考|深度思考|思考过程)\b.{0,60}",
     re.IGNORECASE | re.DOTALL,
 )
+_SECONDS = r"(?:~\s?)?\d+(?:[.,]\d+)?\s?(?:ms|s|secs?|seconds?|sek(?:unden)?|secondes?|segundos?)\.?"
+_TOOK = re.compile(
+    rf"(?:(?:in|took|time|latency|duration|response\stime|dauer|durée)\s?:?\s?)?{_SECONDS}", re.IGNORECASE
+)
+_TOOK_BY = re.compile(
+    r"(?:answered|generated|written|replied|responded|completed|finished|processed|took|beantwortet|generiert|erstellt|répondu"
+    rf"|généré|respondido|generado)(?:\s(?:by|with|using|von|mit|par|avec|por|con)\s\S+(?:\s\S+){{0,3}}?)?(?:\s(?:in|en))?\s{_SECONDS}",
+    re.IGNORECASE,
+)
+_TOKENS = re.compile(
+    r"(?:tokens?\s?:\s?)?\d[\d.,]*\s?k?\s?(?:(?:prompt|completion|total|input|output)\s)?tok(?:en)?s?(?:\s?/\s?s(?:ec)?|\sper\ssecond)?",
+    re.IGNORECASE,
+)
 _LASTING = (
     rf"(?:\d+(?:[.,:]\d+)?\s?(?:{_UNIT}|秒(?:间|間)?|分(?:钟|間)?|초|분)"
     r"|(?:an?|some|several|a\sfew|a\scouple\sof|einige|einen|quelques|unos|algunos|alcuni)\s\w+)"
@@ -174,6 +187,16 @@ _FINE_PRINT = re.compile(
     r"|内容由\s?ai\s?生成|由\s?ai\s?(?:自动)?生成|ai\s?(?:が|による)?生成|仅供参考|誤り|不正確|ai가\s?생성|부정확",
     re.IGNORECASE,
 )
+
+
+def is_account(text: str) -> bool:
+    """What a page says of how an answer came about: `Answered by GPT-4 in 1.2 s`, `1.4 s · 45 tokens`."""
+    if len(text) > 90 or text.endswith((".", "!", "?")):
+        return False
+    parts = [part.strip() for part in re.split(r"[·•|;()]+|,(?!\d)|\s[-–—]\s", text) if part.strip()]
+    counted = [part for part in parts if _TOOK.fullmatch(part) or _TOKENS.fullmatch(part)]
+    told = any(_TOOK_BY.fullmatch(part) for part in parts) or len(counted) > 1
+    return told and all(part in counted or _TOOK_BY.fullmatch(part) or len(part.split()) <= 3 for part in parts)
 
 
 def is_time(text: str) -> bool:

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from harvest.pages.reading.announcements import is_announcement
+from harvest.pages.reading.asides import lines_between, quotes_in
 from harvest.pages.reading.bubble import Edge, edges_of, leaves_of
 from harvest.pages.reading.decoration import Decorations, find_decorations
 from harvest.pages.reading.echo import trail
@@ -158,6 +159,7 @@ def read_turn(
     heard = None if heard is None else 1000 * heard
     spot = find_spot(ground, said, user=habits.user, apart=habits.apart, rising=habits.rising, heard=heard)
     announcements = [bubble for bubble in spot.bubbles if is_announcement(bubble.text)]
+    announcements += [line for line in lines_between(ground, spot) if line not in announcements]
     announced = bool(announcements) and len(announcements) == len(spot.bubbles)
     if announced:
         announcements = []
@@ -179,6 +181,10 @@ def read_turn(
         slots={*habits.slots, *slots_before(others, spot.bubbles)},
     )
     decorations.texts.extend(bubble.text for bubble in announcements)
+    for quote in quotes_in(spot.bubbles, said):
+        if not any(around in decorations.nodes for around in (quote, *quote.ancestors())):
+            decorations.nodes.add(quote)
+            decorations.texts.append(quote.text)
     left_out = [*decorations.texts, *folded_in(decorations.folds, page.url)]
     text = _written(spot.bubbles, decorations, page.url, left_out)
     name = _speaker(text, spot.echo, said, names)

@@ -13,13 +13,37 @@ from harvest.pages.reading.altered import early_lines, find_altered
 from harvest.pages.reading.echo import Echo, find_echoes, trail
 from harvest.pages.reading.page import Node, collapse_spaces, letters
 from harvest.pages.reading.page_text import PageText, akin, begins_without_words, hints, is_vote, leads, signature
-from harvest.pages.reading.phrases import is_delivery, is_label, is_notice, is_placeholder, is_status, is_time
+from harvest.pages.reading.phrases import (
+    is_account,
+    is_delivery,
+    is_label,
+    is_notice,
+    is_placeholder,
+    is_status,
+    is_time,
+)
 
 _AT_ONCE = 30.0  # milliseconds: came in the same stroke
 _BRIEF = 40  # characters: no more than a name or a state
 _SMALL_PRINT = 200
 _DRAWN = re.compile("[\ue000-\uf8ff]")  # letters of icon fonts
-_BESIDE = frozenset({"disclaimer", "divider", "separator", "starters", "suggestion", "suggestions"})
+_BESIDE = frozenset(
+    {
+        "ad",
+        "ads",
+        "advert",
+        "advertisement",
+        "disclaimer",
+        "divider",
+        "promo",
+        "promotion",
+        "sponsored",
+        "separator",
+        "starters",
+        "suggestion",
+        "suggestions",
+    }
+)
 _STATES = frozenset({"date", "foot", "footer", "meta", "state", "status", "time", "timestamp"})
 _USERS = frozenset({"du", "guest", "human", "me", "moi", "sie", "tú", "user", "você", "vous", "you", "你", "您", "我"})
 
@@ -262,7 +286,7 @@ def _may_tell(ground: PageText, node: Node) -> bool:
 def _says(text: str) -> bool:
     """Whether it is more than a time, a state, or a word for the user; what stands for an answer to come counts."""
     text = collapse_spaces(_DRAWN.sub("", text))
-    if not text or is_time(text) or is_status(text) or is_delivery(text):
+    if not text or is_time(text) or is_status(text) or is_delivery(text) or is_account(text):
         return False
     if not any(character.isalnum() for character in text):
         return is_placeholder(text) or not text.isascii()
