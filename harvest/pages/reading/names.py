@@ -1,12 +1,14 @@
 """What a page calls who speaks on it, and what its buttons say: words that may stand over an answer."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from harvest.pages.reading.alternatives import alternative_of
+from harvest.pages.reading.bubble import edges_of, leaves_of
 from harvest.pages.reading.figures import is_picture
+from harvest.pages.reading.looks import look_of
 from harvest.pages.reading.page import Node, Page
-from harvest.pages.reading.page_text import is_control, signature
+from harvest.pages.reading.page_text import is_control, kind, signature
 
 _FACE = re.compile(r"\b(?:avatar|profile picture|logo|icon)\b(?: (?:for|of))?", re.IGNORECASE)
 
@@ -33,6 +35,19 @@ def names_on(page: Page, bubbles: Sequence[Node] = ()) -> frozenset[str]:
                 found.append(_FACE.sub("", inner.get("alt")))
         stack.extend(() if answers else node.elements)
     return frozenset(name.strip() for name in found if 1 < len(name.strip()) <= 40)
+
+
+def may_name(bubble: Node, dropped: Collection[Node]) -> bool:
+    """Whether an answer's first line, which nothing else tells to be one, may be the name of who speaks: a word or
+    three in an element of its own over all the rest, that is no heading."""
+    leaves = [leaf for leaf in leaves_of(bubble, dropped) if leaf.text]
+    if len(leaves) < 2 or (kind(leaves[0].parent), leaves[0].text) not in edges_of(bubble):
+        return False
+    line, rest = leaves[0], leaves[1]
+    if line.parent.within(rest.parent) or not line.parent.block or look_of(line.parent).heads(look_of(rest.parent)):
+        return False
+    words = line.text.split()
+    return len(words) <= 3 and all(word[0].isupper() and word.isalpha() for word in words)
 
 
 def pressed_on(page: Page) -> frozenset[str]:

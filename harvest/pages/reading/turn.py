@@ -20,7 +20,7 @@ from harvest.pages.reading.decoration import Decorations, find_decorations
 from harvest.pages.reading.echo import trail
 from harvest.pages.reading.folds import find_folds
 from harvest.pages.reading.markdown import markdown
-from harvest.pages.reading.names import names_on, pressed_on
+from harvest.pages.reading.names import may_name, names_on, pressed_on
 from harvest.pages.reading.page import Node, Page, collapse_spaces
 from harvest.pages.reading.page_text import PageText, signature
 from harvest.pages.reading.panels import sources_beside
@@ -53,6 +53,9 @@ THOUGHT_IN_VIEW = "its page shows what it thought in view above it: that is kept
 
 LINKS_BESIDE = "links beside the chat changed with it and were not taken for its sources: a site file can name them"
 """The note on an answer with which links came outside of the chat that may be something else than its sources."""
+
+NAME_READ = "the first line of it may be the name of who speaks: no other reply shows whether it comes again"
+"""The note on a first answer that begins with a short line in an element of its own."""
 
 _SPOKEN = re.compile(r"[^\w\n]{0,3}(?P<name>[\w][\w .'’-]{0,38}?)\*{0,2}\s?[:：]\*{0,2}\s+")
 
@@ -215,7 +218,7 @@ def read_turn(
         beside=beside,
         wordless=not text and not decorations.doubtful and is_wordless(ground, spot, left_out, heard),
         rest=rest,
-        notes=_notes(decorations, rest, panel.missed) if text else (),
+        notes=_notes(decorations, rest, panel.missed, spot.bubbles if not edges else ()) if text else (),
         announced=announced,
     )
     if text and spot.doubtful:
@@ -263,12 +266,14 @@ def _marks(decorations: Decorations) -> dict[Node, str]:
     return {node: "thoughts" if node in decorations.thoughts else "1" for node in decorations.nodes}
 
 
-def _notes(decorations: Decorations, rest: str, missed: bool) -> tuple[str, ...]:
+def _notes(decorations: Decorations, rest: str, missed: bool, first: Sequence[Node]) -> tuple[str, ...]:
+    """first: the bubbles, where no other reply shows what stands beside the words."""
     told = {
         GOES_ON: bool(rest),
         FOLDED: any(fold.kind == "folded" and fold.says_more for fold in decorations.folds),
         THOUGHT_IN_VIEW: decorations.in_view,
         LINKS_BESIDE: missed,
+        NAME_READ: any(may_name(bubble, decorations.nodes) for bubble in first[:1]),
     }
     return tuple(note for note, holds in told.items() if holds)
 

@@ -18,7 +18,7 @@ from harvest.pages.reading.phrases import (
     is_time,
     without_cursor,
 )
-from harvest.pages.reading.turn import Habits, ReadTurn, learn, read_bubbles, read_turn
+from harvest.pages.reading.turn import NAME_READ, Habits, ReadTurn, learn, read_bubbles, read_turn
 from tests.support.snapshots import COMPOSER, snapshot
 
 SAID = "Which film is it?"
@@ -555,3 +555,27 @@ def test_a_column_of_numbers_before_a_block_of_code_is_no_answer() -> None:
     code = "<pre><code>ls -l\npwd</code></pre>"
     assert read(f"<p>Run:</p><div><div>1<br/>2</div>{code}</div>").text == "Run:\n\n```\nls -l\npwd\n```"
     assert read(f"<p>Run:</p><div><div>1<br/>2<br/>3</div>{code}</div>").text.startswith("Run:\n\n1\n2\n3")
+
+
+@pytest.mark.parametrize("made", ["who", "msg-sender", "persona"])
+def test_what_is_called_who_speaks_is_left_out_of_the_first_answer(made: str) -> None:
+    turn = read(f'<div class="{made}">Rosalind</div><div class="x1"><p>It is Up.</p></div>')
+    assert (turn.text, turn.left_out, turn.notes) == ("It is Up.", ("Rosalind",), ())
+
+
+def test_a_first_line_that_may_be_a_name_is_noted_until_another_reply_shows_it() -> None:
+    reply = '<div class="x0">Rosalind</div><div class="x1"><p>It is {}.</p></div>'
+    first = read(reply.format("Up"))
+    assert (first.text, first.notes) == ("Rosalind\n\nIt is Up.", (NAME_READ,))
+    habits = learn(snapshot("<p/>"), first)
+    user = f'<div class="message user" h-born="5"><p>{SAID}</p></div>'
+    bot = f'<div class="message bot" h-born="300">{reply.format("Coco")}</div>'
+    again = read_turn(snapshot(f"<main>{user}{bot}{COMPOSER}</main>"), SAID, habits=habits)
+    assert (again.text, again.notes) == ("It is Coco.", ())
+    for other in (
+        "<p>Up</p><p>It is a film.</p>",
+        '<div class="x0">It is this:</div><div class="x1">Up</div>',
+        '<div class="x0" h-font="24">Rosalind</div><div class="x1" h-font="16">It is Up.</div>',
+        '<div class="x0">Up</div>',
+    ):
+        assert NAME_READ not in read(other).notes
