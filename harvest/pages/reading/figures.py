@@ -60,7 +60,7 @@ def is_figure(node: Node) -> bool:
     if _is_painted(node):
         return _at_least(node, _LARGE) and not node.text and not _waits(node)
     if node.tag in _DRAWN:
-        return _at_least(node, _LARGE) and not _waits(node) and not (_is_hushed(node) and not node.get("h-drawn"))
+        return _is_large(node) and not _waits(node) and not (_is_hushed(node) and not node.get("h-drawn"))
     return node.tag in _PLAYED and node.box is not None and not _waits(node)
 
 
@@ -68,7 +68,7 @@ def stands_alone(node: Node) -> bool:
     """Whether it may be an answer by itself, or be all that a bubble holds."""
     if node.tag == "audio":
         return is_figure(node)
-    return is_figure(node) and _at_least(node, _LARGE) and not is_face(node) and not _waits(node)
+    return is_figure(node) and _is_large(node) and not is_face(node) and not _waits(node)
 
 
 def figure_mark(node: Node, *, wordless: bool) -> str:
@@ -156,6 +156,13 @@ def _name(text: str) -> str:
 
 def _at_least(node: Node, size: float) -> bool:
     return node.box is not None and node.box.width >= size and node.box.height >= size
+
+
+def _is_large(node: Node) -> bool:
+    """Whether it is large enough to say something: a drawing with a name, or with words in it, may be lower."""
+    drawn = node.tag in _DRAWN and bool(node.get("aria-label") or node.get("title") or node.get("h-drawn"))
+    lower = drawn and _at_least(node, _LITTLE) and node.box is not None and node.box.width >= _LARGE
+    return lower or _at_least(node, _LARGE)
 
 
 def _is_hushed(node: Node) -> bool:

@@ -320,7 +320,9 @@ class PageText:
             # page (it may be put away while a bot writes) the dialog may be that window.
             window = node.tag in ("aside", "dialog") or role in ("dialog", "complementary")
             return not (
-                (window and not self.composers) or (role in _BUBBLE_ROLES and _in_log(node)) or _holds_log(node)
+                (window and (not self.composers or self._among_bubbles(node)))
+                or (role in _BUBBLE_ROLES and _in_log(node))
+                or _holds_log(node)
             )
         if node.get("aria-live") and "notification" in node.get("aria-label").lower():
             return not _in_log(node) and not _holds_log(node)  # where toasts come, whatever they are called
@@ -332,6 +334,15 @@ class PageText:
         if node.tag in ("header", "footer"):
             return not _in_log(node) and not any(around.tag in _ITEMS for around in node.ancestors())
         return False
+
+    def _among_bubbles(self, window: Node) -> bool:
+        """Whether a window that leaves the rest of the page open stands in one list with words, as a bubble does."""
+        around = window.parent
+        if window.get("aria-modal") == "true" or around is None or around in self._around_composer:
+            return False
+        others = [one for one in around.elements if one.tag != "dialog" and one.get("role") not in _ZONE_ROLES]
+        listed = any(_has_words(one) for one in others if one is not window and not one.hidden and not is_control(one))
+        return listed and around.tag not in ("body", "h-page")
 
 
 def _shown(picture: Node) -> tuple[str, str]:

@@ -6,6 +6,7 @@ import pytest
 
 from harvest.pages.reading.echo import trail
 from harvest.pages.reading.page_text import PageText
+from harvest.pages.reading.turn import read_turn
 from harvest.pages.reading.turn_place import Spot, find_spot
 from tests.support.snapshots import COMPOSER, snapshot
 
@@ -350,3 +351,21 @@ def test_words_of_several_paragraphs_are_the_users_though_an_answer_repeats_them
     )
     found = spot(f'<main><div class="log">{body}</div>{COMPOSER}</main>', said, user=("p", "div", "div.message"))
     assert [bubble.text for bubble in found.bubbles] == ["You wrote: Which film is it? - new - in colour Up."]
+
+
+@pytest.mark.parametrize(
+    ("window", "read"),
+    [
+        ('<dialog open="" h-born="300"><p>By the door.</p><button>Close</button></dialog>', "By the door."),
+        ('<div role="dialog" h-born="300"><p>By the door.</p></div>', "By the door."),
+        ('<div role="dialog" aria-modal="true" h-born="300"><p>By the door.</p></div>', ""),
+        ('<div class="layer" h-born="300"><div role="dialog" h-born="300"><p>Rate us.</p></div></div>', ""),
+    ],
+)
+def test_a_window_in_the_list_of_bubbles_is_one(window: str, read: str) -> None:
+    said = "Where is the map?"
+    log = f'<div class="log"><div class="m">Hello</div><div class="m me" h-born="5">{said}</div>{window}</div>'
+    assert read_turn(snapshot(f"<main>{log}{COMPOSER}</main>"), said).text == read
+    # Beside the conversation it is none.
+    bare = log.replace(window, "")
+    assert read_turn(snapshot(f"<main>{bare}{window}{COMPOSER}</main>"), said).text == ""
