@@ -15,7 +15,7 @@ from harvest.pages.reading.page import Box, Page, parse_page
 from harvest.systems.driver import Unanswered
 from harvest.systems.timing import Clock
 
-_CAME = re.compile(r'<iframe(?=[^>]* h-box=)(?=[^>]* h-born=)(?![^>]* h-hide=)[^>]* h-id="(?P<id>\d+)"[^>]*/>')
+_SHOWN = re.compile(r'<iframe(?=[^>]* h-box=)(?![^>]* h-hide=)[^>]* h-id="(?P<id>\d+)"[^>]*/>')
 _NUMBER = re.compile(r' h-id="\d+"')
 _MOST_FRAMES = 5  # in one answer
 _FRAME = 10.0  # the same for a frame in the page: advertisements are slow, and nobody waits for them
@@ -42,6 +42,7 @@ class Frame:
         self._life, self._frame, self._keyboard, self._viewport = life, frame, keyboard, viewport
         self._clock = clock
         self._silent_at: str | None = None
+        self._held: set[int] = set()  # frames of answers, by their numbers
 
     @property
     def silent(self) -> bool:
@@ -88,12 +89,14 @@ class Frame:
         return parse_page(await self.source(site))
 
     async def source(self, site: Mapping[str, str] | None = None) -> str:
-        """The same as the eye writes it: what is kept as evidence. Frames that came since the turn was sent, as some
-        answers have them, hold what stands in them."""
+        """The same as the eye writes it: what is kept as evidence. Frames that came since a turn was sent, as some
+        answers have them, hold what stands in them, also once other turns have followed."""
         source = cast(str, await self._eye("look", dict(site) if site else None, again=True))
-        for found in list(_CAME.finditer(source))[:_MOST_FRAMES]:
+        shown = [one for one in _SHOWN.finditer(source) if " h-born=" in one[0] or int(one["id"]) in self._held]
+        for found in shown[-_MOST_FRAMES:]:
             inner = await self._within(int(found["id"]))
             if inner:
+                self._held.add(int(found["id"]))
                 source = source.replace(found[0], f'{found[0][:-2]} h-frame="1">{inner}</iframe>', 1)
         return source
 

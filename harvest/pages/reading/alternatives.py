@@ -28,7 +28,7 @@ _DECORATIVE = frozenset({"none", "presentation"})
 
 def alternative_of(node: Node) -> str:
     """The words that a small picture stands for; "" for any other element."""
-    if node.tag != "img" and node.get("role") != "img":
+    if node.tag != "img" and node.get("role") != "img" and not (node.tag == "svg" and node.get("h-drawn")):
         return ""
     words = collapse_spaces(_name(node))
     if not words or len(words) > _LONGEST or is_placeholder(words) or _is_apart(node):
@@ -66,7 +66,9 @@ def spaced(node: Node, words: str) -> str:
 def _name(node: Node) -> str:
     if node.tag == "img":
         return node.get("alt")
-    return node.get("aria-label") or (node.get("title") if node.tag in ("svg", "canvas") else "")
+    named = node.get("role") == "img"
+    drawn = node.get("title") if named and node.tag in ("svg", "canvas") else ""
+    return (node.get("aria-label") if named else "") or drawn or node.get("h-drawn")
 
 
 def _is_apart(node: Node) -> bool:

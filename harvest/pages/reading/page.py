@@ -9,6 +9,7 @@ are filled, scripts and styles are left out. Beside an element's own attributes 
     h-show    how it is laid out, where its tag does not say: block, inline, none
     h-space   pre, or line: white space that is shown (as white-space: pre or pre-line do)
     h-value   what is typed in (never of a password); of an editor of code all that is written in it
+    h-options what may be chosen from a list (select), a line each, 50 at most
     h-font    size of its letters in CSS pixels, h-ink their colour: where they differ from those around it
     h-slant   1: they are slanted
     h-frame   1: a frame, with what the eye wrote of its document in it; numbers of elements are left out there

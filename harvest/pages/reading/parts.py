@@ -4,6 +4,7 @@ The words themselves are read without all this. No figure rests on what is offer
 answer.
 """
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from harvest.pages.reading.bubble import leaves_of
@@ -18,6 +19,9 @@ from harvest.pages.reading.phrases import asks_for_more, called_tool, is_status,
 from protocols.answer import Attachment, Offer, Source, ToolCall
 
 _LONGEST_OFFER = 120  # characters
+_CLOSES = re.compile(
+    r"(?i)close|dismiss|ok(?:ay)?|got it|done|schlie(?:ß|ss)en|fermer|cerrar|chiudi|fechar|sluiten|关闭|閉じる"
+)
 _FIELDS = frozenset({"input", "option", "select", "textarea"})
 _OPENS = ("aria-expanded", "aria-haspopup")
 _TOOLS = frozenset({"action", "actions", "controls", "feedback", "rating", "toolbar", "tools", "vote"})
@@ -115,10 +119,14 @@ def offers_in(bubbles: Sequence[Node], container: Node | None, folds: Iterable[F
     known: set[str] = set()
     titles = {fold.title for fold in folds}
     for place in (*bubbles, *_behind(bubbles, container)):
+        for choice in _choices(place):
+            if choice not in known:
+                known.add(choice)
+                yield Offer(choice, "", "reply")
         bars = {bar for one in place.walk() if is_listing(one) for bar in bar_of(one)}
         for node in _pressed(place):
             said, around = node.text, (node, *node.ancestors())
-            if said in known or not _is_offer(said) or any(node.get(name) for name in _OPENS):
+            if said in known or not _is_offer(said) or _closes(node) or any(node.get(name) for name in _OPENS):
                 continue
             if any(
                 one in bars or hints(one) & _TOOLS or one.get("role") == "toolbar" or is_listing(one) for one in around
@@ -127,6 +135,19 @@ def offers_in(bubbles: Sequence[Node], container: Node | None, folds: Iterable[F
             if node not in titles and file_of(node) is None and not is_figure(node) and node.tag not in _FIELDS:
                 known.add(said)
                 yield Offer(said, node.get("value") or node.get("data-value"), "reply")
+
+
+def _closes(node: Node) -> bool:
+    """Whether it puts away the window it stands in."""
+    window = any(one.tag == "dialog" or one.get("role") == "dialog" for one in node.ancestors())
+    return window and _CLOSES.fullmatch(node.text) is not None
+
+
+def _choices(place: Node) -> Iterator[str]:
+    """What may be chosen from the lists in it."""
+    for node in place.walk():
+        if node.tag == "select" and node.visible and not any(hints(one) & _TOOLS for one in (node, *node.ancestors())):
+            yield from node.get("h-options").split("\n") if node.get("h-options") else ()
 
 
 def _is_offer(said: str) -> bool:

@@ -53,7 +53,7 @@ def offering(ground: PageText, spot: Spot, heard: float | None = None) -> tuple[
 def _offers_alone(node: Node) -> bool:
     if not node.visible or waits(node):
         return False
-    pressed = any(is_pressed(one) and one.text and one.visible for one in node.walk())
+    pressed = any(is_pressed(one) and (one.text or one.get("h-options")) and one.visible for one in node.walk())
     return pressed and all(
         any(is_pressed(one) for one in (leaf.parent, *leaf.parent.ancestors()) if one.within(node))
         for leaf in leaves_of(node, ())

@@ -13,6 +13,7 @@ SPACE, BREAK = "\ufdd0", "\ufdd1"
 _BARE, _BARE_END, _BARE_HREF = "\ufdd8", "\ufdd9", "\ufdda"
 _NONCHARACTERS = re.compile("[\ufdd0-\ufdef]")
 _INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff\ue000-\uf8ff]")  # and the letters of icon fonts
+_INDENT = re.compile("\xa0{2,}")
 _UNBROKEN = re.compile(r"\S*")
 _WHITE = re.compile(r"[ \t\r\n\f]+")
 _AROUND_BREAK = re.compile(rf"[ {SPACE}]*{BREAK} *")
@@ -30,7 +31,9 @@ class Marks:
 
 def shown_text(text: str, space: str) -> str:
     """A piece of text with its white space as it is shown. space: `pre`, `line` or "" as in a page's `h-space`."""
-    text = _INVISIBLE.sub("", _NONCHARACTERS.sub("", text)).replace("\xa0", " ")
+    text = _INVISIBLE.sub("", _NONCHARACTERS.sub("", text))
+    # Several of them are an indent, or a gap between columns; one is only a space where no line may break.
+    text = _INDENT.sub(lambda found: SPACE * len(found[0]), text).replace("\xa0", " ")
     if space == "pre":
         return text.replace("\r\n", "\n").replace("\n", BREAK).replace(" ", SPACE)
     if space == "line":

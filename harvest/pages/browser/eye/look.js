@@ -283,6 +283,9 @@ class Writer {
     if (name === "select") {
       const chosen = Array.from(element.selectedOptions || [], (option) => textOf(option).trim());
       this.out.push(` h-value="${inQuotes(chosen.join(", "))}"`);
+      const all = Array.from(element.options || []).filter((option) => !option.disabled && option.value !== "");
+      const labels = all.slice(0, 50).map((option) => textOf(option).trim().replace(/\s+/g, " ").slice(0, 120));
+      this.out.push(` h-options="${inQuotes(labels.filter((label) => label !== "").join("\n"))}"`);
     } else if (type === "checkbox" || type === "radio") {
       if (element.checked && attribute(element, "checked") === null) this.out.push(' checked=""');
     } else if (typedInto(element) && type !== "password") {

@@ -434,6 +434,9 @@ async def test_a_frame_that_came_since_the_send_holds_what_stands_in_it(browser:
             if "h-frame" in named(page, "new").attributes and named(page, "new").text:
                 break
             await asyncio.sleep(0.1)
-    assert named(page, "new").text == "Hours Nine to six"
+        await frame.sent()  # the next turn
+        later = await frame.look()
+    assert named(page, "new").text == named(later, "new").text == "Hours Nine to six"
+    assert named(later, "old").children == []
     assert {node.id for node in named(page, "new").walk()} == {0, named(page, "new").id}
     assert named(page, "old").children == []

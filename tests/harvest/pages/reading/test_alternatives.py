@@ -35,6 +35,8 @@ def read(reply: str, *, user: str = "", before: str = "") -> ReadTurn:
         ),
         ('<p>Lift: <svg role="img" title="in service" h-box="1,1,16,16"/></p>', "Lift: in service"),
         ('<p>Lift: <i class="material-icons" role="img" aria-label="in service">check</i></p>', "Lift: in service"),
+        ('<p>Berth <svg h-drawn="B7" h-box="1,1,24,16"/> today</p>', "Berth B7 today"),
+        ('<p>Lift: <svg title="Stop" h-box="1,1,16,16"/> soon</p>', "Lift: soon"),
         (f'<p>Lift: <img alt="" {SMALL}/> soon</p>', "Lift: soon"),
         (f'<p>Lift: <img alt="swirl" role="presentation" {SMALL}/> soon</p>', "Lift: soon"),
         (f'<p>Lift: <span aria-hidden="true"><img alt="swirl" {SMALL}/></span> soon</p>', "Lift: soon"),

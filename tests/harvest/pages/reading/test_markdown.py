@@ -60,6 +60,7 @@ def read(body: str) -> str:
         ("<p>a <code>b  c</code> <code>d`e</code> <code>`f</code></p>", "a `b c` ``d`e`` `` `f ``"),
         ("<p>x<sup>2</sup> H<sub>2</sub>O <kbd>Ctrl</kbd></p>", "x² H₂O Ctrl"),
         ("<p>un<span>brok</span><b></b>en\n  \t words&#160;here</p>", "unbroken words here"),
+        ("<p>a<br/>&#160;&#160;&#160;b&#160;&#160;c<br/>&#160;d&#160; e</p>", "a\n   b  c\nd e"),
         ("<p>soft&#173;hyphen zero&#8203;width <wbr/>x</p>", "softhyphen zerowidth x"),
         ("<p>family 👩&#8205;👧, فارسی&#8204;زبان</p>", "family 👩\u200d👧, فارسی\u200cزبان"),
         ("<p>今日は<b>晴れ</b>です。<span>明日</span>も</p>", "今日は**晴れ**です。明日も"),

@@ -223,6 +223,7 @@ def came(inner: str, *, born: int = 300) -> str:
         '<div class="message bot" @><button @>Tickets</button><button @>Times</button></div>',
         '<div class="chips" @><button @>Tickets</button><button @>Times</button></div>',
         "<button @>Tickets</button><button @>Times</button>",
+        '<div @><select h-value="Choose" h-options="Tickets&#10;Times" @/></div>',
         '<ul @><li role="button" @>Tickets</li><li role="button" @>Times</li></ul>',
         '<div @><div role="button" tabindex="0" @>Tickets</div><a role="button" href="#" @>Times</a></div>',
         '<div @><span h-click="1" @>Tickets</span><span h-click="1" @>Times</span></div>',

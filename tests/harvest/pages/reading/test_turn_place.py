@@ -365,7 +365,8 @@ def test_words_of_several_paragraphs_are_the_users_though_an_answer_repeats_them
 def test_a_window_in_the_list_of_bubbles_is_one(window: str, read: str) -> None:
     said = "Where is the map?"
     log = f'<div class="log"><div class="m">Hello</div><div class="m me" h-born="5">{said}</div>{window}</div>'
-    assert read_turn(snapshot(f"<main>{log}{COMPOSER}</main>"), said).text == read
+    turn = read_turn(snapshot(f"<main>{log}{COMPOSER}</main>"), said)
+    assert (turn.text, turn.answer.offers) == (read, ())
     # Beside the conversation it is none.
     bare = log.replace(window, "")
     assert read_turn(snapshot(f"<main>{bare}{window}{COMPOSER}</main>"), said).text == ""
