@@ -12,7 +12,7 @@ from itertools import islice
 from harvest.pages.reading.bubble import PROSE, SHORT, Edge, is_brief, leaves_of
 from harvest.pages.reading.page import Node
 from harvest.pages.reading.page_text import is_control, kind
-from harvest.pages.reading.phrases import is_label, is_notice, is_status
+from harvest.pages.reading.phrases import is_account, is_label, is_notice, is_status
 
 _LIKE = 0.2  # share of what two elements are called that they have in common at least
 _DEEPEST = 30
@@ -37,9 +37,12 @@ def slots_before(replies: Sequence[Node], bubbles: Sequence[Node]) -> set[str]:
     return {
         made
         for made, text in _held(replies, ())
-        if len(text) > SHORT
-        or not ((made, text) in again or is_brief(text) or is_label(text) or is_status(text) or is_notice(text))
+        if len(text) > SHORT or not ((made, text) in again or is_brief(text) or is_label(text) or _is_of_the_page(text))
     }
+
+
+def _is_of_the_page(text: str) -> bool:
+    return is_status(text) or is_notice(text) or is_account(text)
 
 
 def _held(bubbles: Sequence[Node], dropped: Collection[Node]) -> Iterator[Edge]:

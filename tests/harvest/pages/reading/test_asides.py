@@ -59,6 +59,16 @@ def test_a_line_that_looks_like_the_bubbles_is_said() -> None:
     )
 
 
+def test_what_is_said_of_how_answers_came_about_is_left_out_of_later_ones_too() -> None:
+    line = '<div class="x">Answered by kiln-2 in 1.{0} s · 4{0} tokens</div>'
+    earlier = (
+        f'<div class="msg mine">Hello</div><div class="msg theirs"><p>Good day to you all.</p>{line.format(1)}</div>'
+    )
+    reply = f'<div class="msg theirs" h-born="300"><p>{ANSWER}</p>{line.format(2)}</div>'
+    log = f'<div class="log">{earlier}<div class="msg mine" h-born="5">{SAID}</div>{reply}</div>'
+    assert read_turn(snapshot(f"<main>{log}{COMPOSER}</main>"), SAID).text == ANSWER
+
+
 def test_an_advertisement_in_the_log_is_not_said() -> None:
     assert read(ANSWER, after='<div class="ad" h-edge="1" h-born="320">Clay by the ton.</div>').text == ANSWER
 
