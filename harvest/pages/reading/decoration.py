@@ -423,6 +423,7 @@ class _Search:
         """By what it says. parts: its texts."""
         if alternative_of(element):
             shown = self.example.pictured or (kind(element), text) in self.known or is_label(text)
+            shown = shown or self._heads_words(element)
             return _Reason.STRONG if first and shown and not is_emoji(text) else _Reason.NONE
         if not stamped and (_is_content(element) or said):
             return _Reason.NONE
@@ -451,6 +452,17 @@ class _Search:
             if all(self._says_nothing(part, element) for part in (text, *parts)[len(parts) > 1 :])
             else _Reason.NONE
         )
+
+    def _heads_words(self, picture: Node) -> bool:
+        """Whether it stands by itself in the bubble, and the words in an element of their own beside it."""
+        around, frame = self._bubble_of(picture), picture
+        while _only_frames(around) and around is not picture:
+            around = around.elements[0]
+        while frame.parent is not None and frame.parent is not around and _only_frames(frame.parent):
+            frame = frame.parent
+        bare = any(isinstance(child, str) and child.strip() for child in around.children)
+        said = bare or around.tag == "p" or frame.tag in PROSE
+        return frame.parent is around and not said and len(leaves_of(around, ())) > 1
 
     def _is_aside(self, element: Node, text: str, *, first: bool) -> bool:
         """Whether a line that other replies show too may stand beside the words: outside of their place, or where no
@@ -493,6 +505,10 @@ class _Search:
         after = self.next.get(bubble)
         made = bool(self.example.before) and kind(bubble) == self.example.before
         return made and after is not None and kind(after) == self.example.user and is_brief(bubble.text)
+
+
+def _only_frames(node: Node) -> bool:
+    return len(node.elements) == 1 and not any(isinstance(child, str) and child.strip() for child in node.children)
 
 
 def _is_all_of_content(element: Node, near: list[Leaf], count: int, bubble: Node) -> bool:

@@ -88,6 +88,22 @@ def test_a_named_picture_that_opens_the_users_bubble_too_is_a_face() -> None:
     assert turn.text == "Yes, at noon."
 
 
+@pytest.mark.parametrize(
+    ("inside", "text"),
+    [
+        ('<img alt="Brook" {0}/><span>At noon.</span>', "At noon."),
+        ('<span><img alt="Brook" {0}/></span> <span>At <b>noon</b>.</span>', "At **noon**."),
+        ('<img alt="Warning" {0}/> <b>Fog</b> at noon.', "Warning **Fog** at noon."),
+        ('<p><img alt="Warning" {0}/> <b>Fog</b></p>', "Warning **Fog**"),
+        ('<img alt="🌊" {0}/><span>At noon.</span>', "🌊At noon."),
+    ],
+)
+def test_a_picture_beside_the_element_with_the_words_is_a_face(inside: str, text: str) -> None:
+    reply = f'<ul><li h-born="300">{inside.format(SMALL)}</li></ul>'
+    body = f'<main><ul><li h-born="5">{SAID}</li></ul>{reply}{COMPOSER}</main>'
+    assert read_turn(snapshot(body), SAID).text.removeprefix("- ") == text
+
+
 def test_a_named_picture_that_opened_an_earlier_reply_is_a_face_and_an_emoji_is_not() -> None:
     face = f'<img alt="Brook" {SMALL}/>'
     first = read(f"<span>{face} Yes, at noon.</span>")
