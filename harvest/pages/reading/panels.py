@@ -18,8 +18,8 @@ from harvest.pages.reading.turn_place import Spot
 from protocols.answer import Source
 
 _Trail = tuple[str, ...]
+# Where a link leads, and how the elements around it are made.
 _Link = tuple[str, _Trail]
-"""Where a link leads, and how the elements around it are made."""
 
 _NAMED = frozenset({"citation", "citations", "reference", "references", "source", "sources"})
 _MENUS = frozenset({"footer", "header", "nav"})

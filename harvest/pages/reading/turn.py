@@ -51,11 +51,11 @@ FOLDED = "a part of it, besides links, is folded away on its page and was not re
 # The note on an answer whose thoughts were told from it by their place, their look, or the line over them.
 THOUGHT_IN_VIEW = "its page shows what it thought in view above it: that is kept apart from the answer"
 
+# The note on an answer with which links came outside of the chat that may be something else than its sources.
 LINKS_BESIDE = "links beside the chat changed with it and were not taken for its sources: a site file can name them"
-"""The note on an answer with which links came outside of the chat that may be something else than its sources."""
 
+# The note on a first answer that begins with a short line in an element of its own.
 NAME_READ = "the first line of it may be the name of who speaks: no other reply shows whether it comes again"
-"""The note on a first answer that begins with a short line in an element of its own."""
 
 _SPOKEN = re.compile(r"[^\w\n]{0,3}(?P<name>[\w][\w .'’-]{0,38}?)\*{0,2}\s?[:：]\*{0,2}\s+")
 
