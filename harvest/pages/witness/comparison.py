@@ -11,6 +11,7 @@ from typing import Literal
 from harvest.pages.witness.letters import Plain, letters
 
 How = Literal["equal", "near", "other"]
+"""`near` stands in old recordings alone: a little that differed in the middle, which was once let pass."""
 
 # The least likeness of a text of the wire to one of the page that it may be.
 HELD = 0.6
@@ -18,8 +19,6 @@ _UNEQUAL = 0.999  # the most that texts get which differ: their pieces may be th
 _ENOUGH = 40  # letters of the page's text that nothing else holds by chance …
 _ALL = 0.95  # … if so much of them is there
 _PIECE = 5  # characters of the pieces by which likeness is counted
-_NEAR = 3  # characters that may differ in the middle of two texts that say the same
-_INSET = 10  # characters of one run that only one of them may have, in the middle
 _MOST_TOKENS = 6_000
 _MOST_RUNS = 4
 _LONGEST_RUN = 300
@@ -28,8 +27,8 @@ _TOKEN = re.compile(r"[^\W_぀-ヿ㐀-鿿가-힣฀-๿]+|\w|[^\w\s]")
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """how: `near` where all that differs is too little to matter. page, wire: what only that side has, the first runs
-    of it, cut to 300 characters. only_page, only_wire: how many letters that is. ahead: all that the page has alone
+    """how: a word more or less is a difference: one "not" is. page, wire: what only that side has, the first runs of
+    it, cut to 300 characters. only_page, only_wire: how many letters that is. ahead: all that the page has alone
     stands before the text of the wire."""
 
     how: How
@@ -113,27 +112,22 @@ def difference(page: Plain, wire: Plain) -> Difference:
         return Difference("equal")
     edits = _edits(page.shown, wire.shown)
     only_page, only_wire = sum(edit.only_page for edit in edits), sum(edit.only_wire for edit in edits)
-    # Where one of them begins with all of the other, the end is missing, though the same words may stand before it.
-    cut = wire.letters.startswith(page.letters) or page.letters.startswith(wire.letters)
-    in_middle = not cut and all(edit.where == "middle" for edit in edits)
-    total = only_page + only_wire
-    small = total <= _NEAR or (len(edits) == 1 and total <= _INSET and 0 in (only_page, only_wire))
     return Difference(
-        "near" if in_middle and small else "other",
+        "other",
         _shortened(edit.page for edit in edits if edit.only_page),
         _shortened(edit.wire for edit in edits if edit.only_wire),
         only_page,
         only_wire,
-        only_page > 0 and all(edit.where == "start" or not edit.only_page for edit in edits),
+        only_page > 0 and all(edit.first or not edit.only_page for edit in edits),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """A stretch in which the words differ. where: at the `start`, the `end` or in the `middle` of the texts. page,
-    wire: the words of each. only_page, only_wire: the letters that are not the same at both ends of the stretch."""
+    """A stretch in which the words differ. first: it is where both texts begin. page, wire: the words of each.
+    only_page, only_wire: the letters that are not the same at both ends of the stretch."""
 
-    where: str
+    first: bool
     page: str
     wire: str
     only_page: int
@@ -166,11 +160,10 @@ def _edits(page: str, wire: str) -> list[_Edit]:
     for step, a, b, c, d in steps:
         if step == "equal" or "".join(ours[a:b]) == "".join(theirs[c:d]):
             continue
-        where = "start" if first + a == 0 and first + c == 0 else "middle"
-        if last + len(ours) - b == 0 and last + len(theirs) - d == 0:
-            where = "end"
+        # Where nothing is the same, the page has no text of the wire behind what it has alone.
+        leads = first + a == first + c == 0 and not (last + len(ours) - b == last + len(theirs) - d == 0)
         shown = _cut(page, one_at, first + a, first + b), _cut(wire, other_at, first + c, first + d)
-        found.append(_Edit(where, *shown, *_apart("".join(ours[a:b]), "".join(theirs[c:d]))))
+        found.append(_Edit(leads, *shown, *_apart("".join(ours[a:b]), "".join(theirs[c:d]))))
     return found
 
 

@@ -1,11 +1,12 @@
 """Over the turns of a run it is learnt where replies come on the wire, and page and wire are compared there."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 
-from harvest.pages.witness.account import Account, account_of
+from harvest.pages.witness.account import Account, Text, account_of
 from harvest.pages.witness.judgement import Acquaintance, Verdict, judge
 from harvest.pages.witness.opening import opened
 from harvest.pages.witness.received import Message
@@ -69,6 +70,31 @@ def test_a_second_text_where_one_is_the_habit_is_a_reply_that_was_not_read() -> 
     found = judge(told(list(REPLIES), *wire))
     assert [one.word for one in found.verdicts] == ["agrees"] * 3 + ["differs"] + ["agrees"] * 2
     assert found.verdicts[3].wire == ("And one more thing that nobody has shown so far",)
+
+
+@pytest.mark.parametrize(
+    ("page", "wire"),
+    [
+        (lambda text: text.replace(" not", ""), lambda text: text),
+        (lambda text: text, lambda text: text.replace(" ", " soon ", 1)),
+        (lambda text: text.replace(" ", " Anna ", 1), lambda text: text),
+    ],
+    ids=["lost", "not shown", "added"],
+)
+def test_a_word_more_or_less_in_the_middle_of_every_answer_differs_and_is_told(
+    page: Callable[[str], str], wire: Callable[[str], str]
+) -> None:
+    replies = [f"{text[:-1]}, and that is not known." for text in REPLIES]
+    found = judge(told([page(text) for text in replies], *[[{"text": wire(text)}] for text in replies]))
+    assert {one.word for one in found.verdicts} == {"differs"}
+    assert all(one.page or one.wire for one in found.verdicts)
+    assert found.doubtful
+
+
+def test_what_was_once_let_pass_as_near_is_no_agreement() -> None:
+    text = Text((("a/ws", ".text", "", "joined"),), 40, 1, 0.97, "near", wire=("not",), only_wire=3)
+    turns = [Account(37, (text,)), Account(37, (replace(text, how="equal", wire=()),)), Account(37, (text,))]
+    assert [one.word for one in judge(turns).verdicts] == ["differs", "agrees", "differs"]
 
 
 def test_the_users_words_and_what_was_said_before_are_nobodys_reply() -> None:
