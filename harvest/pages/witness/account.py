@@ -30,9 +30,10 @@ KeyParts = tuple[str, str, str, str]
 class Text:
     """A text of the wire beside the page's.
 
-    keys: all that lead to it. size: its letters. pieces: how many it came in. like: from 0 to 1. how: see How. old: it came in an earlier turn already. within: the page's whole text is a part of it. only_page,
-    only_wire: letters that one side alone has; page, wire: the first runs of them. ahead: what the page has alone
-    stands before all the rest. beside: other texts of the same kind that the page does not show.
+    keys: all that lead to it. size: its letters. pieces: how many it came in. like: from 0 to 1. how: see How. old: it
+    came in an earlier turn already. within: the page's whole text is a part of it. only_page, only_wire: letters that
+    one side alone has; page, wire: the first runs of them. ahead: what the page has alone stands before all the rest.
+    beside: other texts of the same kind that the page does not show.
     """
 
     keys: tuple[KeyParts, ...]
