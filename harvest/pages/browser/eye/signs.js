@@ -27,6 +27,8 @@ const STOP_WRITING = new RegExp(
 );
 const OTHER_STOPS = /record|voice|audio|speak|speech|listen|read|mic|dictat|sharing|camera|video|play|follow|notif|timer|cookie/i;
 const HINT = /^(?:typing|loading|loader|thinking|spinner|spinning|pending|generating|skeleton|dots|shimmer|streaming|writing|composing)$/;
+// What is called an indicator is one, whatever it says: "Anna is looking up the tickets for you".
+const INDICATOR = /^(?:indicator|animation|placeholder|loader|spinner|status)$/;
 // One query finds everything that may be a sign; the rest is asked of these few only.
 const MAYBE = [
   "button,[role=button],input[type=button],input[type=submit]",
@@ -112,7 +114,17 @@ function hints(element) {
 }
 
 function nearlyTextless(element) {
-  return textOf(element).trim().length <= 30;
+  return textOf(element).trim().length <= (indicates(element) ? 200 : 30);
+}
+
+/** Whether one of its names says both that somebody writes and that this is all that it is there for: a
+ * `typing-indicator`, where `typing` may be a bubble whose words are being written. */
+function indicates(element) {
+  const names = ((attribute(element, "class") || "") + " " + (attribute(element, "data-testid") || "")).split(/\s+/);
+  return names.some((name) => {
+    const words = /[:[]/.test(name) ? [] : wordsOf(name);
+    return words.some((word) => HINT.test(word)) && words.some((word) => INDICATOR.test(word));
+  });
 }
 
 /** Which signs an element may be, by what it says of itself: stop, hint, and those that elements show. */

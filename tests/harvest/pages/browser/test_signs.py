@@ -71,6 +71,8 @@ SIGNS = {
     "dots": ("hint", '<span class="dots">•••</span>'),
     "a skeleton": ("hint", '<div data-testid="message-skeleton">&nbsp;</div>'),
     "thinking": ("hint", '<div aria-label="Thinking">…</div>'),
+    "an indicator with words": ("hint", '<p class="desk typing-indicator">Anna is looking up the tickets for you</p>'),
+    "another": ("hint", '<p data-testid="thinking-animation">We are reading the timetable of the ferry now</p>'),
     "a cursor": ("hint", '<span class="stream-cursor">▌</span>'),
 }
 NO_SIGNS = {
@@ -80,6 +82,8 @@ NO_SIGNS = {
     "links": '<a class="cursor-pointer" href="#">x</a><p class="text-ellipsis data-[loading]:hidden">y</p>',
     "menus": '<button class="dots-menu"><svg class="three-dots" width=9 height=9></svg></button>',
     "words": '<p class="loading">A whole sentence that somebody wrote as an answer.</p>',
+    "words that are typed": '<p class="typing-text">A whole sentence that somebody wrote as an answer.</p>',
+    "a state of a class": '<p class="x:typing-indicator">A whole sentence that somebody wrote as an answer.</p>',
     "an animation that ends": "<style>#a{animation:turn 9s 2}</style><p id=a>x</p>",
     "not busy": "<div aria-busy=false>x</div>",
 }
