@@ -21,7 +21,7 @@ from harvest.pages.finding.blockers import find_refusal
 from harvest.pages.reading.altered import share_kept
 from harvest.pages.reading.echo import trail
 from harvest.pages.reading.outgoing import times_sent, words_sent
-from harvest.pages.reading.page import Page, collapse_spaces, letters
+from harvest.pages.reading.page import Node, Page, collapse_spaces, letters
 from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.repetition import is_repeated
 from harvest.pages.reading.turn import Habits, ReadTurn, learn
@@ -34,8 +34,10 @@ from recordings.files.times import stamp
 
 _RECOVERY = 10.0  # seconds a composer gets to be ready again for the next turn
 _UNNAMED = 1.0  # seconds after which what covers the composer and is small is no reason to wait
+_BREATH = 0.5  # seconds after the last word from which on what comes has not broken it off
 _SMALL = 0.3  # share of the window: what takes more is not typed beneath
 _SETTLED = 1.5  # times what an answer without signs is given, for any last answer while a site is new
+_GUESSED = 2.0  # times the quiet that a bubble had which has gone: after so long it is thought to have made way
 _IN_VAIN = 2  # answers that grew however long they were given, after which that says nothing
 _STEP = 0.1
 _XHTML = "application/xhtml+xml"
@@ -43,6 +45,11 @@ _DIFFERENT = 0.3  # share of the user's letters: where a page shows fewer, it sh
 
 ALTERED = "the page shows the user's words in another form"
 NEW = "the page does not show the user's words, so that all that came after them was read"
+# Notes on an answer while which it was seen that the one before it had changed.
+MARKED = "the page put words to the answer before it, or changed them, as it does in the same words to others"
+LATER = "the answer before it has changed on the page since, and stands as it was read"
+# The note on an answer that may be none.
+LASTING = "it is word for word what the page has put up before and replaced by the answer later; here it stayed"
 # Notes on how an answer was found.
 _FOUND_AS = {"altered": (ALTERED,), "early": (ALTERED,), "new": (NEW,)}
 
@@ -123,7 +130,7 @@ class Chat:
     async def say(self, text: str) -> Said:
         """Raises DriverError; its `partial` holds what there was of an answer, its exhibits the evidence."""
         before = self._taken
-        await self._check_again()
+        told = await self._check_again()
         place = await self._ready()
         if self._witness is not None:
             self._witness.turn_begins()
@@ -150,8 +157,9 @@ class Chat:
         awaited = await waiting.answer(self._manners.answer_seconds)
         sent_as = self._sent_as(awaited, sent, text)
         later = before.later(awaited.page, awaited.turn.echo) if before is not None else None
-        if before is not None and later is not None and not self._counts(later):
-            self._window.note(_changed(before, later))
+        counts = before is not None and later is not None and self._counts(before, later)
+        if before is not None and later is not None and not counts:
+            told = self._note_changed(before, later)
         exhibits = await self._evidence.of_turn(awaited, text, sent, sent_as, self._habits)
         if self._witness is not None and awaited.verdict is not None:
             exhibits += (await self._witness.account(text, awaited.turn.text, self._window.traffic.marked),)
@@ -160,7 +168,7 @@ class Chat:
         except DriverError as fault:
             fault.partial, fault.exhibits = awaited.turn.text, exhibits
             raise
-        if before is not None and later is not None and self._counts(later):
+        if before is not None and later is not None and counts:
             raise self._went_on(before, later)
         self._window.outbox.rest()
         self._last = text, place.page, awaited.turn
@@ -179,6 +187,7 @@ class Chat:
             awaited.heard,
         )
         self._habits = learn(awaited.page, awaited.turn, self._habits)
+        lasting = (LASTING,) if self._experience.stands_in(awaited.turn.text) is not None else ()
         return Said(
             answer=awaited.turn.answer,
             asked_at=asked_at,
@@ -188,7 +197,7 @@ class Chat:
             ended=any(node.visible for node in awaited.page.marked("ended")),
             exhibits=exhibits,
             sent_as=sent_as,
-            notes=(*awaited.turn.notes, *_FOUND_AS.get(awaited.turn.how, ())),
+            notes=(*awaited.turn.notes, *_FOUND_AS.get(awaited.turn.how, ()), *lasting, *told),
         )
 
     async def settle(self) -> None:
@@ -214,32 +223,48 @@ class Chat:
             if fault.reason in ("went-on", "sent-twice"):  # a page that is lost now was there for all that was recorded
                 raise
 
-    async def _check_again(self) -> None:
-        """Read the last answer once more, if anything has changed on the page since it was read."""
+    async def _check_again(self) -> tuple[str, ...]:
+        """Read the last answer once more, if anything has changed on the page since it was read. Returns what is to be
+        noted."""
         taken, self._taken = self._taken, None
         if taken is None or self._place is None:
-            return
+            return ()
         seen = await self._place.frame.sample()
         if seen.asked is None or seen.mutations == taken.mutations:
-            return  # another document has come, or nothing has
+            return ()  # another document has come, or nothing has
         page = await self._place.frame.look(self._site.selectors)
         self._check_last(page)  # what stands there twice has grown, too
         later = taken.again(page) if page.asked is not None else None
-        if later is not None and self._counts(later):
+        if later is None:
+            return ()
+        if self._counts(taken, later):
             raise self._went_on(taken, later)
-        if later is not None:
-            self._window.note(_changed(taken, later))
+        return self._note_changed(taken, later)
 
-    def _counts(self, later: Later) -> bool:
-        """Whether what an answer has become shows that it was cut. Not on a page where answers grow however long they
-        are given: it adds something to each when the next turn is sent, say."""
-        return later.grown and self._experience.in_vain < _IN_VAIN
+    def _counts(self, taken: Taken, later: Later) -> bool:
+        """Whether what an answer has become shows that it was none yet, or was cut. Not on a page where answers change
+        however long they are given: it adds something to each when the next turn is sent, say."""
+        known = self._experience
+        if not (later.grown or later.replaced) or known.in_vain >= _IN_VAIN:
+            return False
+        return not known.is_habit(taken.turn.text, later, taken.quiet)
+
+    def _note_changed(self, taken: Taken, later: Later) -> tuple[str, ...]:
+        """Keep what an answer has become among the events; returns the note on it."""
+        self._window.note(f"the answer to {taken.said[:60]!r} has since become {later.text[:1000]!r}")
+        return (MARKED if self._experience.is_habit(taken.turn.text, later, taken.quiet) else LATER,)
 
     def _went_on(self, taken: Taken, later: Later) -> Unanswered:
-        """What is told of an answer that went on after it was recorded; the next ones on this site are given longer."""
-        pause = max(taken.quiet, self._clock.monotonic() - (later.ago or 0.0) - taken.at)
-        self._experience.went_on(pause, self._manners.patience.most, signed=taken.how != "quiet")
-        detail = f"the answer to {taken.said[:60]!r} continued after {pause:.1f} s without a change"
+        """What is told of an answer that went on, or was replaced, after it was recorded; the next ones on this site
+        are given longer."""
+        since = self._clock.monotonic() - taken.at
+        # Of a bubble that has gone nobody knows when it went.
+        pause = min(since, _GUESSED * taken.quiet) if later.ago is None else since - later.ago
+        pause = max(taken.quiet, pause)
+        most, signed = self._manners.patience.most, taken.how != "quiet"
+        self._experience.changed(taken.turn.text, later, pause, most, signed=signed)
+        what = "was replaced" if later.replaced else "continued"
+        detail = f"the answer to {taken.said[:60]!r} {what} after {pause:.1f} s without a change"
         return Unanswered("went-on", detail, partial=later.text)
 
     async def failure(self) -> tuple[Exhibit, ...]:
@@ -289,7 +314,17 @@ class Chat:
         """What says that this turn came to nothing."""
         traffic = self._window.traffic
         begun = traffic.begun if not traffic.frames else None  # a web socket may have carried the answer
-        return find_refusal(page, turn, site=self._site, faults=traffic.faults, begun=begun)
+        found = find_refusal(page, turn, site=self._site, faults=traffic.faults, begun=begun)
+        return None if found is not None and self._came_after(found, turn) else found
+
+    def _came_after(self, wall: Blocker, turn: ReadTurn) -> bool:
+        """Whether what asks for a person came once the answer stood there whole: the request that had brought it was
+        over, and nothing was written any more. Then it is in the way of the next turn, and no part of this one."""
+        traffic, dates = self._window.traffic, _came_at(wall.node)
+        over = traffic.last_ended
+        if WALLS[wall.kind] is not Denied or not turn.text or turn.ended is None or over is None or not dates:
+            return False
+        return not traffic.pending and min(dates) >= _BREATH + max(turn.ended, over)
 
     async def _refuse(self, awaited: Awaited, said: str, sent: Sent, before: PageText) -> None:
         """Raises Unanswered for what is no whole answer to one turn, whatever stands on the page; Denied where the page
@@ -379,5 +414,9 @@ class Chat:
         return "" if differences(said, words) == () else words
 
 
-def _changed(taken: Taken, later: Later) -> str:
-    return f"the answer to {taken.said[:60]!r} has since become {later.text[:1000]!r}"
+def _came_at(node: Node | None) -> list[float]:
+    """Seconds after the last send at which it, or what is in it, came."""
+    if node is None:
+        return []
+    dates = [one.get("h-born") for one in node.walk()]
+    return [float(date) / 1000 for date in dates if date]

@@ -7,6 +7,9 @@ from collections import Counter, deque
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
+from harvest.pages.chats.taken import Change, Later
+from harvest.pages.reading.page import letters
+
 _PROVEN = 6  # answers to whose end a sign stood, after which little quiet is asked for behind it …
 _PROVEN_ALONE = 10  # … and where nothing else says so
 _ENOUGH = 2  # answers after which it is known how soon a sign comes
@@ -15,6 +18,19 @@ _LATER = 1.5  # times as late as ever before a sign may come …
 _SLACK = 0.5  # … and seconds more
 _LONGER = 1.5  # times as long as an answer paused before it went on, the next ones are waited for
 _NOISE = 0.3  # seconds by which times differ that are the same
+_MARK = 6  # words that a page may put to its answers, as "edited" or "rated: not yet"; more are a text
+_MOST_WORDINGS = 200  # of answers that were replaced
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A change of an answer. said: the answer. pause: after which it came. alone, after: what was learnt until then,
+    and since: what it taught."""
+
+    said: str
+    pause: float
+    until: tuple[float, float]
+    since: tuple[float, float]
 
 
 @dataclass(slots=True)
@@ -43,6 +59,9 @@ class Experience:
     _onsets: dict[str, deque[tuple[float, float]]] = field(default_factory=dict)
     _stood: Counter[str] = field(default_factory=Counter)  # answers to whose end each sign did
     _passed: set[str] = field(default_factory=set)  # signs that text came after, even once
+    _changes: dict[Change, _Seen] = field(default_factory=dict)  # of answers that were taken for whole
+    _habits: set[Change] = field(default_factory=set)
+    _stand_ins: dict[str, float] = field(default_factory=dict)  # what was replaced, by its letters, and after how long
 
     def finished(
         self,
@@ -114,6 +133,41 @@ class Experience:
             self.put_in(pause, most)
         else:
             self.alone = min(most, max(self.alone, _LONGER * pause))
+
+    def changed(self, said: str, later: Later, pause: float, most: float, *, signed: bool = False) -> None:
+        """The answer `said` went on, or was replaced, after it had been considered complete; the rest as of
+        `went_on`."""
+        until = self.alone, self.after
+        self.went_on(pause, most, signed=signed)
+        self._changes.setdefault(later.change, _Seen(said, pause, until, (self.alone, self.after)))
+        if later.replaced and len(self._stand_ins) < _MOST_WORDINGS:
+            key = letters(said)
+            self._stand_ins[key] = max(pause, self._stand_ins.get(key, 0.0))
+
+    def is_habit(self, said: str, later: Later, quiet: float) -> bool:
+        """Whether the page does to its answers what became of this one, `said`, however long they are given: a mark
+        such as "edited" that the next turn brings. It has done so before, in the same words, and this one was given
+        longer than it took then. A text that is no mark has to come to two answers: it may be the rest of one. quiet:
+        the seconds that this one was given.
+
+        What the first of them taught is forgotten then: no wait helps."""
+        if later.change in self._habits:
+            return True
+        seen, came = self._changes.get(later.change), later.change.came
+        if seen is None or not came or quiet < seen.pause:
+            return False
+        if len(came) > _MARK and (later.replaced or letters(seen.said) == letters(said)):
+            return False
+        self._habits.add(later.change)
+        if (self.alone, self.after) == seen.since:
+            self.alone, self.after = seen.until
+        return True
+
+    def stands_in(self, said: str) -> float | None:
+        """Seconds for which a text is not believed to be the answer, as another with its words was replaced here; None
+        where none was."""
+        pause = self._stand_ins.get(letters(said))
+        return None if pause is None else _LATER * pause + _SLACK
 
     def paused(self, pause: float, usual: float, most: float) -> None:
         """An answer without signs paused so many seconds between two of its words. usual: the quiet that such an answer

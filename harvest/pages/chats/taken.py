@@ -6,8 +6,9 @@ after that turn was answered, and before the page closes.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from harvest.pages.reading.page import Node, Page, letters, markup, parse_page
 from harvest.pages.reading.page_text import PageText, signature
@@ -15,11 +16,22 @@ from harvest.pages.reading.turn import Habits, ReadTurn, read_bubbles, read_turn
 
 _WORDS = re.compile(r"\w+")
 _DATES = ("h-born", "h-said")
+_TARGET = re.compile(r"\]\([^()\s]*\)")
+_BEGINNING = 40  # letters by which a bubble is known again where the page has made it anew
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The words that an answer has lost, and those that have come into it, each in its order."""
+
+    lost: tuple[str, ...] = ()
+    came: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Later:
     """What an answer has become. text: as it is read now. grown: all that was said before is still said, and more.
+    replaced: words of it have made way for others, or a whole bubble of it has gone.
 
     ago: seconds before the page was read at which the last piece of it came, at least; None: the page has no dates.
     """
@@ -27,6 +39,8 @@ class Later:
     text: str
     grown: bool
     ago: float | None
+    replaced: bool = False
+    change: Change = field(default_factory=Change)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +64,57 @@ class Taken:
     def again(self, page: Page) -> Later | None:
         """What it has become on the page as it is before anything else is said; None: it is the same."""
         turn = read_turn(page, self.said, habits=self.habits, before=self.before, heard=self.heard)
-        return _compare(self.turn.text, (turn.doubtful or turn).text, page, turn.bubbles)
+        gone = self._gone(page)
+        text = (turn.doubtful or turn).text
+        if not text and gone:
+            return self._without(gone, text)
+        # Where its elements say what they said, only the reading differs.
+        still = [bubble for bubble in self.turn.bubbles if bubble.id in page.by_id]
+        same = len(still) == len(self.turn.bubbles) and _looks(still) == _looks(page.by_id[one.id] for one in still)
+        return _compare(self.turn.text, text, page, turn.bubbles, replaceable=not same)
 
     def later(self, page: Page, echo: Node | None = None) -> Later | None:
-        """The same on a page on which more was said since, at `echo`; None, too, where its elements are gone."""
+        """The same on a page on which more was said since, at `echo`; None, too, where its elements have left the page
+        with the words that they answer, or stand on it anew."""
         numbers = [bubble.id for bubble in self.turn.bubbles]
-        if not numbers or not all(number in page.by_id and number in self.page.by_id for number in numbers):
+        if not numbers or not all(number in self.page.by_id for number in numbers):
             return None
-        before, now = ([one.by_id[number] for number in numbers] for one in (self.page, page))
+        before = [self.page.by_id[number] for number in numbers]
+        left = [page.by_id[number] for number in numbers if number in page.by_id and page.by_id[number].visible]
+        if gone := self._gone(page, echo):
+            return self._without(gone, self._alone(page, left) if left else "")
+        if not all(number in page.by_id for number in numbers):
+            return None
+        now = [page.by_id[number] for number in numbers]
         now += self._came_before(echo, now)
         if _looks(before) == _looks(now):
             return None  # to read them costs more
         return _compare(self._alone(self.page, before), self._alone(page, now), page, now)
+
+    def _gone(self, page: Page, until: Node | None = None) -> list[Node]:
+        """Bubbles of the answer that have disappeared, while the user's words before them still stand where they stood.
+
+        A list that shows only its last rows lets go of the user's words first; a page that makes its bubbles anew still
+        says what they said, before what was said next (`until`)."""
+        echo = self.turn.echo
+        stands = None if echo is None else page.by_id.get(echo.id)
+        if echo is None or stands is None or not stands.visible or letters(stands.text) != letters(echo.text):
+            return []
+        answer, shown = letters(self.turn.text), letters(_between(page, stands, until))
+        gone = []
+        for bubble in self.turn.bubbles:
+            begins = letters(bubble.text)[:_BEGINNING]
+            part = bool(begins) and begins in answer and bubble not in self.turn.decorations
+            # What is only hidden may have been folded.
+            if part and bubble.id and bubble.id not in page.by_id and begins not in shown:
+                gone.append(bubble)
+        return gone
+
+    @staticmethod
+    def _without(gone: Iterable[Node], text: str) -> Later:
+        """The answer after bubbles of it have gone. text: what is left of it. When they went nobody has noted."""
+        lost = tuple(word for bubble in gone for word in _words(bubble.text))
+        return Later(text, False, None, True, Change(lost))
 
     def _came_before(self, echo: Node | None, bubbles: list[Node]) -> list[Node]:
         """Bubbles made like those of the answer that came after them, and before anything else was said."""
@@ -94,13 +147,54 @@ def has_grown(before: str, now: str) -> bool:
     return is_now.startswith(was) or all(word in rest for word in _WORDS.findall(before.casefold()))
 
 
-def _compare(before: str, now: str, page: Page, bubbles: Iterable[Node]) -> Later | None:
+def _between(page: Page, start: Node, end: Node | None) -> str:
+    """What is to be seen on the page after one element and before another."""
+    found: list[str] = []
+    around = {one for edge in (start, end) if edge is not None for one in edge.ancestors()}
+    covered: Node | None = None  # whose text has been taken as a whole
+    begun = False
+    for node in page.walk():
+        if node is end:
+            break
+        begun = begun or node is start
+        if not begun or node.within(start) or node in around or (covered is not None and node.within(covered)):
+            continue
+        covered = node
+        if node.visible:
+            found.append(node.text)
+    return " ".join(found)
+
+
+def change_between(before: str, now: str) -> Change:
+    """Which words one of two texts has more often than the other; the targets of links are none."""
+    was, is_now = _words(before), _words(now)
+    return Change(_more(was, Counter(is_now)), _more(is_now, Counter(was)))
+
+
+def _more(words: Iterable[str], other: Counter[str]) -> tuple[str, ...]:
+    found = []
+    for word in words:
+        if other[word] > 0:
+            other[word] -= 1
+        else:
+            found.append(word)
+    return tuple(found)
+
+
+def _words(text: str) -> list[str]:
+    return _WORDS.findall(_TARGET.sub("]", text).casefold())
+
+
+def _compare(before: str, now: str, page: Page, bubbles: Iterable[Node], *, replaceable: bool = True) -> Later | None:
+    """replaceable: whether words that differ were changed on the page."""
     if letters(before) == letters(now) or not now:
         return None  # where nothing is read any more, the page has moved on
     dates = [float(node.get(date)) for one in bubbles for node in one.walk() for date in _DATES if node.get(date)]
     # What the page does not date was there when the last turn was sent.
     ago = None if page.asked is None else (page.asked - max(dates, default=0.0)) / 1000
-    return Later(now, has_grown(before, now), ago)
+    grown, change = has_grown(before, now), change_between(before, now)
+    replaced = replaceable and not grown and bool(change.lost and change.came)
+    return Later(now, grown, ago, replaced, change)
 
 
 def _looks(bubbles: Iterable[Node]) -> list[tuple[str, list[str]]]:

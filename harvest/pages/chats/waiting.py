@@ -147,6 +147,9 @@ class Waiting:
                     self._began = None  # what was there has gone again
                 same = self._since == since  # what is read is what was quiet
                 done = verdict is not None and (bool(turn.text) or empty) and not went_on and same
+                if done and self._stands_in(turn, sample):
+                    # The answer is still to come. Until something stirs, what was read holds.
+                    done, self._ahead = False, _Look(source, page, turn, now.mutations, None)
                 if late or done or (silent and not turn.text):
                     silence = "page-reloaded" if self._shift or self._lost else "no-reply"
                     nothing = not turn.text and self._completion.silent(sample, failed=failed)
@@ -181,6 +184,11 @@ class Waiting:
                 self._ahead = _Look(*look, seen.mutations, picture)
             rest = _STEP if left is None else left - (self._clock.monotonic() - seen_at)
             await self._clock.sleep(min(_STEP, max(_LEAST, rest)))
+
+    def _stands_in(self, turn: ReadTurn, sample: Sample) -> bool:
+        """Whether its words were replaced elsewhere on this site once they had been taken for the answer."""
+        seconds = self._completion.known.stands_in(turn.text)
+        return seconds is not None and sample.quiet < seconds
 
     def _is_empty(self, turn: ReadTurn, sample: Sample) -> bool:
         """Whether a bubble came, and all that showed an answer in the making has ended: it has no words. Where a web

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -726,14 +726,15 @@ def test_what_a_site_says_blocks_is_asked_before_a_turn_is_typed() -> None:
     assert page.pressed == []
 
 
-def settled(page: ScriptedPage, known: Experience, more: float, how: str = "quiet") -> float:
-    """Seconds that it takes to settle a conversation whose answer, taken by `how`, goes on `more` seconds later."""
+def settled(page: ScriptedPage, known: Experience, more: float, how: str = "quiet", words: str = " And good.") -> float:
+    """Seconds that it takes to settle a conversation whose answer, taken by `how`, goes on `more` seconds later, with
+    these words."""
     chat = Chat(page.window, site_of({}), Manners(), known)
 
     async def talk() -> None:
         await chat.open(page.url)
         assert (await chat.say(SAID)).finish == how
-        page.writes = [*page.writes, (page.since + more, " And good.")]
+        page.writes = [*page.writes, (page.since + more, words)]
         said.append(page.time.seconds)
         await chat.settle()
 
@@ -779,18 +780,43 @@ def test_the_end_of_a_first_conversation_with_a_site_is_given_six_seconds() -> N
     assert [settled(told(), fresh, 90.0, "signs") for _ in range(3)] == [about(5.4), about(5.4), about(0)]
 
 
+def grown(known: Experience, words: str, writes: Sequence[tuple[float, str]] = ANSWER) -> object:
+    """What comes of an answer to which the page puts these words later: the fault's reason, or what is noted."""
+    page = ScriptedPage(writes=writes, signs=[("stop", 0.0, 1.4)])
+    try:
+        settled(page, known, 0.0, "signs", words)
+    except Unanswered as fault:
+        return fault.reason
+    return page.events
+
+
 def test_a_page_whose_answers_grow_however_long_they_are_given_is_left_alone_in_the_end() -> None:
     known = Experience()
-    outcomes: list[object] = []
-    for _ in range(5):
-        page = told()
-        try:
-            settled(page, known, 0.0, "signs")
-            outcomes.append(page.events)
-        except Unanswered as fault:
-            outcomes.append(fault.reason)
+    outcomes = [grown(known, f" And {word}.") for word in ("good", "long", "new", "old", "red")]
     assert outcomes[:3] == ["went-on"] * 3
-    assert outcomes[3] == outcomes[4] == [f"the answer to {SAID!r} has since become {TEXT + ' And good.'!r}"]
+    assert outcomes[3:] == [
+        [f"the answer to {SAID!r} has since become {f'{TEXT} And {word}.'!r}"] for word in ("old", "red")
+    ]
+
+
+def test_a_mark_that_the_page_puts_to_every_answer_is_its_habit_from_the_second_time_on() -> None:
+    known = Experience()
+    outcomes = [grown(known, " (seen by Anna)") for _ in range(3)]
+    event = f"the answer to {SAID!r} has since become {f'{TEXT} (seen by Anna)'!r}"
+    assert outcomes == ["went-on", [event], [event]]
+    assert known.after == 0.0, "what it had taught is forgotten: no wait helps"
+    assert grown(known, " It is in colour.") == "went-on"
+
+
+def test_the_rest_of_one_answer_is_no_mark_however_often_it_comes() -> None:
+    known, rest = Experience(), " It was made by the sea, in the last days of a long and quiet summer."
+    assert [grown(known, rest) for _ in range(2)] == ["went-on", "went-on"]
+
+
+def test_the_same_text_behind_two_answers_is_none_of_either() -> None:
+    known, notice = Experience(), " Answers of this desk may be wrong, so please ask the house itself."
+    assert grown(known, notice) == "went-on"
+    assert grown(known, notice, [(1.0, "It runs for two hours.")]) != "went-on"
 
 
 def test_the_stamp_of_a_turn_and_its_times_are_those_of_the_clock() -> None:

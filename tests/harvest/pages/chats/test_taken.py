@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 
 from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.browser.window import Browser
-from harvest.pages.chats.chat import Chat, Manners
+from harvest.pages.chats.chat import LASTING, Chat, Manners
 from harvest.pages.chats.completion import Patience
 from harvest.pages.chats.experience import Experience
-from harvest.pages.chats.taken import Taken, has_grown
+from harvest.pages.chats.taken import Change, Later, Taken, has_grown
 from harvest.pages.reading.page import Page
 from harvest.pages.reading.turn import Habits, read_turn
 from harvest.pages.sites.description import site_of
@@ -90,6 +91,64 @@ async def test_what_is_put_into_an_answer_after_a_sign_told_its_end_is_seen_and_
     assert fault.value.partial.startswith("This is the beginning. ")
     assert ("https://x.test/" in fault.value.partial) == ("href" in more)
     assert known.after > 0
+
+
+STAND_IN = "Please wait while I ask the harbour office."
+ASKED = CHAT.replace("This is the beginning.", STAND_IN)
+WAYS = {
+    "in its place": "text => { log.querySelector('.bot p').textContent = text; }",
+    "in a bubble of its own": "text => { log.querySelector('.bot').remove();"
+    ' log.insertAdjacentHTML("beforeend", `<div class=bot><p>${text}</p></div>`); }',
+    "word by word": "text => { const p = log.querySelector('.bot p'); p.textContent = '';"
+    " for (const word of text.split(' ')) p.append(word + ' '); }",
+}
+
+
+@pytest.mark.parametrize("when", ["before the next turn", "while it is answered", "before the page closes"])
+@pytest.mark.parametrize("way", WAYS)
+async def test_an_answer_that_was_only_put_up_until_another_came_is_named_and_not_believed_again(
+    browser: Browser, way: str, when: str
+) -> None:
+    known = Experience()
+    async with pages({"/": ASKED}) as server:
+        window = await browser.sitting(BrowserSettings())
+        try:
+            chat = Chat(window, site_of({}), MANNERS, known)
+            await chat.open(server.url)
+            assert (await chat.say("When does it leave?")).answer.text == STAND_IN
+            change = f"() => ({WAYS[way]})('The ferry leaves at eight.')"
+            if when.startswith("while"):  # the next turn stands there already
+                change = f"() => {{ late = () => setTimeout(() => {{ late = () => {{}}; ({change})() }}, 20) }}"
+            await run(chat.place.frame, change)
+            with pytest.raises(Unanswered, match=r"went-on: the answer to 'When does it leave\?' was replaced"):
+                await (chat.settle() if when.endswith("closes") else chat.say("And then?"))
+        finally:
+            await window.close()
+    assert known.alone > MANNERS.patience.alone
+    assert known.stands_in(STAND_IN) is not None
+    assert known.stands_in("The ferry leaves at eight.") is None
+
+
+async def test_words_that_another_answer_has_replaced_before_are_waited_on_and_noted_where_they_stay(
+    browser: Browser,
+) -> None:
+    known = Experience()
+    known.changed(STAND_IN, Later("The ferry leaves.", False, 0.5, True, Change(("please",), ("ferry",))), 1.0, 2.0)
+    late = ASKED.replace('</div>"), 50)', '</div>"), 50); setTimeout(() => later(), 1900)')
+    late = late.replace("let late", "let later = () => {}, late")
+    async with pages({"/": late}) as server:
+        window = await browser.sitting(BrowserSettings())
+        try:
+            chat = Chat(window, site_of({}), replace(MANNERS, patience=Patience(alone=0.4, most=1.0)), known)
+            await chat.open(server.url)
+            said = await chat.say("When does it leave?")
+            assert (said.answer.text, said.notes) == (STAND_IN, (LASTING,))
+            put = WAYS["in its place"].replace(".bot p", ".bot:last-child p")
+            await run(chat.place.frame, f"() => {{ later = () => ({put})('At nine.') }}")
+            said = await chat.say("And then?")
+            assert (said.answer.text, said.notes) == ("At nine.", ())
+        finally:
+            await window.close()
 
 
 @pytest.mark.parametrize("when", ["before the next turn", "before the page closes"])
@@ -180,6 +239,35 @@ async def test_the_name_over_the_next_words_of_the_user_is_no_bubble_of_the_answ
     taken = Taken("How?", before, read_turn(before, "How?"), Habits())
     assert taken.turn.text == "It is so."
     assert taken.later(now, read_turn(now, "And?").echo) is None
+
+
+BUBBLES = (
+    '<p h-id="1" class="user" h-born="5">How?</p><div h-id="2" class="bot" h-born="900"><p h-id="3">It is so.</p></div>'
+    '<div h-id="5" class="bot" h-born="1400"><p h-id="6">Anna <b>is</b> looking it up.</p></div>'
+)
+NEXT = '<div h-id="20" class="bot" h-born="1990"><p h-id="21">It was found in a drawer.</p></div>'
+
+
+@pytest.mark.parametrize(
+    ("now", "replaced"),
+    [
+        (BUBBLES, None),
+        (BUBBLES.replace('h-id="5"', 'h-id="15"').replace('h-id="6"', 'h-id="16"'), None),
+        (BUBBLES[: BUBBLES.index('<div h-id="5"')], True),
+        (BUBBLES.replace("Anna <b>is</b> looking it up.", "It was found."), True),
+        (BUBBLES.replace('<div h-id="5"', '<div h-id="5" h-hide="display"'), False),
+        (BUBBLES[BUBBLES.index('<div h-id="2"') : BUBBLES.index('<div h-id="5"')], None),
+        (BUBBLES.replace(" <b>is</b> looking it up.", "…"), False),
+    ],
+    ids=["as it was", "made anew", "gone", "other words", "hidden", "gone with the user's words", "shortened"],
+)
+async def test_a_bubble_that_is_no_longer_there_was_no_answer(now: str, replaced: bool | None) -> None:
+    before = snapshot(f'<main role="log">{BUBBLES}</main>{COMPOSER}')
+    taken = Taken("How?", before, read_turn(before, "How?"), Habits())
+    assert taken.turn.text == "It is so.\n\nAnna **is** looking it up."
+    page = snapshot(f'<main role="log">{now}{AFTER}{NEXT}</main>{COMPOSER}')
+    later = taken.later(page, read_turn(page, "And?").echo)
+    assert (later and later.replaced) == replaced
 
 
 async def test_an_answer_whose_elements_have_left_the_page_is_not_held_to_others() -> None:
