@@ -33,6 +33,7 @@ def odd_answers(
     """
     yield from _empty(finished)
     yield from _silent_pages(attempts)
+    yield from _gone_on(attempts)
     yield from _noted(finished)
     by_system: dict[str, list[Conversation]] = {}
     for one in finished:
@@ -72,6 +73,22 @@ def _silent_pages(attempts: Sequence[Conversation]) -> Iterator[str]:
         yield (
             f"{pluralize(of.total(), 'attempt')} to which no answer came, not even an empty one ({systems}): in no "
             "figure, while an empty reply counts as an answer. Compare such systems with care."
+        )
+
+
+def _gone_on(attempts: Sequence[Conversation]) -> Iterator[str]:
+    """What was seen to change after it had been read: where it is not seen, such an answer is in the figures."""
+    of = Counter(
+        one.key.system
+        for one in attempts
+        if one.outcome is not None and not one.valid and one.outcome.reason == "went-on"
+    )
+    if of:
+        systems = ", ".join(f"{system} x {count}" for system, count in of.items())
+        yield (
+            f"{pluralize(of.total(), 'answer')} that went on, or made way for another, after being read ({systems}): "
+            f"such an attempt counts in no figure. The next ones were given longer; if there are many, give "
+            "`quiet` or `busy` in a site file."
         )
 
 

@@ -53,6 +53,16 @@ def test_every_word_for_a_filter_counts_as_filtered(finish: str) -> None:
     ]
 
 
+def test_answers_that_changed_after_they_had_been_read_are_counted() -> None:
+    def cut(reason: str, system: str) -> Conversation:
+        one = played([SystemTurn(Answer("One moment."))], system=system)
+        return replace(one, outcome=Outcome("invalid", reason))
+
+    attempts = [cut("went-on", "mine"), cut("went-on", "mine"), cut("went-on", "theirs"), cut("timeout", "theirs")]
+    (sentence,) = odd_answers(attempts, [], {})
+    assert sentence.startswith("3 answers that went on, or made way for another, after being read (mine x 2, ")
+
+
 @pytest.mark.parametrize("finish", ["", "stop", "STOP", "end_turn", "eos", "tool_calls", "signs", "quiet", "COMPLETE"])
 def test_ordinary_ends_are_not_counted(finish: str) -> None:
     assert ended(finish, finish) == []
