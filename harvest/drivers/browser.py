@@ -194,8 +194,8 @@ class BrowserDriver:
             answer_seconds=options.timeout,
         )
         self._signed_in = login is not None
-        self._experience = Experience()
-        if site.quiet is None:  # who gives it knows the site
+        self._experience = Experience(asks_on=True)
+        if site.quiet is None:  # who gives it knows the site, and what its polls are for
             self._experience = Experience(untried=_NEW, unsettled=1)
         self._relay = BrowserRotation(self._settings, clock=surroundings.clock)
         self._met = Acquaintance()

@@ -10,6 +10,7 @@ import math
 from collections import Counter, deque
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from urllib.parse import urlsplit
 
 from harvest.systems.timing import REAL_CLOCK, Clock
@@ -25,6 +26,7 @@ _MOST_FAULTS = 100
 _SLOWEST = 10.0  # seconds: what answers later than that waits for something, as a long poll does
 _TOLD = 0.25  # seconds by which the word of a frame may be late on a busy machine
 _POLLED = 20.0  # seconds from one round of a poll to the next
+_RHYTHM = 3  # rounds that make a poll
 _REPLIED = 1.25  # times the slowest response took, within which what a page sends on opening is answered …
 _GREETINGS = 6  # … and within so many times it has said all that it has to say then
 _ANOTHER = 0.25  # seconds after an answer within which the page says the next thing
@@ -102,6 +104,8 @@ class Traffic:
     _asked: Counter[tuple[str, str]] = field(default_factory=Counter)
     _polls: set[tuple[str, str]] = field(default_factory=set)
     _polled: float | None = None
+    _rounds: dict[tuple[str, str], deque[float]] = field(default_factory=dict)  # when the last of each began
+    _always: set[tuple[str, str]] = field(default_factory=set)  # what was asked again and again before the turn, too
     _sockets: set[Hashable] = field(default_factory=set)
     _met: float = -math.inf  # when the last web socket was opened
     _used: float = -math.inf  # when something last went over one …
@@ -117,6 +121,7 @@ class Traffic:
         for request in self._open.values():
             request.background = True
         self._heard, self._wall = None, self.clock.now().timestamp()
+        self._always = {route for route, began in self._rounds.items() if self._repeats(began)}
         self._streaming = any(one.status or one.kind == "eventsource" for one in self._open.values())
         self._asked.clear()
         self._faults.clear()
@@ -134,6 +139,8 @@ class Traffic:
         background = route in self._background
         if kind in CARRYING:
             self._asked[route] += 1
+            if method == "GET":
+                self._rounds.setdefault(route, deque(maxlen=_RHYTHM)).append(self.clock.monotonic())
             again = method == "GET" and self._asked[route] > 1
             if background or again:
                 self._polled = self.clock.monotonic()
@@ -231,6 +238,23 @@ class Traffic:
         waits = any(one.background and one.kind in CARRYING for one in self._open.values())
         polled = self._polled is not None and self.clock.monotonic() - self._polled <= _POLLED
         return bool(self._sockets) or waits or polled
+
+    @property
+    def asking(self) -> bool:
+        """Whether the page asks again and again for something, and did not before the turn was sent: it may be for an
+        answer that is still being made."""
+        return any(
+            began[0] >= self.marked and self._repeats(began)
+            for route, began in self._rounds.items()
+            if route not in self._always
+        )
+
+    def _repeats(self, began: deque[float]) -> bool:
+        """Whether these rounds are enough for a poll, and another may be due."""
+        if len(began) < _RHYTHM:
+            return False
+        longest = max(later - earlier for earlier, later in pairwise(began))
+        return longest <= _POLLED and self.clock.monotonic() - began[-1] <= 2 * longest + _TOLD
 
     @property
     def pending(self) -> tuple[Asked, ...]:

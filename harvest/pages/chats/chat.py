@@ -383,6 +383,8 @@ class Chat:
             self._completion.ran_until(sample),
             unclear=self._completion.unclear(sample) - lasted.keys(),
         )
+        waited = sample.quiet >= self._manners.patience.stuck
+        self._experience.asks_on = self._experience.asks_on or (sample.asking and waited)
         self._experience.stayed |= self._completion.outlasting(sample)
         self._experience.put_in(self._completion.put_in_after(sample), self._manners.patience.most)
         if not lasted:

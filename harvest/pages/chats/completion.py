@@ -75,6 +75,7 @@ class Sample:
     rewritten: float | None = None
     came: Mapping[str, float] = field(default_factory=dict)
     stalls: tuple[tuple[float, float], ...] = ()
+    asking: bool = False
 
     @property
     def last_change(self) -> float:
@@ -174,7 +175,14 @@ class Completion:
         return sample.at - alive >= stuck or sample.quiet >= _CHAIN * stuck
 
     def _needed(self, sample: Sample) -> tuple[str, float]:
-        """(how, seconds of quiet) for a sample in which no sign is left."""
+        """(how, seconds of quiet) for a sample in which no sign is left. What stands there while the page polls may be
+        put up until the answer comes; on some pages polls never end."""
+        how, needed = self._told(sample)
+        waits = sample.asking and not self.known.asks_on and not TRUSTED & self.lasted(sample).keys()
+        return how, max(needed, self.patience.stuck) if waits else needed
+
+    def _told(self, sample: Sample) -> tuple[str, float]:
+        """The same, whatever the page asks for."""
         patience, lasted = self.patience, self.lasted(sample)
         if not lasted:
             return "quiet", self._alone(sample)

@@ -43,7 +43,8 @@ class Experience:
 
     untried: how many answers are still given longer, because nothing is known of the site yet.
     unsettled: how many conversations are looked at some seconds after their end, for the same reason. in_vain: how
-    often an answer grew though it had been given longer than the last one that did: then no wait helps.
+    often an answer grew though it had been given longer than the last one that did: then no wait helps. asks_on: a page
+    went on to poll for as long as anything is waited for behind an answer.
     """
 
     ended: set[str] = field(default_factory=set)
@@ -56,6 +57,7 @@ class Experience:
     untried: int = 0
     unsettled: int = 0
     in_vain: int = 0
+    asks_on: bool = False
     _onsets: dict[str, deque[tuple[float, float]]] = field(default_factory=dict)
     _stood: Counter[str] = field(default_factory=Counter)  # answers to whose end each sign did
     _passed: set[str] = field(default_factory=set)  # signs that text came after, even once

@@ -335,7 +335,18 @@ class Waiting:
         if wire_ended is not None:
             ended[WIRE] = wire_ended - self._zero
         quiet = seen.quiet if self._since is None else min(seen.quiet, max(0.0, at - self._since))
-        return Sample(at, quiet, self._began, seen.pauses, frozenset(now), ended, seen.rewritten, came, seen.stalls)
+        return Sample(
+            at,
+            quiet,
+            self._began,
+            seen.pauses,
+            frozenset(now),
+            ended,
+            seen.rewritten,
+            came,
+            seen.stalls,
+            traffic.asking,
+        )
 
     def _carried(self) -> bool:
         """Whether the requests that ended may have brought the answer: one that received next to nothing has only

@@ -202,6 +202,31 @@ def test_a_page_listens_over_an_open_socket_a_request_from_before_the_turn_and_a
     assert not wire.traffic.listening
 
 
+def test_a_page_that_begins_to_ask_again_and_again_with_a_turn_is_told_from_one_that_always_does() -> None:
+    wire = Wire()
+
+    def ask(name: str, rounds: int, every: float = 0.8) -> None:
+        for number in range(rounds):
+            wire.traffic.began((name, number), "GET", f"https://chat.example/{name}?n={number}", "fetch")
+            wire.traffic.ended((name, number))
+            wire.clock.seconds += every
+
+    ask("notices", 4)
+    wire.traffic.mark()
+    ask("notices", 5)
+    assert not wire.traffic.asking, "it did before the turn"
+    ask("state", 2)
+    assert not wire.traffic.asking, "two rounds are no poll"
+    ask("state", 1)
+    assert wire.traffic.asking
+    wire.clock.seconds += 2
+    assert not wire.traffic.asking, "another round would have come"
+    ask("state", 4)
+    wire.traffic.mark()
+    ask("state", 4)
+    assert not wire.traffic.asking, "it goes on as before"
+
+
 _EVENTS = st.lists(
     st.one_of(
         st.tuples(st.just("mark"), st.just(0)),

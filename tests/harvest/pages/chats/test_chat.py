@@ -13,8 +13,8 @@ from harvest.pages.chats.completion import Patience
 from harvest.pages.chats.experience import Experience
 from harvest.pages.sites.description import site_of
 from harvest.systems.driver import Denied
-from tests.support.browsing import pages
 from tests.servers.local_http import Asked, response
+from tests.support.browsing import pages
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

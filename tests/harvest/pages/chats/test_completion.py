@@ -566,3 +566,32 @@ async def test_the_end_of_a_request_is_a_sign_though_the_press_that_sent_it_took
     async with pages(answer) as server:
         said = await said_on(browser, server.url, Manners(), Experience())
     assert (said.answer.text, said.finish) == ("It ends here.", "signs")
+
+
+@dataclass
+class Polling(Simulated):
+    """A page that polls until a time."""
+
+    until: float = 1e9
+
+    def sample(self, at: float) -> Sample:
+        return replace(super().sample(at), asking=at < self.until)
+
+
+@pytest.mark.parametrize(
+    ("signs", "until", "waits"),
+    [
+        ([], 1e9, 30.0),
+        ([], 12.0, 11.5),
+        ([("network", 0.0, 0.5)], 1e9, 30.0),
+        ([("stop", 0.0, 0.5)], 1e9, 0.5),
+    ],
+)
+def test_what_stands_there_while_the_page_polls_may_only_be_put_up_until_the_answer_comes(
+    signs: list[tuple[str, float, float]], until: float, waits: float
+) -> None:
+    page = Polling([0.5], signs, until=until)
+    assert page.extra() == pytest.approx(waits, abs=0.15)
+    found = page.judged(Completion(known=Experience(asks_on=True)))
+    assert found is not None
+    assert found[0] < 5, "where polls never end they say nothing"
