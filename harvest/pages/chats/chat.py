@@ -252,7 +252,11 @@ class Chat:
     def _note_changed(self, taken: Taken, later: Later) -> tuple[str, ...]:
         """Keep what an answer has become among the events; returns the note on it."""
         self._window.note(f"the answer to {taken.said[:60]!r} has since become {later.text[:1000]!r}")
-        return (MARKED if self._experience.is_habit(taken.turn.text, later, taken.quiet) else LATER,)
+        if self._experience.is_habit(taken.turn.text, later, taken.quiet):
+            return (MARKED,)
+        if self._witness is not None:
+            self._witness.became(later.text)
+        return (LATER,)
 
     def _went_on(self, taken: Taken, later: Later) -> Unanswered:
         """What is told of an answer that went on, or was replaced, after it was recorded; the next ones on this site

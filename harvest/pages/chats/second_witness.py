@@ -26,6 +26,8 @@ class SecondWitness:
         self._leaves: list[Leaf] = []
         self._places: frozenset[tuple[str, str]] = frozenset()  # where replies came
         self._before: Account | None = None
+        self._last: Account | None = None
+        self._late = ""  # what the page has come to show in place of the last answer, if it came over the wire
         self._began = self._looked = 0  # where this turn begins, and up to where it was looked for an end
         self._signs: frozenset[str] = frozenset()  # that it was looked for
         self._whole_at = math.inf  # when the last piece of the last reply came
@@ -36,9 +38,11 @@ class SecondWitness:
         received = self._recorder.received
         later = opened(received, self._read_at)
         self._before = None
-        if self._answer and later.leaves:
+        if self._answer and (later.leaves or self._late):
             whole = opened(received, self._since)
             self._before = account_of(whole, self._said, self._answer, self._heard, self._met.known)
+            self._before = self._before.with_late(self._late)
+        self._late = ""
         self._heard.add([*self._leaves, *later.leaves])
         # A sign that comes while nobody is answering comes by itself.
         self._met.endings.distrust({one.form for one in later.shapes if one.at > self._whole_at + PROMPT})
@@ -47,6 +51,14 @@ class SecondWitness:
         self._recorder.forget(self._recorder.clock.monotonic())
         self._began = self._looked = len(self._recorder.received)
         self._ended, self._whole_at = None, math.inf
+
+    def became(self, text: str) -> None:
+        """The page has come to show this in place of the last answer. To be told before `turn_begins`, or before
+        `account` is asked for the turn after it."""
+        came = opened(self._recorder.received, self._read_at)
+        account = account_of(came, self._said, text, self._heard, self._met.known)
+        if any(one.right for one in account.texts):
+            self._late = text
 
     def ended_at(self) -> float | None:
         """When the site said over a socket or an event stream that the reply is whole, by the recorder's clock; None
@@ -77,7 +89,9 @@ class SecondWitness:
         account = account_of(turn, said, answer, self._heard, self._met.known)
         self._met.meet(account)
         self._learn_end(turn, account)
-        kept = account.with_before(self._before)
+        before = self._before or (self._last if self._late else None)
+        kept = account.with_before(before.with_late(self._late) if before is not None and self._late else before)
+        self._last, self._late = account, ""
         return Exhibit(EXHIBIT, "application/json", json.dumps(kept.as_json(), ensure_ascii=False).encode())
 
     def _learn_end(self, turn: Opened, account: Account) -> None:

@@ -60,7 +60,8 @@ class Text:
 class Account:
     """letters: of the page's text. texts: the likeliest first. received: bytes that came. unread: bytes of messages in
     which no text was found. capped: more came than is read. before: of the turn before, with what came after it had
-    been read; None where nothing did.
+    been read; None where nothing did. late: what the page has come to show in place of the answer, if that came over
+    the wire as well: a part of it.
     """
 
     letters: int
@@ -69,9 +70,13 @@ class Account:
     unread: int = 0
     capped: bool = False
     before: "Account | None" = None
+    late: str = ""
 
     def with_before(self, before: "Account | None") -> "Account":
         return replace(self, before=before)
+
+    def with_late(self, text: str) -> "Account":
+        return replace(self, late=" ".join(text.split())[:_LONGEST])
 
     def as_json(self) -> dict[str, Any]:
         return {"format": FORMAT, **_plain(self)}
@@ -151,6 +156,7 @@ def _plain(one: Account) -> dict[str, Any]:
             for text in one.texts
         ],
         **({"before": _plain(one.before)} if one.before is not None else {}),
+        **({"late": one.late} if one.late else {}),
     }
 
 
@@ -183,6 +189,7 @@ def _read_account(value: Mapping[str, Any]) -> Account:
         int(value.get("unread", 0)),
         bool(value.get("capped", False)),
         _read_account(before) if before is not None else None,
+        str(value.get("late", "")),
     )
 
 

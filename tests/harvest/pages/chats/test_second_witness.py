@@ -4,6 +4,8 @@ import json
 from collections.abc import Coroutine
 from typing import Any
 
+import pytest
+
 from harvest.pages.browser.busy_signs import WIRE
 from harvest.pages.browser.recorder import Recorder
 from harvest.pages.chats.completion import Completion, Sample
@@ -61,6 +63,36 @@ async def test_messages_without_a_text_of_the_reply_are_nothing_that_came_late()
     await conversation.turn(REPLIES[0])
     conversation.receive(ping=3)
     assert (await conversation.turn(REPLIES[1])).before is None
+
+
+@pytest.mark.parametrize("during", [False, True], ids=["before the next turn", "while it is answered"])
+@pytest.mark.parametrize("came", [True, False])
+async def test_a_first_text_that_came_is_no_agreement_once_another_that_came_stands_in_its_place(
+    during: bool, came: bool
+) -> None:
+    conversation = Conversation(Acquaintance())
+    accounts = [await conversation.turn(reply) for reply in (*REPLIES[:2], "I shall ask the keeper.")]
+    now = "The keeper says that it is in the cellar."
+
+    def late() -> None:
+        if came:
+            conversation.receive(type="note", note=now)
+        conversation.witness.became(now)
+
+    if not during:
+        late()
+    conversation.clock.seconds += 1
+    conversation.witness.turn_begins()
+    sent = conversation.clock.seconds
+    if during:
+        late()
+    conversation.receive(type="token", text=REPLIES[2])
+    kept = await conversation.witness.account("And?", REPLIES[2], sent)
+    account = Account.from_bytes(kept.data)
+    before = account.before or accounts[2]
+    verdicts = judge([*accounts[:2], before, account]).verdicts
+    assert [one.word for one in verdicts] == ["agrees", "agrees", "differs" if came else "agrees", "agrees"]
+    assert verdicts[2].wire == ((now,) if came else ())
 
 
 async def taught(met: Acquaintance) -> None:
