@@ -187,7 +187,7 @@ class Chat:
             awaited.heard,
         )
         self._habits = learn(awaited.page, awaited.turn, self._habits)
-        lasting = (LASTING,) if self._experience.stands_in(awaited.turn.text) is not None else ()
+        lasting = (LASTING,) if self._experience.stand_in_seconds(awaited.turn.text) is not None else ()
         return Said(
             answer=awaited.turn.answer,
             asked_at=asked_at,
@@ -255,7 +255,7 @@ class Chat:
         if self._experience.is_habit(taken.turn.text, later, taken.quiet):
             return (MARKED,)
         if self._witness is not None:
-            self._witness.became(later.text)
+            self._witness.note_replacement(later.text)
         return (LATER,)
 
     def _went_on(self, taken: Taken, later: Later) -> Unanswered:
@@ -324,7 +324,7 @@ class Chat:
     def _came_after(self, wall: Blocker, turn: ReadTurn) -> bool:
         """Whether what asks for a person came once the answer stood there whole: the request that had brought it was
         over, and nothing was written any more. Then it is in the way of the next turn, and no part of this one."""
-        traffic, dates = self._window.traffic, _came_at(wall.node)
+        traffic, dates = self._window.traffic, _dates_of(wall.node)
         over = traffic.last_ended
         if WALLS[wall.kind] is not Denied or not turn.text or turn.ended is None or over is None or not dates:
             return False
@@ -420,7 +420,7 @@ class Chat:
         return "" if differences(said, words) == () else words
 
 
-def _came_at(node: Node | None) -> list[float]:
+def _dates_of(node: Node | None) -> list[float]:
     """Seconds after the last send at which it, or what is in it, came."""
     if node is None:
         return []

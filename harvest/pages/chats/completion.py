@@ -177,11 +177,11 @@ class Completion:
     def _needed(self, sample: Sample) -> tuple[str, float]:
         """(how, seconds of quiet) for a sample in which no sign is left. What stands there while the page polls may be
         put up until the answer comes; on some pages polls never end."""
-        how, needed = self._told(sample)
+        how, needed = self._needed_anyway(sample)
         waits = sample.asking and not self.known.asks_on and not TRUSTED & self.lasted(sample).keys()
         return how, max(needed, self.patience.stuck) if waits else needed
 
-    def _told(self, sample: Sample) -> tuple[str, float]:
+    def _needed_anyway(self, sample: Sample) -> tuple[str, float]:
         """The same, whatever the page asks for."""
         patience, lasted = self.patience, self.lasted(sample)
         if not lasted:

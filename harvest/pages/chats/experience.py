@@ -165,7 +165,7 @@ class Experience:
             self.alone, self.after = seen.until
         return True
 
-    def stands_in(self, said: str) -> float | None:
+    def stand_in_seconds(self, said: str) -> float | None:
         """Seconds for which a text is not believed to be the answer, as another with its words was replaced here; None
         where none was."""
         pause = self._stand_ins.get(letters(said))

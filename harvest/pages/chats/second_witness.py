@@ -52,7 +52,7 @@ class SecondWitness:
         self._began = self._looked = len(self._recorder.received)
         self._ended, self._whole_at = None, math.inf
 
-    def became(self, text: str) -> None:
+    def note_replacement(self, text: str) -> None:
         """The page has come to show this in place of the last answer. To be told before `turn_begins`, or before
         `account` is asked for the turn after it."""
         came = opened(self._recorder.received, self._read_at)

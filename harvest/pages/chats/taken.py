@@ -64,10 +64,10 @@ class Taken:
     def again(self, page: Page) -> Later | None:
         """What it has become on the page as it is before anything else is said; None: it is the same."""
         turn = read_turn(page, self.said, habits=self.habits, before=self.before, heard=self.heard)
-        gone = self._gone(page)
+        gone = self._find_gone(page)
         text = (turn.doubtful or turn).text
         if not text and gone:
-            return self._without(gone, text)
+            return self._later_without(gone, text)
         # Where its elements say what they said, only the reading differs.
         still = [bubble for bubble in self.turn.bubbles if bubble.id in page.by_id]
         same = len(still) == len(self.turn.bubbles) and _looks(still) == _looks(page.by_id[one.id] for one in still)
@@ -81,8 +81,8 @@ class Taken:
             return None
         before = [self.page.by_id[number] for number in numbers]
         left = [page.by_id[number] for number in numbers if number in page.by_id and page.by_id[number].visible]
-        if gone := self._gone(page, echo):
-            return self._without(gone, self._alone(page, left) if left else "")
+        if gone := self._find_gone(page, echo):
+            return self._later_without(gone, self._alone(page, left) if left else "")
         if not all(number in page.by_id for number in numbers):
             return None
         now = [page.by_id[number] for number in numbers]
@@ -91,7 +91,7 @@ class Taken:
             return None  # to read them costs more
         return _compare(self._alone(self.page, before), self._alone(page, now), page, now)
 
-    def _gone(self, page: Page, until: Node | None = None) -> list[Node]:
+    def _find_gone(self, page: Page, until: Node | None = None) -> list[Node]:
         """Bubbles of the answer that have disappeared, while the user's words before them still stand where they stood.
 
         A list that shows only its last rows lets go of the user's words first; a page that makes its bubbles anew still
@@ -100,7 +100,7 @@ class Taken:
         stands = None if echo is None else page.by_id.get(echo.id)
         if echo is None or stands is None or not stands.visible or letters(stands.text) != letters(echo.text):
             return []
-        answer, shown = letters(self.turn.text), letters(_between(page, stands, until))
+        answer, shown = letters(self.turn.text), letters(_text_between(page, stands, until))
         gone = []
         for bubble in self.turn.bubbles:
             begins = letters(bubble.text)[:_BEGINNING]
@@ -111,7 +111,7 @@ class Taken:
         return gone
 
     @staticmethod
-    def _without(gone: Iterable[Node], text: str) -> Later:
+    def _later_without(gone: Iterable[Node], text: str) -> Later:
         """The answer after bubbles of it have gone. text: what is left of it. When they went nobody has noted."""
         lost = tuple(word for bubble in gone for word in _words(bubble.text))
         return Later(text, False, None, True, Change(lost))
@@ -147,7 +147,7 @@ def has_grown(before: str, now: str) -> bool:
     return is_now.startswith(was) or all(word in rest for word in _WORDS.findall(before.casefold()))
 
 
-def _between(page: Page, start: Node, end: Node | None) -> str:
+def _text_between(page: Page, start: Node, end: Node | None) -> str:
     """What is to be seen on the page after one element and before another."""
     found: list[str] = []
     around = {one for edge in (start, end) if edge is not None for one in edge.ancestors()}
@@ -168,10 +168,10 @@ def _between(page: Page, start: Node, end: Node | None) -> str:
 def change_between(before: str, now: str) -> Change:
     """Which words one of two texts has more often than the other; the targets of links are none."""
     was, is_now = _words(before), _words(now)
-    return Change(_more(was, Counter(is_now)), _more(is_now, Counter(was)))
+    return Change(_surplus(was, Counter(is_now)), _surplus(is_now, Counter(was)))
 
 
-def _more(words: Iterable[str], other: Counter[str]) -> tuple[str, ...]:
+def _surplus(words: Iterable[str], other: Counter[str]) -> tuple[str, ...]:
     found = []
     for word in words:
         if other[word] > 0:

@@ -187,7 +187,7 @@ class Waiting:
 
     def _stands_in(self, turn: ReadTurn, sample: Sample) -> bool:
         """Whether its words were replaced elsewhere on this site once they had been taken for the answer."""
-        seconds = self._completion.known.stands_in(turn.text)
+        seconds = self._completion.known.stand_in_seconds(turn.text)
         return seconds is not None and sample.quiet < seconds
 
     def _is_empty(self, turn: ReadTurn, sample: Sample) -> bool:

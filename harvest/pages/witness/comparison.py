@@ -10,8 +10,8 @@ from typing import Literal
 
 from harvest.pages.witness.letters import Plain, letters
 
+# `near` stands in old recordings alone: a little that differed in the middle, which was once let pass.
 How = Literal["equal", "near", "other"]
-"""`near` stands in old recordings alone: a little that differed in the middle, which was once let pass."""
 
 # The least likeness of a text of the wire to one of the page that it may be.
 HELD = 0.6

@@ -65,7 +65,7 @@ def judge(turns: Sequence[Account]) -> Judged:
     """turns: all of one site, in any order."""
     records = _records(turns)
     accusers = _accusers(turns, records)
-    found = [_late(turn) or _verdict(turn, records, accusers) for turn in turns]
+    found = [_late_verdict(turn) or _verdict(turn, records, accusers) for turn in turns]
     unread = Counter(key for _, own in found for key in {key for key, _ in own})
     habits = {key for key, count in unread.items() if count > _HABIT * records[key].present}
     verdicts = []
@@ -129,7 +129,7 @@ _WAYS = {"joined": 0, "one": 2}
 _AFTER = " after the user's words"
 
 
-def _late(turn: Account) -> tuple[Verdict, list[tuple[KeyParts, str]]] | None:
+def _late_verdict(turn: Account) -> tuple[Verdict, list[tuple[KeyParts, str]]] | None:
     """Where the page has put another text in the place of the answer, and received it, the first one was none."""
     return (Verdict("differs", wire=(turn.late,)), []) if turn.late else None
 

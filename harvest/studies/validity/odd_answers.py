@@ -33,7 +33,7 @@ def odd_answers(
     """
     yield from _empty(finished)
     yield from _silent_pages(attempts)
-    yield from _gone_on(attempts)
+    yield from _changed_answers(attempts)
     yield from _noted(finished)
     by_system: dict[str, list[Conversation]] = {}
     for one in finished:
@@ -76,7 +76,7 @@ def _silent_pages(attempts: Sequence[Conversation]) -> Iterator[str]:
         )
 
 
-def _gone_on(attempts: Sequence[Conversation]) -> Iterator[str]:
+def _changed_answers(attempts: Sequence[Conversation]) -> Iterator[str]:
     """What was seen to change after it had been read: where it is not seen, such an answer is in the figures."""
     of = Counter(
         one.key.system

@@ -77,7 +77,7 @@ async def test_a_first_text_that_came_is_no_agreement_once_another_that_came_sta
     def late() -> None:
         if came:
             conversation.receive(type="note", note=now)
-        conversation.witness.became(now)
+        conversation.witness.note_replacement(now)
 
     if not during:
         late()

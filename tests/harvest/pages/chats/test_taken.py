@@ -125,8 +125,8 @@ async def test_an_answer_that_was_only_put_up_until_another_came_is_named_and_no
         finally:
             await window.close()
     assert known.alone > MANNERS.patience.alone
-    assert known.stands_in(STAND_IN) is not None
-    assert known.stands_in("The ferry leaves at eight.") is None
+    assert known.stand_in_seconds(STAND_IN) is not None
+    assert known.stand_in_seconds("The ferry leaves at eight.") is None
 
 
 async def test_words_that_another_answer_has_replaced_before_are_waited_on_and_noted_where_they_stay(
