@@ -326,7 +326,7 @@ class Chat:
         over, and nothing was written any more. Then it is in the way of the next turn, and no part of this one."""
         traffic, dates = self._window.traffic, _dates_of(wall.node)
         over = traffic.last_ended
-        if WALLS[wall.kind] is not Denied or not turn.text or turn.ended is None or over is None or not dates:
+        if WALLS.get(wall.kind) is not Denied or not turn.text or turn.ended is None or over is None or not dates:
             return False
         return not traffic.pending and min(dates) >= _BREATH + max(turn.ended, over)
 
