@@ -152,6 +152,17 @@
     return low;
   };
 
+  // What a person can mend: a file that is not there, or is not the one that belongs to this page. Any other error is a
+  // fault of this script, and is shown as what it is, so that nobody looks for a folder that is not missing.
+  class Lost extends Error {}
+
+  const MISSING = " is not beside this page, so the conversation cannot be shown. Copy that folder along with the page.";
+  const BROKEN = " is beside this page but does not hold this conversation. It is damaged or belongs to another report: "
+    + "copy page and folder again, or make the report again.";
+
+  const failure = (fault) => made("p", "warn", fault instanceof Lost ? fault.message
+    : "This page failed to show the conversation (" + fault + "). That is a bug in Harvest, and no file is missing; the command below prints the conversation.");
+
   window.harvestChunk = (number, text) => read.set(number, JSON.parse(text));
 
   const chunk = (number) => {
@@ -165,8 +176,8 @@
       waiting.set(number, new Promise((resolve, reject) => {
         const script = document.createElement("script");
         script.src = index.files[number];
-        script.onload = () => (read.has(number) ? resolve(read.get(number)) : reject(new Error("empty")));
-        script.onerror = () => { waiting.delete(number); reject(new Error("missing")); };
+        script.onload = () => (read.has(number) ? resolve(read.get(number)) : reject(new Lost(index.files[number] + BROKEN)));
+        script.onerror = () => { waiting.delete(number); reject(new Lost(index.files[number] + MISSING)); };
         document.head.append(script);
       }));
     }
@@ -220,16 +231,15 @@
     }
     if (one.sentAs) found.append(made("p", "who", "the page sent this instead:"), bubble("user", one.sentAs));
     const who = made("p", "who", "S" + one.n + " ", mark(one.label));
-    who.append((one.seconds === undefined ? "" : " " + one.seconds.toFixed(1) + " s") + (one.finish ? " finish=" + one.finish : ""));
+    who.append((one.seconds === undefined ? "" : " " + one.seconds.toFixed(1) + " s") + (one.finish ? " finish=" + one.finish : "")
+      + (one.model ? " model=" + one.model : ""));
     found.append(who, bubble("system", one.text, one.label));
     if (one.cut) found.append(left(one.cut, command));
     if (one.route) found.append(made("p", "small", "Labelled by " + one.route));
     if (one.why) found.append(items("because of:", one.why, one.moreWhy));
     if (one.nuggets) found.append(items("entities it names:", one.nuggets, one.nuggetsMore));
     if (one.judged) found.append(items("judged (score × weight):", one.judged, one.judgedMore));
-    if (one.parts) {
-      found.push(items("came with it:", one.parts, 0));
-    }
+    if (one.parts) found.append(items("came with it:", one.parts, one.moreParts));
     if (one.links) {
       found.append(items("links:", one.links.map(([words, href]) => (words === href ? href : words + " – " + href)), one.moreLinks));
     }
@@ -241,8 +251,13 @@
     return found;
   };
 
+  const commandOf = (place) =>
+    index.shown[index.system[place]] + " --topic " + index.topics[index.topic[place]] + " --trial " + index.trial[place];
+
+  const inTerminal = (command) => [made("p", "who", "The same in a terminal:"), made("pre", "command", command)];
+
   const show = (place, body) => {
-    const command = index.shown[index.system[place]] + " --topic " + index.topics[index.topic[place]] + " --trial " + index.trial[place];
+    const command = commandOf(place);
     const found = document.createDocumentFragment();
     const scores = Object.entries(body.scores || {}).map(([name, value]) => name + " " + value);
     found.append(made("p", "small", "Ended: " + index.ends[index.end[place]] + (body.detail ? ": " + body.detail : "")
@@ -253,7 +268,7 @@
     if (body.judged) found.append(items("judged as a whole (score × weight):", body.judged, body.judgedMore));
     for (const one of body.turns || []) found.append(turn(one, command));
     if (body.left) found.append(made("p", "cut", body.left + " more turns are not in this report."));
-    found.append(made("p", "who", "The same in a terminal:"), made("pre", "command", command));
+    found.append(...inTerminal(command));
     at("text").replaceChildren(found);
   };
 
@@ -269,9 +284,12 @@
     try {
       const held = await chunk(number);
       if (reader.dataset.place !== String(place)) return;
-      show(place, held[place - index.chunks[number]]);
-    } catch {
-      at("text").replaceChildren(made("p", "warn", index.files[number] + " is not beside this page, so the conversation cannot be shown. Copy that folder along with the page."));
+      const body = held[place - index.chunks[number]];
+      if (!body) throw new Lost((index.files[number] || "The page") + BROKEN);
+      show(place, body);
+    } catch (fault) {
+      if (reader.dataset.place !== String(place)) return;
+      at("text").replaceChildren(failure(fault), ...inTerminal(commandOf(place)));
     }
     at("reader-title").focus();
     const here = rows.indexOf(place);
@@ -326,7 +344,10 @@
     if (!known) {
       search(words).then(
         (done) => { if (done && listed === link(wanted)) list(wanted); },
-        () => { at("shown").textContent = "Not all texts are beside this page, so they cannot be searched."; },
+        (fault) => {
+          at("shown").textContent = "The texts cannot be searched: "
+            + (fault instanceof Lost ? fault.message : "this page failed (" + fault + "), which is a bug in Harvest.");
+        },
       );
     }
     for (const [name, key] of Object.entries(CHOICES)) at("filters").elements[name].value = wanted.get(key) || "";

@@ -106,7 +106,7 @@ def transcripts(
         for turn in body.get("turns", ()):
             if (one.trial_id, one.attempt, turn["n"]) in verdicts:
                 lines = verdict_lines(verdicts[one.trial_id, one.attempt, turn["n"]])
-                turn["parts"] = [*turn.get("parts", ()), *(bounded(line, _QUOTE)[0] for line in lines)]
+                turn["parts"] = [*turn.get("parts", ()), *map(_short, lines)]
         if counts:
             _add(body, "nuggets", nuggets.get(key, {}))
             _add(body, "judged", judged_items(assessed, key, one) if assessed is not None else {})
@@ -221,16 +221,19 @@ def _turn(turn: Turn, folder: str) -> dict[str, Any]:
     if reply is not None:
         text, cut = bounded(reply.answer.text)
         links = reply.answer.links
+        parts = [*part_lines(reply.answer), *(f"note: {note}" for note in reply.notes)]
         found |= {
             "label": turn.label or "?",
             "text": text,
             "cut": cut,
             "seconds": reply.seconds,
             "finish": bounded(reply.finish, _QUOTE)[0],
+            "model": bounded(reply.model, _QUOTE)[0],
             "sentAs": bounded(reply.sent_as)[0],
             "links": [[bounded(link.text, _QUOTE)[0], bounded(link.href, 500)[0]] for link in links[:_MOST_LINKS]],
             "moreLinks": max(0, len(links) - _MOST_LINKS) + reply.answer.links_left_out,
-            "parts": [bounded(line, _QUOTE)[0] for line in (*part_lines(reply.answer), *reply.notes)[:_MOST_LINKS]],
+            "parts": list(map(_short, parts[:_MOST_LINKS])),
+            "moreParts": max(0, len(parts) - _MOST_LINKS),
             "files": list(_files(reply.evidence, folder)),
         }
     if turn.route is not None:
@@ -243,6 +246,12 @@ def _turn(turn: Turn, folder: str) -> dict[str, Any]:
         found["moreWhy"] = max(0, len(route.evidence) - _MOST_EVIDENCE)
     kept = ("n", "said", "text", "seconds")
     return {name: value for name, value in found.items() if value or (name in kept and value is not None)}
+
+
+def _short(line: str) -> str:
+    """What came with an answer, in one line that says how much of it is left out."""
+    shown, cut = bounded(line, _LINE)
+    return f"{shown} … ({cut:,} more characters)" if cut else shown
 
 
 def _files(evidence: Mapping[str, str], folder: str) -> Iterator[list[str]]:

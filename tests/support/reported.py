@@ -14,7 +14,7 @@ from recordings.log.run_folder import read
 from tests.support.command_line import harvest
 from tests.support.histories import write_history
 
-__all__ = ["HOSTILE", "PICTURE", "audit", "full_run", "hostile_run", "small_run"]
+__all__ = ["HOSTILE", "PARTS_SHOWN", "PICTURE", "audit", "full_run", "hostile_run", "parts_run", "small_run"]
 
 _AUDIT = """format: harvest-audit/1
 name: small
@@ -76,6 +76,49 @@ def hostile_run(folder: Path) -> Path:
     (folder / "words.json").write_text(json.dumps(HOSTILE), encoding="utf-8")
     systems = "  - {name: A, driver: python, options: {function: 'hostile.py:answer'}}\n"
     return small_run(folder, systems, trials=2)
+
+
+_WITH_PARTS = """
+WHOLE = {
+    "refusal": "The answer.",
+    "sources": ["https://example.org/a", {"href": "https://example.org/b", "title": "A second source"}],
+    "thoughts": "first this, then that",
+    "tools": [{"name": "lookup", "arguments": "{\\"title\\": \\"x\\"}"}],
+    "offers": ["Tell me more", {"title": "Open it", "value": "https://example.org/c", "kind": "card"}],
+    "attachments": [{"name": "poster.png", "type": "image/png", "size": 321}],
+    "model": "reader-2",
+}
+
+def sources(text): return part("sources")
+def thoughts(text): return part("thoughts")
+def calls(text): return part("tools")
+def offers(text): return part("offers")
+def attachments(text): return part("attachments")
+def refused(text): return {"refusal": WHOLE["refusal"]}
+def whole(text): return WHOLE
+def part(name): return {"text": "The answer.", name: WHOLE[name]}
+"""
+
+PARTS_SHOWN = {
+    "sources": ("source (beside): https://example.org/a", "source (beside): A second source: https://example.org/b"),
+    "thoughts": ("thoughts: first this, then that",),
+    "calls": ('tool call: lookup {"title": "x"}',),
+    "offers": ("offer: Tell me more", "offer (card): Open it -> https://example.org/c"),
+    "attachments": ("attachment: poster.png image/png 321 bytes",),
+    "refused": ("the system marked this as a refusal",),
+}
+"""What a reader sees of each part; a system of `parts_run` by each of these names, and `whole` with all."""
+
+
+def parts_run(folder: Path) -> Path:
+    """Systems whose answers bring each part alone, and one that brings them all."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "parts.py").write_text(_WITH_PARTS, encoding="utf-8")
+    systems = "".join(
+        f"  - {{name: {name}, driver: python, options: {{function: 'parts.py:{name}'}}}}\n"
+        for name in (*PARTS_SHOWN, "whole")
+    )
+    return small_run(folder, systems, trials=1)
 
 
 PICTURE = base64.b64decode(

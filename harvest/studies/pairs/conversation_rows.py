@@ -72,7 +72,9 @@ def part_lines(answer: Answer) -> list[str]:
     if answer.thoughts:
         lines.append(f"thoughts: {answer.thoughts}")
     lines += [f"tool call: {call.name} {call.arguments}".rstrip() for call in answer.calls]
-    lines += [f"{offer.kind}: {offer.title}" + (f" -> {offer.value}" if offer.value else "") for offer in answer.offers]
+    for offer in answer.offers:
+        kind = f" ({offer.kind})" if offer.kind != "reply" else ""
+        lines.append(f"offer{kind}: {offer.title}" + (f" -> {offer.value}" if offer.value else ""))
     for file in answer.attachments:
         size = f"{file.size} bytes" if file.size is not None else ""
         lines.append(f"attachment: {' '.join(filter(None, (file.name, file.type, size)))}")

@@ -42,7 +42,7 @@ def test_every_part_is_shown_and_notes_are_counted(tmp_path: Path) -> None:
         f"source (beside) for 'Alpha': A: {FILM}",
         "thoughts: hm",
         'tool call: search {"q": "film"}',
-        "reply: More?",
+        "offer: More?",
         "attachment: still.png image/png 7 bytes",
         "note: it thought aloud",
         "the system marked this as a refusal",

@@ -14,7 +14,7 @@ from harvest.report.document import make_report
 from harvest.report.page import page
 from recordings.log.run_folder import read
 from tests.support.opened_report import launched, opened, press_until, until
-from tests.support.reported import hostile_run, small_run
+from tests.support.reported import PARTS_SHOWN, hostile_run, parts_run, small_run
 
 SIZES = [
     (320, "dark"),
@@ -33,12 +33,16 @@ def browser(folder: Path) -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """With a report of a small run, whole and with its conversations beside it, and of a hostile one."""
+    """With a report of a small run, whole and with its conversations beside it, of a hostile one, and of one whose
+    answers have parts."""
     found = tmp_path_factory.mktemp("browsing")
     run = read(small_run(found / "small"))
     report = make_report([run], beside=found)
     hostile = make_report([read(hostile_run(found / "hostile"))], beside=found)
+    parts = make_report([read(parts_run(found / "parts"))], beside=found)
     for name, made in (
+        ("parts", page(parts, "parts")),
+        ("parts-apart", page(parts, "parts-apart", inside=10)),
         ("whole", page(report, "whole")),
         ("apart", page(report, "apart", inside=10)),
         ("hostile", page(hostile, "hostile")),
@@ -181,6 +185,49 @@ def test_conversations_beside_the_page_are_read_on_demand_and_missing_ones_are_n
     window.wait_for_selector("#text .warn")
     assert "apart-files/0000.js is not beside this page" in window.locator("#text").inner_text()
     context.close()
+
+
+@pytest.mark.parametrize("name", ["parts", "parts-apart"])
+def test_every_part_of_an_answer_is_shown_with_its_conversation(browser: Browser, folder: Path, name: str) -> None:
+    every = {**PARTS_SHOWN, "whole": tuple(line for lines in PARTS_SHOWN.values() for line in lines)}
+    for system, lines in every.items():
+        with opened(browser, folder / f"{name}.html", f"#topic=M001&system={system}&trial=1") as watched:
+            watched.page.wait_for_selector("#text .said.system")
+            shown = watched.page.locator("#text").inner_text()
+            assert "The answer." in shown
+            assert [line for line in lines if line not in shown] == []
+            assert ("model=reader-2" in shown) == (system == "whole")
+
+
+def test_a_fault_of_the_page_is_not_taken_for_a_missing_folder(browser: Browser, folder: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.html"
+    html = (folder / "whole.html").read_text(encoding="utf-8")
+    html = html.replace('id="chunk-0">[{"turns":[', 'id="chunk-0">[{"turns":[null,')
+    broken.write_text(html, encoding="utf-8")
+    with opened(browser, broken, "#topic=M001&system=A&trial=1") as watched:
+        watched.page.wait_for_selector("#text .warn")
+        said = watched.page.locator("#text").inner_text()
+        assert "TypeError" in said
+        assert "bug in Harvest" in said
+        assert "Copy that folder" not in said
+        assert "harvest show" in said
+
+
+@pytest.mark.parametrize("held", ["", "harvestChunk(0,", 'harvestChunk(0,"[]");'])
+def test_a_damaged_file_beside_the_page_is_not_called_missing(
+    browser: Browser, folder: Path, tmp_path: Path, held: str
+) -> None:
+    alone = tmp_path / "apart.html"
+    alone.write_text((folder / "apart.html").read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / "apart-files").mkdir()
+    (tmp_path / "apart-files" / "0000.js").write_text(held, encoding="utf-8")
+    context = browser.new_context()
+    window = context.new_page()
+    window.goto(f"{alone.as_uri()}#topic=M001&system=A&trial=1")
+    window.wait_for_selector("#text .warn")
+    said = window.locator("#text").inner_text()
+    context.close()
+    assert "apart-files/0000.js is beside this page but does not hold this conversation" in said
 
 
 @pytest.mark.parametrize("name", ["hostile", "hostile-apart"])
