@@ -27,10 +27,11 @@ class Difference:
     that run through all topics, 0 where each conversation has its own. invalid: pairs left out because one side or
     both have no valid attempt (failed or interrupted); unplayed: because one is not recorded; undefined: because a
     value of one side is. interval: by itself. p: by itself; adjusted: after Holm's correction, NaN for a null pair,
-    which is not tested. outside: the smallest chance of error at which the interval leaves out 0, corrected as p is.
-    least: the smallest p that so many units can give; NaN where any p can be. null: the largest distance of a null pair
-    in this measure, NaN without one. beyond: whether it is found to be more than chance, and further apart than the
-    null pair; None where that cannot be said.
+    which is not tested. outside: the smallest chance of error at which the interval leaves out 0, corrected as p
+    is. least: the smallest p that so many units can give; NaN where any p can be. null: the largest distance of a
+    null pair in this measure, NaN without one. base, other: the figure of each side over these pairs alone, `value`
+    apart. beyond: whether it is found to be more than chance, and further apart than the null pair; None where that
+    cannot be said.
     """
 
     value: float
@@ -47,6 +48,8 @@ class Difference:
     sessions: int = 0
     outside: float = math.nan
     least: float = math.nan
+    base: float = math.nan
+    other: float = math.nan
 
 
 def difference(
@@ -80,6 +83,7 @@ def difference(
     found = compare_sides(aligned, 0, 1, rng, estimand=estimand, level=level, reach=reach)
     exchanged = estimand == "like-these" and not (continued or pooled)
     units = len(aligned.topics) if aligned.clusters is None else int(aligned.clusters.max()) + 1
+    one, two = aligned.figures.tolist()
     return Difference(
         value=found.value,
         n=len(known),
@@ -92,6 +96,8 @@ def difference(
         sessions=int(aligned.sessions.max()) if continued else 0,
         outside=found.outside,
         least=float(np.fmax(least_p(units) if exchanged else math.nan, found.least)),
+        base=two,
+        other=one,
     )
 
 

@@ -61,8 +61,14 @@ def _of_measure(found: Robustness, measure: MeasureOverArms) -> Iterator[LongRow
     for arm, value in measure.figures.items():
         worst = "worst arm" if arm == measure.worst else ""
         system = _named(found, arm)
-        yield LongRow(**common, figure="arm", unit=unit, system=system, estimate=value, topics=measure.n, note=worst)
+        topics = measure.topics[arm]
+        yield LongRow(**common, figure="arm", unit=unit, system=system, estimate=value, topics=topics, note=worst)
     for arm, one in measure.differences.items():
+        if measure.elsewhere(arm):
+            named, control = _named(found, arm), _named(found, found.system.control)
+            within = {**common, "unit": unit, "topics": one.topics}
+            yield LongRow(**within, figure="arm, in common", system=named, other=control, estimate=one.other)
+            yield LongRow(**within, figure="control, in common", system=control, other=named, estimate=one.base)
         has_interval = not math.isnan(one.interval.low)
         yield LongRow(
             **common,
@@ -93,7 +99,7 @@ def _of_measure(found: Robustness, measure: MeasureOverArms) -> Iterator[LongRow
         high=spread.interval.high,
         level=None if math.isnan(spread.interval.low) else found.settings.level,
         interval=spread.interval.method,
-        topics=measure.n,
+        topics=max(measure.topics.values(), default=0),
         note=spread.interval.note,
     )
 

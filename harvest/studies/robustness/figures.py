@@ -14,6 +14,7 @@ from harvest.tables.comparison_words import p_text
 from harvest.terminal import printable
 from scoring.inference.interval import METHOD
 from scoring.inference.matched import Difference
+from scoring.measures.usefulness import RECOVERY
 from scoring.statistics.flips import Flips
 from scoring.table import is_percentage
 from topics.counting import pluralize
@@ -24,17 +25,24 @@ FORMAT = "harvest-robustness/1"
 _DIGITS = 12
 _MOST_NAMES = 8
 _SAME = 1e-12
+_LEGEND_OF_COMMON = (
+    "in common: the arm and the control over matched trials alone, because one lacks trials that the other has; the "
+    "difference is between these figures"
+)
 _LEGEND = (
+    "figure: as harvest score has it, over all topics and trials of the arm",
     "difference: arm minus control over matched trials (same topic and trial); of percentages, in points; [low, high]: "
     "{level:g}% for topics like these, {interval}, each by itself",
     "p: {test}, corrected over all differences shown (Holm); found: p at most {alpha:g}, and the interval leaves out 0 "
     "with the same correction; ?: too few {units} for any p that small",
-    "spread over arms: standard deviation of what arms do to a mean over topics like these, chance taken off; its "
-    "[low, high] starts at 0 where no arm is found to differ",
     "worst arm: of those played, and not the worst there could be; its [low, high] is wider than that of its row: "
     "it must hold whichever arm turns out to be worst",
     "turned round: topics of which most first answers are useful on one side and useless on the other; by chance: how "
     "many would, if the arm were more trials of the control; of these topics",
+)
+_LEGEND_OF_SPREAD = (
+    "spread over arms: standard deviation of what arms do to a mean over topics like these, chance taken off; its "
+    "[low, high] starts at 0 where no arm is found to differ"
 )
 _LEGEND_OF_WORDS = "words changed: of openings, beside those of the control"
 _LEGEND_OF_USERS = (
@@ -59,15 +67,24 @@ def robustness_tables(found: Robustness) -> Iterator[RenderableType]:
 def robustness_legend(found: Sequence[Robustness]) -> Iterator[Text]:
     """What the columns mean."""
     together = any(one.system.continued for one in found)
+    measures = [measure for one in found for measure in one.measures]
+    ratios = list(dict.fromkeys(one.label for one in measures if one.measure.declaration is RECOVERY))
+    test = "exchanging the sides of topics"
+    if ratios:
+        test = (
+            f"{test} ({', '.join(ratios)}: that of its interval)" if len(ratios) < len(measures) else "its interval's"
+        )
     words = {
         "interval": "t, clustered by session and topic" if together else f"{METHOD} topic",
-        "test": "t, clustered by session and topic" if together else "exchanging the sides of topics",
+        "test": "t, clustered by session and topic" if together else test,
         "units": "sessions" if together else "topics",
     }
     level = found[0].settings.level
-    more = [_LEGEND_OF_WORDS] if any(map(_words_arms, found)) else []
+    spread = any(not math.isnan(one.spread.value) for one in measures)
+    more = [_LEGEND_OF_COMMON] if any(map(_in_common, measures)) else []
+    more += [_LEGEND_OF_WORDS] if any(map(_words_arms, found)) else []
     more += [_LEGEND_OF_USERS] if any(one.behaviour for one in found) else []
-    for line in (*_LEGEND, *more):
+    for line in (*_LEGEND[:3], *((_LEGEND_OF_SPREAD,) if spread else ()), *_LEGEND[3:], *more):
         yield Text(line.format(level=100 * level, alpha=round(1 - level, 6), **words), style="dim")
 
 
@@ -86,6 +103,8 @@ def _sentence(measure: MeasureOverArms) -> str:
     if measure.worst:
         apart, low, high = measure.apart, measure.interval.low, measure.interval.high
         named = f"worst arm: {measure.worst} ({_figure(measure.figures[measure.worst], share=share)}"
+        if measure.worst in measure.differences and measure.elsewhere(measure.worst):
+            named += f", {_figure(measure.differences[measure.worst].other, share=share)} in common"
         if not math.isnan(low):
             between = f"[{change(low, share=share)}, {change(high, share=share)}]"
             named += f"; {change(apart, share=share)} {between}{unit} from the control"
@@ -104,18 +123,29 @@ def _between(low: float, high: float, *, share: bool) -> str:
 def _arms(found: Robustness, measure: MeasureOverArms) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("arm", overflow="fold", min_width=12, max_width=26)
-    for heading in ("figure", "difference [low, high]\ntopics like these", "pairs", "p", "found"):
+    common = _in_common(measure)
+    headings = ["figure", *(["in common\narm, control"] if common else ())]
+    for heading in (*headings, "difference [low, high]\ntopics like these", "pairs", "p", "found"):
         table.add_column(Text(heading), justify="right", no_wrap=True)
     share = is_percentage(measure.key[0])
     for arm in found.system.names:
         figure, name = _figure(measure.figures[arm], share=share), printable(arm, line=True)
         one = measure.differences.get(arm)
         if one is None:
-            table.add_row(name, figure, "control", "", "", "")
-        else:
-            said = {True: "yes", False: "no", None: "?"}[one.beyond] if one.n else "n/a"
-            table.add_row(name, figure, _difference(one, share=share), str(one.n), p_text(one.adjusted), said)
+            table.add_row(name, figure, *([""] if common else ()), "control", "", "", "")
+            continue
+        said = {True: "yes", False: "no", None: "?"}[one.beyond] if one.n else "n/a"
+        both = (
+            ", ".join(_figure(value, share=share) for value in (one.other, one.base)) if measure.elsewhere(arm) else ""
+        )
+        beside = [both] if common else []
+        table.add_row(name, figure, *beside, _difference(one, share=share), str(one.n), p_text(one.adjusted), said)
     return table
+
+
+def _in_common(measure: MeasureOverArms) -> bool:
+    """Whether some difference is between other figures than those of the arms themselves."""
+    return any(map(measure.elsewhere, measure.differences))
 
 
 def _words_arms(found: Robustness) -> tuple[str, ...]:
@@ -219,7 +249,7 @@ def robustness_rows(found: Robustness) -> Iterator[dict[str, Any]]:
     for measure in found.measures:
         base = {"system": system, "measure": measure.key[0], "turn": measure.key[1]}
         for arm, value in measure.figures.items():
-            yield {**base, "arm": arm, "figure": "mean", "value": _json(value), "topics": measure.n}
+            yield {**base, "arm": arm, "figure": "mean", "value": _json(value), "topics": measure.topics[arm]}
         for arm, one in measure.differences.items():
             yield {**base, "arm": arm, "figure": "difference from control", **_of_difference(one, level, found.family)}
         low, high = _ends(measure)
@@ -238,7 +268,7 @@ def robustness_rows(found: Robustness) -> Iterator[dict[str, Any]]:
             "level": level if measure.interval.method else None,
             "interval": measure.interval.method or None,
             "of": "topics like these",
-            "topics": measure.n,
+            "topics": measure.differences[measure.worst].topics if measure.worst in measure.differences else None,
             "note": measure.interval.note,
         }
     for arm in found.changed:
@@ -260,6 +290,8 @@ def _of_difference(one: Difference, level: float, family: int) -> dict[str, Any]
         "level": level if interval.method else None,
         "interval": interval.method or None,
         "of": "topics like these",
+        "arm_in_common": _json(one.other),
+        "control_in_common": _json(one.base),
         "pairs": one.n,
         "topics": one.topics,
         "p": _json(one.p),

@@ -22,6 +22,7 @@ from protocols.labels import NOT_USEFUL, USEFUL
 from recordings.conversations.conversation import Conversation
 from recordings.conversations.endings import end_name
 from recordings.files.json_text import Json
+from scoring.inference.aligned import align
 from scoring.inference.components import Component, across_systems
 from scoring.inference.interval import Interval, no_interval
 from scoring.inference.matched import Difference, compare, difference
@@ -32,6 +33,8 @@ from scoring.measures.usefulness import RECOVERY
 from scoring.settings import Settings
 from scoring.statistics.flips import Flips, count_flips
 from topics.identity import generator
+
+_SAME = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,20 +60,22 @@ class Behaviour:
 
 @dataclass(frozen=True, slots=True)
 class MeasureOverArms:
-    """One measure. figures: by arm, the mean over the topics that all arms have a value of; NaN without one. n: topics.
-    differences: by arm except the control, corrected over all arms and measures (Holm).
+    """One measure. figures: by arm, the figure that `harvest score` has of it, over all that the arm has a value
+    of; NaN without one. topics: by arm, how many these are. differences: by arm except the control, corrected over
+    all arms and measures (Holm), over the trials that the arm and the control both have: their figures over these
+    are in the difference.
 
     spread: variance component of the arms, over topics like these, chance taken off; its interval starts at 0 unless an
-    arm is found to differ, so that the two say one thing. worst: the arm with the lowest
-    figure (the highest, where low is good) of those played, "" where all are equal or undefined. apart: how far it is
-    from the control, over the same topics, with an interval that holds although the arm was chosen for being worst; NaN
-    where the control is worst, and where sessions go on from topic to topic.
+    arm is found to differ, so that the two say one thing. worst: the arm that is farthest below the control (above it,
+    where low is good) over matched trials, of those played; the control where none is below it; "" where no arm differs
+    or has a value. apart: how far it is from the control, with an interval that holds although the arm was chosen for
+    being worst; NaN where the control is worst, and where sessions go on from topic to topic.
     """
 
     key: Key
     measure: Measure
     figures: Mapping[str, float]
-    n: int
+    topics: Mapping[str, int]
     differences: Mapping[str, Difference]
     spread: Component
     worst: str
@@ -81,6 +86,14 @@ class MeasureOverArms:
     def label(self) -> str:
         name, turn = self.key
         return f"{name} S{turn}" if turn else name
+
+    def elsewhere(self, arm: str) -> bool:
+        """Whether the difference of an arm is between other figures than those of the arm and of the control, because
+        one of the two lacks trials of the other."""
+        one, control = self.differences[arm], next(iter(self.figures))
+        return one.n > 0 and (
+            abs(one.other - self.figures[arm]) > _SAME or abs(one.base - self.figures[control]) > _SAME
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,35 +218,47 @@ def _measure(
     rng: np.random.Generator,
 ) -> MeasureOverArms:
     """interval_of: an arm's difference from the control, at a level."""
-    cells = [values[name].get(key, {}) for name in system.names.values()]
-    trials = sorted({trial for own in cells for _, trial in own})
+    pooled = measure.declaration is RECOVERY
+    cells = {arm: values[name].get(key, {}) for arm, name in system.names.items()}
+    own = {arm: align(topics, (arm,), {arm: each}, pooled=pooled) for arm, each in cells.items()}
+    sign = 1.0 if measure.declaration.better(measure.term) == "low" else -1.0
+    apart = {system.control: 0.0} | {arm: one.value for arm, one in differences.items() if one.value == one.value}
+    worst = max(apart, key=lambda arm: sign * apart[arm]) if any(apart.values()) else ""
+    spread = _spread(measure, cells, topics, settings)
+    told = spread.from_0_unless(any(one.beyond for one in differences.values()))
+    far, interval = math.nan, no_interval()
+    if worst not in ("", system.control) and not system.continued:
+        others = [arm for arm in apart if arm != system.control]
+        # A ratio of sums is no mean over topics, so that no signs of topics can be drawn: Bonferroni's level holds.
+        common = () if pooled else tuple(topics)
+        together = align(common, (system.control, *others), cells, pooled=pooled).values
+        level = level_together(together[:, 1:] - together[:, :1], rng, level=settings.level)
+        far, interval = differences[worst].value, interval_of(worst, level)
+    return MeasureOverArms(
+        key=key,
+        measure=measure,
+        figures={arm: float(one.figures[0]) for arm, one in own.items()},
+        topics={arm: len(one.topics) for arm, one in own.items()},
+        differences=differences,
+        spread=told,
+        worst=worst,
+        apart=far,
+        interval=interval,
+    )
+
+
+def _spread(measure: Measure, cells: Mapping[str, Cells], topics: Sequence[str], settings: Settings) -> Component:
+    """Of the arms that have a value. There is none of a ratio of sums, as `harvest variance` has none of it."""
+    if measure.declaration is RECOVERY:
+        return Component(math.nan, no_interval("a ratio over all conversations is no mean over trials"))
+    trials = sorted({trial for own in cells.values() for _, trial in own})
     table = np.full((len(cells), len(topics), len(trials)), np.nan)
-    for place, own in enumerate(cells):
+    for place, own in enumerate(cells.values()):
         for (topic, trial), (above, below) in own.items():
             if below > 0:
                 table[place, topics.index(topic), trials.index(trial)] = above / below
-    sums = np.array([[_ratio(own, topic) for topic in topics] for own in cells])
-    there = ~np.isnan(sums).any(axis=0)
-    figures = sums[:, there].mean(axis=1) if there.any() else np.full(len(cells), math.nan)
-    by_arm = dict(zip(system.names, map(float, figures), strict=True))
-    low_is_good = measure.declaration.better(measure.term) == "low"
-    worst = ""
-    if there.any() and float(np.ptp(figures)) > 0:
-        worst = (max if low_is_good else min)(by_arm, key=lambda arm: by_arm[arm])
     within = Range(*measure.range, has_top=measure.declaration.has_top)
-    spread = across_systems(table, level=settings.level, within=within).system
-    told = spread.from_0_unless(any(one.beyond for one in differences.values()))
-    apart, interval = math.nan, no_interval()
-    if worst not in ("", system.control) and not system.continued:
-        level = level_together((sums[1:, there] - sums[0, there]).T, rng, level=settings.level)
-        apart, interval = differences[worst].value, interval_of(worst, level)
-    return MeasureOverArms(key, measure, by_arm, int(there.sum()), differences, told, worst, apart, interval)
-
-
-def _ratio(cells: Mapping[tuple[str, int], tuple[float, float]], topic: str) -> float:
-    own = [cell for (of, _), cell in cells.items() if of == topic and cell[1] > 0 and not math.isnan(cell[0])]
-    below = math.fsum(cell[1] for cell in own)
-    return math.fsum(cell[0] for cell in own) / below if below else math.nan
+    return across_systems(table, level=settings.level, within=within).system
 
 
 Pair = tuple[Conversation, Conversation]

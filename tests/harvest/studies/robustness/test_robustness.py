@@ -45,7 +45,7 @@ def found(run: Run) -> Robustness:
 
 def test_the_arm_that_breaks_the_system_is_found_and_the_worst(found: Robustness) -> None:
     measure = found.measures[0]
-    assert (measure.label, measure.n, measure.worst) == ("ave%useful", 10, "keywords")
+    assert (measure.label, measure.topics["keywords"], measure.worst) == ("ave%useful", 10, "keywords")
     own = measure.differences["keywords"]
     assert measure.apart == own.value
     assert measure.interval.low < own.interval.low < own.interval.high < measure.interval.high
