@@ -184,6 +184,10 @@ class Measure:
         """The term as tables print it."""
         return str(self.term)
 
+    def __str__(self) -> str:
+        """As it is written, so that no message shows how it is stored."""
+        return self.name
+
     @property
     def range(self) -> tuple[float, float]:
         """The least and the largest value there can be."""

@@ -166,7 +166,7 @@ class _Look:
                 self.note("forks", turn, f"it then raises {type(fault).__name__}: {fault}")
             else:
                 if again != fork.action:
-                    self.note("forks", turn, f"it then does {again!r}")
+                    self.note("forks", turn, f"it then {_did(again)}")
 
     def _start_state(self, rng: Streams) -> State:
         counted = _Counted(rng.seed, (*rng.names, 0))
@@ -256,7 +256,7 @@ class _Look:
             self.note("distribution", turn, f"it has {len(chances)} chances, together {total!r}")
             return
         if action not in {chance.action for chance in chances}:
-            self.note("draw", turn, f"it does what has no probability: {action!r}")
+            self.note("draw", turn, f"it does what has no probability: it {_did(action)}")
             return
         if self.looked < 5 and len(chances) > 1:
             self.looked += 1
@@ -294,6 +294,12 @@ def _upper_tail(statistic: float, freedom: int) -> float:
 def _other_gold(scenario: Scenario) -> Scenario:
     kind = scenario.topic.type
     return replace(scenario, topic=replace(scenario.topic, type=replace(kind, attributes=(*kind.attributes, "OTHER"))))
+
+
+def _did(action: Say | Stop) -> str:
+    if isinstance(action, Stop):
+        return f"stops ({', '.join(filter(None, (action.outcome, action.reason)))})"
+    return f"says {action.text!r} ({action.act or action.state})"
 
 
 def _text(state: State) -> str:

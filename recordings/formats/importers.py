@@ -23,7 +23,7 @@ from recordings.formats.messages import read_messages
 from recordings.formats.transcript import Transcript, read_transcript
 from recordings.judged.judgments import Layer
 from topics.errors import HarvestError, InputError, Place
-from topics.gold import GoldEntry, GoldTable
+from topics.gold import GoldEntry, GoldTable, written_vector
 from topics.library import load_topics
 from topics.plug_ins import found_in, load_entry, source
 from topics.suggestions import did_you_mean
@@ -272,9 +272,14 @@ def _unite_gold(files: Iterable[Path], transcripts: Iterable[Transcript]) -> Gol
             known, where = found.setdefault((entry.topic, entry.entity), (entry, file))
             if (known.grade, known.groups) != (entry.grade, entry.groups):
                 raise InputError(
-                    f"{entry.entity} is judged L{entry.grade} {dict(entry.groups)} for topic {entry.topic}, and "
-                    f"L{known.grade} {dict(known.groups)} in {where}",
+                    f"{entry.entity} is judged {_judged(entry)} for topic {entry.topic}, and {_judged(known)} in "
+                    f"{where}",
                     place=Place(str(file)),
                     advice="make the two agree, or import the files into two runs",
                 )
     return GoldTable(entry for entry, _ in found.values())
+
+
+def _judged(entry: GoldEntry) -> str:
+    groups = ", ".join(f"{attribute} {written_vector(vector)}" for attribute, vector in entry.groups.items())
+    return f"L{entry.grade}" + (f" ({groups})" if groups else "")

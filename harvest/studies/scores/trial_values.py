@@ -1,6 +1,6 @@
 """What each valid conversation gives to a measure: the cells of which systems and groups are compared."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 from harvest.studies.scores.judges import Judges
@@ -106,4 +106,12 @@ def measure_values(
         for name in (name for name in names if name in cell):
             found[key.system].setdefault((name, None), {})[key.topic, key.trial] = (cell[name], 1.0)
     asked.refuse_unsettled()
-    return found, asked.notes()
+    return found, (*asked.notes(), *_lacking(measures, material))
+
+
+def _lacking(measures: Sequence[Measure], material: Material) -> Iterator[str]:
+    """Why measures have no value in any conversation, where what they need is not there."""
+    lacking = [one.base_name for one in measures if "gold" in one.declaration.needs] if material.gold is None else []
+    if lacking:
+        has = "has" if len(lacking) == 1 else "have"
+        yield f"{', '.join(dict.fromkeys(lacking))} {has} no value: the run has no gold table."

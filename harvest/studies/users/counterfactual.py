@@ -134,7 +134,8 @@ def counterfactual(
             why = f"{name} may do what was never played: {seen.act}, P = {seen.probability:.3g} in {seen.where}"
         for key, measure in wanted.items():
             cells = values.get(key, {})
-            figures.append(_foretold(system, key, measure, cells, paths, why, material, settings))
+            lacks = "no gold table" if material.gold is None and "gold" in measure.declaration.needs else ""
+            figures.append(_foretold(system, key, measure, cells, paths, lacks or why, material, settings))
     met_by = {system: met.shares for system, met in users.met.items()}
     return Counterfactual(run, name, settings, met_by, tuple(figures), unseen, notes)
 
@@ -145,13 +146,19 @@ def _likely(one: Unseen) -> float:
 
 def _refuse(measure: Measure) -> None:
     declared = measure.declaration
+    allowed = f"{USEFUL.name} S1, and measures that every conversation has, such as {MEAN_USEFUL.name}"
     if declared is RECOVERY or (declared is USEFUL and measure.turn != 1):
         raise InputError(
-            f"{measure} is a share of the conversations that came so far, which the user decides, too",
-            allowed=f"{USEFUL.name} S1, and measures that every conversation has, such as {MEAN_USEFUL.name}",
+            f"{measure.name} is a share of the conversations that came so far, which the user decides, too",
+            allowed=allowed,
+            advice=f"ask for {MEAN_USEFUL.name}, or play the other user: harvest run",
         )
     if not all(map(math.isfinite, declared.range)):
-        raise InputError(f"{measure} has no largest value, so what was not played may be anything")
+        raise InputError(
+            f"{measure.name} has no largest value, so what was not played may be anything",
+            allowed=f"measures with a smallest and a largest value, such as {MEAN_USEFUL.name}",
+            advice="play the other user: harvest run",
+        )
 
 
 def _paths(

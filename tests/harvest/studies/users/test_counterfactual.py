@@ -316,8 +316,11 @@ def test_an_act_that_was_never_played_is_named(folder: Path) -> None:
     [
         ("drawn", "hastie", (), "this run has no user 'hastie', and there is no such file: did you mean 'hasty'?"),
         ("drawn", "drawn.yaml", (), "has no user 'format'"),
-        ("drawn", "hasty", ("-m", "%recovery"), "a share of the conversations that came so far"),
-        ("drawn", "hasty", ("-m", "%useful S2"), "a share of the conversations that came so far"),
+        ("drawn", "hasty", ("-m", "%recovery"), "error: %recovery is a share of the conversations that came so far"),
+        ("drawn", "hasty", ("-m", "%useful S2"), "error: %useful S2 is a share of the conversations that came so far"),
+        ("drawn", "hasty", ("-m", "%useful"), "allowed: %useful S1, and measures that every conversation has"),
+        ("drawn", "hasty", ("-m", "TTFT"), "error: TTFT has no largest value"),
+        ("drawn", "hasty", ("-m", "cost"), "allowed: measures with a smallest and a largest value"),
     ],
 )
 def test_what_cannot_be_asked_is_refused(
@@ -325,7 +328,18 @@ def test_what_cannot_be_asked_is_refused(
 ) -> None:
     done = harvest("simulate", "counterfactual", run, "--as", other, *measures, cwd=folder)
     assert done.returncode == 2
-    assert message in " ".join(done.stderr.split())
+    said = " ".join(done.stderr.split())
+    assert message in said
+    assert "(name=" not in said, "the value of a class of ours is no message"
+
+
+@pytest.mark.parametrize("measure", ["GF", "Recall"])
+def test_a_measure_without_a_gold_table_says_that_one_is_needed(folder: Path, measure: str) -> None:
+    assert {row["note"] for row in rows(folder, "arms", "patient", "-m", measure).values()} == {"no gold table"}
+    shown = harvest("simulate", "counterfactual", "arms", "--as", "patient", "-m", measure, cwd=folder).stdout
+    flat = " ".join(shown.split())
+    assert "not foretold: no gold table" in flat
+    assert f"note: {measure}" in flat
 
 
 def test_first_turns_are_foretold_too(folder: Path) -> None:
