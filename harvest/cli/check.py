@@ -150,9 +150,12 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
         else:
             _say(f"  {name}: {first['driver']}{how}")
             click.echo(f"    {address}")  # whole, to be copied
-        if resolved.groups:
+        if resolved.groups and resolved.arms:
+            pairs = (f"{system['group']} in {system['arm']}: {system['trials']}" for system in own)
+            _say("    of " + ", ".join(pairs))
+        elif resolved.groups:
             _say("    of " + ", ".join(f"{system['group']}: {system['trials']}" for system in own))
-        if resolved.arms:
+        elif resolved.arms:
             _say("    in " + ", ".join(f"{system['arm']}: {system['trials']}" for system in own))
     for name, member in document["population"].items():
         drawn = pluralize(member["trials"], "trial")

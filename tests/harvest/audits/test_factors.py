@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -177,6 +178,14 @@ def test_groups_and_arms_go_together(grouped: Run) -> None:
     }
     assert all(one.nulls for one in grouped_systems([grouped]))
     assert len(compare_groups(grouped_systems([grouped]))) == 4
+
+
+def test_check_names_each_group_in_each_arm_once(grouped: Run) -> None:
+    shown = " ".join(harvest("check", grouped.path.parent / "audit.yaml").stdout.split())
+    (first, second) = re.findall(r" of (older in .*?) (?=B: |null pairs: )", shown)
+    named = [one.partition(":")[0] for one in first.split(", ")]
+    assert named == [f"{group} in {arm}" for group in GROUPS for arm in ("as written", "keywords")]
+    assert first == second
 
 
 def test_groups_are_a_factor_beside_the_arms(grouped: Run) -> None:
