@@ -22,9 +22,14 @@ both, as they never were. Simulated with sides of which 95% part at the first tu
 Nodes that could not reach the level even with the most extreme of their draws are removed from the family first, since
 each test in the family makes the correction stronger (R. E. Tarone, Biometrics 46 (1990), 515-522): with K in the
 family, those whose most extreme value is more frequent than level/K. All draws count alike in that, the observed one
-among them, and margins are the same in all. All p are for these topics, and for trials of a topic that are independent.
+among them, and margins are the same in all. Where a node can be dealt in few ways, all are taken with their
+probabilities: whether it could reach the level does not depend on draws then, and neither does a p if this holds for
+the whole family (nodes are independent, so the chance that none reaches z is the product over nodes). All p are for
+these topics, and for trials of a topic that are independent.
 """
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,6 +46,8 @@ DRAWS = 4999
 WHOLE_DRAWS = 1999
 _SAME = 1e-9
 _CELLS = 2**21  # of draws held at a time
+_WHOLE = 20_000
+"""Ways to deal up to which all are taken: a p is then exact, and the same whatever the seed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,25 +95,126 @@ def node_p(both: BothSides, rng: np.random.Generator, *, draws: int = DRAWS, lev
         )
     size = len(both.tree)
     through, taken = both.through[:, several], both.taken[:, several]
-    z, nodes, found = np.full(size, np.nan), [], []
+    z, nodes, found, every = np.full(size, np.nan), list[int](), list[Floats | None](), list[_Every | None]()
     for node in np.flatnonzero(np.bincount(both.nodes, minlength=size) > 1).tolist():
-        dealt = _dealt(through[:, :, node], taken[:, :, both.nodes == node], draws, rng)
-        if dealt is not None:
+        came, took = through[:, :, node], taken[:, :, both.nodes == node]
+        whole = _every(came, took)
+        dealt = None if whole is not None else _dealt(came, took, draws, rng)
+        if whole is not None or dealt is not None:
             nodes.append(node)
             found.append(dealt)
-            z[node] = dealt[0]
+            every.append(whole)
+            z[node] = dealt[0] if dealt is not None else whole.seen  # type: ignore[union-attr]
     p = np.full(size, np.nan)
     if not nodes:
         return NodeTests(p, z, 0, 0, int(several.sum()), draws)
-    largest = np.array([float((one >= one.max() - _SAME).mean()) for one in found])
-    kept, critical = _family(largest, level, 1 / (draws + 1)), np.nan
+    largest = np.array(
+        [
+            whole.tail(float(whole.values.max())) if whole is not None else _share_of_largest(one)
+            for one, whole in zip(found, every, strict=True)
+        ]
+    )
+    exact = np.array([whole is not None for whole in every])
+    kept, critical = _family(largest, level, np.where(exact, 0.0, 1 / (draws + 1))), np.nan
     if kept.any():
-        family = [found[place] for place in np.flatnonzero(kept).tolist()]
-        over = np.sort(np.maximum.reduce(family))
         chosen = np.array(nodes)[kept]
-        p[chosen] = 1 - np.searchsorted(over, z[chosen] - _SAME) / (draws + 1)
-        critical = float(over[draws - int(level * (draws + 1) + _SAME)])
+        known = [whole for whole, own in zip(every, kept.tolist(), strict=True) if own and whole is not None]
+        if len(known) == len(chosen):
+            p[chosen] = [_none_reaches(known, float(one)) for one in z[chosen]]
+            values = np.unique(np.concatenate([one.values for one in known]))
+            critical = max(float(one) for one in values if _none_reaches(known, float(one)) > level + _SAME)
+        else:
+            family = [whole.drawn(draws, rng) for whole in known]
+            family += [dealt for dealt, own in zip(found, kept.tolist(), strict=True) if own and dealt is not None]
+            over = np.sort(np.maximum.reduce(family))
+            p[chosen] = 1 - np.searchsorted(over, z[chosen] - _SAME) / (draws + 1)
+            critical = float(over[draws - int(level * (draws + 1) + _SAME)])
     return NodeTests(p, z, int(kept.sum()), int((~kept).sum()), int(several.sum()), draws, critical)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Every:
+    """A node dealt in every way. values: (A,) its statistic; chances: (A,) of each, together 1. seen: the observed."""
+
+    values: Floats
+    chances: Floats
+    seen: float
+
+    def tail(self, z: float) -> float:
+        """The chance of a statistic of at least z."""
+        return min(1.0, float(self.chances[self.values >= z - _SAME].sum()))
+
+    def drawn(self, draws: int, rng: np.random.Generator) -> Floats:
+        """(1 + draws,) the observed one, and draws."""
+        return np.concatenate([[self.seen], rng.choice(self.values, size=draws, p=self.chances)])
+
+
+def _none_reaches(family: Sequence[_Every], z: float) -> float:
+    """The chance that some node of independent ones reaches z."""
+    return 1 - math.prod(1 - one.tail(z) for one in family)
+
+
+def _share_of_largest(dealt: Floats | None) -> float:
+    return float((dealt >= dealt.max() - _SAME).mean()) if dealt is not None else math.nan
+
+
+def _telling(m: Counts, n: Counts, c: Counts) -> list[int]:
+    """The topics with trials of both sides that did not all go on alike."""
+    return np.flatnonzero((n > 0) & (n < m) & (c.max(axis=1) < m)).tolist()
+
+
+def _every(came: Counts, took: Counts) -> _Every | None:
+    """The statistic of a node over every way to deal its trials; None where these are too many, or no topic can tell.
+
+    came, took: as of `_dealt`.
+    """
+    m, n, c = came.sum(axis=0), came[1], took.sum(axis=0)
+    telling = _telling(m, n, c)
+    if not telling or _ways_to_deal([(c[topic], int(n[topic])) for topic in telling]) > _WHOLE:
+        return None
+    ways = c.shape[1]
+    beyond, chances, seen, spread = np.zeros((1, ways)), np.ones(1), np.zeros(ways), np.zeros(ways)
+    for topic in telling:
+        whole, side, counts = int(m[topic]), int(n[topic]), c[topic]
+        dealt, likely = _arrangements(counts, side)
+        expected = side * counts / whole
+        beyond = (beyond[:, None, :] + (dealt - expected)[None, :, :]).reshape(-1, ways)
+        chances = np.outer(chances, likely).ravel()
+        seen += took[1, topic] - expected
+        spread += side * (whole - side) * counts * (whole - counts) / (whole**2 * (whole - 1))
+    some = spread > 0
+    root = np.sqrt(spread[some])
+    values: Floats = (np.abs(beyond[:, some]) / root).max(axis=1)
+    return _Every(values, chances / chances.sum(), float((np.abs(seen[some]) / root).max()))
+
+
+def _ways_to_deal(topics: Sequence[tuple[Counts, int]]) -> int:
+    """How many ways there are to deal, of each topic, so many trials from its counts."""
+    found = 1
+    for counts, side in topics:
+        ways = np.array([1], dtype=object)
+        for count in counts.tolist():
+            ways = np.convolve(ways, np.ones(count + 1, dtype=object))[: side + 1]
+        found *= int(ways[side])
+        if found > _WHOLE:
+            break
+    return found
+
+
+def _arrangements(counts: Counts, side: int) -> tuple[Floats, Floats]:
+    """((A, W), (A,)) every way to take `side` trials from counts, and its chance (multivariate hypergeometric)."""
+    limits = counts.tolist()
+    rest = [sum(limits[place + 1 :]) for place in range(len(limits))]
+    partial: list[tuple[int, ...]] = [()]
+    for place, limit in enumerate(limits):
+        partial = [
+            (*taken, more)
+            for taken in partial
+            for more in range(max(0, side - sum(taken) - rest[place]), min(limit, side - sum(taken)) + 1)
+        ]
+    whole = math.comb(sum(limits), side)
+    likely = [math.prod(map(math.comb, limits, one)) / whole for one in partial]
+    return np.array(partial, dtype=np.float64), np.array(likely)
 
 
 def _dealt(came: Counts, took: Counts, draws: int, rng: np.random.Generator) -> Floats | None:
@@ -115,11 +223,11 @@ def _dealt(came: Counts, took: Counts, draws: int, rng: np.random.Generator) -> 
     came: (2, K) trials. took: (2, K, W) of them, by way on.
     """
     m, n, c = came.sum(axis=0), came[1], took.sum(axis=0)
-    telling = np.flatnonzero((n > 0) & (n < m) & (c.max(axis=1) < m))
-    if not telling.size:
+    telling = _telling(m, n, c)
+    if not telling:
         return None
     beyond, spread = np.zeros((c.shape[1], draws + 1)), np.zeros(c.shape[1])
-    for topic in telling.tolist():
+    for topic in telling:
         whole, side, ways = int(m[topic]), int(n[topic]), np.flatnonzero(c[topic])
         counts = c[topic, ways]
         dealt = rng.multivariate_hypergeometric(counts, side, size=draws, method="marginals")
@@ -133,10 +241,11 @@ def _dealt(came: Counts, took: Counts, draws: int, rng: np.random.Generator) -> 
     return statistic
 
 
-def _family(largest: Floats, level: float, finest: float) -> npt.NDArray[np.bool_]:
-    """(F,) which nodes stay. largest: (F,) how frequent their most extreme value is. finest: what draws can tell."""
+def _family(largest: Floats, level: float, finest: Floats) -> npt.NDArray[np.bool_]:
+    """(F,) which nodes stay. largest: (F,) how frequent their most extreme value is. finest: (F,) what draws can tell,
+    0 where all ways to deal were taken."""
     for number in range(1, len(largest) + 1):
-        kept: npt.NDArray[np.bool_] = largest <= max(level / number, finest) + _SAME
+        kept: npt.NDArray[np.bool_] = largest <= np.maximum(level / number, finest) + _SAME
         if kept.sum() <= number:
             break
     return kept
@@ -149,12 +258,29 @@ def whole_p(both: BothSides, rng: np.random.Generator, *, draws: int = WHOLE_DRA
     if len(used) == 1:
         return WholeTest(1.0, 0.0)
     seen = float(jsd(*(ended / (trials * len(both.topics))[:, :, None]).sum(axis=1)))
+    counts = ended.sum(axis=0)
+    if _ways_to_deal([(counts[topic], int(trials[1, topic])) for topic in range(trials.shape[1])]) <= _WHOLE:
+        found, chances = _every_divergence(counts, trials)
+        return WholeTest(min(1.0, float(chances[found >= seen - _SAME].sum())), float(found @ chances))
     at_once, as_far, total = max(1, _CELLS // len(used)), 0, 0.0
     for start in range(0, draws, at_once):
         found = _divergences(ended, trials, min(at_once, draws - start), rng)
         as_far += int((found >= seen - _SAME).sum())
         total += float(found.sum())
     return WholeTest((1 + as_far) / (1 + draws), total / draws if draws else np.nan)
+
+
+def _every_divergence(counts: Counts, trials: Counts) -> tuple[Floats, Floats]:
+    """((A,), (A,)) the divergence of every way to deal trials, and how likely it is. counts: (K, E), trials: (2, K)."""
+    topics, ends = counts.shape
+    sides, chances = np.zeros((2, 1, ends)), np.ones(1)
+    for topic in range(topics):
+        first, second = trials[:, topic].tolist()
+        dealt, likely = _arrangements(counts[topic], second)
+        each = np.stack([(counts[topic] - dealt) / (first * topics), dealt / (second * topics)])
+        sides = (sides[:, :, None, :] + each[:, None, :, :]).reshape(2, -1, ends)
+        chances = np.outer(chances, likely).ravel()
+    return jsd(sides[0], sides[1]), chances / chances.sum()
 
 
 def _divergences(ended: Counts, trials: Counts, draws: int, rng: np.random.Generator) -> Floats:

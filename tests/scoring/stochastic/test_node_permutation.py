@@ -6,6 +6,8 @@ table of docs/stochastic.md the same worlds.
 
 from __future__ import annotations
 
+from itertools import combinations, product
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -66,6 +68,54 @@ def test_an_easy_and_a_hard_topic_make_no_difference() -> None:
     tests = node_p(apart, np.random.default_rng(1), draws=199)
     assert (tests.z[0], tests.p[0]) == pytest.approx((0, 1))
     assert node_p(together, np.random.default_rng(1), draws=199).p[0] < 0.01
+
+
+@pytest.mark.parametrize(
+    "topics", [(("oox", "xx?"),), (("oo", "xx"), ("ooxo", "xxx")), (("o" * 4, "x" * 4), ("ox", "?o"), ("o?", "xx"))]
+)
+def test_few_ways_to_deal_are_all_taken_and_the_seed_says_nothing(topics: tuple[tuple[str, str], ...]) -> None:
+    both = answers(*topics)
+    seen = [node_p(both, np.random.default_rng(seed), draws=19, level=0.5) for seed in range(4)]
+    whole = [whole_p(both, np.random.default_rng(seed), draws=19) for seed in range(4)]
+    assert len({one.p[0] for one in seen}) == 1
+    assert len({(one.p, one.by_chance) for one in whole}) == 1
+    # By hand: every choice of which trials are of the second side.
+    deals = []
+    for one, other in topics:
+        letters = one + other
+        deals.append([tuple(letters[at] for at in taken) for taken in combinations(range(len(letters)), len(other))])
+    counted = [[sum(deal.count(letter) for deal in chosen) for letter in "ox?"] for chosen in product(*deals)]
+    expected = np.mean(counted, axis=0)
+    spread = np.zeros(3)
+    for one, other in topics:
+        m, ways = len(one + other), np.array([(one + other).count(way) for way in "ox?"])
+        spread += len(one) * len(other) * ways * (m - ways) / (m**2 * (m - 1))
+    some = spread > 0
+    z = (np.abs(np.array(counted) - expected)[:, some] / np.sqrt(spread[some])).max(axis=1)
+    mine = np.array([sum(other.count(way) for _, other in topics) for way in "ox?"])
+    observed = (np.abs(mine - expected)[some] / np.sqrt(spread[some])).max()
+    assert seen[0].z[0] == pytest.approx(observed)
+    assert seen[0].p[0] == pytest.approx((z >= observed - 1e-9).mean())
+
+
+@pytest.mark.parametrize("topics", [(("oo", "xx"), ("o", "x")), (("ooo", "xxx"),), (("oo", "xx?"),)])
+def test_a_node_that_no_deal_can_make_significant_is_not_tested_whatever_the_seed(
+    topics: tuple[tuple[str, str], ...],
+) -> None:
+    for seed in range(40):
+        tests = node_p(answers(*topics), np.random.default_rng(seed), draws=19)
+        assert (tests.family, tests.out) == (0, 1)
+        assert np.isnan(tests.p[0])
+
+
+def test_few_and_many_ways_to_deal_give_the_same_p_within_what_draws_can_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+    both = answers(("ooooxx", "xxxxxo"), ("ooo", "oxx"))
+    exact, all_deals = node_p(both, np.random.default_rng(1)), whole_p(both, np.random.default_rng(1))
+    monkeypatch.setattr("scoring.stochastic.node_permutation._WHOLE", 0)
+    drawn, some = node_p(both, np.random.default_rng(1)), whole_p(both, np.random.default_rng(1))
+    assert drawn.p[0] == pytest.approx(exact.p[0], abs=0.02)
+    assert some.p == pytest.approx(all_deals.p, abs=0.03)
+    assert some.by_chance == pytest.approx(all_deals.by_chance, abs=0.01)
 
 
 def test_the_same_seed_gives_the_same_p() -> None:
