@@ -5,6 +5,7 @@ that only one side has are coloured and underlined; everywhere else they stand b
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
@@ -12,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from harvest.studies.pairs.conversation_pairs import ConversationPair, LabelDifference, Side
-from harvest.studies.pairs.conversation_rows import label_line, outcome_words
+from harvest.studies.pairs.conversation_rows import label_line, outcome_words, part_lines
 from harvest.studies.pairs.word_differences import WordDifferences, compare_words
 from harvest.terminal import printable
 from protocols.labels import USEFUL
@@ -23,6 +24,9 @@ _NARROWEST = 36
 _BETWEEN = " │ "
 # Below this share of common words nearly everything differs, and marks would only make it harder to read.
 _FEW = 0.3
+
+_LONGEST_PART = 400
+"""Characters of what came with an answer; `harvest show` of one conversation has more."""
 
 _MARKS = ("bold underline red", "bold underline blue")
 
@@ -159,14 +163,15 @@ def _asker(number: int, turn: Turn) -> Text:
 def _system_turn(page: _Page, number: int, mine: Turn | None, other: Turn | None, *, flipped: bool) -> Iterator[Text]:
     replies = [turn.reply if turn else None for turn in (mine, other)]
     found = None
+    parts = [_parts(reply) for reply in replies]
     if replies[0] and replies[1]:
         found = compare_words(replies[0].answer.text, replies[1].answer.text)
         flip = ("labels differ; ", "bold") if flipped else ""
-        yield from page.across(
-            Text.assemble((f"S{number}: ", "dim"), flip, (_told(found, replies[0], replies[1]), "dim"))
-        )
+        said = _told(found, replies[0], replies[1]) + _told_of_parts(*parts)
+        yield from page.across(Text.assemble((f"S{number}: ", "dim"), flip, (said, "dim")))
+    own = [list((Counter(parts[side]) - Counter(parts[1 - side])).elements()) for side in (0, 1)]
     told = [
-        Text() if turn is None else _answer(page, turn, _apart(found, side), side)
+        Text() if turn is None else _answer(page, turn, _apart(found, side), own[side], side)
         for side, turn in enumerate((mine, other))
     ]
     yield from page.beside(told[0], told[1])
@@ -185,13 +190,25 @@ def _told(found: WordDifferences, mine: SystemTurn, other: SystemTurn) -> str:
     return share + (", so none are marked" if found.common < _FEW else "")
 
 
+def _parts(reply: SystemTurn | None) -> list[str]:
+    """What came with an answer, as `harvest show` lists it."""
+    return [*part_lines(reply.answer), *(f"note: {note}" for note in reply.notes)] if reply else []
+
+
+def _told_of_parts(mine: Sequence[str], other: Sequence[str]) -> str:
+    if Counter(mine) != Counter(other):
+        return "; what came with it differs"
+    return f"; the same {pluralize(len(mine), 'part')} came with it" if mine else ""
+
+
 def _apart(found: WordDifferences | None, side: int) -> Sequence[tuple[int, int]]:
     if found is None or found.common < _FEW:
         return ()
     return (found.left, found.right)[side]
 
 
-def _answer(page: _Page, turn: Turn, apart: Sequence[tuple[int, int]], side: int) -> Text:
+def _answer(page: _Page, turn: Turn, apart: Sequence[tuple[int, int]], parts: Sequence[str], side: int) -> Text:
+    """apart: where its text differs from the other side's. parts: what came with it alone."""
     if turn.reply is None:
         return Text("no whole reply was recorded", style="red")
     found = Text()
@@ -201,6 +218,10 @@ def _answer(page: _Page, turn: Turn, apart: Sequence[tuple[int, int]], side: int
     if turn.reply.finish:
         found.append(printable(f" finish={turn.reply.finish}", line=True), "dim")
     found.append("\n").append_text(page.marked(turn.reply.answer.text, apart, side))
+    for part in parts:
+        shown = printable(part, line=True)
+        cut = shown if len(shown) <= _LONGEST_PART else f"{shown[:_LONGEST_PART]}…"
+        found.append("\n").append_text(page.marked(cut, [(0, len(cut))], side))
     if turn.route is not None:
         found.append(printable(f"\n{turn.route.rule} ({turn.route.version}) -> {turn.route.target}"), "dim")
     return found

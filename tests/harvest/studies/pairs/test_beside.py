@@ -17,6 +17,7 @@ from recordings.formats.imports import record
 from recordings.log.header import make_header
 from recordings.log.run_folder import read
 from tests.support.command_line import harvest
+from tests.support.reported import PARTS_SHOWN, parts_run
 from tests.support.scoring_examples import conversation
 
 FIRST = "I would suggest Dune from 2021: https://www.imdb.com/title/tt1160419/ is worth an evening."
@@ -69,6 +70,18 @@ def test_what_differs_is_between_brackets_where_there_are_no_colours(tmp_path: P
     assert any(line.startswith("S2: labels differ; 98% of") for line in lines)
     assert any("映画を⟦五⟧本" in line and "映画を⟦三⟧本" in line for line in lines)
     assert sum(line.startswith("Which film?") for line in lines) == 1  # the same words stand once
+
+
+def test_what_came_with_an_answer_is_shown_where_it_differs(tmp_path: Path) -> None:
+    run = parts_run(tmp_path / "parts")
+    for one in ("sources", "thoughts", "calls", "offers", "attachments"):
+        shown = harvest("show", run, "--beside", f"{one},refused", "--topic", "M001", "--trial", 1, width=400).stdout
+        assert "what came with it differs" in shown
+        for line in (*PARTS_SHOWN[one], *PARTS_SHOWN["refused"]):
+            assert f"⟦{line}⟧" in shown
+    some = harvest("show", run, "--beside", "whole,thoughts", "--topic", "M001", "--trial", 1, width=400).stdout
+    assert "⟦offer: Tell me more⟧" in some
+    assert PARTS_SHOWN["thoughts"][0] not in some[: some.index("U2")], "both sides have it"
 
 
 def test_with_colours_there_are_no_brackets(tmp_path: Path) -> None:
