@@ -13,7 +13,7 @@ from harvest.report.branches import Branches, branches
 from harvest.report.finding import Finding, compared, main_measure, single
 from harvest.report.grid import grid_blocks
 from harvest.report.judged import judged_blocks, judged_sentence
-from harvest.report.opening import Bar, bars_of_comparison, bars_of_scores, bars_of_watch
+from harvest.report.opening import Bar, bars_of_comparison, bars_of_scores, bars_of_watch, drawn_first, left_out
 from harvest.report.transcripts import transcripts
 from harvest.report.watch_finding import nothing
 from harvest.report.watch_finding import watched as watched_finding
@@ -133,6 +133,7 @@ def make_report(
         "title": _title(runs),
         "finding": asdict(said),
         "bars": [bar.as_block() for bar in _bars(material, scores, found, watched, matters)],
+        "undrawn": "" if watched is not None else left_out(found, len({one.key.system for one in material.finished})),
         "sections": [one for one in shown if one["blocks"]],
         "index": {**kept.index, "trees": list(trees.index), "shown": _show(runs, folders, material)},
     }
@@ -229,7 +230,7 @@ def _bars(
         return
     played = {one.key.system for one in material.finished}
     systems = [name for name in material.systems if name in played]
-    yield from bars_of_scores(scores.joint, main_measure(scores.joint), systems)
+    yield from bars_of_scores(scores.joint, main_measure(scores.joint), drawn_first(found, systems))
     if isinstance(found, Comparison):
         yield from bars_of_comparison(found, matters)
 

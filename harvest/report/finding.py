@@ -27,6 +27,8 @@ _MOST = 3
 _SAME = 1e-12
 _TIMES = 4
 _BEYOND = 100_000
+MOST_SYSTEMS = 8
+"""Systems that are named and drawn at the top of a report."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +218,8 @@ def _pair(
         found.systems,
         ", then " if again else " and ",
     )
+    if one.left_out and one.topics:  # the bars below and `harvest score` are over all topics of each system
+        shown += f" over the {pluralize(len(one.topics), 'topic')} in common"
     interval = difference_words(one, pair, turned=turned)
     if not pair.found and (pair.interval.low > 0 or pair.interval.high < 0):
         interval += f"; the interval leaves out 0, but the test does not settle it (p {p_text(pair.corrected)})"
@@ -351,13 +355,12 @@ def _several(found: Comparison, one: MeasureComparison, material: Material, runs
     for pair in one.pairs:
         if pair.found:
             wins[pair.first if pair.verdict in ("better", "higher") else pair.second] += 1
-    sign = -1 if good_end(parse(one.measure)) == "low" else 1
-    values = {name: sign * value if value == value else -math.inf for name, value in one.figures.items()}
-    best = max(found.systems, key=lambda name: (wins[name], values[name]))
-    each = ", ".join(
-        f"{plain(name)} {_figure(one, found.systems, name)}"
-        for name in sorted(found.systems, key=lambda name: -values[name])[:8]
-    )
+    order = highest_first(one)
+    best = min(order, key=lambda name: (-wins[name], order.index(name)))
+    each = ", ".join(f"{plain(name)} {_figure(one, found.systems, name)}" for name in order[:MOST_SYSTEMS])
+    more = len(found.systems) - MOST_SYSTEMS
+    each += f" and {pluralize(more, 'more system')}" if more > 0 else ""
+    common = f" over the {pluralize(len(one.topics), 'topic')} in common" if one.left_out and one.topics else ""
     scope = _compared_scope(found, one, material)
     if not any(pair.found for pair in one.pairs):
         said, verdict = f"No two of {len(found.systems)} systems can be told apart{_measured(one)}", "cannot tell"
@@ -376,7 +379,7 @@ def _several(found: Comparison, one: MeasureComparison, material: Material, runs
         said += f", and cannot be told from {listed(alike[:6])}" if alike else ""
     pairs = [pair for pair in one.pairs if best in (pair.first, pair.second) and pair.value == pair.value]
     turns = one.measure == MEAN_USEFUL.name and of_turns(material, found.systems)
-    drives = f"{'Useful turns' if turns else one.label}, the highest first: {each}."
+    drives = f"{'Useful turns' if turns else one.label}{common}, {_order(one)} first: {each}."
     if not pairs:
         return Finding(verdict, f"{said}.", scope, drives)
     closest = min(pairs, key=lambda pair: abs(pair.value))
@@ -390,6 +393,17 @@ def _several(found: Comparison, one: MeasureComparison, material: Material, runs
     )
     link = address(topic=closest.drivers[0].topic) if closest.drivers else ""
     return Finding(verdict, f"{said}.", scope, drives, following, _beside(found, closest, runs), link)
+
+
+def highest_first(one: MeasureComparison) -> list[str]:
+    """Systems from the best figure to the worst; the lowest first where low is good, and those without one last."""
+    sign = -1 if good_end(parse(one.measure)) == "low" else 1
+    values = {name: sign * value if value == value else -math.inf for name, value in one.figures.items()}
+    return sorted(values, key=lambda name: -values[name])
+
+
+def _order(one: MeasureComparison) -> str:
+    return "the lowest" if good_end(parse(one.measure)) == "low" else "the highest"
 
 
 def _measured(one: MeasureComparison) -> str:

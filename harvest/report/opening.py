@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harvest.report.finding import compared_measure, difference_words, is_turned
+from harvest.report.finding import MOST_SYSTEMS, compared_measure, difference_words, highest_first, is_turned
 from harvest.report.watch_finding import said_of
 from harvest.studies.compare.comparison import Comparison
 from harvest.studies.watch.watch import Watched
@@ -13,7 +13,7 @@ from harvest.studies.watch.words import moved_words, value_text
 from harvest.tables.figures import shown_with_interval
 from scoring.table import ScoreRow, is_percentage
 
-_MOST = 8
+_MOST_TYPES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +39,35 @@ class Bar:
 
 
 def bars_of_scores(rows: Sequence[ScoreRow], measure: str, systems: Sequence[str]) -> Iterator[Bar]:
-    """A row for each system, and of a single one also for each type of topics, where there are several."""
+    """A row for each of `MOST_SYSTEMS` systems, and of a single one also for each type of topics, where there are
+    several. systems: in the order in which they are to be drawn."""
     of = [row for row in rows if (row.measure, row.turn, row.topic, row.trial, row.entity) == (measure, *[None] * 4)]
-    whole = [row for name in systems for row in of if row.system == name and row.topic_type is None][:_MOST]
+    whole = [row for name in systems for row in of if row.system == name and row.topic_type is None][:MOST_SYSTEMS]
     types = [row for row in of if row.topic_type is not None and row.system in systems] if len(systems) == 1 else []
-    shown = [*whole, *(types[:_MOST] if len(types) > 1 else ())]
+    shown = [*whole, *(types[:_MOST_TYPES] if len(types) > 1 else ())]
     end = _end([row.value if math.isnan(row.high) else row.high for row in shown], measure)
     for row in shown:
         places = (row.value / end, row.low / end, row.high / end)
         yield Bar(
             row.topic_type or row.system, shown_with_interval(row), *places, level=int(row.topic_type is not None)
         )
+
+
+def drawn_first(found: Comparison | str, systems: Sequence[str]) -> list[str]:
+    """Systems as the text at the top names them: of many the best first, else in the order of the runs."""
+    one = compared_measure(found) if isinstance(found, Comparison) else None
+    if one is None or len(systems) <= MOST_SYSTEMS:
+        return list(systems)
+    order = highest_first(one)
+    return sorted(systems, key=lambda name: order.index(name) if name in order else len(order))
+
+
+def left_out(found: Comparison | str, systems: int) -> str:
+    """How many systems are not drawn, in a sentence; "" where all are."""
+    if systems <= MOST_SYSTEMS:
+        return ""
+    which = "the first" if isinstance(found, str) else "those named below,"
+    return f"Drawn are {which} {MOST_SYSTEMS} of {systems} systems; all are under “Figures”."
 
 
 def _end(values: Sequence[float], measure: str) -> float:

@@ -105,7 +105,7 @@ def page(report: Report, name: str, *, inside: int = INSIDE) -> Page:
 <header>
 <a class="skip" href="#main">Skip what was found</a>
 {note}<p class="run">Harvest report · {title}</p>
-{_finding(document["finding"], document["bars"])}
+{_finding(document["finding"], document["bars"], document["undrawn"])}
 </header>
 <nav aria-label="Sections">{nav}</nav>
 <main id="main" tabindex="-1">
@@ -177,7 +177,7 @@ def _call(place: int, chunk: str) -> str:
     return f"harvestChunk({place},{_inert(json.dumps(chunk, ensure_ascii=False))});\n"
 
 
-def _finding(said: Mapping[str, str], bars: Sequence[Mapping[str, Any]]) -> str:
+def _finding(said: Mapping[str, str], bars: Sequence[Mapping[str, Any]], undrawn: str) -> str:
     verdict = said["verdict"]
     parts = [
         f'<p class="verdict {verdict.replace(" ", "-")}">{escaped(_VERDICTS.get(verdict, verdict))}</p>',
@@ -188,6 +188,8 @@ def _finding(said: Mapping[str, str], bars: Sequence[Mapping[str, Any]]) -> str:
     if bars:
         rows = "".join(map(bar_markup, bars))
         parts.append(f'<table class="bars"><caption>The same as a picture</caption>{rows}</table>')
+        if undrawn:
+            parts.append(f'<p class="dim">{escaped(undrawn)}</p>')
         if any(bar["band"] is not None for bar in bars):
             parts.append('<p class="dim">Lines: intervals. Shaded: differences too small to matter.</p>')
     if said["drives"]:

@@ -13,6 +13,7 @@ import pytest
 
 from harvest.report.document import make_report
 from harvest.report.finding import Finding, compared, of_turns, single
+from harvest.report.page import page
 from harvest.studies.compare.comparison import Comparison, compare_runs
 from harvest.studies.scores.scorecard import Material, gather_material, score_material
 from recordings.conversations.conversation import Outcome
@@ -134,6 +135,38 @@ def test_three_systems_name_the_best_and_those_it_cannot_be_told_from(folder: Pa
     found = report.document["finding"]
     assert found["found"].startswith(("Of 3 systems ", "No two of 3 systems"))
     assert found["drives"].count("%") == 3
+
+
+def test_of_many_systems_the_same_are_named_and_drawn_and_the_rest_is_counted(folder: Path) -> None:
+    systems = "".join(
+        f"  - {{name: S{number}, driver: parrot{', options: {profile: erratic}' if number < 5 else ''}}}\n"
+        for number in range(11)
+    )
+    report = make_report([read(small_run(folder / "many", systems, trials=1))], beside=folder)
+    found, bars = report.document["finding"], report.document["bars"]
+    named = re.findall(r"\b(S\d+) [\d.]+%", found["drives"])
+    assert [bar["label"] for bar in bars] == named
+    assert len(named) == 8
+    assert found["drives"].endswith(" and 3 more systems.")
+    assert report.document["undrawn"] == "Drawn are those named below, 8 of 11 systems; all are under “Figures”."
+    assert "8 of 11 systems" in page(report, "many").html
+
+
+def test_figures_over_fewer_topics_than_the_bars_are_said_to_be_in_common(folder: Path) -> None:
+    bot = "def down(text):\n    if 'robot' in text: raise RuntimeError('down')\n    return 'https://www.imdb.com/title/tt0088763/'\n"
+    bot += "def up(text): return 'https://www.imdb.com/title/tt0088763/' if 'robot' not in text else 'I cannot.'\n"
+    place = folder / "lost-topic"
+    place.mkdir()
+    (place / "bots.py").write_text(bot, encoding="utf-8")
+    systems = "".join(
+        f"  - {{name: {name}, driver: python, options: {{function: 'bots.py:{name}'}}}}\n" for name in ("down", "up")
+    )
+    report = make_report([read(small_run(place, systems, trials=2))], beside=folder)
+    found, bars = report.document["finding"]["found"], report.document["bars"]
+    assert re.search(r"they answered usefully in .* over the \d topics in common, a difference of ", found)
+    one, other = (float(figure) for figure in re.findall(r"([\d.]+)%", found))
+    (drawn,) = [float(bar["said"].split("%")[0]) for bar in bars if bar["label"] == "up"]
+    assert drawn < one == other
 
 
 def test_a_run_without_a_valid_trial_says_so_and_lists_the_reasons(folder: Path) -> None:
