@@ -1,10 +1,14 @@
-"""A terminal too narrow for a table wraps its lines: no figure is cut off or left out."""
+"""A terminal too narrow for a table shows it in parts: no figure is cut off or left out."""
 
 from __future__ import annotations
 
+import io
+import re
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
+from rich.table import Column, Table
 
 from harvest.console import LEAST_WIDTH
 from harvest.terminal import people_console
@@ -28,11 +32,30 @@ def test_figures_are_whole_in_every_terminal(run: Path, command: str) -> None:
         assert harvest(command, run, width=width).stdout == whole, width
 
 
-def test_a_table_that_needs_more_than_the_terminal_has_is_whole(run: Path) -> None:
-    wide = harvest("compare", run, "-m", "ave%useful", width=100).stdout
-    (line,) = (line for line in wide.splitlines() if line.startswith("   A − B"))
-    narrow = harvest("compare", run, "-m", "ave%useful", width=LEAST_WIDTH).stdout
-    assert line.split() in [line.split() for line in narrow.splitlines()]
+@pytest.mark.parametrize("command", ["compare", "variance", "score"])
+def test_a_table_that_needs_more_than_the_terminal_has_is_several_and_none_is_cut(run: Path, command: str) -> None:
+    wide = harvest(command, run, "-m", "ave%useful", width=160).stdout
+    narrow = harvest(command, run, "-m", "ave%useful", width=LEAST_WIDTH).stdout
+    printed = [line.rstrip() for line in narrow.splitlines() if "harvest show" not in line]  # a command is copied whole
+    assert all(cell_len(line) <= LEAST_WIDTH for line in printed)
+    figures = re.findall(r"[\d.]+%? \[[^]]+\]|[\d.]+%|\d\.\d{2,}", wide)
+    assert figures
+    assert [one for one in figures if one not in narrow] == []
+
+
+def test_the_columns_of_a_table_keep_their_order_and_their_rows() -> None:
+    table = Table("name", *(Column(f"column {number}", no_wrap=True) for number in range(7)))
+    for row in range(3):
+        table.add_row(f"row {row}", *(f"value {row}.{number}" for number in range(7)))
+    file = io.StringIO()
+    console = people_console(file=file)
+    console.width = LEAST_WIDTH
+    console.print(table)
+    lines = file.getvalue().splitlines()
+    assert max(map(cell_len, lines)) <= LEAST_WIDTH
+    for row in range(3):
+        found = [value for line in lines if f"row {row} " in line for value in re.findall(r"value [\d.]+", line)]
+        assert found == [f"value {row}.{number}" for number in range(7)]
 
 
 def test_a_wider_terminal_is_used_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
