@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TextIO, cast
 
@@ -17,11 +18,11 @@ from harvest.cli.number import WholeNumberRange
 from harvest.cli.path import GivenPath
 from harvest.cli.playing import NOTHING_YET, introduce, play_to_folder
 from harvest.cluster.assignment import Assignment
-from harvest.playing.plan import make_plan
+from harvest.playing.plan import Plan, make_plan
 from harvest.stores.store import open_store
 from harvest.stores.stored_run import StoredRun, refuse_other_division
 from harvest.systems.timing import REAL_CLOCK
-from harvest.terminal import Lasting, live_console, people_console
+from harvest.terminal import Lasting, live_console, people_console, printable
 from recordings.conversations.endings import is_cut_short
 from recordings.log.run_folder import Run, read
 from recordings.log.shard import Shard
@@ -235,7 +236,10 @@ def _too_much_open(resolved: Audit, run: Run, left: set[str], people: Console) -
         stuck = {one.name for one in resolved.played if one.asked in left or one.name not in working}
         helps = any(sittings for name, sittings in plan.sittings.items() if name not in stuck)
         advice = "the same command tries them again" + ("" if helps else ", once the cause is removed")
-        people.print(f"[red]no valid attempt: {plan.to_play} of {pluralize(plan.planned, 'trial')}[/]; {advice}")
+        where = escape(printable(_open_by_system(plan, run), line=True))
+        people.print(
+            f"[red]no valid attempt: {plan.to_play} of {pluralize(plan.planned, 'trial')}[/] ({where}); {advice}"
+        )
     cut = sum(is_cut_short(one.outcome) for one in run.finished)
     if cut:
         trials = pluralize(plan.planned, "trial")
@@ -243,6 +247,17 @@ def _too_much_open(resolved: Audit, run: Run, left: set[str], people: Console) -
             f"[red]cut short by a failure of the user: {cut} of {trials}[/]; what was answered before is in the figures"
         )
     return plan.to_play + cut > resolved.max_invalid * plan.planned
+
+
+def _open_by_system(plan: Plan, run: Run) -> str:
+    """Of which systems trials are left to play, and how many attempts at them came to nothing."""
+    lost = Counter(one.key.system for one in run.conversations if one.outcome is None or not one.outcome.valid)
+    trials = {name: sum(len(one.works) for one in sittings) for name, sittings in plan.sittings.items()}
+    return "; ".join(
+        f"{name}: {pluralize(count, 'trial')}" + (f", {pluralize(lost[name], 'lost attempt')}" if lost[name] else "")
+        for name, count in trials.items()
+        if count
+    )
 
 
 def _told_of_shard(resolved: Audit, run: Run, left: set[str], named: Path, console: Console, store: str | None) -> int:
