@@ -169,10 +169,7 @@ def _legend(found: Comparison) -> Iterator[str]:
         yield f"difference: of percentages, in points; [low, high]: {level} for {ESTIMANDS[found.estimand]}, {made}" + (
             ", each by itself" if several else ""
         )
-    assumed = dict.fromkeys(
-        part for one in found.measures for pair in one.pairs for part in pair.interval.assumes.split("; ") if part
-    )
-    if assumed:
+    if assumed := _assumed(found):
         yield f"assumed: {'; '.join(assumed)}"
     many = sum(one.topic_type is None for one in found.measures)
     measures = f"; not corrected over the {many} measures" if many > 1 else ""
@@ -186,6 +183,17 @@ def _legend(found: Comparison) -> Iterator[str]:
             f"{_listed([*pooled])}: a ratio of sums over topics and trials; its W/T/L is of topics' own ratios, "
             "without those where a side has none"
         )
+
+
+def _assumed(found: Comparison) -> list[str]:
+    """What has to hold for the intervals; with the measures that it is of, where it is not of all."""
+    by_part: dict[str, dict[str, None]] = {}
+    for one in found.measures:
+        for pair in one.pairs:
+            for part in filter(None, pair.interval.assumes.split("; ")):
+                by_part.setdefault(part, {})[one.label] = None
+    every = {label for labels in by_part.values() for label in labels}
+    return [part if labels.keys() == every else f"{part} ({', '.join(labels)})" for part, labels in by_part.items()]
 
 
 def _test(found: Comparison) -> str:
