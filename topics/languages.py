@@ -1,8 +1,8 @@
 """The language that a text is written in, as far as its words show it.
 
 M. Lui, T. Baldwin, "langid.py: An Off-the-shelf Language Identification Tool" (ACL 2012, System Demonstrations) tells
-97 languages apart by pieces of their words; the library py3langid is its successor. Names and addresses say little, and
-a word or two could stand in several languages: then there is no answer.
+97 languages apart by pieces of their words; the library py3langid, its successor, knows 140. Names and addresses say
+little, and a word or two could stand in several languages: then there is no answer.
 """
 
 import re

@@ -7,6 +7,7 @@ from typing import ClassVar
 from pydantic import Field, model_validator
 
 from protocols.rules.rule import Sight, Verdict, absence
+from topics.counting import pluralize
 from topics.document import StrictModel
 from topics.sentences import sentences
 from topics.topic import Topic
@@ -38,7 +39,7 @@ class Sentences(StrictModel):
         bounds = [f"at least {self.at_least}"] if self.at_least is not None else []
         bounds += [f"at most {self.at_most}"] if self.at_most is not None else []
         holds = count >= (self.at_least or 0) and (self.at_most is None or count <= self.at_most)
-        return Verdict(holds, (absence(f"{' and '.join(bounds)} sentences", f"{count} sentences"),))
+        return Verdict(holds, (absence(f"{' and '.join(bounds)} sentences", pluralize(count, "sentence")),))
 
     def unfit(self, topic: Topic) -> str | None:
         return None

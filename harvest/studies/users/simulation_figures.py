@@ -84,6 +84,7 @@ def check_tables(found: Realism) -> Iterator[Table | Text]:
         within = " within systems" if len(ranking.systems) > 1 else ""
         shown = f"T {scores.statistic:.3f}, permutation p{within} {_p(scores.p)}, n {scores.n} and {scores.m}"
         yield Text(shown, style="dim")
+        yield Text("T: how far apart real and simulated scores lie; it grows with their number", style="dim")
         yield Text(f"scores: {scores_verdict(scores.p, found.score_floor)}")
 
 
