@@ -1,6 +1,7 @@
 """`harvest simulate`: fit simulated users to recordings, and hold simulated users against real ones."""
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +29,7 @@ from harvest.studies.users.simulation_figures import (
     fit_tables,
     foresight_json,
 )
-from harvest.terminal import people_console
+from harvest.terminal import people_console, tell
 from recordings.acts.dialogue import Dialogue
 from recordings.acts.iard import Level
 from recordings.acts.reading import read_dialogues
@@ -117,6 +118,8 @@ def fit_command(
         raise _taken_error(out)  # before the work, not after it
     people = people_console(stderr=as_json)
     dialogues = _read(data, intents, people)
+    if sys.stderr.isatty():  # this may take minutes, and nothing else is printed until it is done
+        tell(f"{pluralize(len(dialogues), 'dialogue')}: users are fitted and compared over {folds} folds …")
     played = candidates(
         dialogues,
         order=order,
