@@ -10,17 +10,19 @@ from rich.table import Table
 from rich.text import Text
 
 from harvest.studies.users.populations import POPULATION, REWEIGHTED, Drawn, Figure, Populations
-from harvest.terminal import printable
+from harvest.terminal import printable, wrap_lines
 from scoring.inference.interval import METHOD
+from scoring.measures.usefulness import RECOVERY
 from scoring.table import shown_value
 
 FORMAT = "harvest-population/1"
 _DIGITS = 12
+_WIDEST_NAME = 26
 _LEGEND = (
     "share: declared, of the population; drawn, lost: trials that met this user, and those of them without a valid "
     "attempt",
-    "figure: each topic counts the same; a conversation stands for all drawn trials of its user, so that a user of "
-    "whom more was lost does not count less",
+    "{figure}; a conversation stands for all drawn trials of its user, so that a user of whom more was lost does not "
+    "count less",
     "[low, high]: {level:g}% {method} topic, as of a ratio of sums",
     "n: conversations that count; eff. n: how many of equal weight would say as much",
 )
@@ -31,7 +33,7 @@ def population_tables(found: Populations) -> Iterator[RenderableType]:
     for system, members in found.members.items():
         yield Text(printable(system, line=True), style="bold")
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-        table.add_column("user", overflow="fold", min_width=12, max_width=26)
+        table.add_column("user", overflow="fold", min_width=12, max_width=_WIDEST_NAME)
         for heading in ("share", "drawn", "lost", "figure [low, high]", "n", "eff. n"):
             table.add_column(Text(heading), justify="right", no_wrap=True)
         own = [one for one in found.figures if one.system == system]
@@ -50,8 +52,13 @@ def population_tables(found: Populations) -> Iterator[RenderableType]:
 
 def population_legend(found: Populations) -> Iterator[Text]:
     """What the columns mean."""
+    labels = dict.fromkeys(one.label for one in found.figures)
+    ratios = [label for label in labels if label == RECOVERY.name]
+    means = ["each topic counts the same"] if len(labels) > len(ratios) else []
+    words = "; ".join([*means, *(f"of {label} one ratio of sums over topics and trials" for label in ratios)])
     for line in _LEGEND:
-        yield Text(line.format(level=100 * found.settings.level, method=METHOD), style="dim")
+        said = line.format(level=100 * found.settings.level, method=METHOD, figure=f"figure: {words}")
+        yield Text(said, style="dim")
 
 
 def _cells(one: Figure, members: Mapping[str, Drawn], weights: Mapping[str, float] | None) -> tuple[str, ...]:
@@ -69,7 +76,7 @@ def _cells(one: Figure, members: Mapping[str, Drawn], weights: Mapping[str, floa
         low, high = (shown_value(one.key[0], end) for end in (one.found.interval.low, one.found.interval.high))
         figure += f" [{low.removesuffix('%')}, {high.removesuffix('%')}]"
     effective = f"{one.found.effective:.0f}" if one.found.n else ""
-    return (f"  {name}", *told, figure, str(one.found.n), effective)
+    return (wrap_lines(f"  {name}", _WIDEST_NAME, hang=2), *told, figure, str(one.found.n), effective)
 
 
 def _lost(system: str, members: Mapping[str, Drawn]) -> str:

@@ -231,6 +231,21 @@ def test_the_command_prints_each_member_and_other_weights(run: Path) -> None:
     assert "patient" in said
 
 
+def test_the_legend_says_of_a_ratio_of_sums_that_it_is_no_mean_over_topics(run: Path) -> None:
+    shown = {
+        measures: " ".join(harvest("simulate", "population", run, *measures).stdout.split())
+        for measures in ((), ("-m", "%recovery"), ("-m", "%useful S1", "-m", "%recovery"))
+    }
+    mean, ratio = "each topic counts the same", "of %recovery one ratio of sums over topics and trials"
+    assert [(mean in said, ratio in said) for said in shown.values()] == [(True, False), (False, True), (True, True)]
+
+
+def test_the_rest_of_a_long_name_is_indented_below_it(run: Path) -> None:
+    shown = harvest("simulate", "population", run, "--weights", "patient=1,hasty=2").stdout.splitlines()
+    (place,) = (number for number, line in enumerate(shown) if line.startswith("   re-weighted: "))
+    assert shown[place + 1].startswith("     ")
+
+
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
