@@ -27,8 +27,8 @@ _MOST = 3
 _SAME = 1e-12
 _TIMES = 4
 _BEYOND = 100_000
+# Systems that are named and drawn at the top of a report.
 MOST_SYSTEMS = 8
-"""Systems that are named and drawn at the top of a report."""
 
 
 @dataclass(frozen=True, slots=True)

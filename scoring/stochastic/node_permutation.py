@@ -46,8 +46,8 @@ DRAWS = 4999
 WHOLE_DRAWS = 1999
 _SAME = 1e-9
 _CELLS = 2**21  # of draws held at a time
+# Ways to deal up to which all are taken: a p is then exact, and the same whatever the seed.
 _WHOLE = 20_000
-"""Ways to deal up to which all are taken: a p is then exact, and the same whatever the seed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -25,8 +25,8 @@ _BETWEEN = " │ "
 # Below this share of common words nearly everything differs, and marks would only make it harder to read.
 _FEW = 0.3
 
+# Characters of what came with an answer; `harvest show` of one conversation has more.
 _LONGEST_PART = 400
-"""Characters of what came with an answer; `harvest show` of one conversation has more."""
 
 _MARKS = ("bold underline red", "bold underline blue")
 
