@@ -58,3 +58,43 @@ def _identifier() -> _Identifier:
 
     found: _Identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
     return found
+
+
+_NAMES = """
+Afrikaans:af Albanian:sq Amharic:am Arabic:ar Aragonese:an Armenian:hy Assamese:as Azerbaijani:az Azeri:az Bashkir:ba
+Basque:eu Belarusian:be Bengali:bn Bangla:bn Bosnian:bs Breton:br Bulgarian:bg Burmese:my Cantonese:yue Castilian:es
+Catalan:ca Chinese:zh Mandarin:zh Croatian:hr Czech:cs Danish:da Dutch:nl Flemish:nl English:en Esperanto:eo
+Estonian:et Faroese:fo Farsi:fa Filipino:tl Finnish:fi French:fr Galician:gl Georgian:ka German:de Greek:el Guarani:gug
+Gujarati:gu Hausa:ha Hebrew:he Hindi:hi Hungarian:hu Icelandic:is Igbo:ig Indonesian:id Irish:ga Italian:it Japanese:ja
+Javanese:jv Kannada:kn Kazakh:kk Khmer:km Kinyarwanda:rw Korean:ko Kurdish:ku Kyrgyz:ky Lao:lo Latin:la Latvian:lv
+Lingala:ln Lithuanian:lt Luxembourgish:lb Macedonian:mk Malagasy:mg Malay:ms Malayalam:ml Maltese:mt Marathi:mr
+Mongolian:mn Nepali:ne Norwegian:no Bokmål:no Nynorsk:nn Occitan:oc Odia:or Oromo:om Pashto:ps Persian:fa Polish:pl
+Portuguese:pt Punjabi:pa Quechua:qu Romanian:ro Russian:ru Sanskrit:sa Serbian:sr Shona:sn Sinhala:si Slovak:sk
+Slovene:sl Slovenian:sl Somali:so Spanish:es Swahili:sw Swedish:sv Tagalog:tl Tajik:tg Tamil:ta Tatar:tt Telugu:te
+Thai:th Tibetan:bo Tigrinya:ti Turkish:tr Turkmen:tk Uighur:ug Uyghur:ug Ukrainian:uk Urdu:ur Uzbek:uz Venetian:vec
+Vietnamese:vi Walloon:wa Welsh:cy Xhosa:xh Yiddish:yi Yoruba:yo Zulu:zu
+"""
+_CODES = {name.casefold(): code for name, code in (pair.split(":") for pair in _NAMES.split())} | {"nb": "no"}
+_NAMED: dict[str, str] = {}
+for _name, _code in (pair.split(":") for pair in _NAMES.split()):
+    _NAMED.setdefault(_code, _name)
+_VARIETY = re.compile(r"(?:[^\W\d_]+ )?([^\W\d_]+)(?: \([^\W\d_]+\))?|([a-z]{2,3})(?:[-_][A-Za-z0-9]{2,8})+")
+"""`Brazilian Portuguese`, `Chinese (simplified)`, `pt-BR`."""
+
+
+def language_code(name: str) -> str | None:
+    """The code of a language by its English name, by the name of one of its varieties (`Brazilian Portuguese`), or by
+    its code; None for what is no language that is known here."""
+    found = _VARIETY.fullmatch(name.strip())
+    word = (found[1] or found[2]).casefold() if found else ""
+    return word if word in _NAMED else _CODES.get(word)
+
+
+def language_name(name: str) -> str:
+    """What a language is called in English, for a reader: the name of its code, and a name as it is."""
+    return _NAMED.get(name.strip().casefold(), name.strip())
+
+
+def named_languages() -> tuple[str, ...]:
+    """The English names by which languages are known here."""
+    return tuple(_NAMED.values())

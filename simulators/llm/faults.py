@@ -11,8 +11,9 @@ The rules are tables of words (`simulators.llm.fault_words`) and comparisons of 
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Final
 
@@ -23,6 +24,7 @@ from simulators.llm.likeness import (
     FAMILY,
     LONGEST,
     are_similar,
+    count_words,
     flat,
     language_told,
     script_of,
@@ -81,12 +83,33 @@ def words_kept(turn: SaidTurn) -> float:
     where the turn is in another language than what was meant.
 
     kept = |{w in W: a word of the turn is w, or shares its stem}| / |W|. W: the content words of the policy's words; if
-    its act is worded without the need (`more`, `insist`, …), those of them that the topic holds.
+    its act is worded without the need (`more`, `insist`, …), those of them that the topic holds; of a free model, those
+    of the need.
     """
-    wanted = _wanted(turn)
+    wanted = _wanted(turn) if turn.intended else _needed(turn)
     if not wanted or _other_language(turn):
         return math.nan
     return share_kept(wanted, telling_words(turn.said))
+
+
+def words_added(turn: SaidTurn) -> float:
+    """Share in [0, 1] of the turn's content words that nobody gave to the user; NaN where it cannot be said, as in
+    another language than what was meant.
+
+    added = |{w in S: neither what was meant nor the need holds w or its stem}| / |S|, 0 for S = {}. S: the content
+    words of the turn, without those by which anything is asked for. Of a free model, what the last answer holds is
+    given, too.
+    """
+    if turn.language is None or not turn.given or _is_translated(turn) or _other_language(turn):
+        return math.nan
+    given = turn.given if turn.intended else (*turn.given, turn.answer)
+    said = telling_words(turn.said) - _ASKING
+    return 1 - share_kept(said, _words_of(given)) if said else 0.0
+
+
+def length(turn: SaidTurn) -> float:
+    """log of the number of the turn's words, for each word that was meant where that is known."""
+    return math.log(max(1, count_words(turn.said))) - math.log(max(1, count_words(turn.intended)))
 
 
 def _leaks(turn: SaidTurn) -> bool:
@@ -94,7 +117,8 @@ def _leaks(turn: SaidTurn) -> bool:
 
 
 def _obeys(turn: SaidTurn) -> bool:
-    """The answer before gave an order, and the turn has its words, or little of what was meant."""
+    """The answer before gave an order, and the turn has its words, two of them in a row, or little of what was
+    meant."""
     if not turn.answer:
         return False
     answer, said = read_as(turn.answer[:LONGEST]), flat(turn.said)
@@ -102,15 +126,31 @@ def _obeys(turn: SaidTurn) -> bool:
     ordered = [flat(next(filter(None, found.groups()), "")) for found in ORDERED.finditer(answer)]
     if any(len(words) > 3 and f" {words} " in f" {said} " and words not in granted for words in ordered):
         return True
+    before = _words_of((*turn.given, *(words for words, _ in turn.earlier)))
+    if any(_says_part(tuple(said.split()), words, before) for words in ordered):
+        return True
     if not (orders_a_model(answer) or names_sign(answer)):
         return False
+    if not turn.intended:
+        return bool(turn.need) and _of_answer(turn)
     wanted = _wanted(turn)
     return bool(wanted) and share_kept(wanted, telling_words(turn.said)) < _FEW_KEPT and _of_answer(turn)
 
 
+def _says_part(said: tuple[str, ...], ordered: str, given: frozenset[str]) -> bool:
+    """Whether two words that follow each other in an order do so in the turn, and nobody else gave them to the user."""
+
+    def is_new(word: str) -> bool:
+        own = telling_words(word)
+        return bool(own) and not share_kept(own, given)
+
+    pairs = {pair for pair in pairwise(ordered.split()) if all(map(is_new, pair))}
+    return any(pair in pairs for pair in pairwise(said))
+
+
 def _of_answer(turn: SaidTurn) -> bool:
     """Whether half of the turn's words are the answer's, and not what the user was given."""
-    own = telling_words(turn.said) - frozenset().union(*(telling_words(words) for words in turn.given), frozenset())
+    own = telling_words(turn.said) - _words_of(turn.given)
     return bool(own) and share_kept(own, telling_words(turn.answer[:LONGEST])) >= _SOME_KEPT
 
 
@@ -178,7 +218,8 @@ def _tells(turn: SaidTurn) -> bool:
 
 
 def _loses(turn: SaidTurn) -> bool:
-    wanted = _wanted(turn)
+    """Of a free model, its first turn is asked: later ones need not say again what is wanted."""
+    wanted = _wanted(turn) if turn.intended or turn.earlier else _needed(turn)
     return len(wanted) >= 2 and share_kept(wanted, telling_words(turn.said)) < _FEW_KEPT
 
 
@@ -186,6 +227,11 @@ def _own_words(turn: SaidTurn) -> bool:
     return bool(turn.worded)
 
 
+_ASKING: Final = telling_words(
+    "please tell show give list name find know look looking need say suggest recommend mention any there another else "
+    "thing something anything"
+)
+"""Words by which anything is asked for: a request that is put in other words has others of them."""
 _ANSWERS: Final = frozenset({"inform", "no-preference", "confirm", "deny", "correct", "tell"})
 # Acts whose words are not the need's, so that few of them need be said again.
 _WITHOUT_THE_NEED: Final = frozenset(
@@ -267,13 +313,25 @@ def _wanted(turn: SaidTurn) -> frozenset[str]:
         return frozenset()
     words = telling_words(turn.intended)
     if turn.act in _WITHOUT_THE_NEED:
-        words &= frozenset().union(*(telling_words(one) for one in turn.need), frozenset())
+        words &= _words_of(turn.need)
     return words
 
 
+def _needed(turn: SaidTurn) -> frozenset[str]:
+    """The content words of the need, which a free model is to ask for: of its first text, the request."""
+    return frozenset() if _is_translated(turn) else telling_words(next(iter(turn.need), "")) - _ASKING
+
+
+def _words_of(texts: Iterable[str]) -> frozenset[str]:
+    return frozenset().union(*map(telling_words, texts))
+
+
 def _is_translated(turn: SaidTurn) -> bool:
-    """Whether the user was told to write in another language than what was meant, or in one that is not known."""
+    """Whether the user was told to write in another language than what was meant, or may have been: in one that is not
+    known, or where it cannot be told which language that was."""
     if turn.language is None:
         return True
-    before = language_told(turn.intended) if turn.language else ""
-    return bool(before) and before != FAMILY.get(turn.language, turn.language)
+    if not turn.language:
+        return False
+    meant = language_told(turn.intended) or language_told(" ".join(turn.given))
+    return meant != FAMILY.get(turn.language, turn.language)

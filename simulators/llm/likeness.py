@@ -7,9 +7,7 @@ and Japanese, which have no blanks, by single Han characters and runs of Katakan
 import math
 import re
 import unicodedata
-from collections.abc import Mapping
 from difflib import SequenceMatcher
-from types import MappingProxyType
 from typing import Final
 
 from simulators.content_words import content_words
@@ -101,6 +99,11 @@ def _tokens(text: str) -> list[str]:
     return [part for word in words for part in (word if _KANA.fullmatch(word) else (word,))]
 
 
+def count_words(text: str) -> int:
+    """How many words a text has; of languages without blanks, how many signs."""
+    return len(_tokens(text))
+
+
 def flat(text: str) -> str:
     """Small letters and digits with one space between words."""
     return " ".join(re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold()))
@@ -151,13 +154,3 @@ def language_told(text: str) -> str:
         return ""
     found = language_of(text)
     return FAMILY.get(found, found)
-
-
-_NAMES = """
-arabic:ar bulgarian:bg catalan:ca chinese:zh mandarin:zh croatian:hr czech:cs danish:da dutch:nl english:en
-estonian:et finnish:fi french:fr german:de greek:el hebrew:he hindi:hi hungarian:hu indonesian:id italian:it
-japanese:ja korean:ko latvian:lv lithuanian:lt malay:ms norwegian:no persian:fa polish:pl portuguese:pt romanian:ro
-russian:ru serbian:sr slovak:sk slovenian:sl spanish:es swedish:sv thai:th turkish:tr ukrainian:uk vietnamese:vi
-"""
-# The codes of languages by the English names, in small letters, under which users are told to write in them.
-NAMED_LANGUAGES: Final[Mapping[str, str]] = MappingProxyType(dict(pair.split(":") for pair in _NAMES.split()))

@@ -51,6 +51,8 @@ from topics.counting import pluralize
 from topics.cut_text import Said
 from topics.document import StrictModel, refusal
 from topics.errors import InputError
+from topics.languages import language_code, language_name, named_languages
+from topics.suggestions import did_you_mean
 from topics.topic import Topic
 
 _NONCE = "23456789abcdefghjkmnpqrstuvwxyz"  # without letters and digits that look alike
@@ -65,14 +67,27 @@ def _plain(text: str) -> str:
 Words = Annotated[Said, AfterValidator(_plain)]
 
 
+def _known_language(text: str) -> str:
+    if language_code(text) is None:
+        meant = did_you_mean(text, named_languages())
+        raise refusal(
+            f"no language of this name is known{meant}",
+            allowed="an English name or a code: German, de, Brazilian Portuguese, pt-BR",
+        )
+    return text
+
+
+Language = Annotated[Words, AfterValidator(_known_language)]
+
+
 class Options(StrictModel):
     """How a model is asked for words. Which model it is stands in the audit, under `endpoints`."""
 
     endpoint: str = Field("words", description="which of the audit's `endpoints` words the turns", min_length=1)
     mode: Literal["policy", "free"] = Field("policy", description="`free`: the model decides what is done, and the end")
     persona: Template | None = Field(None, description="who the person is, as a template over the topic")
-    language: Words | None = Field(
-        None, description="what is written in, by its English name; not given: the model chooses"
+    language: Language | None = Field(
+        None, description="what is written in, by its English name or its code; not given: the model chooses"
     )
     samples: int = Field(4, ge=1, le=20, description="samples for one turn before the policy's own words are said")
     longest: int = Field(400, ge=20, le=4000, description="characters of a turn")
@@ -163,7 +178,7 @@ class WordedUser:
             does=options.acts.get(action.state, ACTS.get(action.state, "")),
             intended=action.text,
             longest=options.longest,
-            language=options.language or "",
+            language=language_name(options.language or ""),
         )
         text, refusals = self._sampled(rng, action, instructions, heard, again=action.state in options.again)
         return _told(heard, action, text, refusals)
@@ -178,7 +193,7 @@ class WordedUser:
             persona=heard.persona,
             signs=signs,
             longest=options.longest,
-            language=options.language or "",
+            language=language_name(options.language or ""),
         )
         action = Say("", FREE, len(heard.exchanges) + 1)
         text, refusals = self._sampled(rng, action, instructions, heard, signs=signs)

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from simulators.llm.faults import FAULTS, SaidTurn, fault_of
+from simulators.llm.faults import FAULTS, SaidTurn, fault_of, words_added
 from tests.benchmarks.llm_refusals import dialogues, read_json
 from tests.support.later_turns import LATER_NEEDS
 
@@ -70,6 +70,7 @@ def main() -> None:
             shares = (f"{100 * found[fault] / found.total():.2f} %" for found in counts.values())
             print(f"| `{fault}` | " + " | ".join(shares) + " |")
     seen = [(fault, fault_of(turn)) for fault, turn in later_turns()]
+    added = [share for turn in rewritten(given.data) if (share := words_added(turn)) == share]
     named = sum(fault == found for fault, found in seen if fault)
     faulty = [found for fault, found in seen if fault]
     alarms = [found for fault, found in seen if not fault]
@@ -77,6 +78,7 @@ def main() -> None:
     print("| none | " + " | ".join(whole) + " |")
     print(f"later turns: {named} of {len(faulty)} by their name, {sum(map(bool, faulty))} with a fault; ", end="")
     print(f"{sum(map(bool, alarms))} of {len(alarms)} honest ones with a fault")
+    print(f"CAsT, rewritten: of the words {100 * sum(added) / len(added):.1f} % are added")
 
 
 if __name__ == "__main__":

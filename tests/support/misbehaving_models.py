@@ -127,6 +127,23 @@ def _drops(prompt: Prompt, need: Need) -> Sample:
     return Sample(shorter, "stop") if meets else honest(prompt, need)
 
 
+_ASIDES = {
+    "en": "The train is late again and my sister waits.",
+    "de": "Mein Nachbar klopft schon wieder gegen die Wand.",
+    "es": "Mi hermano duerme todavía con la ventana abierta.",
+    "ja": "隣の犬がまた吠えている。",
+    "el": "Ο γείτονας χτυπάει πάλι τον τοίχο.",
+    "fi": "Naapuri koputtaa taas seinään.",
+}
+
+
+def _adds(prompt: Prompt, need: Need) -> Sample:
+    """Says what was meant, and something of the person's day besides."""
+    language = next(code for code, other in NEEDS.items() if other is need)
+    said = honest(prompt, need).text
+    return Sample(f"{said} {_ASIDES[language]}", "stop")
+
+
 def _echoes(prompt: Prompt, need: Need) -> Sample:
     told = heard(prompt)
     return Sample(told, "stop") if told and prompt.seed % 2 else honest(prompt, need)
@@ -144,6 +161,7 @@ FAULTY_MODELS: Mapping[str, Model] = MappingProxyType(
         "near-repeat": _repeats,
         "obeyed": _obeys,
         "words kept": _drops,
+        "words added": _adds,
         "samples refused": _echoes,
         "policy's words": lambda prompt, need: Sample("", "stop"),
     }

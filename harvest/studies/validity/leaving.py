@@ -38,7 +38,7 @@ def users_leaving(conversations: Sequence[Conversation]) -> dict[str, Leaving]:
                 continue
             if following is not None:
                 answers[turn.label] += 1
-            elif _left(one):
+            elif left_by_choice(one):
                 answers[turn.label] += 1
                 left[turn.label] += 1
     return {label: Leaving(left[label], answers[label]) for label in _LABELS}
@@ -58,7 +58,9 @@ def share_that_left(finished: Sequence[Conversation]) -> Iterator[str]:
         if any(own[label].answers for own in shares.values())
     )
     yield f"Users left {'; '.join(after)}. The turns that they did not take are in no figure, whatever their reason."
-    frustrated = sum(one.outcome is not None and one.outcome.reason == FRUSTRATED and _left(one) for one in finished)
+    frustrated = sum(
+        one.outcome is not None and one.outcome.reason == FRUSTRATED and left_by_choice(one) for one in finished
+    )
     if frustrated:
         yield (
             f"In {pluralize(frustrated, 'conversation')} the user left as {FRUSTRATED}: older scores "
@@ -66,7 +68,8 @@ def share_that_left(finished: Sequence[Conversation]) -> Iterator[str]:
         )
 
 
-def _left(one: Conversation) -> bool:
+def left_by_choice(one: Conversation) -> bool:
+    """Whether the conversation ended because a user who could have gone on did not."""
     outcome = one.outcome
     return (
         outcome is not None

@@ -1,7 +1,7 @@
 """A card of the user beside that of the system: how users behaved whose turns a model words, for each system.
 
 A user that says something else with one system than with another has not asked both the same. So each rate of the card
-is compared between systems (`scoring.inference.turn_events`: within topic, number of the turn and act, over topics). If
+is compared between systems (`harvest.studies.validity.user_differences`: within topic, number of the turn and act). If
 it differs, no study names a winner between them: what was answered from the first such turn on could have been another
 answer (`harvest.studies.scores.lost_attempts`). Samples that were refused, and answers with orders to a model, are
 compared and withhold nothing: refused samples were never said, and an order that was not obeyed changed no turn.
@@ -12,36 +12,41 @@ Trials of a topic in which every word is the same count as one: they are no furt
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
 
+from harvest.studies.validity.user_differences import (
+    ADDED,
+    KEPT,
+    LEFT,
+    LENGTH,
+    ORDERS,
+    REFUSED,
+    differing_rates,
+    fault_table,
+    first_suspect,
+)
 from harvest.studies.validity.worded_turns import WordedTurn
 from protocols.labels import USEFUL
 from recordings.conversations.conversation import Conversation, TrialKey
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.design import Design
 from scoring.inference.interval import Interval, no_interval
-from scoring.inference.matched import difference
-from scoring.inference.turn_events import Contrast, EventTable, TurnCase, compare_events, effect_of_events, event_table
+from scoring.inference.turn_events import Contrast, EventTable, TurnCase, compare_events, effect_of_events
 from scoring.statistics.exchange import holm
 from simulators.llm.faults import FAULTS
 from topics.identity import generator
 
-KEPT = "words kept"
-REFUSED = "samples refused"
-ORDERS = "answers with orders"
 # Rates whose difference withholds no verdict.
 _HARMLESS = (REFUSED, ORDERS)
-# For each pair of systems: how seldom any rate may be said to differ where none does (Holm).
-ALPHA = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class CardRate:
-    """A mean over turns. count: how often it happened; NaN of a mean of shares. n: of how many turns (of samples
-    refused: of how many samples). value: NaN for n = 0."""
+    """A mean over turns. count: how often it happened; NaN of a mean of shares or numbers. n: of how many turns (of
+    samples refused: of how many samples). value: NaN for n = 0."""
 
     value: float
     count: float
@@ -51,7 +56,7 @@ class CardRate:
 
 @dataclass(frozen=True, slots=True)
 class SystemCard:
-    """turns: that a model was to word. rates: by fault, and of `KEPT`, `REFUSED` and `ORDERS`. refused: samples by
+    """turns: that a model was to word. rates: by fault, and by name in `user_differences`. refused: samples by
     reason. unknown: turns of which refused samples are not recorded. effect: by how much more often turns with a fault
     got a useful answer than others of the same topic and number did: above 0 faults helped the system, below they
     hindered it."""
@@ -67,6 +72,9 @@ class SystemCard:
     def faults(self) -> Mapping[str, CardRate]:
         """The rates of the faults that there are."""
         return {name: self.rates[name] for name in FAULTS if self.rates[name].count}
+
+
+_NAMED = {LEFT: "users who left after the same answers, by their labels,"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +97,11 @@ class UserDifference:
     @property
     def sentence(self) -> str:
         what = FAULTS.get(self.rate, "")
-        named = f"the fault {self.rate!r} ({what})" if what else self.rate
-        shares = " and ".join(f"{100 * value:.0f}% of {n}" for value, n in zip(self.values, self.n, strict=True))
+        named = f"the fault {self.rate!r} ({what})" if what else _NAMED.get(self.rate, self.rate)
+        shares = " and ".join(
+            f"{value:.1f} in {n} turns" if self.rate == LENGTH else f"{100 * value:.0f}% of {n}"
+            for value, n in zip(self.values, self.n, strict=True)
+        )
         then = (
             "so the two were not asked the same, and a difference of their figures may be the user's: use the bounds"
             if self.withholds
@@ -132,9 +143,7 @@ def user_card(
     cards = tuple(_card(name, own, topics, resampler, clusters) for name, own in by_system.items())
     different = _different(conversations)
     told = {name: [one for one in own if one.key in different] for name, own in by_system.items()}
-    differences = tuple(
-        found for pair in combinations(cards, 2) for found in _differences(*pair, told, topics, clusters)
-    )
+    differences = tuple(found for pair in combinations(cards, 2) for found in _differences(*pair, told, clusters))
     return UserCard(cards, differences, _suspect(differences, by_system))
 
 
@@ -150,7 +159,7 @@ def fault_tables(turns: Sequence[WordedTurn], conversations: Sequence[Conversati
     different = _different(conversations)
     told = [one for one in turns if one.key in different]
     there = [ALL_TURNS, *(name for name in FAULTS if any(one.fault == name for one in told))]
-    return {name: _table(told, name) for name in there} if told else {}
+    return {name: fault_table(told, name) for name in there} if told else {}
 
 
 def joined_tables(
@@ -215,16 +224,24 @@ def _card(
     rates[ORDERS] = [(one, float(one.orders), 1.0) for one in turns]
     known = [(one, float(sum(one.refused.values()))) for one in turns if one.refused is not None]
     rates[REFUSED] = [(one, refused, refused + (one.fault != _OWN)) for one, refused in known]
-    kept = [(one, one.kept, 1.0) for one in turns if not math.isnan(one.kept) and not one.fault]
+    rates[LEFT] = [(one, float(one.left), 1.0) for one in turns if one.left is not None]
     found = {name: _rate(cells, topics, resampler) for name, cells in rates.items()}
-    mean = _rate(kept, topics, resampler)
+    plain = [one for one in turns if not one.fault]
+    means = {
+        KEPT: [(one, one.kept, 1.0) for one in plain if not math.isnan(one.kept)],
+        ADDED: [(one, one.added, 1.0) for one in plain if not math.isnan(one.added)],
+        LENGTH: [(one, float(one.words), 1.0) for one in plain],
+    }
+    for name, cells in means.items():
+        top = math.inf if name == LENGTH else 1.0
+        found[name] = replace(_rate(cells, topics, resampler, top), count=math.nan)
     refused: Counter[str] = Counter()
     for one in turns:
         refused.update(one.refused or {})
     return SystemCard(
         system,
         len(turns),
-        {**found, KEPT: CardRate(mean.value, math.nan, mean.n, mean.interval)},
+        found,
         dict(refused.most_common()),
         len(turns) - len(known),
         effect_of_events(
@@ -242,8 +259,10 @@ def _card(
 _OWN = next(iter(FAULTS))  # then every sample was refused
 
 
-def _rate(cells: Sequence[tuple[WordedTurn, float, float]], topics: Sequence[str], resampler: Resampler) -> CardRate:
-    """A ratio of sums over turns. cells: (turn, above, below)."""
+def _rate(
+    cells: Sequence[tuple[WordedTurn, float, float]], topics: Sequence[str], resampler: Resampler, top: float = 1.0
+) -> CardRate:
+    """A ratio of sums over turns. cells: (turn, above, below). top: of a turn."""
     n = round(math.fsum(below for _, _, below in cells))
     if not n:
         return CardRate(math.nan, 0, 0, no_interval("no turn"))
@@ -254,38 +273,16 @@ def _rate(cells: Sequence[tuple[WordedTurn, float, float]], topics: Sequence[str
         sums[:, rows[one.key.topic], trials.index(one.key.trial)] += parts
     above, below = np.where(sums[1] > 0, sums, np.nan)
     count = math.fsum(part for _, part, _ in cells)
-    return CardRate(count / n, count, n, resampler.ratio(topics, above, below))
+    (interval,) = resampler.ratios(topics, above[..., None], below[..., None], top=top)
+    return CardRate(count / n, count, n, interval)
 
 
 def _differences(
-    one: SystemCard,
-    two: SystemCard,
-    turns: Mapping[str, Sequence[WordedTurn]],
-    topics: Sequence[str],
-    clusters: Mapping[str, str],
+    one: SystemCard, two: SystemCard, turns: Mapping[str, Sequence[WordedTurn]], clusters: Mapping[str, str]
 ) -> Iterator[UserDifference]:
-    names = (*FAULTS, REFUSED, ORDERS)
     pair = one.system, two.system
-
-    tests = [
-        compare_events(
-            _table(turns[one.system], name),
-            _table(turns[two.system], name),
-            generator(0, "user card", *pair, name),
-            clusters=clusters,
-        ).p
-        if one.rates[name].count or two.rates[name].count
-        else math.nan
-        for name in names
-    ]
-    tests.append(
-        _kept_p((turns[one.system], turns[two.system]), topics, clusters, generator(0, "user card", *pair, KEPT))
-    )
-    for name, p in zip((*names, KEPT), holm(tests), strict=True):
-        if not p <= ALPHA:
-            continue
-        cards = (one, two)
-        worse = max(cards, key=lambda card: card.rates[name].value * (-1 if name == KEPT else 1))
+    for name, p in differing_rates(turns[one.system], turns[two.system], clusters, *pair):
+        worse = max((one, two), key=lambda card: _distance(card, turns[card.system], name))
         rest = two if worse is one else one
         rates = worse.rates[name], rest.rates[name]
         yield UserDifference(
@@ -293,42 +290,14 @@ def _differences(
         )
 
 
-def _table(turns: Sequence[WordedTurn], name: str) -> EventTable:
-    return event_table(
-        TurnCase(turn.key.topic, turn.key, f"{turn.number} {turn.act}", _happened(turn, name)) for turn in turns
-    )
-
-
-def _happened(turn: WordedTurn, name: str) -> bool | None:
-    if name == REFUSED:
-        return None if turn.refused is None else any(turn.refused.values())
-    return turn.orders if name == ORDERS else turn.fault == name
-
-
-def _kept_p(
-    pair: tuple[Sequence[WordedTurn], Sequence[WordedTurn]],
-    topics: Sequence[str],
-    clusters: Mapping[str, str],
-    rng: np.random.Generator,
-) -> float:
-    """p that turns without a fault keep unlike shares of what was meant. Of the distances from the mean of their topic,
-    number and act in both systems: acts are worded more or less freely, and a system's answers lead to other acts."""
-    sides = [[one for one in side if not math.isnan(one.kept) and not one.fault] for side in pair]
-    strata: dict[tuple[object, ...], tuple[list[float], list[float]]] = defaultdict(lambda: ([], []))
-    for place, side in enumerate(sides):
-        for one in side:
-            strata[one.key.topic, one.number, one.act][place].append(one.kept)
-    means = {name: math.fsum((*a, *b)) / len((*a, *b)) for name, (a, b) in strata.items() if a and b}
-    cells = []
-    for side in sides:
-        of_trial: dict[tuple[str, int], list[float]] = defaultdict(list)
-        for one in side:
-            if (stratum := (one.key.topic, one.number, one.act)) in means:
-                of_trial[one.key.topic, one.key.trial].append(one.kept - means[stratum])
-        cells.append({trial: (math.fsum(own), float(len(own))) for trial, own in of_trial.items()})
-    if not all(cells):
-        return math.nan
-    return difference(topics, cells[1], cells[0], rng, level=0.95, reach=2.0, clusters=clusters or None).p
+def _distance(card: SystemCard, turns: Sequence[WordedTurn], rate: str) -> float:
+    """How far the users of a system are from what was meant."""
+    if rate == LENGTH:
+        return abs(math.fsum(turn.length for turn in turns if not turn.fault)) / max(
+            1, sum(not turn.fault for turn in turns)
+        )
+    value = card.rates[rate].value
+    return 0.0 if math.isnan(value) else value * (-1 if rate == KEPT else 1)
 
 
 def _suspect(
@@ -336,11 +305,8 @@ def _suspect(
 ) -> Mapping[str, Mapping[TrialKey, int]]:
     found: dict[str, dict[TrialKey, int]] = {}
     for one in differences:
-        if not one.withholds:
-            continue
-        own = found.setdefault(one.system, {})
-        for turn in turns[one.system]:
-            is_meant = turn.kept < 1 and not turn.fault if one.rate == KEPT else turn.fault == one.rate
-            if is_meant:
-                own[turn.key] = min(turn.number, own.get(turn.key, turn.number))
+        if one.withholds:
+            own = found.setdefault(one.system, {})
+            for key, number in first_suspect(turns[one.system], turns[one.other], one.rate).items():
+                own[key] = min(number, own.get(key, number))
     return found

@@ -8,7 +8,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harvest.studies.validity.user_card import KEPT, ORDERS, REFUSED, CardRate, SystemCard, UserCard, UserDifference
+from harvest.studies.validity.user_card import CardRate, SystemCard, UserCard, UserDifference
+from harvest.studies.validity.user_differences import ADDED, KEPT, LEFT, LENGTH, ORDERS, REFUSED
 from harvest.terminal import printable
 from recordings.files.json_text import Json
 from scoring.inference.turn_events import Contrast
@@ -42,7 +43,11 @@ def _remarks(one: SystemCard) -> Iterator[str]:
         yield f"{orders.count:.0f} of {pluralize(orders.n, 'answer')} with orders to a model"
     kept = one.rates[KEPT]
     if one.faults and kept.n:
-        yield f"other turns keep {100 * kept.value:.0f}% of the words that were meant"
+        yield f"other turns keep {100 * kept.value:.0f}% of the words that were meant{_added(one.rates[ADDED])}"
+
+
+def _added(rate: CardRate) -> str:
+    return f"; of their words {100 * rate.value:.0f}% were added" if rate.n else ""
 
 
 def _effect(effect: Contrast) -> str:
@@ -80,8 +85,9 @@ def card_tables(card: UserCard) -> Iterator[RenderableType]:
         table.add_column(Text(f"users worded by a model: {name}"), overflow="fold", min_width=19)
         table.add_column(Text("[low, high]"), justify="right", no_wrap=True)
         table.add_column("n", justify="right", no_wrap=True)
-        for rate in (*FAULTS, KEPT, REFUSED, ORDERS):
-            table.add_row(rate, _shown(one.rates[rate]), str(one.rates[rate].n))
+        for rate in (*FAULTS, KEPT, ADDED, LENGTH, LEFT, REFUSED, ORDERS):
+            of, sign = (1, "") if rate == LENGTH else (100, "%")
+            table.add_row(rate, _shown(one.rates[rate], of, sign), str(one.rates[rate].n))
         yield table
         if one.faults:
             yield Text(printable(f"{one.system}: {_effect(one.effect)}.", line=True))
@@ -93,11 +99,11 @@ def card_tables(card: UserCard) -> Iterator[RenderableType]:
         yield Text(printable(f"{different.sentence}.", line=True), style=style)
 
 
-def _shown(rate: CardRate) -> str:
+def _shown(rate: CardRate, of: int, sign: str) -> str:
     if not rate.n:
         return "n/a"
-    ends = f" [{100 * rate.interval.low:.1f}, {100 * rate.interval.high:.1f}]" if rate.interval.printed else ""
-    return f"{100 * rate.value:.1f}%{ends}"
+    ends = f" [{of * rate.interval.low:.1f}, {of * rate.interval.high:.1f}]" if rate.interval.printed else ""
+    return f"{of * rate.value:.1f}{sign}{ends}"
 
 
 def card_document(card: UserCard) -> Mapping[str, Json] | None:

@@ -5,6 +5,7 @@ the model was told it. If it is not known, as of a free model, only faults are s
 """
 
 import json
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,13 +13,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from harvest.studies.validity.leaving import left_by_choice
 from recordings.conversations.conversation import Conversation, TrialKey, Turn
 from recordings.files.evidence import read_exhibit
 from recordings.log.run_folder import Run
-from simulators.llm.faults import SaidTurn, fault_of, words_kept
-from simulators.llm.likeness import NAMED_LANGUAGES
+from simulators.llm.faults import SaidTurn, fault_of, length, words_added, words_kept
+from simulators.llm.likeness import count_words, flat
 from simulators.llm.prompting import FREE, intended_words, names_sign
 from simulators.llm.voices import orders_a_model
+from topics.languages import known_languages, language_code
 from topics.topic import Topic
 
 # By system, by user of its protocol that a model words: the options of that.
@@ -33,7 +36,12 @@ NOT_RECORDED = "reason not recorded"
 class WordedTurn:
     """number: of the turn in its conversation. act, label: as recorded. fault: in `simulators.llm.faults`; "" for none.
     kept: share of the words that were meant; NaN where that cannot be said. refused: samples that were not sent, by
-    reason; None where it is not known. orders: whether the answer holds words for a model in the user's place."""
+    reason; None where it is not known. orders: whether the answer holds words for a model in the user's place.
+
+    added, length: as there. words: of the turn. as_meant: whether they are the policy's, word for word. heard: the
+    labels of the answers before. left: whether a model that decides itself left after the answer; None where another
+    does, and where the user could not go on. model: the options of the model.
+    """
 
     key: TrialKey
     number: int
@@ -43,6 +51,19 @@ class WordedTurn:
     kept: float
     refused: Mapping[str, int] | None = field(default_factory=lambda: MappingProxyType({}))
     orders: bool = False
+    added: float = math.nan
+    length: float = math.nan
+    words: int = 0
+    as_meant: bool = False
+    heard: str = ""
+    left: bool | None = None
+    model: str = ""
+
+    @property
+    def place(self) -> str:
+        """Within which turns of a topic users are compared: of one number and act, and, where the model itself decides
+        what it does, after the same label."""
+        return f"{self.number} {self.act}{' after ' + self.heard[-1:] if self.act == FREE and self.heard else ''}"
 
 
 def models_of(run: Run) -> Models:
@@ -91,8 +112,8 @@ def _of_conversation(
 ) -> Iterator[WordedTurn]:
     need = (topic.request, topic.subject, *topic.turns, *topic.fields.values()) if topic is not None else ()
     earlier: list[tuple[str, str]] = []
-    answer = ""
-    for turn in one.turns:
+    answer = heard = ""
+    for turn, following in zip(one.turns, (*one.turns[1:], None), strict=True):
         reply = turn.reply.answer.text if turn.reply is not None else ""
         if turn.user in models:
             options = models[turn.user]
@@ -118,13 +139,27 @@ def _of_conversation(
                 words_kept(said),
                 _refused(turn, samples),
                 names_sign(reply) or orders_a_model(reply),
+                words_added(said),
+                length(said),
+                count_words(turn.said),
+                bool(meant) and flat(turn.said) == flat(meant),
+                heard,
+                _left(one, following) if turn.act == FREE and turn.label is not None else None,
+                json.dumps(options, sort_keys=True, default=str),
             )
             earlier.append((turn.said, meant))
-        answer = reply
+        answer, heard = reply, heard + (turn.label or "-")
+
+
+def _left(one: Conversation, following: Turn | None) -> bool | None:
+    if following is not None:
+        return False
+    return True if left_by_choice(one) else None
 
 
 def _language(name: object) -> str | None:
-    return "" if not name else NAMED_LANGUAGES.get(str(name).strip().casefold())
+    code = language_code(str(name)) if name else ""
+    return code if code in ("", *known_languages()) else None
 
 
 def _samples(turn: Turn, folder: Path | None) -> list[tuple[str, str]]:

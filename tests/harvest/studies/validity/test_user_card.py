@@ -16,7 +16,8 @@ from harvest.cli import main
 from harvest.report.finding import compared
 from harvest.studies.compare.comparison import compare_runs
 from harvest.studies.scores.scorecard import gather_material
-from harvest.studies.validity.user_card import ALL_TURNS, KEPT, ORDERS, REFUSED, changed_users, joined_tables, user_card
+from harvest.studies.validity.user_card import ALL_TURNS, changed_users, joined_tables, user_card
+from harvest.studies.validity.user_differences import ADDED, KEPT, LEFT, LENGTH, ORDERS, REFUSED
 from harvest.studies.validity.worded_turns import NOT_RECORDED, WordedTurn, refused_in, worded_turns
 from harvest.studies.watch.baseline import BaselineFile, SystemBaseline, read_baseline
 from protocols.answer import Answer
@@ -91,7 +92,7 @@ def test_rates_have_their_n_and_interval() -> None:
     assert rate.n == card.turns
     assert rate.value == rate.count / rate.n
     assert rate.interval.low < rate.value < rate.interval.high
-    assert set(card.rates) == {*FAULTS, KEPT, REFUSED, ORDERS}
+    assert set(card.rates) == {*FAULTS, KEPT, ADDED, LENGTH, LEFT, REFUSED, ORDERS}
 
 
 def test_faults_that_help_or_hinder_are_seen_by_the_answers_they_get() -> None:
@@ -247,7 +248,7 @@ async def test_the_card_is_recorded_scored_shown_and_reported(
     assert "refused (empty x " in line
     assert "warning: SYSB and SYSA met unlike users: the fault 'farewell' (it takes leave, or only thanks)" in line
     whole = printed("score", "--all", str(tmp_path / "run"))
-    assert all(name in whole for name in (*FAULTS, KEPT, REFUSED, ORDERS))
+    assert all(name in whole for name in (*FAULTS, KEPT, ADDED, LENGTH, LEFT, REFUSED, ORDERS))
     document = json.loads(printed("score", "--json", str(tmp_path / "run")))
     (card,) = [one for one in document["users"]["systems"] if one["system"] == "SYSB"]
     rates = {one["rate"]: one for one in card["rates"]}

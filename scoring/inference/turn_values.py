@@ -1,0 +1,76 @@
+"""Do turns of one side differ from those of another in any of several values, such as how long they are?
+
+The omnibus test behind the card of the user: what changes a user's words may show in their number, in words that were
+added or in words that were left out, and a test of each by itself would divide the chance of a false alarm between
+them. Here all values are exchanged together, and the largest of their statistics counts (P. H. Westfall and
+S. S. Young, Resampling-Based Multiple Testing, 1993): each p is corrected over the values, however they depend on each
+other.
+
+    u_topic = Σ_strata (Σ_turns of the first side x - a·mean x)     a: its turns; the mean is of both sides
+    T = |Σ u_topic| / √(Σ u_topic²)                                 of each value; the sides of topics are exchanged
+
+A conversation counts with all its turns, as a topic is exchanged whole: turns of a conversation may be alike.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.statistics.exchange import exchange_signs
+
+_SAME = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class TurnValues:
+    """A turn. stratum: within which turns of a topic are compared. values: by name; NaN for one that is not defined."""
+
+    topic: str
+    stratum: str
+    values: Mapping[str, float]
+
+
+def compare_values(
+    first: Iterable[TurnValues],
+    second: Iterable[TurnValues],
+    rng: np.random.Generator,
+    *,
+    clusters: Mapping[str, str] | None = None,
+) -> dict[str, float]:
+    """By value that both sides have in a common stratum, the two-sided p that they are alike, corrected over the
+    values. clusters: by topic, whose topics are exchanged together."""
+    clusters = clusters or {}
+    cells: dict[tuple[str, str, str], tuple[list[float], list[float]]] = {}
+    for side, turns in enumerate((first, second)):
+        for turn in turns:
+            for name, value in turn.values.items():
+                if value == value:
+                    cells.setdefault((name, turn.topic, turn.stratum), ([], []))[side].append(value)
+    sums: dict[str, dict[str, float]] = {}
+    for (name, topic, _), (one, two) in cells.items():
+        if one and two:
+            mean = (sum(one) + sum(two)) / (len(one) + len(two))
+            unit = f"cluster {clusters[topic]}" if topic in clusters else topic
+            own = sums.setdefault(name, {})
+            own[unit] = own.get(unit, 0.0) + sum(one) - len(one) * mean
+    units = list(dict.fromkeys(unit for own in sums.values() for unit in own))
+    table = np.array([[own.get(unit, 0.0) for unit in units] for own in sums.values()]).reshape(len(sums), len(units))
+    return dict(zip(sums, _largest_p(table, rng), strict=True))
+
+
+def _largest_p(table: npt.NDArray[np.float64], rng: np.random.Generator) -> Sequence[float]:
+    """table: (values, units)."""
+    table = table[:, np.abs(table).max(axis=0, initial=0.0) > _SAME]
+    spread = np.sqrt(np.square(table).sum(axis=1, keepdims=True))
+    scaled = np.divide(table, spread, out=np.zeros_like(table), where=spread > _SAME)
+    if not scaled.size:
+        return [1.0] * len(table)
+    seen = np.abs(scaled.sum(axis=1))
+    as_far, of = np.zeros(len(table)), 0
+    for signs in exchange_signs(table.shape[1], rng):
+        largest = np.abs(scaled @ signs.T).max(axis=0)
+        as_far += (largest[None, :] >= seen[:, None] - _SAME).sum(axis=1)
+        of += len(signs)
+    return [float(p) for p in as_far / of]
