@@ -1,17 +1,20 @@
 """`contains`: the answer holds certain words.
 
-Phrases are searched in the whole answer. A pattern is a regular expression that cannot run away (`topics.patterns`),
-and only the first 100,000 characters are searched.
+Phrases are searched in the whole answer, as it is written and as it is read. A pattern is a regular expression that
+cannot run away (`topics.patterns`), and only the first 100,000 characters are searched.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from functools import lru_cache
+from itertools import islice
 from typing import ClassVar
 
 from pydantic import Field, field_validator, model_validator
 
+from protocols.rules.plain import plain_text
 from protocols.rules.rule import Sight, Verdict, absence, limit_evidence, span
 from topics.document import StrictModel
 from topics.patterns import searchable
@@ -32,10 +35,11 @@ class Contains(StrictModel):
     """Holds when the answer holds one of the phrases, or the pattern. Exactly one of the two is given.
 
     phrases: whole words, any white space between them, straight and curly apostrophes alike, case ignored unless
-    `case` is true. pattern: a bounded regular expression, see `topics.patterns`. Evidence: each place it was found.
+    `case` is true, in the answer as it is and as `protocols.rules.plain` reads it. pattern: a bounded regular
+    expression, see `topics.patterns`. Evidence: each place it was found.
     """
 
-    version: ClassVar[str] = "contains/1"
+    version: ClassVar[str] = "contains/2"
     needs: ClassVar[frozenset[str]] = frozenset()
 
     phrases: tuple[str, ...] | None = Field(default=None, min_length=1, max_length=200)
@@ -67,12 +71,15 @@ class Contains(StrictModel):
         text = sight.answer.text
         expression = _compile_phrases(self.phrases, self.pattern, self.case)
         limit = len(text) if self.pattern is None else min(len(text), _SEARCHED)
-        hits = []
-        for hit in expression.finditer(text, 0, limit):
-            if hit.end() > hit.start():
-                hits.append((hit.start(), hit.end()))
-                if len(hits) == _MOST_HITS:
-                    break
+        hits = _hits(expression, text, limit)
+        if self.phrases is not None and len(hits) < _MOST_HITS:
+            plain, phrases = plain_text(text), tuple(unicodedata.normalize("NFKC", one) for one in self.phrases)
+            if plain.text != text or phrases != self.phrases:
+                read = _compiled(phrases, None, self.case)
+                seen = (plain.within(*hit) for hit in _hits(read, plain.text, len(plain.text)))
+                known = {at for start, end in hits for at in (start, end - 1)}
+                others = [(start, end) for start, end in seen if start not in known and end - 1 not in known]
+                hits = sorted((*hits, *others))[:_MOST_HITS]
         if hits:
             what = "one of the phrases" if self.pattern is None else "the pattern"
             return Verdict(True, limit_evidence((span(text, start, end, what) for start, end in hits), len(hits)))
@@ -82,6 +89,11 @@ class Contains(StrictModel):
 
     def unfit(self, topic: Topic) -> str | None:
         return None
+
+
+def _hits(expression: re.Pattern[str], text: str, limit: int) -> list[tuple[int, int]]:
+    found = (hit.span() for hit in expression.finditer(text, 0, limit))
+    return list(islice((hit for hit in found if hit[1] > hit[0]), _MOST_HITS))
 
 
 @lru_cache(maxsize=256)

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from protocols.rules.mentions import ASKED, named_urls
+from protocols.rules.plain import without_emphasis
 from protocols.rules.rule import Sight, Verdict, absence, span
 from topics.document import StrictModel
 from topics.late_pattern import late_pattern
@@ -111,7 +112,7 @@ class Refusal(StrictModel):
     See the module's text for what must come together. The rule has no options.
     """
 
-    version: ClassVar[str] = "refusal/2"
+    version: ClassVar[str] = "refusal/3"
     needs: ClassVar[frozenset[str]] = frozenset()
 
     def judge(self, sight: Sight) -> Verdict:
@@ -125,7 +126,7 @@ class Refusal(StrictModel):
         start = len(text) - len(text.lstrip())
         if start >= _OPENING:  # nothing is read behind so much white space, which may be megabytes
             return _no("none in the first sentences")
-        plain = text[: start + len(stripped)].translate(_PLAIN)
+        plain = without_emphasis(text[: start + len(stripped)].translate(_PLAIN))
         found = _english(plain) or _japanese(plain)
         if found is None:
             return _no("none in the first sentences")

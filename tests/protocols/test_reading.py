@@ -72,7 +72,7 @@ def test_a_sound_protocol_is_read(load: Callable[[str], Protocol]) -> None:
     protocol = load(SOUND)
     assert tuple(protocol.states) == ("ask", "play")
     assert protocol.needs == {"links"}
-    assert protocol.rule_versions == {"useful": "urls/1", "refused": "any(refusal/2 empty/2)", "blank": "empty/2"}
+    assert protocol.rule_versions == {"useful": "urls/1", "refused": "any(refusal/3 empty/2)", "blank": "empty/2"}
     assert protocol.most_turns(TOPIC) == 4
 
 

@@ -263,6 +263,33 @@ def test_phrases_are_whole_words_with_any_white_space_and_apostrophe() -> None:
     assert judged(Contains(phrases=("申し訳",)), "大変申し訳ございません").holds
 
 
+@pytest.mark.parametrize(
+    ("phrase", "text", "quote"),
+    [
+        ("Lisbon", "It is _Lisbon_.", "Lisbon"),
+        ("Lisbon", "___Lisbon___", "Lisbon"),
+        ("São Paulo", "You live in **São** _Paulo_, I think.", "São** _Paulo"),
+        ("Lisbon", "Ｌｉｓｂｏｎ だ", "Ｌｉｓｂｏｎ"),
+        ("ガム", "ｶﾞﾑ です", "ｶﾞﾑ"),
+        ("Ⅳ", "Part IV", "IV"),
+        ("__init__", "call __init__ first", "__init__"),
+    ],
+)
+def test_phrases_are_found_as_a_reader_sees_them(phrase: str, text: str, quote: str) -> None:
+    (found,) = judged(Contains(phrases=(phrase,)), text).evidence
+    assert (found.quote, text[found.start : found.end]) == (quote, quote)
+
+
+@pytest.mark.parametrize("text", ["my_lisbon_house", "_Lisbonne_", "lisbon_2", "**Lis**boneta", "5 * Lis * bon"])
+def test_marks_within_a_word_are_no_end_of_it(text: str) -> None:
+    assert not judged(Contains(phrases=("Lisbon",)), text).holds
+
+
+def test_a_refusal_with_emphasis_is_one() -> None:
+    assert judged(Refusal(), "_I can't help with that._").holds
+    assert judged(Refusal(), "I **cannot** help with _that_ request.").holds
+
+
 def test_a_pattern_is_searched_in_a_bounded_part_of_the_answer() -> None:
     rule = Contains(pattern=r"\b(?:19|20)\d{2}\b")
     assert judged(rule, "Primer (2004), Looper (2012)").evidence[1].quote == "2012"

@@ -1,0 +1,57 @@
+"""Text as its reader sees it: without Markdown's emphasis, and wide letters as plain ones.
+
+A phrase is found in "**New** _York_" and in "Ｋｙｏｔｏ" as in plain text. What is found is told where it stands in the
+answer itself, so that every piece of evidence can be looked up there.
+"""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+# Marks around words; within a word, as in "snake_case" and "**Up**date", they are no end of it.
+_EMPHASIS = re.compile(r"(?<![^\W_*])[*_]{1,3}(?=[^\s*_])|(?<=[^\s*_])[*_]{1,3}(?![^\W_*])")
+_MARKED = re.compile(r"[^\x00-\x7f][\u0300-\u036f\u3099\u309a\uff9e\uff9f]*")
+"""A character with what belongs to it, such as half a kana and its sign."""
+
+
+def without_emphasis(text: str) -> str:
+    """The text with blanks in place of the marks of emphasis, so that all else stays where it is."""
+    if "*" not in text and "_" not in text:
+        return text
+    return _EMPHASIS.sub(lambda marks: " " * len(marks[0]), text)
+
+
+@dataclass(frozen=True, slots=True)
+class PlainText:
+    """text: as it is searched. places: of each of its characters, where that begins and ends in the answer; None where
+    they are the same."""
+
+    text: str
+    places: Sequence[tuple[int, int]] | None = None
+
+    def within(self, start: int, end: int) -> tuple[int, int]:
+        """Where text[start:end], which holds a character, stands in the answer."""
+        return (start, end) if self.places is None else (self.places[start][0], self.places[end - 1][1])
+
+
+def plain_text(text: str) -> PlainText:
+    """The text without emphasis and in the form NFKC."""
+    bare = without_emphasis(text)
+    if bare.isascii() or unicodedata.is_normalized("NFKC", bare):
+        return PlainText(bare)
+    pieces: list[str] = []
+    places: list[list[tuple[int, int]]] = []
+    done = 0
+    for found in chain(_MARKED.finditer(bare), (None,)):
+        start, end = found.span() if found else (len(bare), len(bare))
+        pieces.append(bare[done:start])
+        places.append([(at, at + 1) for at in range(done, start)])
+        if found:
+            form = unicodedata.normalize("NFKC", found[0])
+            alike = form == found[0]
+            pieces.append(form)
+            places.append([(start + at, start + at + 1) if alike else (start, end) for at in range(len(form))])
+        done = end
+    return PlainText("".join(pieces), tuple(chain.from_iterable(places)))
