@@ -12,7 +12,7 @@ arms of a trial are played in the same block, in a random order, and their users
 differ by what the arm changes and by the system's own chance.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -27,6 +27,7 @@ from simulators.scripted import ScriptedUser
 from simulators.user import User
 from topics.document import Document, StrictModel
 from topics.errors import InputError
+from topics.shown_names import first_alike
 from topics.topic import Topic
 from topics.yaml_values import Loc
 
@@ -68,6 +69,7 @@ def read_arms(
 
     Raises InputError, with its place, for an arm that cannot be played, or
     that is the same as another."""
+    refuse_alike(document, ("arms",), entries, "arms")
     found: list[Arm] = []
     for name, entry in entries.items():
         arm = read_arm(document, ("arms", name), name, entry, protocol, topics, grouped=grouped)
@@ -79,6 +81,19 @@ def read_arms(
     if len(found) == 1:
         raise document.error(("arms",), "one arm alone has nothing to be compared with", advice="add another", key=True)
     return tuple(found)
+
+
+def refuse_alike(document: Document, loc: Loc, names: Iterable[str], what: str) -> None:
+    """Refuse names that tables would show alike. loc: the mapping whose keys they are. Raises InputError at the second
+    of them."""
+    if alike := first_alike(names):
+        raise document.error(
+            (*loc, alike[1]),
+            f"the {what} {alike[0]!r} and {alike[1]!r} have one name but for blanks and capitals",
+            allowed="names that differ in a letter, a digit or a sign",
+            advice="rename one",
+            key=True,
+        )
 
 
 def read_arm(

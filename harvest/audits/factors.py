@@ -16,9 +16,10 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from harvest.audits.arms import Arm, ArmEntry, read_arm
+from harvest.audits.arms import Arm, ArmEntry, read_arm, refuse_alike
 from protocols.protocol import Protocol
 from topics.document import Document
+from topics.shown_names import shown_name
 from topics.topic import Topic
 from topics.yaml_values import Loc
 
@@ -51,18 +52,36 @@ def read_factors(
             allowed=f"at most {_MOST}, each of which is an arm",
             key=True,
         )
+    refuse_alike(document, ("factors",), factors, "factors")
+    for factor, own in factors.items():
+        refuse_alike(document, ("factors", factor), own, f"levels of {factor!r}")
     found: list[Arm] = []
+    combinations: dict[str, tuple[str, ...]] = {}
     for chosen in product(*factors.values()):
         levels = dict(zip(factors, chosen, strict=True))
-        name = " + ".join(chosen)  # no level is called so, and `--beside` takes names with a comma between
+        name = " + ".join(chosen)  # `--beside` takes names with a comma between
+        other = combinations.setdefault(shown_name(name), chosen)
+        if other is not chosen:  # levels may hold a " + " of their own
+            factor = next(one for one, ours, theirs in zip(factors, chosen, other, strict=True) if ours != theirs)
+            raise document.error(
+                ("factors", factor, levels[factor]),
+                f"the levels {_listed(other)} and the levels {_listed(chosen)} make arms of one name, {name!r}",
+                allowed="levels whose names, with ` + ` between them, are different in every combination",
+                advice="rename one of these levels",
+                key=True,
+            )
         arm = replace(_arm(document, factors, levels, name, protocol, topics, grouped=grouped), levels=levels)
-        for other in found:
-            if other.definition == arm.definition:
-                apart = next(factor for factor in levels if other.levels[factor] != levels[factor])
-                what = f"the levels {other.levels[apart]!r} and {levels[apart]!r} of {apart!r} are the same"
+        for earlier in found:
+            if earlier.definition == arm.definition:
+                apart = next(factor for factor in levels if earlier.levels[factor] != levels[factor])
+                what = f"the levels {earlier.levels[apart]!r} and {levels[apart]!r} of {apart!r} are the same"
                 raise document.error(("factors", apart), what, advice="change one, or remove it", key=True)
         found.append(arm)
     return tuple(found)
+
+
+def _listed(levels: Sequence[str]) -> str:
+    return " and ".join(map(repr, levels))
 
 
 def _arm(

@@ -16,6 +16,7 @@ from simulators.registry import SIMULATORS, check_users
 from simulators.user import User
 from topics.document import Document
 from topics.errors import InputError
+from topics.shown_names import first_alike
 from topics.topic import Topic
 
 if TYPE_CHECKING:  # late: most audits have no groups
@@ -77,6 +78,13 @@ def check_groups(
         if group in groups[:i]:
             advice = "a null pair is a group of its own: name: {same_as: …} in the protocol"
             raise document.error(("groups", i), f"the group {group!r} is given twice", advice=advice)
+    if alike := first_alike(groups):
+        raise document.error(
+            ("groups", groups.index(alike[1])),
+            f"the groups {alike[0]!r} and {alike[1]!r} have one name but for blanks and capitals",
+            allowed="names that differ in a letter, a digit or a sign",
+            advice="rename one here and in the protocol",
+        )
     if not any(persona_in(user.document) is not None or _foreign(user.document) for user in protocol.users.values()):
         raise document.error(
             ("groups",),

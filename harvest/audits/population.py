@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from harvest.audits.arms import Arm, ArmEntry, read_arm
+from harvest.audits.arms import Arm, ArmEntry, read_arm, refuse_alike
 from protocols.protocol import Protocol
 from topics.document import Document
 from topics.identity import generator
@@ -46,21 +46,41 @@ def read_population(
 ) -> tuple[Member, ...]:
     """The population of an audit, () where it has none. Raises InputError, with its place, for a member that cannot be
     played, that is the same as another, or that is alone."""
+    refuse_alike(document, ("population",), entries, "members")
     found: list[Member] = []
-    whole = math.fsum(entry.weight for entry in entries.values())
+    shares = _shares({name: entry.weight for name, entry in entries.items()})
     for name, entry in entries.items():
         loc = ("population", name)
+        if shares[name] < _LEAST_SHARE:
+            raise document.error(
+                (*loc, "weight"),
+                f"the weight {entry.weight:g} of {name!r} is so small that no trial would meet this user",
+                allowed=f"weights that give every member a share of {_LEAST_SHARE:g} or more of the population",
+                advice="give it a larger weight, or remove the member",
+            )
         arm = read_arm(document, loc, name, entry, protocol, topics)
         for other in found:
             if other.arm.definition == arm.definition:
                 what = f"the members {other.name!r} and {name!r} of the population are the same user"
                 raise document.error(loc, what, advice="add up their weights, or change one", key=True)
-        # Rounded, so that 3 and 1 are the same population as .3 and .1.
-        found.append(Member(name, round(entry.weight / whole, 12), arm))
+        found.append(Member(name, shares[name], arm))
     if len(found) == 1:
         what = "a population of one member is that user"
         raise document.error(("population",), what, advice="add another, or name the user in the protocol", key=True)
     return tuple(found)
+
+
+_LEAST_SHARE = 1e-9
+"""Shares are rounded to twelve digits: a smaller one would be known to three or none."""
+
+
+def _shares(weights: Mapping[str, float]) -> dict[str, float]:
+    """Rounded, so that 3 and 1 are the same population as .3 and .1. Weights are scaled before they are summed, as the
+    sum of large ones may be no number."""
+    largest = max(weights.values(), default=1.0)
+    scaled = {name: weight / largest for name, weight in weights.items()}
+    whole = math.fsum(scaled.values())
+    return {name: round(weight / whole, 12) for name, weight in scaled.items()}
 
 
 def draw_member(population: Sequence[Member], seed: int, topic: str, trial: int) -> Member:

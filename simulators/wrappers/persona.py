@@ -33,6 +33,7 @@ from simulators.wrappers.wrapped import can_enumerate, chances_of, merge_equal
 from topics.cut_text import Said
 from topics.document import Document, StrictModel, refusal
 from topics.errors import InputError
+from topics.shown_names import first_alike
 
 _CUE, _TURN = "{cue}", "{turn}"
 
@@ -73,6 +74,9 @@ class Options(StrictModel):
                 raise refusal(f"frame: it must hold {place} once, or the persona would be lost")
         if self.group is not None and self.group not in self.groups:
             raise refusal(f"group: {self.group!r} is none of {', '.join(sorted(self.groups))}")
+        if alike := first_alike(self.groups):
+            what = f"groups: {alike[0]!r} and {alike[1]!r} have one name but for blanks and capitals: rename one"
+            raise refusal(what, allowed="names that differ in a letter, a digit or a sign")
         cues: dict[str, str] = {}
         for name, group in self.groups.items():
             if group.same_as is not None:

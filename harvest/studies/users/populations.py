@@ -172,10 +172,12 @@ def _checked(weights: Mapping[str, float], shares: Mapping[str, Mapping[str, flo
             )
         if not 0 <= weight < math.inf:
             raise InputError(f"the weight of {name!r} is {weight:g}", allowed="numbers of at least 0")
-    whole = math.fsum(weights.values())
-    if not whole > 0:
+    largest = max(weights.values(), default=0.0)
+    if not largest > 0:
         raise InputError("no member has a weight above 0", allowed=f"weights of {', '.join(known)}")
-    return {name: weights.get(name, 0.0) / whole for name in known}
+    scaled = {name: weights.get(name, 0.0) / largest for name in known}  # as the sum of large ones may be no number
+    whole = math.fsum(scaled.values())
+    return {name: weight / whole for name, weight in scaled.items()}
 
 
 def _weighed(

@@ -155,3 +155,11 @@ def test_a_file_of_texts_lacks_nothing(tmp_path: Path, changes: dict[str, object
     assert words in str(fault.value)
     assert fault.value.place is not None
     assert fault.value.place.path.endswith("words.yaml")
+
+
+def test_arms_and_groups_that_tables_show_alike_are_refused(tmp_path: Path) -> None:
+    arms = {"as written": {}, "Thanks": {"wording": {"politeness": 1}}, "thanks ": {"wording": {"typos": 0.2}}}
+    with pytest.raises(InputError, match="the arms 'Thanks' and 'thanks ' have one name") as refused:
+        load_audit(audit_file(tmp_path, arms=arms))
+    assert refused.value.place is not None
+    assert refused.value.place.line

@@ -203,3 +203,23 @@ def test_groups_are_a_factor_beside_the_arms(grouped: Run) -> None:
 def test_a_run_of_arms_alone_has_no_factors(tmp_path: Path) -> None:
     run = play(load_audit(audit_file(tmp_path)), tmp_path / "run")
     assert factor_study(gather_arms(run)) is None
+
+
+@pytest.mark.parametrize(
+    ("factors", "names"),
+    [
+        ({"f": {"x": {}, "x + y": {}}, "g": {"y + z": {}, "z": {}}}, "'x' and 'y + z' and the levels 'x + y' and 'z'"),
+        ({"f": {"calm": {}, "Calm": {}}}, "levels of 'f' 'calm' and 'Calm'"),
+        ({"f": {"calm": {}, "calm ": {}}}, "levels of 'f' 'calm' and 'calm '"),
+        ({"mood": {"calm": {}, "angry": {}}, "Mood": {"a": {}, "b": {}}}, "factors 'mood' and 'Mood'"),
+    ],
+)
+def test_levels_whose_arms_have_one_name_are_refused(tmp_path: Path, factors: object, names: str) -> None:
+    changed = {"wording": {"typos": 0.1}}
+    for place, own in enumerate(dict(factors).values()):  # type: ignore[call-overload]
+        own[list(own)[1]] = changed if not place else {"wording": {"case": 0.1}}
+    with pytest.raises(InputError, match="one name") as refused:
+        loaded(tmp_path, factors)
+    assert names in refused.value.what
+    assert refused.value.place is not None
+    assert refused.value.place.line

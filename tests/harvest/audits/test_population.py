@@ -60,6 +60,16 @@ def test_each_member_is_drawn_with_its_share_independently_of_others(tmp_path: P
     assert [one.share for one in audit.population] == [0.75, 0.25]
 
 
+def test_weights_of_any_size_are_scaled_before_they_are_summed(tmp_path: Path) -> None:
+    for weights in ((9e307, 1.5e308), (3e-300, 5e-300), (3, 5)):
+        population = {
+            "patient": {"weight": weights[0], "users": PATIENT},
+            "hasty": {"weight": weights[1], "users": HASTY},
+        }
+        audit = load_audit(audit_file(tmp_path, population=population))
+        assert [one.share for one in audit.population] == pytest.approx([0.375, 0.625])
+
+
 def test_every_system_meets_the_same_user_in_the_same_trial_and_it_is_recorded(tmp_path: Path) -> None:
     path = audit_file(tmp_path)
     assert harvest("run", path, "--out", "run", cwd=tmp_path).returncode == 0
@@ -145,6 +155,9 @@ def test_check_says_whom_the_trials_will_meet(tmp_path: Path) -> None:
     ("changes", "message"),
     [
         ({"population": {"one": {"weight": 1}}}, "a population of one member is that user"),
+        ({"population": {"one": {"weight": 1e-17}, "two": {"weight": 1, "users": HASTY}}}, "the weight 1e-17 of 'one'"),
+        ({"population": {"one": {"weight": 1e-320}, "two": {"weight": 7e300, "users": HASTY}}}, "no trial would meet"),
+        ({"population": {"one": {"weight": 1}, "One": {"weight": 1, "users": HASTY}}}, "members 'one' and 'One'"),
         ({"population": {"one": {"weight": 0}, "two": {"weight": 1}}}, "weight"),
         ({"population": {"one": {"weight": 1}, "two": {"weight": 1}}}, "'one' and 'two' of the population are"),
         ({"population": {"one": {"users": HASTY}, "two": {"weight": 1}}}, "missing key 'weight'"),
