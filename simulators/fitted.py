@@ -61,12 +61,13 @@ class Source(StrictModel):
 
 class Share(StrictModel):
     """One outcome of a row. k: how often it was seen. p: the smoothed probability that is played. low, high: the
-    interval of the share that was seen, k/n, without smoothing."""
+    interval of the share that was seen, k/n, without smoothing; None where one person alone was seen, of whom it cannot
+    be known how alike decisions of one person are."""
 
     k: int = Field(ge=0)
     p: float = Field(ge=0, le=1)
-    low: float = Field(ge=0, le=1)
-    high: float = Field(ge=0, le=1)
+    low: float | None = Field(None, ge=0, le=1)
+    high: float | None = Field(None, ge=0, le=1)
 
 
 class RowEstimate(StrictModel):

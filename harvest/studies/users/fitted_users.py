@@ -111,11 +111,34 @@ def source_of(dialogues: Sequence[Dialogue], files: Sequence[str], answers: Answ
 def stop_estimates(dialogues: Sequence[Dialogue]) -> tuple[StopEstimate, ...]:
     """Every stop model of these recordings, and leaving by turn and last act, as a file says them."""
     found = stop_fits(dialogues)
-    return (*(_estimate(model, one) for model, one in found.items()), *_estimated_leaving(dialogues))
+    alone = is_one_person(dialogues)
+    return (
+        *(_estimate(model, one, errors=not alone) for model, one in found.items()),
+        *_estimated_leaving(dialogues),
+    )
 
 
 def fit_notes(dialogues: Sequence[Dialogue]) -> tuple[str, ...]:
-    """What makes a fit of these dialogues say little: acts that are too many to be seen again."""
+    """What makes a fit of these dialogues say little: one person alone, and acts that are too many to be seen again."""
+    return (*_one_person_note(dialogues), *_rare_acts_note(dialogues))
+
+
+def is_one_person(dialogues: Sequence[Dialogue]) -> bool:
+    """Whether all dialogues are of one user, so that nothing is known of how far users differ."""
+    return len({one.unit for one in dialogues}) == 1
+
+
+def _one_person_note(dialogues: Sequence[Dialogue]) -> tuple[str, ...]:
+    if not is_one_person(dialogues):
+        return ()
+    whose = "all dialogues are" if len(dialogues) > 1 else "the one dialogue is"
+    return (
+        f"{whose} of one person: how alike decisions of one person are cannot be known, so no share has an interval "
+        "and no parameter an error; add dialogues of other people, or, if these are several people, tell them apart",
+    )
+
+
+def _rare_acts_note(dialogues: Sequence[Dialogue]) -> tuple[str, ...]:
     seen = Counter(turn.act for one in dialogues for turn in one.turns)
     rare = sum(count < _SELDOM for count in seen.values())
     if len(seen) <= _MANY or 2 * rare <= len(seen):
@@ -232,6 +255,7 @@ def _rows(table: ActTable, level: float, dialogues: Sequence[Dialogue], answers:
     """Intervals are Jeffreys', with as many decisions as those are worth: dialogues of one user hang together."""
     each = [_table([one], table.acts, table.order, answers, Smoothing()).counts for one in dialogues]
     users = [one.unit for one in dialogues]
+    alone = is_one_person(dialogues)
     rows = []
     for (after, answer), counted in table.counts.items():
         n = sum(counted.values())
@@ -242,7 +266,8 @@ def _rows(table: ActTable, level: float, dialogues: Sequence[Dialogue], answers:
         lows, highs = jeffreys([counted.get(act, 0) / n * size for act, size in zip(played, worth)], worth, level)
         for act, low, high in zip(played, lows, highs):
             k = counted.get(act, 0)
-            next_acts[act] = Share(k=k, p=round(played[act], _DIGITS), low=_rounded(low), high=_rounded(high))
+            ends = {} if alone else {"low": _rounded(low), "high": _rounded(high)}
+            next_acts[act] = Share(k=k, p=round(played[act], _DIGITS), **ends)
         rows.append(RowEstimate(after=after, answer=answer, n=n, next=next_acts))
     return tuple(rows)
 
@@ -251,10 +276,12 @@ def _design_effect(counts: Sequence[Mapping[str, int]], users: Sequence[str], ac
     """As in `simulators.stopping.fitting`, of the share of `act` in a row. counts: of the row, in each dialogue."""
     by_user: dict[str, float] = {}
     alone = 0.0
+    one_user = len({user for row, user in zip(counts, users, strict=True) if row}) == 1
     for row, user in zip(counts, users, strict=True):
         n = sum(row.values())
-        # A share of 0 or 1 has no spread: there the decisions themselves say how far they are one user's.
-        influence = row.get(act, 0) - n * share if 0 < share < 1 else float(n)
+        # A share of 0 or 1, or of one user, has no spread: there the decisions themselves say how far they are one
+        # user's.
+        influence = row.get(act, 0) - n * share if 0 < share < 1 and not one_user else float(n)
         by_user[user] = by_user.get(user, 0.0) + influence
         alone += influence**2
     return max(1.0, sum(one**2 for one in by_user.values()) / alone) if alone else 1.0
@@ -272,9 +299,10 @@ def stop_fits(dialogues: Sequence[Dialogue]) -> dict[str, StopFit]:
     return found
 
 
-def _estimate(model: str, found: StopFit) -> StopEstimate:
+def _estimate(model: str, found: StopFit, *, errors: bool) -> StopEstimate:
     parameters = {
-        name: Parameter(value=_finite(one.value), error=_finite(one.error)) for name, one in found.parameters.items()
+        name: Parameter(value=_finite(one.value), error=_finite(one.error) if errors else None)
+        for name, one in found.parameters.items()
     }
     return StopEstimate(model=model, parameters=parameters, aic=_finite(found.aic), chances=found.chances)
 

@@ -39,7 +39,8 @@ def fit_tables(file: UserFile, foresight: Mapping[str, HeldOut], played: Candida
         for place, (act, share) in enumerate((act, share) for act, share in shares if share.k):
             answer = [_text(row.answer)] if answers else []
             head = [_acts(*row.after), *answer, str(row.n)] if place == 0 else [""] * (2 + len(answers))
-            interval = f"[{share.low:.3f}, {share.high:.3f}]"
+            known = share.low is not None and share.high is not None
+            interval = f"[{share.low:.3f}, {share.high:.3f}]" if known else "n/a"
             table.add_row(*head, _acts(act), f"{share.k / row.n:.3f}", interval, f"{share.p:.3f}")
     table.caption = "seen: share of the n; smoothed: the same after smoothing; both over all turns"
     table.caption += "; answer *: any, or not known" if answers else ""

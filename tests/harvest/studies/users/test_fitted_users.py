@@ -27,7 +27,7 @@ from scoring.simulation.act_model import fit_acts
 from scoring.simulation.halves import Floor, Spread
 from scoring.simulation.realism import matrix_divergence, realism
 from simulators import fitted, markov
-from simulators.fitted import read_user
+from simulators.fitted import Share, read_user
 from simulators.scenario import Observation, Scenario, State
 from simulators.stopping.constant import Geometric, TwoAlpha
 from simulators.stopping.hazard import Hazard
@@ -142,13 +142,47 @@ def test_after_a_cut_the_last_answer_is_no_chance_to_leave() -> None:
     assert (stay.labels, stay.ended) == (("o", "x"), False)
 
 
+def _ends(share: Share) -> tuple[float, float]:
+    assert share.low is not None
+    assert share.high is not None
+    return share.low, share.high
+
+
+def test_one_person_alone_gives_shares_without_intervals(tmp_path: Path) -> None:
+    dialogues = [dialogue("abab" if n % 3 else "ab", name=str(n)) for n in range(20)]
+    known = fit_user(dialogues, name="x")
+    alone = fit_user([replace(one, person="she") for one in dialogues], name="x")
+    shares = [share for row in alone.rows for share in row.next.values()]
+    assert {(share.low, share.high) for share in shares} == {(None, None)}
+    assert {one.error for model in alone.stopping for one in model.parameters.values()} == {None}
+    assert [[share.k for share in row.next.values()] for row in known.rows] == [
+        [share.k for share in row.next.values()] for row in alone.rows
+    ]
+    (tmp_path / "user.yaml").write_text(alone.text())
+    assert read_user(tmp_path / "user.yaml") == alone
+    (note,) = fit_notes([replace(one, person="she") for one in dialogues])
+    assert "all dialogues are of one person" in note
+    assert fit_notes(dialogues) == ()
+
+
+def test_a_row_of_one_person_counts_its_dialogues_as_one() -> None:
+    """Of many people one alone says `c`: her decisions after it hang together, whatever their share is."""
+    hers = [replace(dialogue("aca" if n % 2 else "acb", name=f"h{n}"), person="she") for n in range(30)]
+    others = [dialogue("ab", name=str(n)) for n in range(30)]
+    (row,) = [row for row in fit_user([*hers, *others], name="x").rows if row.after == ("c",)]
+    low, high = _ends(row.next["a"])
+    assert row.n == 30
+    assert high - low > 0.7
+
+
 def test_every_share_of_every_row_has_the_interval_of_jeffreys_where_every_dialogue_is_another_users() -> None:
     file = fit_user([replace(one, person="") for one in iard()], name="seekers")
     people = fit_user(iard(), name="seekers")
     for apart, together in zip(file.rows, people.rows, strict=True):
         for act, share in together.next.items():
-            assert share.low <= apart.next[act].low
-            assert share.high >= apart.next[act].high
+            own, others = _ends(share), _ends(apart.next[act])
+            assert own[0] <= others[0]
+            assert own[1] >= others[1]
     assert sum(row.n for row in file.rows) == file.source.decisions == 2597
     for row in file.rows:
         assert sum(share.k for share in row.next.values()) == row.n
