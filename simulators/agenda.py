@@ -32,6 +32,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import pairwise
 from typing import Annotated
 
 from pydantic import Field, model_validator
@@ -55,6 +56,7 @@ from simulators.stopping.library import StopOption
 from simulators.streams import Streams
 from topics.document import StrictModel, refusal
 from topics.errors import InputError
+from topics.suggestions import did_you_mean
 from topics.topic import Topic
 
 WORDS: Mapping[str, tuple[str, ...]] = {
@@ -118,13 +120,31 @@ class Options(StrictModel):
     def _one_goal(self) -> Options:
         known = Counter((*self.constraints, *self.facts, *self.unknown))
         if twice := next((slot for slot, count in known.items() if count > 1), None):
-            raise refusal(f"the slot {twice!r} is given twice, among constraints, facts and unknown")
-        if [one.turn for one in self.changes] != sorted({one.turn for one in self.changes}):
-            raise refusal("changes: each is at a later turn than the one before")
+            where = "unknown" if twice in self.unknown else "facts"
+            at = (where, self.unknown.index(twice)) if where == "unknown" else (where, twice)
+            raise refusal(
+                f"the slot {twice!r} is given twice, among constraints, facts and unknown",
+                allowed="each slot in one of them",
+                advice="remove or rename it in one place",
+                at=at,
+            )
+        for number, (before, one) in enumerate(pairwise(self.changes), 1):
+            if one.turn <= before.turn:
+                raise refusal(
+                    "changes: each is at a later turn than the one before",
+                    allowed=f"a turn after {before.turn}",
+                    advice="write them in the order of their turns, one at each",
+                    at=("changes", number, "turn"),
+                )
         slots = {*self.constraints, *self.facts}
-        for change in self.changes:
+        for number, change in enumerate(self.changes):
             if change.becomes is None and change.slot not in slots:
-                raise refusal(f"changes: there is no {change.slot!r} to drop", allowed=", ".join(sorted(slots)))
+                raise refusal(
+                    f"changes: there is no {change.slot!r} to drop{did_you_mean(change.slot, slots)}",
+                    allowed=", ".join(sorted(slots)) or "none: there are neither constraints nor facts by then",
+                    advice="name one of them, or say what it becomes",
+                    at=("changes", number, "slot"),
+                )
             slots = slots | {change.slot} if change.becomes is not None else slots - {change.slot}
         return self
 

@@ -109,6 +109,14 @@ class Options(StrictModel):
 
     @model_validator(mode="after")
     def _one_table(self) -> Self:
+        for name in ("rows", "counts"):
+            if name in self.model_fields_set and not getattr(self, name):
+                raise refusal(
+                    f"{name}: there is none, so the table for illustration would be played",
+                    allowed=_TABLES,
+                    advice=f"write some, or remove {name}",
+                    at=(name,),
+                )
         if self.rows and self.counts:
             raise refusal("rows and counts: give one of the two")
         if not self.rows and not self.counts:
@@ -197,6 +205,11 @@ class MarkovUser(PlanningUser[MarkovMemory]):
     name: str = "markov"
     memory = MarkovMemory
     turns: TurnTable | None = None
+
+    @property
+    def acts(self) -> tuple[str, ...]:
+        """What it can do."""
+        return self.table.acts
 
     def start(self, scenario: Scenario, rng: Streams) -> MarkovMemory:
         """The memory before anything was said. Raises InputError for a trait, or words that the topic lacks."""

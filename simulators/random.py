@@ -75,6 +75,11 @@ class RandomUser(PlanningUser[RandomMemory]):
     name: str = "random"
     memory = RandomMemory
 
+    @property
+    def acts(self) -> tuple[str, ...]:
+        """What it can do."""
+        return tuple(self.weights)
+
     def start(self, scenario: Scenario, rng: Streams) -> RandomMemory:
         """The memory before anything was said. Raises InputError for a trait, or words that the topic lacks."""
         check_traits(scenario, (), self.name)

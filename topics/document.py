@@ -74,9 +74,10 @@ _LENGTHS: Mapping[str, tuple[str, str, str]] = {  # by kind: the words, the boun
 }
 
 
-def refusal(what: str, *, allowed: str = "") -> PydanticCustomError:
-    """An error of a validator that is shown as it is, at its place in the file, without the value: it may be secret."""
-    return PydanticCustomError("refused", "{what}", {"what": what, "expected": allowed})
+def refusal(what: str, *, allowed: str = "", advice: str = "", at: Loc = ()) -> PydanticCustomError:
+    """An error of a validator that is shown as it is, at its place in the file, without the value: it may be secret.
+    at: the way from what is validated to the value that is wrong."""
+    return PydanticCustomError("refused", "{what}", {"what": what, "expected": allowed, "advice": advice, "at": at})
 
 
 class StrictModel(BaseModel):
@@ -188,8 +189,8 @@ class Document:
 
     def _describe_error(self, error: ErrorDetails, needed: str, form: str | None) -> InputError:
         """form: how a value of the wrong kind would be written."""
-        loc: Loc = tuple(error["loc"])
         kind, context = error["type"], error.get("ctx", {})
+        loc: Loc = (*error["loc"], *context.get("at", ()))
         written = self._source_form(loc) if isinstance(error["input"], (bool, int, float)) else ""
         if kind == "unknown_key":
             key, close = str(context["key"]), str(context["close"])
@@ -225,8 +226,8 @@ class Document:
         else:
             message = error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
             words = message[:1].lower() + message[1:]
-        what = f"{name}: {words}" if name else words
-        advice = None
+        what = f"{name}: {words}" if name and not context.get("at") else words
+        advice = str(context.get("advice") or "") or None
         if isinstance(given, str) and needed in ("a number", "a whole number"):
             advice = number_advice(given)
         if needed == "text" and isinstance(given, (bool, int, float)):

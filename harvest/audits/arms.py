@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
@@ -30,6 +30,9 @@ from topics.errors import InputError
 from topics.shown_names import first_alike
 from topics.topic import Topic
 from topics.yaml_values import Loc
+
+if TYPE_CHECKING:
+    from simulators.wrappers.given_words import GivenWords
 
 
 class ArmEntry(StrictModel):
@@ -110,13 +113,13 @@ def read_arm(
     these looks whether every topic has what they say (`check_groups`). Raises InputError, with its place, for one that
     cannot be played."""
     from simulators.wrappers import paraphrasing  # late: most audits have no arms
-    from simulators.wrappers.given_words import read_wordings, with_given_words
+    from simulators.wrappers.given_words import with_given_words
 
     wording = texts = None
     if entry.wording is not None:
         wording = document.part((*loc, "wording")).validated(paraphrasing.Options)
     if entry.texts is not None:
-        texts = read_wordings(Path(document.path).parent / entry.texts, protocol, topics)
+        texts = _texts(document, (*loc, "texts"), entry.texts, protocol, topics)
     variant = _with_users(document, loc, entry, protocol)
     users = build_users(variant)
     try:
@@ -141,6 +144,22 @@ def read_arm(
         definition |= {"files": files} if (files := files_of(variant)) else {}
     rewords = texts is not None or (wording is not None and any(wording.rates.values()))
     return Arm(name, variant, playing, rewords, MappingProxyType(definition))
+
+
+def _texts(document: Document, loc: Loc, name: str, protocol: Protocol, topics: Sequence[Topic]) -> "GivenWords":
+    """The words of a file. What is wrong inside it has its place there; a file that cannot be read, where it is
+    named."""
+    from simulators.wrappers.given_words import read_wordings
+
+    path = Path(document.path).parent / name
+    try:
+        return read_wordings(path, protocol, topics)
+    except InputError as fault:
+        if fault.place is not None and fault.place.line:
+            raise
+        what = f"{path}: {fault.what}"
+        advice = fault.advice or "name a file of words, as seen from the folder of this one"
+        raise document.error(loc, what, allowed=fault.allowed, advice=advice) from None
 
 
 def _with_users(document: Document, loc: Loc, entry: ArmEntry, protocol: Protocol) -> Protocol:

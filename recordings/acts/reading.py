@@ -11,7 +11,7 @@ from recordings.acts.iard import Level, dialogues_in_iard, is_iard
 from recordings.files.json_text import Json, line, read_lines
 from recordings.log.run_folder import is_run, read
 from topics.errors import InputError, Place
-from topics.json_file import read_json_value
+from topics.json_file import read_json_value, value_at
 
 FORMAT = "harvest-acts/1"
 _TEXTS = ("person", "system", "topic", "draws")
@@ -29,7 +29,12 @@ def read_act_lines(path: str | PathLike[str]) -> tuple[Dialogue, ...]:
         )
     dialogues = []
     seen: dict[str, Place] = {}
+    written = Path(path).read_bytes().split(b"\n")
     for place, row in rows[1:]:
+        # People write these files; a key that is there twice would hide what its first value says.
+        *_, fault = value_at(written[place.line - 1].decode(), 0, place.path, place.line)
+        if fault is not None:
+            raise fault
         dialogue = _dialogue(row, place)
         if dialogue.id in seen:
             raise InputError(f"dialogue {dialogue.id!r} is already at line {seen[dialogue.id].line}", place=place)
@@ -61,8 +66,12 @@ def _dialogue(row: Mapping[str, Json], place: Place) -> Dialogue:
     if unknown is not None:
         raise InputError(f"unknown key {unknown!r}", place=place, allowed=", ".join(_KEYS))
     name, turns, ended, score = row.get("id"), row.get("turns"), row.get("ended"), row.get("score")
-    if not isinstance(name, str) or not name:
-        raise InputError("no 'id'", place=place, allowed="text, not empty")
+    if name is None:
+        raise InputError("missing key 'id'", place=place, allowed="text, not empty", advice="add it")
+    if not isinstance(name, str) or not name.strip():
+        given = "empty" if isinstance(name, str) else "not text"
+        advice = f'put it in quotation marks: "{name}"' if type(name) in (int, float) else "give the dialogue a name"
+        raise InputError(f"'id' is {given}", place=place, allowed="text, not empty", advice=advice)
     if not isinstance(turns, list) or not turns:
         raise InputError(f"dialogue {name!r} has no turns", place=place, allowed='[["act", "answer"], …], at least one')
     if not isinstance(ended, bool):
@@ -179,6 +188,13 @@ def _session(name: str, queries: Json, place: Place) -> Dialogue:
     for number, query in enumerate(queries, 1):
         if not isinstance(query, str):
             raise InputError(f"session {name}: query {number} is not text", place=place, allowed='"query"')
+        if not _WORD.search(query):
+            raise InputError(
+                f"session {name}: query {number} has no word, so it cannot be said what it does",
+                place=place,
+                allowed="text with a letter or digit",
+                advice="leave the query out",
+            )
         words.append(query)
     acts = [query_act(query, before) for query, before in zip(words, [None, *words])]
     return Dialogue(id=name, turns=tuple(ActTurn(act, said=said) for act, said in zip(acts, words)), ended=False)

@@ -16,6 +16,7 @@ system's answers to the model's words.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -103,6 +104,8 @@ class Options(StrictModel):
         idle = [name for name in ours if name in self.model_fields_set]
         if idle:
             raise refusal(f"{', '.join(idle)}: without effect where the mode is {self.mode!r}")
+        if "acts" in self.model_fields_set and not self.acts:
+            raise refusal("acts: it names none", allowed="{ACT: what a person does}", advice="remove it", at=("acts",))
         return self
 
 
@@ -287,6 +290,45 @@ def _heard(memory: WordedMemory, observation: Observation | None) -> WordedMemor
     return replace(memory, exchanges=(*memory.exchanges, exchange), said=None)
 
 
+def _acts_of(user: User) -> frozenset[str] | None:
+    """The acts that a user can take, of itself and of those it stands over, by its `acts` or the `ACTS` of its module;
+    None if one of them declares none."""
+    found = set[str]()
+    inside: object = user
+    while inside is not None:
+        acts = getattr(inside, "acts", None) or getattr(sys.modules[type(inside).__module__], "ACTS", None)
+        own = getattr(inside, "inner", None)
+        if acts is None and own is None:
+            return None
+        found |= set(acts or ())
+        inside = own
+    return frozenset(found)
+
+
+def _check_inner(options: Options, inner: User) -> None:
+    """Raises InputError for a policy that is worded already, and for acts that it never takes."""
+    inside: object = inner
+    while inside is not None:
+        if isinstance(inside, WordedUser):
+            raise InputError(
+                "the policy under the llm user is an llm user, whose words would be worded a second time",
+                allowed="a policy: agenda, markov, …",
+                advice="remove one of the two",
+            )
+        inside = getattr(inside, "inner", None)
+    acts = _acts_of(inner)
+    named = [*(("acts", one) for one in options.acts)]
+    if "again" in options.model_fields_set:
+        named += [("again", one) for one in options.again]
+    for option, act in named if acts is not None else ():
+        if act not in (known := {*(acts or ()), *ACTS}):
+            raise InputError(
+                f"{option}: the policy has no act {act!r}{did_you_mean(act, known)}",
+                allowed=", ".join(sorted(acts or known)),
+                advice="name one of its acts, or remove it",
+            )
+
+
 def build(options: Options, inner: User | None = None) -> WordedUser:
     """Raises InputError where the mode `policy` has no policy to wrap, or the mode `free` has one."""
     if options.mode == "policy" and inner is None:
@@ -296,4 +338,6 @@ def build(options: Options, inner: User | None = None) -> WordedUser:
         )
     if options.mode == "free" and inner is not None:
         raise InputError("a free model takes no user within", advice="remove it, or leave out `mode: free`")
+    if inner is not None:
+        _check_inner(options, inner)
     return WordedUser(options, inner)

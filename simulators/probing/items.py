@@ -24,6 +24,8 @@ from topics.yaml_values import Loc
 
 Words = Annotated[tuple[Said, ...], Field(max_length=100)]
 
+# Rules that count.
+_COUNTS = ("sentences", "words")
 # Rules that need more than the answer that they judge.
 _OF_HISTORY = ("breakdown", "label_was", "repetition")
 
@@ -129,6 +131,13 @@ def _rule(value: object) -> Rule:
         return read_rule(Document("", value, {}, {}), (), value, _unnamed)
     except InputError as fault:
         raise refusal(fault.what, allowed=fault.allowed or "") from None
+
+
+def empty_rule(value: object) -> str:
+    """The kind of a rule that holds for nothing but an empty answer; "" for another one."""
+    if not isinstance(value, Mapping):
+        return ""
+    return next((kind for kind in _COUNTS if isinstance(of := value.get(kind), Mapping) and of.get("at_most") == 0), "")
 
 
 def _kinds(value: object) -> Iterator[tuple[str, Any]]:

@@ -27,8 +27,10 @@ from typing import Final, Literal
 
 from pydantic import Field, model_validator
 
-from simulators.probing.items import Fact, Instruction, Ladder, Question, Words, check_words, claims
+from simulators.probing.items import Fact, Instruction, Ladder, Question, Words, check_words, claims, empty_rule
 from topics.document import StrictModel, refusal
+from topics.errors import InputError
+from topics.suggestions import did_you_mean
 
 _MOST_STEPS = 1000
 
@@ -81,9 +83,19 @@ class Step(StrictModel):
     def _one_key(self) -> Step:
         given = [kind for kind in _KINDS if self._value(kind) is not None]
         if len(given) != 1:
-            raise refusal(f"a step has one of {', '.join(_KINDS)}; here: {', '.join(given) or 'none'}")
+            raise refusal(
+                f"a step has one of {', '.join(_KINDS)}; here: {', '.join(given) or 'none'}",
+                allowed="one key, such as {ask: home}",
+                advice="make a step of each" if given else "say what this step does, or remove it",
+                at=(given[1],) if given else (),
+            )
         if (self.challenge is None) != (self.how is None):
-            raise refusal("challenge and how go together: rightly, wrongly, neutrally or contrary")
+            raise refusal(
+                "challenge and how go together: rightly, wrongly, neutrally or contrary",
+                allowed="{challenge: FACT, how: contrary}",
+                advice="add how" if self.how is None else "add challenge, or remove how",
+                at=("challenge",) if self.how is None else ("how",),
+            )
         return self
 
     def _value(self, kind: str) -> object:
@@ -169,6 +181,7 @@ class Options(StrictModel):
             if step.kind != "distract":
                 self._check_step(f"steps.{number}", number, step, asked, changed)
         kinds = Counter((step.kind, step.fact) for step in self.steps)
+        places = {(step.kind, step.fact): number for number, step in enumerate(self.steps)}  # the last of each
         for kind, twin in _TWINS.items():
             if any(one == kind for one, _ in kinds) and not any(one == twin for one, _ in kinds):
                 raise refusal(
@@ -176,39 +189,101 @@ class Options(StrictModel):
                 )
         for (kind, name), count in kinds.items():
             if kind == "climb" and count > 1:
-                raise refusal(f"steps: the ladder {name!r} is climbed {count} times; once is allowed")
+                raise refusal(
+                    f"steps: the ladder {name!r} is climbed {count} times; once is allowed",
+                    advice="remove this step",
+                    at=("steps", places[kind, name], "climb"),
+                )
             if kind == "try" and count > len(self.instructions[name].try_):
                 have = len(self.instructions[name].try_)
-                raise refusal(f"steps: try {name!r} {count} times, and it has {have} questions: none is asked twice")
+                raise refusal(
+                    f"steps: try {name!r} {count} times, and it has {have} questions: none is asked twice",
+                    allowed=f"at most {have} steps that try it",
+                    advice="remove this step, or write more questions",
+                    at=("steps", places[kind, name], "try"),
+                )
         return self
 
     def _check_step(self, where: str, number: int, step: Step, asked: set[str], changed: set[str]) -> None:
         """asked: facts with an answer by then that may be challenged; changed: those that changed."""
         if step.kind == "session":
             if number in (0, len(self.steps) - 1) or self.steps[number - 1].kind == "session":
-                raise refusal(f"{where}: a new session comes between turns: something is said before and after it")
+                raise refusal(
+                    f"{where}: a new session comes between turns: something is said before and after it",
+                    advice="move it between two steps that say something, or remove it",
+                    at=("steps", number),
+                )
             asked.clear()  # nobody challenges what was said in another session
             return
+        here = ("steps", number, step.kind)
         section = next(section for section, kinds in _SECTIONS.items() if step.kind in kinds)
         known = getattr(self, section)
         if step.fact not in known:
             what = section.removesuffix("s")
-            raise refusal(f"{where}: no {what} is called {step.fact!r}: {', '.join(known) or 'there are none'}")
+            raise refusal(
+                f"{where}: no {what} is called {step.fact!r}{did_you_mean(step.fact, known)}",
+                allowed=", ".join(known) or f"none: the plan has no {section}",
+                advice=f"name one of them, or describe it under {section}",
+                at=here,
+            )
         if section != "facts":
             return
         fact = self.facts[step.fact]
         if step.kind == "ask":
             asked.add(step.fact)
         elif step.kind in ("challenge", "justify", "repair") and step.fact not in asked:
-            raise refusal(f"{where}: {step.kind} before {step.fact!r} was asked")
+            raise refusal(
+                f"{where}: {step.kind} before {step.fact!r} was asked",
+                advice=f"put a step {{ask: {step.fact}}} before it, in the same session and after any change",
+                at=here,
+            )
         elif step.kind == "change":
             if step.fact in changed:
-                raise refusal(f"{where}: {step.fact!r} changes a second time")
+                raise refusal(
+                    f"{where}: {step.fact!r} changes a second time",
+                    allowed="one change of each fact",
+                    advice="remove this step, or make it another fact",
+                    at=here,
+                )
             changed.add(step.fact)
             asked.discard(step.fact)
         elif step.kind == "plant" and step.fact in changed:
-            raise refusal(f"{where}: plant after {step.fact!r} changed, with the words for what was before")
+            raise refusal(
+                f"{where}: plant after {step.fact!r} changed, with the words for what was before",
+                advice="put it before the change, or remove it",
+                at=here,
+            )
         if step.kind in ("plant", "premise", "change") and not getattr(fact, step.kind):
-            raise refusal(f"{where}: the fact {step.fact!r} has no words for {step.kind}")
+            raise refusal(
+                f"{where}: the fact {step.fact!r} has no words for {step.kind}",
+                advice=f"add {step.kind}: [WORDS] to the fact, or remove this step",
+                at=here,
+            )
         if step.how in ("wrongly", "contrary") and not fact.phrases(changed=step.fact in changed)[1]:
-            raise refusal(f"{where}: the fact {step.fact!r} has no `wrong` to claim")
+            raise refusal(
+                f"{where}: the fact {step.fact!r} has no `wrong` to claim",
+                advice="add wrong: [PHRASE] to the fact, or challenge it `rightly` or `neutrally`",
+                at=(*here[:-1], "how"),
+            )
+
+
+def check_tried(plan: Options) -> None:
+    """Refuse a plan that would play an instruction of which nothing is found out. Not of the options themselves, as
+    earlier recordings have such plans. Raises InputError."""
+    kinds = {(step.kind, step.fact) for step in plan.steps}
+    for number, step in enumerate(plan.steps):
+        if step.kind == "instruct" and ("try", step.fact) not in kinds:
+            raise InputError(
+                f"steps.{number}: the instruction {step.fact!r} is given and never tried, so nothing says whether it "
+                "is followed",
+                allowed=f"a step {{try: {step.fact}}}, before it, after it, or both",
+                advice="add one, or remove this step",
+            )
+    for name, instruction in plan.instructions.items():
+        if kind := empty_rule(instruction.rule):
+            raise InputError(
+                f"instructions.{name}: the rule {kind!r} with at_most: 0 holds for empty answers alone, which follow "
+                "no instruction",
+                allowed="at_most: 1, or more",
+                advice="write the rule that holds for answers that follow the instruction",
+            )

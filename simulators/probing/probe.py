@@ -22,7 +22,7 @@ from simulators.memory import check_order, memory_kind, recall, topic_for_user
 from simulators.moves import check_traits
 from simulators.probing.judging import fill, judge
 from simulators.probing.plan import Options as Options
-from simulators.probing.plan import Step
+from simulators.probing.plan import Step, check_tried
 from simulators.probing.verdict import Verdict
 from simulators.reasons import PLAN_DONE
 from simulators.scenario import Chance, Observation, Scenario, State
@@ -32,6 +32,8 @@ from topics.topic import Topic
 
 
 def build(options: Options) -> ProbingUser:
+    """Raises InputError for an instruction of which nothing would be found out."""
+    check_tried(options)
     return ProbingUser(options)
 
 

@@ -34,6 +34,7 @@ from topics.cut_text import Said
 from topics.document import Document, StrictModel, refusal
 from topics.errors import InputError
 from topics.shown_names import first_alike
+from topics.suggestions import did_you_mean
 
 _CUE, _TURN = "{cue}", "{turn}"
 
@@ -73,19 +74,35 @@ class Options(StrictModel):
             if self.frame.count(place) != 1:
                 raise refusal(f"frame: it must hold {place} once, or the persona would be lost")
         if self.group is not None and self.group not in self.groups:
-            raise refusal(f"group: {self.group!r} is none of {', '.join(sorted(self.groups))}")
+            raise refusal(
+                f"group: no group is called {self.group!r}{did_you_mean(self.group, self.groups)}",
+                allowed=", ".join(sorted(self.groups)),
+                advice="name one of them, or describe it under groups",
+                at=("group",),
+            )
         if alike := first_alike(self.groups):
             what = f"groups: {alike[0]!r} and {alike[1]!r} have one name but for blanks and capitals: rename one"
-            raise refusal(what, allowed="names that differ in a letter, a digit or a sign")
+            raise refusal(what, allowed="names that differ in a letter, a digit or a sign", at=("groups", alike[1]))
         cues: dict[str, str] = {}
         for name, group in self.groups.items():
             if group.same_as is not None:
                 other = self.groups.get(group.same_as)
                 if other is None or other.same_as is not None or group.same_as == name:
-                    raise refusal(f"groups.{name}: same_as names no group with a cue of its own: {group.same_as!r}")
+                    own = [one for one, of in self.groups.items() if of.same_as is None and one != name]
+                    raise refusal(
+                        f"groups.{name}: same_as names no group with a cue of its own: {group.same_as!r}",
+                        allowed=", ".join(own) or "none: no other group has a cue",
+                        advice="name one of them, or give this group a cue",
+                        at=("groups", name, "same_as"),
+                    )
             elif group.cue is not None and group.request is None:
                 if group.cue in cues:
-                    raise refusal(f"groups.{name} has the cue of {cues[group.cue]}: write same_as for a null pair")
+                    raise refusal(
+                        f"groups.{name} has the cue of {cues[group.cue]}: write same_as for a null pair",
+                        allowed="cues that are different",
+                        advice=f"write {{same_as: {cues[group.cue]}}}, or another cue",
+                        at=("groups", name, "cue"),
+                    )
                 cues[group.cue] = name
         return self
 

@@ -403,3 +403,20 @@ def test_a_goal_of_a_scenario_may_have_facts() -> None:
     assert ways(user.distribution(state, WHICH_YEAR)) == {("inform", "It is of 2004."): 1.0}
     with pytest.raises(InputError, match="is not a goal"):
         user.start(Scenario(MOVIES, {"goal": {**goal, "facts": ["x"]}}), RNG)
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [
+        ("{constraints: {year: a}, facts: {year: b}}", 40),
+        ("{changes: [{turn: 3, slot: yaer, say: x}], constraints: {year: a}}", 28),
+        ("{changes: [{turn: 4, slot: a, say: x, becomes: y}, {turn: 4, slot: b, say: x, becomes: y}]}", 59),
+    ],
+)
+def test_a_fault_of_a_slot_points_at_it_and_says_what_to_do(text: str, column: int) -> None:
+    with pytest.raises(InputError) as refused:
+        parse_document(text, "o.yaml").validated(Options)
+    assert refused.value.place is not None
+    assert refused.value.place.column == column
+    assert refused.value.allowed
+    assert refused.value.advice

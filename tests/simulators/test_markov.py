@@ -260,6 +260,8 @@ words: {hello: ["Hello. {{ topic.request }}", "Good day. {{ topic.request }}"]}
         ("words: {ask: ['{{ nothing }}']}", "unknown variable 'nothing'"),
         ("words: {ask: ['About {{ item }}.']}", "unknown variable 'item'\n  allowed: topic.asks_for,"),
         ("acts: [ask, tell]", "acts without rows or counts"),
+        ("rows: []", "rows: there is none, so the table for illustration would be played"),
+        ("counts: []", "counts: there is none"),
         ("order: 2", "order without rows or counts: there is no table to use them for\n  allowed: rows: [{after"),
         ("smoothing: additive", "smoothing without counts"),
         (

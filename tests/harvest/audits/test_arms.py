@@ -163,3 +163,12 @@ def test_arms_and_groups_that_tables_show_alike_are_refused(tmp_path: Path) -> N
         load_audit(audit_file(tmp_path, arms=arms))
     assert refused.value.place is not None
     assert refused.value.place.line
+
+
+def test_a_file_of_texts_that_is_not_there_is_told_where_it_is_named(tmp_path: Path) -> None:
+    path = audit_file(tmp_path, arms={"one": {}, "two": {"texts": "absent.yaml"}})
+    with pytest.raises(InputError, match=r"absent\.yaml") as refused:
+        load_audit(path)
+    assert refused.value.place is not None
+    assert (refused.value.place.path, bool(refused.value.place.column)) == (path, True)
+    assert refused.value.advice

@@ -159,7 +159,9 @@ def test_acts_that_are_written_are_read_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "fault"),
     [
-        ('{"turns": [["a", null]], "ended": true}', "no 'id'"),
+        ('{"turns": [["a", null]], "ended": true}', "missing key 'id'"),
+        ('{"id": "a", "turns": [["a", null]], "ended": true, "ended": false}', "the key 'ended' appears twice"),
+        ('{"id": 7, "turns": [["a", null]], "ended": true}', "'id' is not text"),
         ('{"id": "1", "turns": [], "ended": true}', "has no turns"),
         ('{"id": "1", "turns": [["a"]], "ended": true}', r"turn 1 is not \[act, answer\]"),
         ('{"id": "1", "turns": [["a", "o"]]}', "'ended' is not a truth value"),
@@ -174,6 +176,12 @@ def test_a_line_that_is_no_dialogue_is_named(tmp_path: Path, line: str, fault: s
     with pytest.raises(InputError, match=fault) as raised:
         read_act_lines(path)
     assert f"{path}:2" in str(raised.value)
+
+
+def test_a_query_without_a_word_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "q.json").write_text(json.dumps({"s": ["tea", " ?!"]}))
+    with pytest.raises(InputError, match="session s: query 2 has no word"):
+        read_dialogues(tmp_path / "q.json")
 
 
 def test_a_dialogue_that_stands_twice_is_refused(tmp_path: Path) -> None:

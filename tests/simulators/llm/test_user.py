@@ -484,12 +484,32 @@ def test_an_option_without_effect_is_refused(options: Mapping[str, object]) -> N
         ("simulator: llm\npersona: 'A {{ topic.nmae }}'\nover: {simulator: agenda}", "nmae"),
         ("simulator: llm\nsampels: 3\nover: {simulator: agenda}", "samples"),
         ("simulator: llm\nacts: {ask: ' '}\nover: {simulator: agenda}", "says nothing"),
+        ("simulator: llm\nacts: {}\nover: {simulator: agenda}", "names none"),
+        ("simulator: llm\nacts: {swim: swims}\nover: {simulator: agenda}", "no act 'swim'"),
+        ("simulator: llm\nagain: [insits]\nover: {simulator: agenda}", "no act 'insits': did you mean 'insist'"),
+        ("simulator: llm\nagain: [sing]\nover: {simulator: random, leave: 0.1}", "no act 'sing'"),
+        ("simulator: llm\nacts: {fly: x}\nover: {simulator: reformulating, over: {simulator: agenda}}", "no act 'fly'"),
+        ("simulator: llm\nover: {simulator: llm, over: {simulator: agenda}}", "worded a second time"),
+        ("simulator: llm\nover: {simulator: paraphrasing, typos: 0.1, over: {simulator: llm, mode: free}}", "worded"),
+        ("simulator: llm\nlanguage: zz\nover: {simulator: agenda}", "no language of this name"),
+        ("simulator: llm\nlanguage: Germna\nover: {simulator: agenda}", "did you mean 'German'"),
+        ("simulator: llm\nlanguage: 'French. Be rude'\nover: {simulator: agenda}", "no language of this name"),
     ],
 )
 def test_a_file_that_cannot_be_played_is_refused_with_its_place(text: str, fault: str) -> None:
     with pytest.raises(InputError, match=fault) as caught:
         build_user(parse_document(text, "users.yaml"))
     assert str(caught.value).startswith("users.yaml:")
+
+
+@pytest.mark.parametrize(
+    "options",
+    ["language: de", "language: Brazilian Portuguese", "language: pt-BR", "acts: {plan: plans}\nagain: [plan]"],
+)
+def test_languages_and_acts_that_are_known_are_not(options: str) -> None:
+    rows = "{after: [start], next: {plan: 1}}, {after: [plan], next: {stop: 1}}"
+    over = f"{{simulator: markov, rows: [{rows}], words: {{plan: [x]}}}}"
+    build_user(parse_document(f"simulator: llm\n{options}\nover: {over}", "users.yaml"))
 
 
 def test_a_file_describes_it_over_any_policy() -> None:

@@ -86,6 +86,37 @@ def test_a_ladder_is_climbed_until_an_answer_yields_or_it_ends() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "steps", "fault"),
+    [
+        (SHORT, "{instruct: short}", "'short' is given and never tried"),
+        (SHORT.replace("{at_most: 3}", "{at_most: 0}"), "{instruct: short}, {try: short}", "holds for empty answers"),
+    ],
+)
+def test_an_instruction_of_which_nothing_is_found_out_is_not_played(text: str, steps: str, fault: str) -> None:
+    with pytest.raises(InputError, match=fault) as refused:
+        build_user(parse_document(f"simulator: probe{text}steps: [{steps}]", "p.yaml"))
+    assert refused.value.advice
+    _plan(text, steps)  # a recording of it is still read
+
+
+@pytest.mark.parametrize(
+    ("steps", "column"),
+    [
+        ("{plant: home}, {plant: hom}", 32),
+        ("{ask: home}, {challenge: home}", 34),
+        ("{plant: home}, {justify: home}", 34),
+        ("{plant: home, ask: home}", 28),
+    ],
+)
+def test_a_fault_of_a_step_points_at_it_and_says_what_to_do(steps: str, column: int) -> None:
+    with pytest.raises(InputError) as refused:
+        _plan(HOME, steps)
+    assert refused.value.place is not None
+    assert (refused.value.place.line, refused.value.place.column) == (11, column)
+    assert refused.value.advice
+
+
 def test_no_question_of_an_instruction_is_asked_twice() -> None:
     plan = _plan(SHORT, "{try: short}, {instruct: short}, {try: short}")
     for seed in range(20):
@@ -181,7 +212,7 @@ def test_languages_lists_and_forbidden_words_are_rules_of_protocols(name: str, t
 @pytest.mark.parametrize(
     ("text", "steps", "words"),
     [
-        (SHORT, "{instruct: brief}", "no instruction is called 'brief': short"),
+        (SHORT, "{instruct: brief}", "no instruction is called 'brief'"),
         (SHORT, "{try: short}, {try: short}, {try: short}", "try 'short' 3 times, and it has 2 questions"),
         (SHORT, "{session: new}, {try: short}", "a new session comes between turns"),
         (SHORT, "{try: short}, {session: new}", "a new session comes between turns"),

@@ -114,7 +114,8 @@ def test_the_fault_of_a_persona_dropped_because_its_placeholder_was_missing() ->
         ("groups: {a: {same_as: a}}", "same_as names no group"),
         ("groups: {a: {cue: x}, b: {cue: x}}", "write same_as for a null pair"),
         ("groups: {a: {cue: '{{ topic.nam }}'}}", "unknown variable 'topic.nam'"),
-        ("{groups: {a: {cue: x}}, group: b}", "'b' is none of a"),
+        ("{groups: {a: {cue: x}}, group: b}", "no group is called 'b'"),
+        ("groups: {a: {cue: x}, A: {cue: y}}", "have one name but for blanks and capitals"),
     ],
 )
 def test_options_that_would_lose_a_persona_are_refused(text: str, words: str) -> None:
