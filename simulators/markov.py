@@ -109,14 +109,6 @@ class Options(StrictModel):
 
     @model_validator(mode="after")
     def _one_table(self) -> Self:
-        for name in ("rows", "counts"):
-            if name in self.model_fields_set and not getattr(self, name):
-                raise refusal(
-                    f"{name}: there is none, so the table for illustration would be played",
-                    allowed=_TABLES,
-                    advice=f"write some, or remove {name}",
-                    at=(name,),
-                )
         if self.rows and self.counts:
             raise refusal("rows and counts: give one of the two")
         if not self.rows and not self.counts:
@@ -244,7 +236,14 @@ class MarkovUser(PlanningUser[MarkovMemory]):
 
 
 def build(options: Options) -> MarkovUser:
-    """Raises InputError where an act has no words."""
+    """Raises InputError where an act has no words, and for rows or counts that are given and empty."""
+    empty = [name for name in ("rows", "counts") if name in options.model_fields_set and not getattr(options, name)]
+    if empty and not options.rows and not options.counts:
+        raise InputError(
+            f"{empty[0]}: there is none, so the table for illustration would be played",
+            allowed=_TABLES,
+            advice=f"write some, or remove {empty[0]}",
+        )
     table = options.table()
     return MarkovUser(
         table,

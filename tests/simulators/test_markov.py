@@ -260,8 +260,6 @@ words: {hello: ["Hello. {{ topic.request }}", "Good day. {{ topic.request }}"]}
         ("words: {ask: ['{{ nothing }}']}", "unknown variable 'nothing'"),
         ("words: {ask: ['About {{ item }}.']}", "unknown variable 'item'\n  allowed: topic.asks_for,"),
         ("acts: [ask, tell]", "acts without rows or counts"),
-        ("rows: []", "rows: there is none, so the table for illustration would be played"),
-        ("counts: []", "counts: there is none"),
         ("order: 2", "order without rows or counts: there is no table to use them for\n  allowed: rows: [{after"),
         ("smoothing: additive", "smoothing without counts"),
         (
@@ -280,6 +278,14 @@ def test_what_is_wrong_with_the_options_is_told(text: str, words: str) -> None:
         parse_document(text, "user.yaml").validated(Options)
     assert words in str(fault.value)
     assert "user.yaml:" in str(fault.value)
+
+
+@pytest.mark.parametrize("name", ["rows", "counts"])
+def test_an_empty_table_is_not_that_for_illustration(name: str) -> None:
+    with pytest.raises(InputError, match=f"{name}: there is none") as fault:
+        build_user(parse_document(f"simulator: markov\n{name}: []", "u.yaml"))
+    assert fault.value.place is not None
+    build_user(parse_document("simulator: markov", "u.yaml"))
 
 
 def test_an_act_without_words_and_words_without_an_act_are_refused() -> None:
