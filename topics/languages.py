@@ -78,8 +78,8 @@ _CODES = {name.casefold(): code for name, code in (pair.split(":") for pair in _
 _NAMED: dict[str, str] = {}
 for _name, _code in (pair.split(":") for pair in _NAMES.split()):
     _NAMED.setdefault(_code, _name)
+# `Brazilian Portuguese`, `Chinese (simplified)`, `pt-BR`.
 _VARIETY = re.compile(r"(?:[^\W\d_]+ )?([^\W\d_]+)(?: \([^\W\d_]+\))?|([a-z]{2,3})(?:[-_][A-Za-z0-9]{2,8})+")
-"""`Brazilian Portuguese`, `Chinese (simplified)`, `pt-BR`."""
 
 
 def language_code(name: str) -> str | None:

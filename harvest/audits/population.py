@@ -70,8 +70,8 @@ def read_population(
     return tuple(found)
 
 
+# Shares are rounded to twelve digits: a smaller one would be known to three or none.
 _LEAST_SHARE = 1e-9
-"""Shares are rounded to twelve digits: a smaller one would be known to three or none."""
 
 
 def _shares(weights: Mapping[str, float]) -> dict[str, float]:

@@ -75,7 +75,7 @@ class Contains(StrictModel):
         if self.phrases is not None and len(hits) < _MOST_HITS:
             plain, phrases = plain_text(text), tuple(unicodedata.normalize("NFKC", one) for one in self.phrases)
             if plain.text != text or phrases != self.phrases:
-                read = _compiled(phrases, None, self.case)
+                read = _compile_phrases(phrases, None, self.case)
                 seen = (plain.within(*hit) for hit in _hits(read, plain.text, len(plain.text)))
                 known = {at for start, end in hits for at in (start, end - 1)}
                 others = [(start, end) for start, end in seen if start not in known and end - 1 not in known]

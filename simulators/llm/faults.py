@@ -227,11 +227,11 @@ def _own_words(turn: SaidTurn) -> bool:
     return bool(turn.worded)
 
 
+# Words by which anything is asked for: a request that is put in other words has others of them.
 _ASKING: Final = telling_words(
     "please tell show give list name find know look looking need say suggest recommend mention any there another else "
     "thing something anything"
 )
-"""Words by which anything is asked for: a request that is put in other words has others of them."""
 _ANSWERS: Final = frozenset({"inform", "no-preference", "confirm", "deny", "correct", "tell"})
 # Acts whose words are not the need's, so that few of them need be said again.
 _WITHOUT_THE_NEED: Final = frozenset(

@@ -24,21 +24,21 @@ LENGTH = "words in a turn"
 LEFT = "left"
 REFUSED = "samples refused"
 ORDERS = "answers with orders"
+# For each pair of systems: how seldom any rate may be said to differ where none does (Holm).
 ALPHA = 0.05
-"""For each pair of systems: how seldom any rate may be said to differ where none does (Holm)."""
 
+# Values of a turn without a fault, which one test asks for.
 WORDING: Mapping[str, Callable[[WordedTurn], float]] = {
     KEPT: lambda turn: turn.kept,
     ADDED: lambda turn: turn.added,
     LENGTH: lambda turn: turn.length,
 }
-"""Values of a turn without a fault, which one test asks for."""
 
 _WORDED = "wording"
 _SAME = 1e-9
 
+# A topic, and `WordedTurn.place`.
 Stratum = tuple[str, str]
-"""A topic, and `WordedTurn.place`."""
 
 
 def differing_rates(
