@@ -16,7 +16,7 @@ from harvest.studies.robustness.document import long_robustness_rows, robustness
 from harvest.studies.robustness.factor_figures import factor_legend, factor_tables
 from harvest.studies.robustness.factors import factor_study
 from harvest.studies.robustness.figures import robustness_legend, robustness_tables
-from harvest.studies.robustness.ranking_by_user import ranking_by_user
+from harvest.studies.robustness.ranking_by_user import ranking_by_user, unranked_pairs
 from harvest.studies.robustness.ranking_figures import ranking_legend, ranking_tables
 from harvest.studies.robustness.robustness import robustness
 from harvest.studies.scores.arms import gather_arms
@@ -64,8 +64,9 @@ def command(
         ranking_by_user(armed, seed=seed),
         factor_study(armed, seed=seed),
     )
+    unranked = unranked_pairs(armed)
     if as_json:
-        click.echo(json.dumps(robustness_document(found, ranked, factors, seed), ensure_ascii=False))
+        click.echo(json.dumps(robustness_document(found, ranked, factors, seed, unranked), ensure_ascii=False))
     elif as_csv:
         click.echo(csv_rows(long_robustness_rows(found, ranked, factors)), nl=False)
     elif as_latex:
@@ -75,12 +76,12 @@ def command(
         for one in found:
             for part in robustness_tables(one):
                 people.print(part)
-        for part in ranking_tables(ranked, found):
+        for part in ranking_tables(ranked, found, unranked):
             people.print(part)
         for part in factor_tables(factors):
             people.print(part)
         for line in (*robustness_legend(found), *ranking_legend(ranked), *factor_legend(factors)):
             people.print(line)
-        for note in found[0].notes:
+        for note in dict.fromkeys(note for one in found for note in one.notes):
             people.print(f"note: {note}", markup=False)
     write_figures(figures, lambda: robustness_chart(found))

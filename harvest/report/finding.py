@@ -9,11 +9,13 @@ from pathlib import Path
 
 from harvest.report.grid import address
 from harvest.studies.compare.comparison import Comparison
+from harvest.studies.scores.lost_attempts import loss_words, many_lost
 from harvest.studies.scores.scorecard import Material
 from harvest.studies.variance.variance import SystemVariance
 from harvest.tables.comparison_words import p_text, signed
 from harvest.tables.figures import ordered_rows, shown_with_interval
 from harvest.terminal import printable
+from scoring.comparison.pairs import SEE_BOUNDS
 from scoring.comparison.result import Driver, MeasureComparison, Pair
 from scoring.inference.paired import ESTIMANDS
 from scoring.library import declared, good_end
@@ -47,10 +49,12 @@ class Finding:
 
 
 def counted(material: Material) -> str:
-    """`450 valid trials of 45 topics, none invalid`."""
+    """`450 valid trials of 45 topics, none invalid`, and how many of them a failure of the user cut short."""
     valid, lost = len(material.finished), len(material.invalid)
     topics = len({one.key.topic for one in material.finished})
-    return f"{pluralize(valid, 'valid trial')} of {pluralize(topics, 'topic')}, {lost or 'none'} invalid"
+    said = f"{pluralize(valid, 'valid trial')} of {pluralize(topics, 'topic')}, {lost or 'none'} invalid"
+    cut = sum(one.total() for one in material.cut_short.values())
+    return f"{said}, {cut} cut short by a failure of the user" if cut else said
 
 
 def main_measure(rows: Sequence[ScoreRow]) -> str:
@@ -82,7 +86,7 @@ def single(
         f"The weakest topics are {listed([f'{plain(one.topic)} ({one.shown(one.value)})' for one in weak])}."
         if weak
         else "",
-        _single_next(worst, spread),
+        _single_next(worst, spread, loss_words(system, material) if many_lost(system, material) else ""),
         shown if weak else "",
         address(system=system, topic=worst) if weak else "",
     )
@@ -132,9 +136,15 @@ def of_turns(material: Material, systems: Collection[str]) -> bool:
     )
 
 
-def _single_next(worst: str, spread: SystemVariance | None) -> str:
+def _single_next(worst: str, spread: SystemVariance | None, lost: str) -> str:
+    """lost: how much was, where that is so much that more topics would lose as much."""
     read = f"Read the conversations on {plain(worst)}, where it did worst." if worst else ""
-    return " ".join(filter(None, (read, _narrower(spread))))
+    return " ".join(filter(None, (_cure_of_losses([lost]) if lost else "", read, "" if lost else _narrower(spread))))
+
+
+def _cure_of_losses(lost: Sequence[str]) -> str:
+    """lost: how much of each system."""
+    return f"{listed(lost)}, and what would have followed is not known: remove the cause and make a new run."
 
 
 def _narrower(spread: SystemVariance | None) -> str:
@@ -222,13 +232,14 @@ def _pair(
         shown += f" over the {pluralize(len(one.topics), 'topic')} in common"
     interval = difference_words(one, pair, turned=turned)
     if not pair.found and (pair.interval.low > 0 or pair.interval.high < 0):
-        interval += f"; the interval leaves out 0, but the test does not settle it (p {p_text(pair.corrected)})"
+        why = pair.why.removesuffix(SEE_BOUNDS) or f"the test does not settle it (p {p_text(pair.corrected)})"
+        interval += f"; the interval leaves out 0, but {why}"
     return Finding(
         verdict,
         f"{said}: {'it' if again else 'they'} {shown}, a difference of {interval}.",
         _compared_scope(found, one, material),
         _drivers(one, pair, -1 if turned else 1),
-        _pair_next(found, one, pair, verdict),
+        _pair_next(found, one, pair, verdict, material),
         _beside(found, pair, runs),
         address(topic=pair.drivers[0].topic) if pair.drivers else "",
     )
@@ -295,7 +306,7 @@ def _pulled(pair: Pair) -> str:
     return f"Topics pull {ways}: " + ", ".join(f"{topics} towards {plain(name)}" for name, topics in said.items()) + "."
 
 
-def _pair_next(found: Comparison, one: MeasureComparison, pair: Pair, verdict: str) -> str:
+def _pair_next(found: Comparison, one: MeasureComparison, pair: Pair, verdict: str, material: Material) -> str:
     lost = sum(found.invalid.values()) + sum(found.unplayed.values())
     missing = (
         f" {pluralize(lost, 'planned trial')} without a valid attempt: play what is missing first." if lost else ""
@@ -306,7 +317,17 @@ def _pair_next(found: Comparison, one: MeasureComparison, pair: Pair, verdict: s
         return f"Read the conversations where they part, the topics above first.{missing}"
     if verdict == "same":
         return f"Nothing more is needed to answer this question.{missing}"
+    if lost_words := _lost_of(pair, material):
+        return _cure_of_losses(lost_words)
     return _settles(found, one, pair) + missing
+
+
+def _lost_of(pair: Pair, material: Material) -> list[str]:
+    """How much was lost of the two, where that is in the way of a verdict: more topics would lose as much."""
+    if pair.bounds is None:
+        return []
+    said = [(plain(name), loss_words(name, material)) for name in (pair.first, pair.second)]
+    return [f"{name}: {words}" for name, words in said if words]
 
 
 def _dependent(found: Comparison, pair: Pair) -> list[str]:
@@ -314,16 +335,16 @@ def _dependent(found: Comparison, pair: Pair) -> list[str]:
 
 
 def _cure(found: Comparison, names: Sequence[str]) -> str:
-    if found.unlike.issuperset(names):
-        return (
-            f"The users of {listed([plain(one) for one in names])} said something else than those of another system: "
-            "remove the cause (the model that words them, or its options) and make a new run."
-        )
-    names = [plain(one) for one in names]
-    return (
-        f"Whether trials of {listed(names)} were lost depended on what had been answered: remove the cause and make a "
-        "new run. To play what is missing again would choose among the answers."
-    )
+    selected, unlike = ([plain(one) for one in names if one in those] for those in (found.selected, found.unlike))
+    reasons = []
+    if selected:
+        reasons.append(f"Whether trials of {listed(selected)} were lost depended on what had been answered")
+    if unlike:
+        first = "the" if reasons else "The"
+        reasons.append(f"{first} users of {listed(unlike)} said something else than those of another system")
+    cause = " (the model that words them, or its options)" if unlike else ""
+    again = " To play what is missing again would choose among the answers." if selected else ""
+    return f"{', and '.join(reasons)}: remove the cause{cause} and make a new run.{again}"
 
 
 def _settles(found: Comparison, one: MeasureComparison, pair: Pair) -> str:
@@ -387,6 +408,8 @@ def _several(found: Comparison, one: MeasureComparison, material: Material, runs
     following = (
         _cure(found, named)
         if named
+        else _cure_of_losses(lost)
+        if (lost := _lost_of(closest, material)) and not closest.found
         else f"To tell {plain(closest.first)} from {plain(closest.second)}: {_settles(found, one, closest)}"
         if not closest.found
         else "Read the conversations where they part."

@@ -4,6 +4,7 @@ import math
 
 from harvest.terminal import printable
 from scoring.comparison.result import MeasureComparison, Pair
+from scoring.inference.matched import Difference
 from scoring.table import is_percentage
 from topics.decimals import change
 
@@ -21,6 +22,19 @@ def signed(measure: MeasureComparison, value: float) -> str:
 def p_text(value: float) -> str:
     """`.023`, `<.001`, `n/a`."""
     return "n/a" if math.isnan(value) else "<.001" if value < 0.001 else f"{value:.3f}".replace("0.", ".", 1)
+
+
+def bounds_words(one: Difference, *, share: bool) -> str:
+    """Between which differences one lies by what was lost, and whether that leaves no verdict; "" where losses do not
+    matter."""
+    if one.bounds is None:
+        return ""
+    low, high = (change(end, share=share) for end in sorted(one.bounds))
+    said = (
+        "with all that was lost at one end of the measure or the other, the difference is between "
+        f"{low} and {high}{' points' if share else ''}"
+    )
+    return f"{said}; nothing is found, because {one.withheld}" if one.withheld else said
 
 
 def better_system(pair: Pair, most: int = 16) -> str:

@@ -19,12 +19,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from scoring.inference.aligned import Cell, Trial
-from scoring.inference.matched import Difference, difference
+from scoring.inference.losses import Gain, Lost, WithLost
+from scoring.inference.matched import Difference, difference, within_bounds
 from scoring.inference.paired import Estimand
 
 Cells = Mapping[Trial, Cell]
 
 _SAME = 1e-12
+_NOTHING = Lost({}, {}), Lost({}, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +84,16 @@ def by_user(
     continued: bool = False,
     clusters: Mapping[str, str] | None = None,
     invalid: Mapping[str, int] | None = None,
+    lost: Mapping[str, tuple[Lost, Lost]] | None = None,
 ) -> ByUser:
     """Two systems by arm. cells: by arm, the control first, those of the first and of the second system. invalid: by
-    arm, how many trials have no valid attempt of one of them. Others as in `scoring.inference.matched.difference`."""
-    lost = invalid or {}
+    arm, how many trials have no valid attempt of one of them. lost: by arm, what either lost, which bounds what is
+    found; None if nothing was. Others as in `scoring.inference.matched.difference`."""
+    gone = invalid or {}
+    played = {
+        arm: Gain(*(WithLost(own, its) for own, its in zip(both, lost[arm] if lost else _NOTHING, strict=True)))
+        for arm, both in cells.items()
+    }
 
     def of(base: Cells, other: Cells, arms: Sequence[str], span: float, estimand: Estimand) -> Difference:
         return difference(
@@ -98,26 +106,24 @@ def by_user(
             pooled=pooled,
             continued=continued,
             clusters=clusters,
-            invalid=sum(lost.get(arm, 0) for arm in arms),
+            invalid=sum(gone.get(arm, 0) for arm in arms),
             estimand=estimand,
         )
 
-    apart = {arm: of(two, one, [arm], reach, "like-these") for arm, (one, two) in cells.items()}
-    these = {arm: of(two, one, [arm], reach, "these") for arm, (one, two) in cells.items()}
-    if pooled:
-        return ByUser(first, second, apart, these)
-    each = {arm: gains(*both) for arm, both in cells.items()}
+    def apart(arm: str, estimand: Estimand) -> Difference:
+        one, two = played[arm].sides
+        return within_bounds(lambda end: of(two.at(end, against=True), one.at(end), [arm], reach, estimand), (one, two))
+
+    def further(arm: str) -> Difference:
+        one, base = played[arm], played[control]
+        return within_bounds(
+            lambda end: of(base.at(end, against=True), one.at(end), [control, arm], 2 * reach, "like-these"),
+            (*one.sides, *base.sides),
+        )
+
     control = next(iter(cells))
-    interactions = {
-        arm: of(each[control], each[arm], [control, arm], 2 * reach, "like-these") for arm in cells if arm != control
-    }
-    return ByUser(first, second, apart, these, interactions)
-
-
-def gains(first: Cells, second: Cells) -> dict[Trial, Cell]:
-    """By trial that both systems have a value of, how far the first lies above the second."""
-    return {
-        trial: (first[trial][0] / first[trial][1] - second[trial][0] / second[trial][1], 1.0)
-        for trial in first
-        if trial in second and first[trial][1] > 0 and second[trial][1] > 0
-    }
+    like = {arm: apart(arm, "like-these") for arm in cells}
+    these = {arm: apart(arm, "these") for arm in cells}
+    if pooled:
+        return ByUser(first, second, like, these)
+    return ByUser(first, second, like, these, {arm: further(arm) for arm in cells if arm != control})

@@ -13,7 +13,7 @@ from scoring.figure import Good
 from scoring.inference.aligned import Aligned
 from scoring.inference.in_time import shared_in_time
 from scoring.inference.interval import no_interval
-from scoring.inference.losses import Lost, losses_matter
+from scoring.inference.losses import Lost, losses_matter, why_withheld
 from scoring.inference.needed import Needed, needed
 from scoring.inference.paired import Estimand, Guard, Paired, residual_variance
 from scoring.inference.sessions import needed_sessions
@@ -26,6 +26,9 @@ Floats = npt.NDArray[np.float64]
 
 # The systems aligned with all that one lost at the low end of the measure, and all that the other lost at the high.
 Extreme = Callable[[str, str], Aligned]
+
+SEE_BOUNDS = ": see the bounds"
+"""How a reason ends for which no winner is named, whatever the figures are."""
 
 _SAME = 1e-12
 # p at most which what trials of all topics share in time leaves no comparison.
@@ -80,7 +83,7 @@ def compare_pairs(
     for at, (place, one) in enumerate(zip(pairs, found, strict=True)):
         names = aligned.systems[place[0]], aligned.systems[place[1]]
         sides = _sides(lost or {}, names)
-        dependent[at] = next((side.why for side in sides if side.depends and side.low), "")
+        dependent[at] = why_withheld(sides)
         if extreme is not None and lost is not None and (dependent[at] or _losses_matter(aligned, place, lost)):
             ends = compared(extreme(*names), place), compared(extreme(*names[::-1]), place)
             found[at], bounds[at] = hull(one, ends), (ends[0].value, ends[1].value)
@@ -210,7 +213,7 @@ def _pair(
         why = "the systems lost different shares of their attempts, or many, and what was lost could turn it round"
     if dependent and verdict not in ("no value", "too few"):
         verdict = "cannot tell"
-        why = f"{dependent}: see the bounds"
+        why = f"{dependent}{SEE_BOUNDS}"
     enough = _find_needed(aligned, each, found, place, bounds, (alpha + _SAME) / pairs, estimand, reach, guard)
     if verdict in ("cannot tell", "too few"):  # what was played already has not settled it
         enough = enough.beyond(len(each), int(aligned.trials[:, list(place)].max(initial=0)))

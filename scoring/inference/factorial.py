@@ -20,7 +20,8 @@ from itertools import combinations, product
 import numpy as np
 
 from scoring.inference.aligned import Cell, Trial
-from scoring.inference.matched import Difference, difference
+from scoring.inference.losses import End, Gain, WithLost
+from scoring.inference.matched import Difference, difference, within_bounds
 
 # By factor: its levels, the first one being that which others are set beside.
 Levels = Mapping[str, Sequence[str]]
@@ -56,32 +57,41 @@ def factorial_effects(
     continued: bool = False,
     clusters: Mapping[str, str] | None = None,
     invalid: Mapping[Combination, int] | None = None,
+    whole: Mapping[Combination, Gain] | None = None,
 ) -> dict[Effect, Difference]:
     """Every effect, not yet corrected. cells: of each combination, by trial. reach: how far apart two figures can be;
-    infinite if the measure has no end near its values. invalid: by combination, trials without a valid attempt. Others
-    as in `scoring.inference.matched.difference`.
+    infinite if the measure has no end near its values. invalid: by combination, trials without a valid attempt. whole:
+    cells with what was lost of them, which then bounds the effects; None if nothing was. Others as in
+    `scoring.inference.matched.difference`.
 
     Raises ValueError if a combination is missing.
     """
     if not is_crossed(levels, cells):
         raise ValueError("not every combination of the levels was played")
     lost = invalid or {}
+    played = whole or {at: Gain(WithLost(own)) for at, own in cells.items()}
     found: dict[Effect, Difference] = {}
     for effect in effect_names(levels):
         sides = _sides(levels, effect)
         scale = 2.0 ** (len(effect) - 1)  # 2^|S| means, half of them on each side
-        below, above = (_averages([cells[one] for one in side], scale) for side in sides)
-        found[effect] = difference(
-            topics,
-            below,
-            above,
-            rng,
-            level=level,
-            reach=scale * reach,
-            continued=continued,
-            clusters=clusters,
-            invalid=sum(lost.get(one, 0) for side in sides for one in side),
-        )
+
+        def between(end: End, sides: tuple[list[Combination], ...] = sides, scale: float = scale) -> Difference:
+            below, above = (
+                _averages([played[one].at(end, against=not at) for one in side], scale) for at, side in enumerate(sides)
+            )
+            return difference(
+                topics,
+                below,
+                above,
+                rng,
+                level=level,
+                reach=scale * reach,
+                continued=continued,
+                clusters=clusters,
+                invalid=sum(lost.get(one, 0) for side in sides for one in side),
+            )
+
+        found[effect] = within_bounds(between, [part for side in sides for one in side for part in played[one].sides])
     return found
 
 

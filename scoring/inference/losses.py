@@ -13,8 +13,10 @@ done where losses of a side are seen to depend on what it answered, whatever the
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
 
 from scoring.inference.aligned import Cell, Trial
 from scoring.statistics.stratified import compare_within
@@ -24,20 +26,25 @@ _DOUBT = 0.2
 # Share of attempts that two sides may lose together, if alike: about as much as a difference may then be wrong by.
 _FEW = 0.05
 
+WITHIN = "within the bounds of what was lost"
+"""Said of the method of an interval that holds what the lost attempts could have given."""
+
+End = Literal["low", "high"] | None
+"""Which end of its bounds a figure is taken at; None as it was recorded."""
+
 
 @dataclass(frozen=True, slots=True)
 class Lost:
     """What a system lost. low, high: by trial that is not whole, the cells that it could have given at least and at
     most. valued: those of them that have a value all the same, of what is left of them. depends: whether no winner may
-    be named, because of `why`. others: the systems beside which that is so, and `beside_others` what it lost beside all
-    others; None where it is so beside every one."""
+    be named, because of `why`, a clause each. others: the systems beside which that is so, and `beside_others` what it
+    lost beside all others; None where it is so beside every one."""
 
     low: Mapping[Trial, Cell]
     high: Mapping[Trial, Cell]
     valued: Collection[Trial] = ()
     depends: bool = False
-    why: str = "whether trials were lost depended on what the system had answered"
-
+    why: tuple[str, ...] = ("whether trials were lost depended on what the system had answered",)
     others: Collection[str] = ()
     beside_others: Lost | None = None
 
@@ -60,3 +67,66 @@ def losses_matter(lost: tuple[int, int], kept: tuple[int, int]) -> bool:
 def with_losses(cells: Mapping[Trial, Cell], lost: Lost, *, high: bool) -> dict[Trial, Cell]:
     """The cells, with those of lost trials at an end of what they could have given."""
     return {**cells, **(lost.high if high else lost.low)}
+
+
+@dataclass(frozen=True, slots=True)
+class WithLost:
+    """What a side has, and what it lost."""
+
+    cells: Mapping[Trial, Cell]
+    lost: Lost = Lost({}, {})
+
+    def at(self, end: End, *, against: bool = False) -> Mapping[Trial, Cell]:
+        """Its cells where the figure is at this end. against: the side counts against the figure."""
+        return self.cells if end is None else with_losses(self.cells, self.lost, high=(end == "high") != against)
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """How many trials were lost, and how many are whole."""
+        return len(self.lost.low), sum(
+            cell[0] == cell[0] for trial, cell in self.cells.items() if trial not in self.lost.low
+        )
+
+
+def gains(first: Mapping[Trial, Cell], second: Mapping[Trial, Cell]) -> dict[Trial, Cell]:
+    """By trial that both have a value of, how far the first lies above the second."""
+    return {
+        trial: (first[trial][0] / first[trial][1] - second[trial][0] / second[trial][1], 1.0)
+        for trial in first
+        if trial in second and first[trial][1] > 0 and second[trial][1] > 0
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """How far a side lies above another one, trial by trial; without another, what it has itself."""
+
+    first: WithLost
+    second: WithLost | None = None
+
+    def at(self, end: End, *, against: bool = False) -> Mapping[Trial, Cell]:
+        """As of `WithLost`: at the high end, what the first lost is at its highest and what the second lost at its
+        lowest."""
+        own = self.first.at(end, against=against)
+        return own if self.second is None else gains(own, self.second.at(end, against=not against))
+
+    @property
+    def sides(self) -> tuple[WithLost, ...]:
+        return (self.first,) if self.second is None else (self.first, self.second)
+
+
+def why_withheld(sides: Iterable[Lost]) -> str:
+    """Why no winner may be named among the sides, all reasons; "" if what they lost does not forbid it."""
+    return ", and ".join(dict.fromkeys(why for one in sides if one.depends and one.low for why in one.why))
+
+
+def need_bounds(sides: Sequence[WithLost]) -> bool:
+    """Whether a figure of the sides may only be told within the bounds of what they lost: where it depends on what was
+    answered, where any two lost different shares, or where many were lost."""
+    counts = [one.counts for one in sides]
+    lost, kept = (sum(count[at] for count in counts) for at in range(2))
+    return (
+        bool(why_withheld(one.lost for one in sides))
+        or losses_matter((lost, 0), (kept, 0))
+        or any(losses_matter((a[0], b[0]), (a[1], b[1])) for a, b in combinations(counts, 2))
+    )

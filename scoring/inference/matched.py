@@ -1,17 +1,19 @@
 """Matched groups of users: the same topics and trials, and how far apart their scores lie.
 
 difference(topics, base, other, …)   other - base over trials that both sides have, as `scoring.inference.sides` has it
+within_bounds(between, sides)        the same, within the bounds of what the sides lost
 compare(differences, nulls, …)       which lie beyond chance, after Holm's correction, and beyond the null pair
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from scoring.inference.aligned import Cell, Trial, align
-from scoring.inference.interval import Interval
+from scoring.inference.interval import Interval, no_interval
+from scoring.inference.losses import WITHIN, End, WithLost, need_bounds, why_withheld
 from scoring.inference.paired import Estimand
 from scoring.inference.sides import compare_sides
 from scoring.statistics.exchange import holm, least_p
@@ -31,7 +33,9 @@ class Difference:
     is. least: the smallest p that so many units can give; NaN where any p can be. null: the largest distance of a
     null pair in this measure, NaN without one. base, other: the figure of each side over these pairs alone, `value`
     apart. beyond: whether it is found to be more than chance, and further apart than the null pair; None where that
-    cannot be said.
+    cannot be said. bounds: between which differences it lies if what was lost had been as bad, or as good, as can
+    be; None where losses do not matter. withheld: why nothing may be found, whatever the figures; "" if nothing
+    forbids it.
     """
 
     value: float
@@ -50,6 +54,8 @@ class Difference:
     least: float = math.nan
     base: float = math.nan
     other: float = math.nan
+    bounds: tuple[float, float] | None = None
+    withheld: str = ""
 
 
 def difference(
@@ -99,6 +105,42 @@ def difference(
         base=two,
         other=one,
     )
+
+
+def within_bounds(between: Callable[[End], Difference], sides: Sequence[WithLost]) -> Difference:
+    """The difference as it was recorded and, where what the sides lost matters, within the bounds of that: the interval
+    goes from the low end of the one extreme to the high end of the other, and p is the largest. Where what a side lost
+    depends on what it had answered, there is no p, so that nothing can be found.
+
+    between: the difference where all that was lost moves it to an end.
+    """
+    found = between(None)
+    if not need_bounds(sides):
+        return found
+    low, high = (between(end) for end in ("low", "high"))
+    bounds, why = (low.value, high.value), why_withheld(one.lost for one in sides)
+    each = [one for one in (found, low, high) if one.n]
+    unprinted = next((one for one in each if not one.interval.printed), None)
+    if unprinted is not None or not each:
+        note = unprinted.interval.note if unprinted is not None else "no value"
+        interval = no_interval(note)
+        return replace(found, interval=interval, p=math.nan, outside=math.nan, bounds=bounds, withheld=why)
+    # Pairs of which a side was lost are in no recorded difference, so that may lie outside its bounds.
+    interval = Interval(
+        min(one.interval.low for one in each),
+        max(one.interval.high for one in each),
+        f"{low.interval.method}, {WITHIN}",
+        low.interval.resampled,
+        assumes=low.interval.assumes,
+    )
+    if why:
+        return replace(found, interval=interval, p=math.nan, outside=math.nan, bounds=bounds, withheld=why)
+    agree = len({math.copysign(1.0, one.value) if one.value else 0.0 for one in each}) == 1
+    p, outside = (max(getattr(one, name) for one in each) if agree else 1.0 for name in ("p", "outside"))
+    if any(math.isnan(getattr(one, name)) for one in each for name in ("p", "outside")):
+        p = outside = math.nan
+    least = max(found.least, low.least, high.least)
+    return replace(found, interval=interval, p=p, outside=outside, least=least, bounds=bounds)
 
 
 def _is_defined(cell: Cell, pooled: bool) -> bool:

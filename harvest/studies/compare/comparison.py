@@ -58,9 +58,8 @@ class Comparison:
     runs: what they come from (`harvest.studies.runs.sources`). measures: over all types of topics, then by type where
     that was asked for. invalid: by system, trials that have no valid attempt, in no figure. unplayed: by system,
     planned trials that are not recorded. contrasts: in what the runs differ. parted: where the conversations of
-    each pair part. recorded: by system, the run that recorded it, and its name there. dependent: systems whose losses
-    depend on what they had answered, or whose users said something else than those of another one of these; unlike:
-    the latter.
+    each pair part. recorded: by system, the run that recorded it, and its name there. selected: systems whose losses
+    depend on what they had answered; unlike: those whose users said something else than those of another one of these.
     """
 
     runs: tuple[Mapping[str, Json], ...]
@@ -76,8 +75,13 @@ class Comparison:
     notes: tuple[str, ...]
     parted: tuple[PartedSystems, ...] = ()
     recorded: Mapping[str, tuple[Path, str]] = field(default_factory=dict)
-    dependent: frozenset[str] = frozenset()
+    selected: frozenset[str] = frozenset()
     unlike: frozenset[str] = frozenset()
+
+    @property
+    def dependent(self) -> frozenset[str]:
+        """Systems of which no winner is named."""
+        return self.selected | self.unlike
 
 
 def compare_runs(
@@ -182,9 +186,8 @@ def compare_runs(
         ),
         parted=parted,
         recorded={name: (run.path, own) for run, names in told_apart(runs) for own, name in names.items()},
-        dependent=frozenset(one.system for one in dependent),
-        unlike=frozenset(one.system for one in dependent if isinstance(one, UserDifference))
-        - {one.system for one in dependent if isinstance(one, Concentration)},
+        selected=frozenset(one.system for one in dependent if isinstance(one, Concentration)),
+        unlike=frozenset(one.system for one in dependent if isinstance(one, UserDifference)),
     )
 
 

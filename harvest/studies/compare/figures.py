@@ -263,16 +263,14 @@ def _reasons(found: Comparison) -> Iterator[Text]:
         for pair in measure.pairs:
             if pair.bounds is not None:
                 low, high = (signed(measure, end) for end in sorted(pair.bounds))
-                lost = (
-                    "users said something else to one system"
-                    if {pair.first, pair.second} & found.unlike
-                    else "trials were lost by what had been answered"
-                    if {pair.first, pair.second} & found.dependent
-                    else "the systems lost different shares of their attempts, or many"
-                )
+                sides = {pair.first, pair.second}
+                lost = [
+                    *(["trials were lost by what had been answered"] if sides & found.selected else []),
+                    *(["users said something else to one system"] if sides & found.unlike else []),
+                ] or ["the systems lost different shares of their attempts, or many"]
                 yield Text(
-                    f"{_named(measure, pair, found)}: {lost}; with all of them at one end of the measure or the other, "
-                    f"the difference is between {low} and {high}",
+                    f"{_named(measure, pair, found)}: {' and '.join(lost)}; with all of them at one end of the measure "
+                    f"or the other, the difference is between {low} and {high}",
                     style="yellow",
                 )
             if pair.typical is not None:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from harvest.studies.groups.group_comparison import Comparison
 from harvest.studies.scores.trial_values import Key
-from harvest.tables.comparison_words import p_text
+from harvest.tables.comparison_words import bounds_words, p_text
 from harvest.terminal import printable
 from scoring.inference.interval import FEWEST, METHOD
 from scoring.inference.matched import Difference
@@ -124,6 +124,10 @@ def _warnings(found: Comparison) -> Iterator[str]:
                 f"once in {round(1 / alpha)} measures; otherwise the system changed during the run, and so may the "
                 "differences"
             )
+    differences = {(*at[:-1], found.base, at[-1]): one for at, one in found.differences.items()}
+    for (key, first, second), one in (*differences.items(), *found.nulls.items()):
+        if said := bounds_words(one, share=is_percentage(key[0])):
+            yield printable(f"{_named(key)}, {second} to {first}: {said}", line=True)
     yield from _too_few(found)
     names = {key[0].partition("(")[0] for key in found.measures}
     positional = [one.name for one in single() if one.words and one.name in names]
@@ -200,6 +204,7 @@ _REST: dict[str, object] = {
     "invalid": 0,
     "unplayed": None,
     "undefined": None,
+    "bounds": None,
     "p": None,
     "p_corrected": None,
     "comparisons": None,
@@ -233,12 +238,13 @@ def _difference(found: Comparison, one: Difference) -> dict[str, object]:
         "invalid": one.invalid,
         "unplayed": one.unplayed,
         "undefined": one.undefined,
+        "bounds": None if one.bounds is None else [_json(end) for end in one.bounds],
         "p": _json(one.p),
         "p_corrected": _json(one.adjusted),
         "comparisons": found.family,
         "null_difference": _json(one.null),
         "beyond": one.beyond,
-        "note": interval.note,
+        "note": interval.note or one.withheld,
     }
 
 

@@ -8,16 +8,18 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from harvest.audits.groups import grouped_name, noise_pairs
-from harvest.studies.scores.lost_attempts import Cells, lost_attempts, within_bounds
+from harvest.studies.scores.lost_attempts import loss_notes, lost_attempts
 from harvest.studies.scores.scorecard import Material, gather_material, score_material
 from harvest.studies.scores.trial_values import Key, row_values, share_values
 from recordings.conversations.conversation import Conversation, TrialKey
 from recordings.log.run_folder import Run
 from scoring.catalogue import understand
-from scoring.inference.matched import Difference, compare, difference
+from scoring.inference.losses import End, Lost, WithLost
+from scoring.inference.matched import Difference, compare, difference, within_bounds
 from scoring.lengths import Unit, length
 from scoring.library import list_forms, single
 from scoring.measures.group_fairness import FAIRNESS, SUMMARY
@@ -193,15 +195,25 @@ def _compared(
     topics = [topic.id for topic in material.topics.topics]
     recorded = {names[group]: own for group, own in values.items()}
     dependent = material.withholding(recorded)
+    understood = {key: understand(parse(key[0]), settings, material.topics, load_schema(SHIPPED))[0] for key in keys}
+
+    @cache
+    def gone(key: Key, name: str) -> Lost:
+        return lost_attempts(key, understood[key], name, recorded, material, topics)
 
     def between(key: Key, one: str, other: str) -> Difference:
         lost, missing = _without_a_pair(material, names[one], names[other])
 
-        def apart(base: Cells, beside: Cells) -> Difference:
+        below, above = (
+            WithLost(values[group].get(key, {}), gone(key, names[group]).beside(names[beside]))
+            for group, beside in ((one, other), (other, one))
+        )
+
+        def apart(end: End) -> Difference:
             return difference(
                 topics,
-                base,
-                beside,
+                below.at(end, against=True),
+                above.at(end),
                 generator(seed, "groups", "exchange", system.name, *map(str, key), one, other),
                 level=settings.level,
                 reach=1.0 if has_top(key[0]) else math.inf,
@@ -211,15 +223,7 @@ def _compared(
                 unplayed=missing,
             )
 
-        sides = values[one].get(key, {}), values[other].get(key, {})
-        if not dependent:
-            return apart(*sides)
-        (measure,) = understand(parse(key[0]), settings, material.topics, load_schema(SHIPPED))
-        gone = (
-            lost_attempts(key, measure, names[one], recorded, material, topics).beside(names[other]),
-            lost_attempts(key, measure, names[other], recorded, material, topics).beside(names[one]),
-        )
-        return within_bounds(apart, sides, gone)
+        return within_bounds(apart, (below, above))
 
     pairs = [(two, one) if two == base else (one, two) for one, two in system.nulls]
     nulls = {(key, *pair): between(key, *pair) for key in keys for pair in pairs}
@@ -231,6 +235,7 @@ def _compared(
         [max(noise[key], default=math.nan) for key, _ in tested],
         level=settings.level,
     )
+    bounded = any(one.bounds is not None for one in (*differences, *nulls.values()))
     unit = _unit(material, names.values(), settings)
     return Comparison(
         system=system,
@@ -243,7 +248,11 @@ def _compared(
         settings=settings,
         words={group: _opening(material, name, unit) for group, name in names.items()},
         unit=unit,
-        notes=(*table.notes, *(f"{one.sentence}." for one in dependent)),
+        notes=(
+            *table.notes,
+            *(f"{one.sentence}." for one in dependent),
+            *(loss_notes(names.values(), material) if bounded else ()),
+        ),
     )
 
 

@@ -16,15 +16,21 @@ from scoring.table import is_percentage
 
 
 def robustness_document(
-    found: Sequence[Robustness], ranked: Sequence[RankedPair], factors: FactorStudy | None, seed: int
+    found: Sequence[Robustness],
+    ranked: Sequence[RankedPair],
+    factors: FactorStudy | None,
+    seed: int,
+    unranked: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """A JSON value: of one run, its systems in order, then every two of them."""
+    """A JSON value: of one run, its systems in order, then every two of them. unranked: why there is nothing of the
+    pairs that are not ranked."""
     return {
         "format": FORMAT,
         "settings": found[0].settings.as_json(),
-        "notes": list(found[0].notes),
+        "notes": list(dict.fromkeys(note for one in found for note in one.notes)),
         "rows": [row for one in found for row in robustness_rows(one)],
         "rankings": list(ranking_rows(ranked)),
+        **({"unranked": list(unranked)} if unranked else {}),
         **({"factors": list(factor_rows(factors))} if factors is not None else {}),
         "long": [row.as_json() for row in long_robustness_rows(found, ranked, factors)],
         "seed": seed,

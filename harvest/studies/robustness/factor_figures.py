@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harvest.studies.robustness.factors import FactorEffects, FactorStudy
-from harvest.tables.comparison_words import p_text
+from harvest.tables.comparison_words import bounds_words, p_text
 from harvest.tables.long_rows import LongRow, unit_of
 from harvest.terminal import printable
 from scoring.inference.matched import Difference
@@ -57,6 +57,9 @@ def factor_tables(study: FactorStudy | None) -> Iterator[RenderableType]:
         yield Text(printable(f"{one.name}, {one.label}, by factor", line=True), style="bold")
         yield Text(printable(factor_sentence(one, study), line=True))
         yield _table(one)
+        for effect, own in one.effects.items():
+            if said := bounds_words(own, share=is_percentage(one.key[0])):
+                yield Text(printable(f"{effect_name(effect)}: {said}", line=True), style="yellow")
     for why in study.left_out:
         yield Text(printable(f"no effects of factors on {why}", line=True), style="yellow")
 

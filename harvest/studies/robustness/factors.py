@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from harvest.studies.scores.arms import Armed, ArmedSystem
+from harvest.studies.scores.lost_attempts import lost_attempts
 from harvest.studies.scores.trial_values import Key
-from scoring.comparison.by_user import Cells, gains
 from scoring.inference.factorial import Combination, Levels, factorial_effects, is_crossed
+from scoring.inference.losses import Gain, WithLost
 from scoring.inference.matched import Difference, compare
 from scoring.measure import Measure
 from scoring.measures.usefulness import RECOVERY
@@ -136,9 +137,13 @@ def _effects(
     lost = Counter(gone.system for gone in armed.material.invalid)
     one, other = pair
 
-    def cells(played: _Played, at: Combination) -> Cells:
+    topics = [topic.id for topic in armed.material.topics.topics]
+
+    def side(played: _Played, at: Combination) -> WithLost:
         system, arm = played[at]
-        return armed.values[system.names[arm]].get(key, {})
+        name = system.names[arm]
+        own = lost_attempts(key, measure, name, armed.values, armed.material, topics)
+        return WithLost(armed.values[name].get(key, {}), own)
 
     def gone(at: Combination) -> int:
         sides = [played[at] for played in pair if played is not None]
@@ -148,14 +153,16 @@ def _effects(
     reach = declared.range[1] - declared.range[0] if declared.has_top else math.inf
     systems = [system for played in pair if played is not None for system, _ in played.values()]
     names = tuple(dict.fromkeys(system.of for system in systems))
+    whole = {at: Gain(side(one, at), None if other is None else side(other, at)) for at in one}
     return factorial_effects(
-        [topic.id for topic in armed.material.topics.topics],
+        topics,
         levels,
-        {at: cells(one, at) if other is None else gains(cells(one, at), cells(other, at)) for at in one},
+        {at: own.at(None) for at, own in whole.items()},
         generator(seed, "factors", *names, *map(str, key)),
         level=armed.settings.level,
         reach=reach if other is None else 2 * reach,
         continued=any(system.continued for system in systems),
         clusters=armed.material.topics.clusters,
         invalid={at: gone(at) for at in one},
+        whole=whole,
     )

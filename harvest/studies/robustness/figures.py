@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harvest.studies.robustness.robustness import Changed, MeasureOverArms, Robustness
-from harvest.tables.comparison_words import p_text
+from harvest.tables.comparison_words import bounds_words, p_text
 from harvest.terminal import printable
 from scoring.inference.interval import METHOD
 from scoring.inference.matched import Difference
@@ -34,7 +34,7 @@ _LEGEND = (
     "difference: arm minus control over matched trials (same topic and trial); of percentages, in points; [low, high]: "
     "{level:g}% for topics like these, {interval}, each by itself",
     "p: {test}, corrected over all differences shown (Holm); found: p at most {alpha:g}, and the interval leaves out 0 "
-    "with the same correction; ?: too few {units} for any p that small",
+    "with the same correction; ?: too few {units} for any p that small, or none because of what was lost",
     "worst arm: of those played, and not the worst there could be; its [low, high] is wider than that of its row: "
     "it must hold whichever arm turns out to be worst",
     "turned round: topics of which most first answers are useful on one side and useless on the other; by chance: how "
@@ -209,6 +209,10 @@ def _warnings(found: Robustness) -> Iterator[str]:
             f"{most} {units} cannot give a p below {least:.2g}, which is not small enough for "
             f"{pluralize(found.family, 'comparison')}: play more, or fewer arms"
         )
+    for measure in found.measures:
+        for arm, one in measure.differences.items():
+            if said := bounds_words(one, share=is_percentage(measure.key[0])):
+                yield f"{measure.label}, {arm}: {said}"
     lost = {arm: count for arm, count in found.invalid.items() if count}
     if lost:
         each = ", ".join(f"{arm} {count}" for arm, count in lost.items())
@@ -300,7 +304,8 @@ def _of_difference(one: Difference, level: float, family: int) -> dict[str, Any]
         "found": one.beyond,
         "invalid": one.invalid,
         "undefined": one.undefined,
-        "note": interval.note,
+        **({"bounds": [_json(end) for end in one.bounds]} if one.bounds is not None else {}),
+        "note": interval.note or one.withheld,
     }
 
 

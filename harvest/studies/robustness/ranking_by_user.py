@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import Literal
 
 from harvest.studies.scores.arms import Armed, ArmedSystem
+from harvest.studies.scores.lost_attempts import lost_attempts
 from harvest.studies.scores.trial_values import Key
 from scoring.comparison.by_user import ByUser, by_user
 from scoring.figure import Good
@@ -65,14 +66,7 @@ def ranking_by_user(armed: Armed, *, seed: int = 0) -> tuple[RankedPair, ...]:
     """Every pair of systems in every measure, where there are two systems that were played in the same arms, without
     those of which losses depend on what they had answered, and pairs to which users of an arm said unlike things. seed:
     of exchanges."""
-    pairs = [
-        (one, two)
-        for one, two in combinations(armed.systems, 2)
-        if one.names.keys() == two.names.keys()
-        and one.group == two.group
-        and one.of != two.of
-        and not any(armed.material.withholding((one.names[arm], two.names[arm])) for arm in one.names)
-    ]
+    pairs = [both for both in _pairs(armed) if not _withheld(armed, both)]
     found = {
         (key, place): _found(armed, key, measure, both, seed)
         for key, measure in armed.wanted.items()
@@ -94,16 +88,40 @@ def ranking_by_user(armed: Armed, *, seed: int = 0) -> tuple[RankedPair, ...]:
     )
 
 
+def unranked_pairs(armed: Armed) -> tuple[str, ...]:
+    """Of each pair of systems of which nothing is said, why, in a sentence."""
+    return tuple(
+        f"{one.name} − {two.name}: {why}" for one, two in _pairs(armed) if (why := _withheld(armed, (one, two)))
+    )
+
+
+def _pairs(armed: Armed) -> list[tuple[ArmedSystem, ArmedSystem]]:
+    return [
+        (one, two)
+        for one, two in combinations(armed.systems, 2)
+        if one.names.keys() == two.names.keys() and one.group == two.group and one.of != two.of
+    ]
+
+
+def _withheld(armed: Armed, both: tuple[ArmedSystem, ArmedSystem]) -> str:
+    """Why nothing is said of two systems: what one lost in an arm depends on its answers, or users said unlike
+    things."""
+    one, two = both
+    each = (armed.material.withholding((one.names[arm], two.names[arm])) for arm in one.names)
+    return " ".join(dict.fromkeys(f"{reason.sentence}." for found in each for reason in found))
+
+
 def _found(armed: Armed, key: Key, measure: Measure, both: tuple[ArmedSystem, ArmedSystem], seed: int) -> ByUser:
     one, two = both
     values = armed.values
     cells = {arm: (values[name].get(key, {}), values[two.names[arm]].get(key, {})) for arm, name in one.names.items()}
     declared, material = measure.declaration, armed.material
     lost = Counter(gone.system for gone in material.invalid)
+    topics = [topic.id for topic in material.topics.topics]
     return by_user(
         one.name,
         two.name,
-        [topic.id for topic in material.topics.topics],
+        topics,
         cells,
         generator(seed, "arms", "ranking", one.name, two.name, *map(str, key)),
         level=armed.settings.level,
@@ -112,6 +130,13 @@ def _found(armed: Armed, key: Key, measure: Measure, both: tuple[ArmedSystem, Ar
         continued=one.continued or two.continued,
         clusters=material.topics.clusters,
         invalid={arm: lost[name] + lost[two.names[arm]] for arm, name in one.names.items()},
+        lost={
+            arm: (
+                lost_attempts(key, measure, name, values, material, topics),
+                lost_attempts(key, measure, two.names[arm], values, material, topics),
+            )
+            for arm, name in one.names.items()
+        },
     )
 
 

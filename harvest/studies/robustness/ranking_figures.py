@@ -51,13 +51,18 @@ def ranking_sentence(one: RankedPair) -> str:
     return f"cannot tell whether it depends on the user which {better}"
 
 
-def ranking_tables(pairs: Sequence[RankedPair], found: Sequence[Robustness]) -> Iterator[RenderableType]:
-    """Of every two systems in every measure a sentence and the arms, and how far orders of three or more agree."""
+def ranking_tables(
+    pairs: Sequence[RankedPair], found: Sequence[Robustness], unranked: Sequence[str] = ()
+) -> Iterator[RenderableType]:
+    """Of every two systems in every measure a sentence and the arms, and how far orders of three or more agree.
+    unranked: why there is nothing of other pairs."""
     for one in pairs:
         head = f"{one.found.first} − {one.found.second} by arm, {one.label}"
         yield Text(printable(head, line=True), style="bold")
         yield Text(printable(ranking_sentence(one), line=True), style="yellow" if one.depends == "which" else "")
         yield _arms(one)
+    for why in unranked:
+        yield Text(printable(f"nothing by arm of {why}", line=True), style="yellow")
     for label, taus in _agreements(found).items():
         told = ", ".join(f"{arm} {'n/a' if math.isnan(tau) else decimal(tau, 2)}" for arm, tau in taus.items())
         yield Text(printable(f"{label}: order of the systems beside that in the control, tau-b: {told}", line=True))

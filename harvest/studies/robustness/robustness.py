@@ -15,7 +15,7 @@ import numpy as np
 
 from harvest.studies.runs.sources import sources
 from harvest.studies.scores.arms import Armed, ArmedSystem
-from harvest.studies.scores.lost_attempts import Cells, lost_attempts, within_bounds
+from harvest.studies.scores.lost_attempts import loss_notes, lost_attempts
 from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.trial_values import Key, Values
 from protocols.labels import NOT_USEFUL, USEFUL
@@ -25,7 +25,8 @@ from recordings.files.json_text import Json
 from scoring.inference.aligned import align
 from scoring.inference.components import Component, across_systems
 from scoring.inference.interval import Interval, no_interval
-from scoring.inference.matched import Difference, compare, difference
+from scoring.inference.losses import End, WithLost
+from scoring.inference.matched import Difference, compare, difference, within_bounds
 from scoring.inference.spreads import Range
 from scoring.inference.together import level_together
 from scoring.measure import Measure
@@ -140,39 +141,40 @@ def _over_arms(
     clusters = material.topics.clusters
 
     dependent = material.withholding(tuple(system.names.values()))
+    gone = {
+        (key, name): lost_attempts(key, measure, name, values, material, topics)
+        for key, measure in wanted.items()
+        for name in system.names.values()
+    }
 
     def apart(key: Key, arm: str, level: float) -> Difference:
         declared = wanted[key].declaration
+        base, other = (system.names[one] for one in (control, arm))
+        below = WithLost(values[base].get(key, {}), gone[key, base].beside(other))
+        above = WithLost(values[other].get(key, {}), gone[key, other].beside(base))
 
-        def between(base: Cells, other: Cells) -> Difference:
+        def between(end: End) -> Difference:
             return difference(
                 topics,
-                base,
-                other,
+                below.at(end, against=True),
+                above.at(end),
                 generator(seed, "arms", "exchange", system.name, *map(str, key), arm),
                 level=level,
                 reach=declared.range[1] - declared.range[0] if declared.has_top else math.inf,
                 pooled=declared is RECOVERY,
                 continued=system.continued,
                 clusters=clusters,
-                invalid=lost[system.names[control]] + lost[system.names[arm]],
+                invalid=lost[base] + lost[other],
             )
 
-        base, other = (system.names[one] for one in (control, arm))
-        sides = values[base].get(key, {}), values[other].get(key, {})
-        if not dependent:
-            return between(*sides)
-        gone = (
-            lost_attempts(key, wanted[key], base, values, material, topics).beside(other),
-            lost_attempts(key, wanted[key], other, values, material, topics).beside(base),
-        )
-        return within_bounds(between, sides, gone)
+        return within_bounds(between, (below, above))
 
     def interval_at(key: Key, arm: str, level: float) -> Interval:
         return apart(key, arm, level).interval
 
     each = {(key, arm): apart(key, arm, settings.level) for key in wanted for arm in others}
     tested = dict(zip(each, compare(list(each.values()), [math.nan] * len(each), level=settings.level), strict=True))
+    bounded = {arm for (_, arm), one in tested.items() if one.bounds is not None}
     matched = {arm: _matched(done, system.names[control], system.names[arm]) for arm in others}
     return Robustness(
         system=system,
@@ -202,7 +204,13 @@ def _over_arms(
         trials=max((key.trial for key in material.planned), default=0),
         invalid={arm: lost[name] for arm, name in system.names.items()},
         sources=tuple(sources([system.run])),
-        notes=(*notes, *(f"{one.sentence}." for one in dependent)),
+        notes=(
+            *notes,
+            *(f"{one.sentence}." for one in dependent),
+            *loss_notes(
+                (system.names[arm] for arm in system.names if arm in bounded or (bounded and arm == control)), material
+            ),
+        ),
     )
 
 
@@ -226,6 +234,8 @@ def _measure(
     worst = max(apart, key=lambda arm: sign * apart[arm]) if any(apart.values()) else ""
     spread = _spread(measure, cells, topics, settings)
     told = spread.from_0_unless(any(one.beyond for one in differences.values()))
+    if any(one.bounds is not None for one in differences.values()):
+        told = told.without_interval("what was lost in arms could have been like the control, or unlike it")
     far, interval = math.nan, no_interval()
     if worst not in ("", system.control) and not system.continued:
         others = [arm for arm in apart if arm != system.control]

@@ -3,8 +3,8 @@
 A trial whose user is found to have said something else than with another system is treated as lost from there on.
 """
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, replace
 
 from harvest.studies.scores.scorecard import Material
@@ -16,13 +16,13 @@ from protocols.route import Route
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, Turn
 from recordings.conversations.endings import is_cut_short
 from scoring.inference.aligned import Cell, Trial
-from scoring.inference.interval import Interval, no_interval
-from scoring.inference.losses import Lost, with_losses
-from scoring.inference.matched import Difference
+from scoring.inference.losses import Lost, losses_matter
 from scoring.measure import Measure
 from scoring.measures.usefulness import NOT_ASKED, RECOVERY, USEFUL, labels, recovery_cells, useful_cells, useful_share
+from topics.counting import pluralize
 
-Cells = Mapping[Trial, Cell]
+UNLIKE = "users said something else to one system"
+"""Why no winner is named where users who should have said the same did not."""
 
 
 def lost_attempts(
@@ -39,24 +39,62 @@ def lost_attempts(
     systems (those of `values`) has.
     """
     depends = any(one.system == system for one in material.concentrations)
-    gone: dict[Trial, Conversation | None] = {
-        (one.topic, one.trial): None for one in material.invalid if one.system == system
+    gone: dict[Trial, tuple[Conversation, ...]] = {
+        (one.topic, one.trial): () for one in material.invalid if one.system == system
     }
     for (of, topic, number), one in ((astuple(name), one) for name, one in material.first_lost.items()):
         if of == system and (depends or is_cut_short(one.outcome) or (topic, number) in gone):
-            gone[topic, number] = one
+            gone[topic, number] = (one,)
     lost = _bounded(key, measure, system, values, material, topics, gone, depends=depends)
     suspect = material.user_card.suspect.get(system, {})
-    if not suspect or depends:
+    if not suspect:
         return lost
     for one in material.finished:
         first = suspect.get(one.key, 0)
         if first and first <= len(one.turns):
-            before = gone.get((one.key.topic, one.key.trial)) or one
-            gone[one.key.topic, one.key.trial] = replace(one, turns=min(before.turns, one.turns[: first - 1], key=len))
+            trial = one.key.topic, one.key.trial
+            gone[trial] = (*gone.get(trial, ()), replace(one, turns=one.turns[: first - 1]))
     unlike = _bounded(key, measure, system, values, material, topics, gone, depends=True)
-    others = {one.other for one in material.user_card.withholding if one.system == system}
-    return replace(unlike, why="users said something else to one system", others=others, beside_others=lost)
+    return replace(
+        unlike,
+        why=(*lost.why, UNLIKE) if depends and lost.low else (UNLIKE,),
+        others={one.other for one in material.user_card.withholding if one.system == system},
+        beside_others=lost,
+    )
+
+
+def loss_words(system: str, material: Material) -> str:
+    """How much of a system was lost: `12 of 45 conversations were cut short by a failure of the user (no-words x 12)`;
+    "" if nothing was."""
+    finished = sum(one.key.system == system for one in material.finished)
+    invalid = sum(key.system == system for key in material.invalid)
+    cut = material.cut_short.get(system, Counter[str]())
+    reasons = ", ".join(f"{reason} x {count}" for reason, count in cut.most_common())
+    parts = [
+        f"{cut.total()} of {pluralize(finished, 'conversation')} were cut short by a failure of the user ({reasons})"
+        if cut
+        else "",
+        f"{invalid} of {pluralize(finished + invalid, 'trial')} had no valid attempt" if invalid else "",
+    ]
+    return " and ".join(filter(None, parts))
+
+
+def many_lost(system: str, material: Material) -> bool:
+    """Whether so many trials of a system are not whole that a figure of it may be another one than that of all."""
+    cut = material.cut_short.get(system, Counter[str]()).total()
+    invalid = sum(key.system == system for key in material.invalid)
+    whole = sum(one.key.system == system for one in material.finished) - cut
+    return losses_matter((cut + invalid, 0), (whole, 0))
+
+
+def loss_notes(systems: Iterable[str], material: Material) -> Iterator[str]:
+    """A sentence about each of these systems of which something was lost, for figures that are bounded by it."""
+    for system in systems:
+        if said := loss_words(system, material):
+            yield (
+                f"{system}: {said}. Intervals and verdicts that this can move hold all that could have followed: "
+                "remove the cause and make a new run."
+            )
 
 
 def _bounded(
@@ -66,56 +104,32 @@ def _bounded(
     values: Mapping[str, Values],
     material: Material,
     topics: Sequence[str],
-    gone: Mapping[Trial, Conversation | None],
+    gone: Mapping[Trial, tuple[Conversation, ...]],
     *,
     depends: bool,
 ) -> Lost:
-    """What the trials that are gone could have given. gone: with what is known of each."""
+    """What the trials that are gone could have given. gone: with what is known of each; of several conversations, any
+    could be how it would have begun, so that the bounds hold them all."""
     asked = {topic for own in values.values() for topic, _ in own.get(key, {})}.intersection(topics)
     of_share = measure.declaration in SHARES
     ends = (0.0, 1.0) if of_share else _ends(key, measure, values)
     known = values[system].get(key, {}) if system in values else {}
     low: dict[Trial, Cell] = {}
     high: dict[Trial, Cell] = {}
-    for trial, attempt in gone.items():
+    for trial, attempts in gone.items():
         if trial[0] not in asked:  # others are not asked for this turn
             continue
-        if of_share and attempt is not None:
+        if of_share and attempts:
             turns = material.turns[system, trial[0]]
-            worst = _cell(key, measure, filled(attempt, turns, NOT_USEFUL), turns)
             fill = NOT_USEFUL + USEFUL_LABEL if measure.declaration is RECOVERY else USEFUL_LABEL
-            best = _cell(key, measure, filled(attempt, turns, fill), turns)
+            worst = min((_cell(key, measure, filled(one, turns, NOT_USEFUL), turns) for one in attempts), key=_height)
+            best = max((_cell(key, measure, filled(one, turns, fill), turns) for one in attempts), key=_height)
         else:
             worst, best = (ends[0], 1.0), (ends[1], 1.0)
         if worst != best or known.get(trial) != worst:
             low[trial], high[trial] = worst, best
     valued = frozenset(trial for trial in known.keys() & low.keys() if known[trial][0] == known[trial][0])
     return Lost(low, high, valued, depends)
-
-
-def within_bounds(
-    between: Callable[[Cells, Cells], Difference], sides: tuple[Cells, Cells], lost: tuple[Lost, Lost]
-) -> Difference:
-    """`between` the sides. Where what one of them lost depends on what it had answered, its interval is that within the
-    bounds of what was lost, and it has no p: neither side may be found to be better."""
-    found = between(*sides)
-    if not any(one.depends and one.low for one in lost):
-        return found
-    ends = [
-        between(
-            *(
-                with_losses(cells, own, high=high == first)
-                for cells, own, first in zip(sides, lost, (True, False), strict=True)
-            )
-        )
-        for high in (True, False)
-    ]
-    interval = no_interval(next(one.why for one in lost if one.depends and one.low))
-    if all(one.interval.printed for one in ends):
-        method = f"{ends[0].interval.method}, within the bounds of what was lost"
-        low, high = (pick(getattr(one.interval, end) for one in ends) for pick, end in ((min, "low"), (max, "high")))
-        interval = Interval(low, high, method, ends[0].interval.resampled, assumes=ends[0].interval.assumes)
-    return replace(found, interval=interval, p=math.nan, outside=math.nan)
 
 
 def _ends(key: Key, measure: Measure, values: Mapping[str, Values]) -> tuple[float, float]:
@@ -136,6 +150,11 @@ def _cell(key: Key, measure: Measure, conversation: Conversation, turns: int) ->
         return recovery_cells(row)
     value, over = useful_share(row)
     return value, float(over > 0)
+
+
+def _height(cell: Cell) -> float:
+    """By which of two cells a share is higher: one that counts in neither sum is between a failure and a success."""
+    return cell[0] - cell[1] / 2
 
 
 def filled(conversation: Conversation, turns: int, fill: str) -> Conversation:

@@ -25,6 +25,7 @@ from harvest.studies.validity.user_card import UserCard, UserDifference, fault_t
 from harvest.studies.validity.witnessed import witness_notes
 from harvest.studies.validity.worded_turns import Models, WordedTurn, models_of, worded_turns
 from recordings.conversations.conversation import Conversation, TrialKey
+from recordings.conversations.endings import is_cut_short
 from recordings.formats.lengths import most_turns, with_missing_turns
 from recordings.judged.gold_layers import read_gold_layers
 from recordings.judged.judgments import Layer, read_layers
@@ -102,6 +103,15 @@ class Material:
     def invalid(self) -> frozenset[TrialKey]:
         """Trials that were tried and have no valid attempt."""
         return frozenset(one.key for one in self.conversations) - frozenset(one.key for one in self.finished)
+
+    @cached_property
+    def cut_short(self) -> Mapping[str, Counter[str]]:
+        """By system, why failures of the user cut conversations short: reasons, with how many conversations each."""
+        found: dict[str, Counter[str]] = {}
+        for one in self.finished:
+            if one.outcome is not None and is_cut_short(one.outcome):
+                found.setdefault(one.key.system, Counter())[one.outcome.reason] += 1
+        return found
 
     @cached_property
     def first_lost(self) -> Mapping[TrialKey, Conversation]:

@@ -14,12 +14,11 @@ from harvest.audits.audit import load_audit
 from harvest.report.finding import compared
 from harvest.studies.compare.comparison import compare_runs
 from harvest.studies.compare.figures import comparison_tables
-from harvest.studies.scores.lost_attempts import Cells, within_bounds
 from harvest.studies.scores.scorecard import gather_material
 from harvest.studies.validity.concentrations import concentrations
 from recordings.conversations.conversation import Conversation, Outcome, TrialKey, Turn
-from scoring.inference.losses import Lost
-from scoring.inference.matched import Difference, difference
+from scoring.inference.losses import End, Lost, WithLost
+from scoring.inference.matched import Difference, difference, within_bounds
 from tests.benchmarks import selection as worlds
 from tests.harvest.voices.test_endpoint import completion, played
 from tests.servers.local_http import Asked, serving
@@ -112,18 +111,26 @@ def test_a_difference_is_bounded_by_what_both_sides_lost() -> None:
     worse = dict.fromkeys(cells, (0.0, 1.0))
     gone = [(topic, 1) for topic in topics[:8]]
 
-    def between(base: Cells, other: Cells) -> Difference:
-        return difference(topics, base, other, np.random.default_rng(1), level=0.95)
+    def bounded(lost: Lost) -> Difference:
+        below, above = WithLost(cells, lost), WithLost(worse)
 
-    alone = Lost({}, {})
-    kept = within_bounds(between, (cells, worse), (alone, alone))
-    assert kept == between(cells, worse)
-    assert kept.p < 0.05
-    known = Lost(dict.fromkeys(gone, (0.0, 1.0)), dict.fromkeys(gone, (0.0, 1.0)), depends=True)
-    bounded = within_bounds(between, (cells, worse), (known, alone))
-    assert np.isnan([bounded.p, bounded.outside]).all(), "no side is found to be better, however far apart they are"
-    lost = Lost(dict.fromkeys(gone, (0.0, 1.0)), dict.fromkeys(gone, (1.0, 1.0)), depends=True)
-    wide = within_bounds(between, (cells, worse), (lost, alone)).interval
+        def between(end: End) -> Difference:
+            base, other = below.at(end, against=True), above.at(end)
+            return difference(topics, base, other, np.random.default_rng(1), level=0.95)
+
+        return within_bounds(between, (below, above))
+
+    kept = bounded(Lost({}, {}))
+    assert (kept.p < 0.05, kept.bounds) == (True, None)
+    known = bounded(Lost(dict.fromkeys(gone, (0.0, 1.0)), dict.fromkeys(gone, (0.0, 1.0)), depends=True))
+    assert np.isnan([known.p, known.outside]).all(), "no side is found to be better, however far apart they are"
+    assert known.withheld == "whether trials were lost depended on what the system had answered"
+    seen = bounded(Lost(dict.fromkeys(gone, (0.0, 1.0)), dict.fromkeys(gone, (1.0, 1.0))))
+    assert (seen.withheld, kept.p <= seen.p <= 1.0) == ("", True), "many were lost, whatever they depend on"
+    lost = bounded(Lost(dict.fromkeys(gone, (0.0, 1.0)), dict.fromkeys(gone, (1.0, 1.0)), depends=True))
+    assert lost.bounds is not None
+    assert lost.value == kept.value
+    wide = lost.interval
     assert wide.low < kept.interval.low
     assert wide.high >= kept.interval.high
     assert wide.method.endswith("within the bounds of what was lost")
