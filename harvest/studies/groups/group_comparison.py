@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from harvest.audits.groups import grouped_name, noise_pairs
-from harvest.studies.scores.lost_attempts import loss_notes, lost_attempts
+from harvest.studies.scores.lost_attempts import lost_attempts
 from harvest.studies.scores.scorecard import Material, gather_material, score_material
 from harvest.studies.scores.trial_values import Key, row_values, share_values
 from recordings.conversations.conversation import Conversation, TrialKey
@@ -235,7 +235,6 @@ def _compared(
         [max(noise[key], default=math.nan) for key, _ in tested],
         level=settings.level,
     )
-    bounded = any(one.bounds is not None for one in (*differences, *nulls.values()))
     unit = _unit(material, names.values(), settings)
     return Comparison(
         system=system,
@@ -251,7 +250,6 @@ def _compared(
         notes=(
             *table.notes,
             *(f"{one.sentence}." for one in dependent),
-            *(loss_notes(names.values(), material) if bounded else ()),
         ),
     )
 

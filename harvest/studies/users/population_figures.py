@@ -9,9 +9,11 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from harvest.studies.scores.lost_attempts import loss_notes
 from harvest.studies.users.populations import POPULATION, REWEIGHTED, Drawn, Figure, Populations
 from harvest.terminal import printable, wrap_lines
 from scoring.inference.interval import METHOD
+from scoring.inference.losses import WITHIN
 from scoring.measures.usefulness import RECOVERY
 from scoring.table import shown_value
 
@@ -34,7 +36,7 @@ def population_tables(found: Populations) -> Iterator[RenderableType]:
         yield Text(printable(system, line=True), style="bold")
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
         table.add_column("user", overflow="fold", min_width=12, max_width=_WIDEST_NAME)
-        for heading in ("share", "drawn", "lost", "figure [low, high]", "n", "eff. n"):
+        for heading in ("share", "drawn", "lost", "cut", "figure [low, high]", "n", "eff. n"):
             table.add_column(Text(heading), justify="right", no_wrap=True)
         own = [one for one in found.figures if one.system == system]
         for label in dict.fromkeys(one.label for one in own):
@@ -46,6 +48,9 @@ def population_tables(found: Populations) -> Iterator[RenderableType]:
         for one in own:
             if not one.found.interval.printed:
                 yield Text(f"{one.of}, {one.label}: no interval: {one.found.interval.note}", style="yellow")
+        if any(one.found.interval.method.endswith(WITHIN) for one in own):
+            for note in loss_notes([system], found.material):
+                yield Text(printable(note, line=True), style="yellow")
         if warning := _lost(system, members):
             yield Text(warning, style="yellow")
 
@@ -65,10 +70,12 @@ def _cells(one: Figure, members: Mapping[str, Drawn], weights: Mapping[str, floa
     name = printable(one.of, line=True)
     if one.of in members:
         member = members[one.of]
-        told = (f"{member.share:.1%}", str(member.drawn), str(member.drawn - member.valid))
+        told = (f"{member.share:.1%}", str(member.drawn), str(member.drawn - member.valid), str(member.cut))
     else:
-        drawn, valid = (sum(getattr(each, part) for each in members.values()) for part in ("drawn", "valid"))
-        told = ("", str(drawn), str(drawn - valid))
+        drawn, valid, cut = (
+            sum(getattr(each, part) for each in members.values()) for part in ("drawn", "valid", "cut")
+        )
+        told = ("", str(drawn), str(drawn - valid), str(cut))
         if one.of == REWEIGHTED and weights:
             name += ": " + ", ".join(f"{member} {weight:.0%}" for member, weight in weights.items())
     figure = shown_value(one.key[0], one.found.value)
@@ -107,6 +114,7 @@ def population_rows(found: Populations) -> Iterator[dict[str, Any]]:
             "weights": shares if shares is not None else {one.of: 1.0},
             "drawn": sum(each.drawn for each in chosen),
             "lost": sum(each.drawn - each.valid for each in chosen),
+            "cut_short": sum(each.cut for each in chosen),
             "value": _number(one.found.value),
             "n": one.found.n,
             "effective_n": _number(one.found.effective),

@@ -8,26 +8,30 @@ those that are left is one of another population, so each conversation stands fo
 
 drawn, valid: trials of its member on this system, played and counted; share: the declared one; v: the weight asked for,
 which is the share for the population itself. So a figure of the population is unbiased if, within a member, what is
-lost does not depend on what would have been answered.
+lost does not depend on what would have been answered. Where members lost different shares, or many, its interval holds
+what the lost trials could have given, with those that a failure of the user cut short.
 """
 
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from harvest.studies.scores.arms import wanted_measures
 from harvest.studies.scores.judges import Judges
+from harvest.studies.scores.lost_attempts import lost_attempts
 from harvest.studies.scores.scorecard import Material, gather_material, recorded_design
 from harvest.studies.scores.trial_values import SHARES, Key, Values, measure_values, share_values
 from harvest.studies.users.recorded_users import recorded_users
+from recordings.conversations.endings import is_cut_short
 from recordings.log.run_folder import Run
 from scoring.inference.aligned import Cell, Trial
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.interval import no_interval
+from scoring.inference.losses import WITHIN, End, WithLost, need_bounds
 from scoring.inference.weighted import Weighted, weighted_ratio
 from scoring.measure import Measure
 from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY
@@ -44,11 +48,12 @@ POPULATION, REWEIGHTED = "population", "re-weighted"
 @dataclass(frozen=True, slots=True)
 class Drawn:
     """Of one member and one system. share: declared. drawn: trials whose attempts have ended. valid: those that count
-    in figures; the others were lost."""
+    in figures; the others were lost. cut: of the valid ones, those that a failure of the user cut short."""
 
     share: float
     drawn: int
     valid: int
+    cut: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,15 +156,19 @@ def system_figures(
     }
     drawn = Counter(of.values())
     valid = Counter(one.member for one in material.finished if one.key.system == system)
-    members = {member: Drawn(share, drawn[member], valid[member]) for member, share in shares.items()}
+    cut = Counter(one.member for one in material.finished if one.key.system == system and is_cut_short(one.outcome))
+    members = {member: Drawn(share, drawn[member], valid[member], cut[member]) for member, share in shares.items()}
     sides: dict[str, Mapping[str, float]] = {POPULATION: shares, **{member: {member: 1.0} for member in shares}}
     if weights is not None:
         sides[REWEIGHTED] = weights
-    figures = [
-        Figure(system, name, key, measure, _weighed(members, side, values.get(key, {}), of, measure, resampler))
-        for key, measure in wanted.items()
-        for name, side in sides.items()
-    ]
+    topics = [topic.id for topic in material.topics.topics]
+    figures: list[Figure] = []
+    for key, measure in wanted.items():
+        cells = values.get(key, {})
+        lost = lost_attempts(key, measure, system, {system: values}, material, topics).beside("")  # beside none
+        for name, side in sides.items():
+            found = _within_bounds(members, side, WithLost(cells, lost), of, measure, resampler)
+            figures.append(Figure(system, name, key, measure, found))
     return members, figures
 
 
@@ -178,6 +187,41 @@ def _checked(weights: Mapping[str, float], shares: Mapping[str, Mapping[str, flo
     scaled = {name: weights.get(name, 0.0) / largest for name in known}  # as the sum of large ones may be no number
     whole = math.fsum(scaled.values())
     return {name: weight / whole for name, weight in scaled.items()}
+
+
+def _within_bounds(
+    members: Mapping[str, Drawn],
+    side: Mapping[str, float],
+    every: WithLost,
+    of: Mapping[Trial, str],
+    measure: Measure,
+    resampler: Resampler,
+) -> Weighted:
+    """The figure of one population and, where what its members lost matters, with an interval from the low end of what
+    that could have given to the high end."""
+    found = _weighed(members, side, every.cells, of, measure, resampler)
+    apart = [_of_member(every, of, member) for member, weight in side.items() if weight > 0]
+    if math.isnan(found.value) or not need_bounds(apart):
+        return found
+    whole = {name: replace(one, valid=one.drawn) for name, one in members.items()}
+    ends = [_weighed(whole, side, every.at(end), of, measure, resampler) for end in _ENDS]
+    each = [one.interval for one in (found, *ends)]
+    if unprinted := next((one for one in each if not one.printed), None):
+        return replace(found, interval=unprinted)
+    low, high = min(one.low for one in each), max(one.high for one in each)
+    return replace(found, interval=replace(each[0], low=low, high=high, method=f"{each[0].method}, {WITHIN}"))
+
+
+_ENDS: tuple[End, End] = ("low", "high")
+
+
+def _of_member(every: WithLost, of: Mapping[Trial, str], member: str) -> WithLost:
+    """What the trials of one member have, and lost."""
+    cells, low, high = (
+        {trial: cell for trial, cell in own.items() if of.get(trial) == member}
+        for own in (every.cells, every.lost.low, every.lost.high)
+    )
+    return WithLost(cells, replace(every.lost, low=low, high=high))
 
 
 def _weighed(
