@@ -98,6 +98,10 @@ def is_cut_short(outcome: Outcome | None) -> bool:
     return outcome is not None and outcome.kind == "user-stopped" and outcome.reason in _FAULTS_OF_USERS
 
 
+CUT_ENDS = frozenset(f"user-stopped ({reason})" for reason in _FAULTS_OF_USERS)
+"""What the ends of conversations that a failure of the user cut short are called, as of `end_name`."""
+
+
 def missing_turns(conversation: Conversation) -> int:
     """User turns, at least 0, that the conversation would still have had after the last one that was asked."""
     outcome = conversation.outcome

@@ -14,6 +14,7 @@ from harvest.studies.attribute.retelling import Reading, decide_again, todays_re
 from harvest.studies.runs.contrast import Contrast
 from harvest.studies.runs.recorded_audit import recorded_audit
 from harvest.studies.runs.side_by_side import run_names, set_apart
+from harvest.studies.scores.lost_attempts import loss_words, lost_attempts
 from harvest.studies.scores.scorecard import Material, gather_material, refuse_twice
 from harvest.studies.scores.trial_values import Key, Values, measure_values, share_values
 from harvest.studies.watch.baseline import identities
@@ -23,6 +24,8 @@ from recordings.log.header import plain
 from recordings.log.run_folder import Run
 from scoring.catalogue import understand
 from scoring.inference.attribution import Attribution, Side, Told, attribute
+from scoring.inference.interval import no_interval
+from scoring.inference.losses import WithLost, need_bounds
 from scoring.library import list_forms, single
 from scoring.measure import Measure
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
@@ -45,13 +48,15 @@ class Coverage:
 @dataclass(frozen=True, slots=True)
 class AttributedSystem:
     """each: by measure and turn. coverage: before and after. other_users: whether what takes the user's side was
-    changed. reading: what was read again, before and after."""
+    changed. reading: what was read again, before and after. cut_short: what was lost before and after, in words, where
+    that may be the difference; () where not."""
 
     system: str
     each: Mapping[Key, Attribution]
     coverage: tuple[Coverage, Coverage]
     other_users: bool
     reading: tuple[Reading, Reading]
+    cut_short: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,18 +145,34 @@ class _Study:
         assert isinstance(now[1], Mapping)
         same = [topic for topic, own in now[0].items() if now[1].get(topic) == own]
         keys = [key for key in told[0] if key in told[1]]
+        each = {
+            key: attribute(told[0][key], told[1][key], same_topics=same, other_users=other, level=self.settings.level)
+            for key in keys
+        }
+        cut = self._cut_short(name, keys)
         return AttributedSystem(
             system=name,
-            each={
-                key: attribute(
-                    told[0][key], told[1][key], same_topics=same, other_users=other, level=self.settings.level
-                )
-                for key in keys
-            },
+            each={key: _without_intervals(one) if key in cut else one for key, one in each.items()},
+            cut_short=tuple(loss_words(name, side) for side in self.sides) if cut else (),
             coverage=(_coverage(name, self.sides[0]), _coverage(name, self.sides[1])),
             other_users=other,
             reading=(readings[0], readings[1]),
         )
+
+    def _cut_short(self, name: str, keys: Sequence[Key]) -> frozenset[Key]:
+        """The measures whose difference may be that of what failures of users cut short."""
+        found = set()
+        for key in keys:
+            measure = next(one for one in self.measures if key[0] in (one.name, one.declaration.name))
+            sides = []
+            for side in self.sides:
+                values = self._values(name, side)
+                topics = [topic.id for topic in side.topics.topics]
+                lost = lost_attempts(key, measure, name, {name: values}, side, topics).beside("")
+                sides.append(WithLost(values.get(key, {}), lost))
+            if need_bounds(sides):
+                found.add(key)
+        return frozenset(found)
 
     def _told(
         self, name: str, side: Material, own: Protocol | None, other: Protocol | None, reading: Reading
@@ -191,6 +212,15 @@ class _Study:
             elif key[0] in (one.name, one.declaration.name):
                 return True
         return False
+
+
+LOST = "what was lost in the runs could be all of it"
+"""Why no share of a difference is told from chance where conversations were lost."""
+
+
+def _without_intervals(one: Attribution) -> Attribution:
+    """The same shares, of which none can be told from chance."""
+    return replace(one, intervals={source: no_interval(LOST) for source in one.intervals})
 
 
 def _value(cell: tuple[float, float] | None) -> float:

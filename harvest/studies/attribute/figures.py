@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from harvest.studies.attribute.attribution import AttributedSystem, AttributionStudy
+from harvest.studies.attribute.attribution import LOST, AttributedSystem, AttributionStudy
 from harvest.studies.scores.trial_values import Key
 from harvest.studies.variance.figures import named
 from harvest.tables.long_rows import LongRow
@@ -73,7 +73,11 @@ def _sentence(one: Attribution, key: Key) -> str:
         return f"{moved}. {share} of it is {_WHOSE[one.largest]}{', ' + ', '.join(others) if others else ''}."
     if one.largest == "topics":
         return f"{moved}. The largest part comes of topics that are not in both runs; no other differs from chance."
-    return f"{moved}. No part of it can be told from chance."
+    return f"{moved}. No part of it can be told from {'what was lost' if _is_lost(one) else 'chance'}."
+
+
+def _is_lost(one: Attribution) -> bool:
+    return any(interval.note == LOST for interval in one.intervals.values())
 
 
 def _clear(one: Attribution, source: str) -> bool:
@@ -88,7 +92,7 @@ def _table(one: Attribution, key: Key) -> Table:
         table.add_column(Text(heading), overflow="fold")
     for source in SOURCES:
         share = one.shares[source]
-        table.add_row(source, _with_interval(one, source, key), _WHAT[source] if share else "")
+        table.add_row(source, _with_interval(one, source, key), _WHAT[source] if share and not _is_lost(one) else "")
     table.add_row(
         Text("together", style="bold"), _signed(one.difference, key), f"{pluralize(one.topics, 'topic')} in both"
     )
@@ -113,6 +117,12 @@ def _apart(study: AttributionStudy, system: AttributedSystem) -> Iterator[str]:
         yield (
             f"coverage: {was.valid} of {pluralize(was.planned, 'trial')} were valid, now {now.valid} of "
             f"{now.planned}{lost}; trials without a valid answer are in no figure"
+        )
+    if system.cut_short:
+        before, after = (said or "nothing was lost" for said in system.cut_short)
+        yield (
+            f"{before}, now {after}: what would have followed is not known and could be the difference, so no share is "
+            "told from chance; remove the cause and make a new run"
         )
     if study.harness:
         said = ", ".join(f"{name} {was or 'none'}, now {now or 'none'}" for name, (was, now) in study.harness.items())

@@ -9,8 +9,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from harvest.studies.scores.lost_attempts import lost_attempts
 from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.trial_values import SHARES, Key, measure_values, share_values
+from recordings.conversations.endings import is_cut_short
 from scoring.catalogue import understand
 from scoring.figure import Good
 from scoring.library import list_forms, measures, single
@@ -85,6 +87,33 @@ def figure_values(system: str, material: Material, figures: Sequence[Figure], se
     computed, _ = measure_values([system], material, others, settings)
     cells = {**share_values(system, material), **computed[system]}
     return {one.name: _by_topic(one, cells.get(one.key, {})) for one in figures}
+
+
+def cut_reaches(
+    system: str, material: Material, figures: Sequence[Figure], settings: Settings
+) -> dict[str, tuple[float, float]]:
+    """How far below and above each figure of a system could be another one if the conversations that failures of its
+    users cut short had gone on, useless or useful throughout. {} if none was cut short."""
+    if system not in material.cut_short:
+        return {}
+    others = [one.measure for one in figures if one.measure.declaration not in SHARES]
+    computed, _ = measure_values([system], material, others, settings)
+    values = {**share_values(system, material), **computed[system]}
+    topics = [topic.id for topic in material.topics.topics]
+    cut = {(one.key.topic, one.key.trial) for one in material.finished if is_cut_short(one.outcome)}
+    reaches: dict[str, tuple[float, float]] = {}
+    for one in figures:
+        lost = lost_attempts(one.key, one.measure, system, {system: values}, material, topics).beside("")
+        low, high = ({at: cell for at, cell in side.items() if at in cut} for side in (lost.low, lost.high))
+        own = values.get(one.key, {})
+        least, seen, most = (_mean(_by_topic(one, {**own, **moved})) for moved in (low, {}, high))
+        reaches[one.name] = max(0.0, seen - least), max(0.0, most - seen)
+    return reaches
+
+
+def _mean(by_topic: Mapping[str, Sequence[float]]) -> float:
+    means = [math.fsum(own) / len(own) for own in by_topic.values()]
+    return math.fsum(means) / len(means) if means else 0.0
 
 
 def _by_topic(figure: Figure, cells: Mapping[tuple[str, int], tuple[float, float]]) -> dict[str, list[float]]:

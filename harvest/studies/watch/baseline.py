@@ -18,17 +18,19 @@ from pydantic import Field
 from harvest.studies.runs.recorded_audit import recorded_audit, recorded_scoring
 from harvest.studies.runs.silent_systems import none_valid, silent_systems, what_went_wrong
 from harvest.studies.runs.sources import sources
+from harvest.studies.scores.lost_attempts import loss_words
 from harvest.studies.scores.scorecard import Material, gather_material, refuse_twice
 from harvest.studies.scores.trial_figures import Figure, figure_values, figures_of
 from harvest.studies.trees.merge_keys import merging_named
 from harvest.studies.validity.user_card import joined_tables
 from recordings.conversations.conversation import Conversation
-from recordings.conversations.endings import end_name, says_how
+from recordings.conversations.endings import CUT_ENDS, end_name, says_how
 from recordings.files.json_text import Json
 from recordings.log.header import Header
 from recordings.log.run_folder import Run
 from recordings.trees.builder import path_of
 from scoring.inference.drift import Baseline
+from scoring.inference.losses import losses_matter
 from scoring.notation import Term
 from scoring.settings import Settings, scoring_settings
 from topics.document import StrictModel, read_json_document
@@ -82,6 +84,16 @@ class SystemBaseline(StrictModel):
     ways: dict[str, tuple[tuple[tuple[Turn, ...], _Count], ...]]
     models: tuple[str, ...] = ()
     users: dict[str, dict[str, dict[str, tuple[Annotated[int, Field(ge=0)], _Count]]]] = Field(default_factory=dict)
+
+    @property
+    def cut_short(self) -> int:
+        """How many of the valid trials a failure of the user cut short."""
+        return sum(
+            count
+            for taken in self.ways.values()
+            for way, count in taken
+            if way and way[-1][0] == "end" and way[-1][1] in CUT_ENDS
+        )
 
     def counted(self) -> Ways:
         return {topic: dict(taken) for topic, taken in self.ways.items()}
@@ -154,6 +166,7 @@ def bless(runs: Sequence[Run], *, measures: Sequence[Term], by: str, at: str) ->
     each = [gather_material([run]) for run in runs]
     for run, material in zip(runs, each, strict=True):
         _refuse_silence(run, material)
+        _refuse_losses(run, material)
     every = list({one.name: one for one in (*gated, *figures_of((), settings, first, gated=False))}.values())
     systems = {system: _system(system, runs, each, every, settings) for system in first.systems}
     _refuse_unwatched(systems, gated)
@@ -191,6 +204,18 @@ def _refuse_silence(run: Run, material: Material) -> None:
             place=Place(str(run.path)),
             advice=f"{what_went_wrong(str(run.path))}; bless runs in which every system answered",
         )
+
+
+def _refuse_losses(run: Run, material: Material) -> None:
+    """Of a baseline that is only what failing users left of the conversations, nothing could ever be said."""
+    for system, cut in material.cut_short.items():
+        valid = sum(one.key.system == system for one in material.finished)
+        if losses_matter((cut.total(), 0), (valid - cut.total(), 0)):
+            raise InputError(
+                f"{system}: {loss_words(system, material)}, and nobody knows what would have followed",
+                place=Place(str(run.path)),
+                advice="remove the cause, and bless a new run",
+            )
 
 
 def _system(

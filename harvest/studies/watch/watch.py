@@ -13,8 +13,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from harvest.studies.scores.lost_attempts import loss_words
 from harvest.studies.scores.scorecard import Material, gather_material
-from harvest.studies.scores.trial_figures import Figure, figure_values, figures_of
+from harvest.studies.scores.trial_figures import Figure, cut_reaches, figure_values, figures_of
 from harvest.studies.validity.user_card import changed_users
 from harvest.studies.watch.baseline import BaselineFile, SystemBaseline, identities, models_of, refuse_other_audit, ways
 from harvest.studies.watch.changes import ChangedTopic, ChangedTurn, changed_topics, changed_turns
@@ -39,9 +40,13 @@ from scoring.notation import parse_all
 from scoring.settings import Settings, scoring_settings
 from scoring.statistics.exchange import false_discovery
 from scoring.statistics.stratified import compare_within
+from topics.counting import pluralize
 from topics.errors import Place
 
 Floats = npt.NDArray[np.float64]
+
+# Share of a baseline's conversations that failures of users may have cut short, as for `harvest bless`.
+MOST_BLESSED = 0.05
 
 # Runs that a baseline needs before its alarms count: fewer say too little of how much audits differ by themselves.
 SHADOW = FEWEST_RUNS
@@ -290,6 +295,7 @@ class _Audit:
             return WatchedSystem(name, why, planned, valid, lost, unasked, fell), LookSystem(
                 planned=planned, valid=valid
             )
+        cut = cut_reaches(name, self.material, [one for one, _ in self.figures], self.settings)
         values = figure_values(name, self.material, [one for one, _ in self.figures], self.settings)
         watched: list[WatchedFigure] = []
         for figure, gated in self.figures:
@@ -300,6 +306,7 @@ class _Audit:
                 one = self._figure(name, figure, known.of(list(cells)), list(cells.values()), gated=gated)
                 if len(cells) < max(len(every), len(known.topics)):
                     one = replace(one, over=_over(cells, every, known.of(list(known.topics))))
+                one = _widened(one, cut.get(figure.name, (0.0, 0.0)), self.rules.matters)
                 watched.append(one)
         watched = _with_discoveries(watched)
         now = ways(own)
@@ -329,7 +336,29 @@ class _Audit:
             return "another definition of the system than the baseline's (driver or options)"
         if found := next((one for one in self.material.concentrations if one.system == name), None):
             return found.sentence
-        return self.otherwise or changed_users(name, before.users, self.material.fault_tables(name))
+        return (
+            self.otherwise
+            or self._cut_short(name, before)
+            or changed_users(name, before.users, self.material.fault_tables(name))
+        )
+
+    def _cut_short(self, name: str, before: SystemBaseline) -> str:
+        """Why nothing can be told from what failing users left of conversations, in the baseline or now; "". What could
+        move a figure by less than the smallest difference that matters raises no alarm, and widens the interval."""
+        if before.cut_short / before.valid > min(self.rules.matters, MOST_BLESSED):
+            return (
+                f"{before.cut_short} of {pluralize(before.valid, 'conversation')} of the baseline were cut short by a "
+                "failure of the user, and nobody knows what would have followed: remove the cause and bless other runs"
+            )
+        gated = [one for one, decides in self.figures if decides]
+        reaches = cut_reaches(name, self.material, gated, self.settings)
+        moved = max(reaches, key=lambda one: sum(reaches[one]), default="")
+        if not moved or sum(reaches[moved]) <= self.rules.matters:
+            return ""
+        return (
+            f"{loss_words(name, self.material)}, and what would have followed could move {moved} by "
+            f"{100 * sum(reaches[moved]):.1f} points: remove the cause and play it again"
+        )
 
     def _figure(
         self, system: str, figure: Figure, known: Baseline, cells: Sequence[Sequence[float]], *, gated: bool
@@ -383,6 +412,35 @@ class _Audit:
 def _over(cells: Mapping[str, Sequence[float]], every: Mapping[str, Sequence[float]], blessed: Baseline) -> Over:
     value = float(np.mean([np.mean(one) for one in every.values()]))
     return Over(len(cells), len(every), value, sum(map(len, every.values())), len(blessed.means), blessed.mean)
+
+
+def _widened(one: WatchedFigure, cut: tuple[float, float], matters: float) -> WatchedFigure:
+    """The figure with an interval that holds what was cut short of conversations. cut: how far below and above the
+    figure that could be. One that is only shown is not told at all where that is more than what matters."""
+    down, up = cut
+    found = one.difference
+    if not down + up:
+        return one
+    if down + up > matters and not one.gated:
+        why = "conversations were cut short by failures of the user"
+        no = math.nan
+        found = replace(
+            found, low=no, high=no, these_low=no, these_high=no, inner_low=no, inner_high=no, p=no, note=why
+        )
+        return replace(one, difference=replace(found, same=False), verdict="cannot tell", settles=Settling())
+    found = replace(
+        found,
+        low=found.low - down,
+        high=found.high + up,
+        inner_low=found.inner_low - down,
+        inner_high=found.inner_high + up,
+        these_low=found.these_low - down,
+        these_high=found.these_high + up,
+    )
+    found = replace(found, same=found.same and -matters < found.inner_low and found.inner_high < matters)
+    verdict = "cannot tell" if one.verdict == "same" and not found.same else one.verdict
+    judged = None if one.judged is None else replace(one.judged, difference=found)
+    return replace(one, difference=found, verdict=verdict, judged=judged)
 
 
 def _with_discoveries(watched: Sequence[WatchedFigure]) -> list[WatchedFigure]:
