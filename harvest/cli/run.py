@@ -184,7 +184,8 @@ def _score_and_tell(
     # Late: to import what scores takes as long as all the rest, and the first turn need not wait for it.
     from harvest.notices.verdicts import bounds_bulletin, played_notice
     from harvest.studies.scores.bound_lines import bound_lines
-    from harvest.studies.scores.bounds import checked_bounds, code_of, measures_needed
+    from harvest.studies.scores.bounds import checked_bounds, code_of, measures_needed, shares_of
+    from harvest.studies.scores.lost_bounds import lost_bounds
     from harvest.studies.scores.report import print_scores
     from harvest.studies.scores.score_file import scores_document, write_scores
     from harvest.studies.scores.scorecard import gather_material, score_material
@@ -205,6 +206,10 @@ def _score_and_tell(
         table,
         material.topics,
         speaking_of=lambda of: score_material(material, {"estimand": of}, measures=needed),
+        lost=lost_bounds(
+            material,
+            lambda filled, of: score_material(filled, {"estimand": of}, measures=shares_of(needed), only=True),
+        ),
     )
     if as_json:
         users = card_document(material.user_card)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from harvest.audits.threshold import Threshold
+from harvest.studies.scores.lost_bounds import LostBounds
+from harvest.studies.scores.trial_values import SHARES
 from recordings.files.json_text import Json
 from scoring.catalogue import understand
 from scoring.forms.worst import tail_kind
@@ -114,6 +116,12 @@ def measures_needed(thresholds: Sequence[Threshold]) -> list[Term]:
     return [Term(USEFUL.name) if term.name == USEFUL.name else term for term in terms]
 
 
+def shares_of(terms: Sequence[Term]) -> list[Term]:
+    """Those of them to which each conversation adds its own part, all turns: what lost conversations could have given
+    to them is known."""
+    return list(dict.fromkeys(Term(term.name) for term in terms if term.name in {one.name for one in SHARES}))
+
+
 Verdict = Literal["kept", "missed", "cannot tell", "not measured"]
 
 
@@ -158,11 +166,13 @@ def checked_bounds(
     schema: Schema | None = None,
     *,
     speaking_of: Callable[[Estimand], ScoreTable] | None = None,
+    lost: Callable[[ScoreRow, Estimand], LostBounds] | None = None,
 ) -> tuple[Checked, ...]:
     """Every bound beside each figure that it is about.
 
     schema: by which SWAN was taken, the shipped one by default. speaking_of: the same figures with intervals of
     another estimand than the table's, for bounds that ask for it; made once, and only then.
+    lost: what a figure could be with all that was lost, which must keep the bound, too; None if nothing was.
     """
     found: list[Checked] = []
     tables = {table.settings.estimand: table}
@@ -189,11 +199,26 @@ def checked_bounds(
         ]
         if not rows:
             found.append(Checked(bound, None, "not measured", "this figure does not exist"))
-        found += [_beside(bound, row, full.range) for row in rows]
+        found += [
+            _beside(bound, row, full.range, LostBounds("") if lost is None else lost(row, wanted)) for row in rows
+        ]
     return tuple(found)
 
 
-def _beside(bound: Threshold, row: ScoreRow, reach: tuple[float, float]) -> Checked:
+def _beside(bound: Threshold, row: ScoreRow, reach: tuple[float, float], lost: LostBounds) -> Checked:
+    found = _alone(bound, row, reach)
+    if not lost.why or found.verdict == "not measured" or found.why:
+        return found
+    ends = [_alone(bound, one, reach) for one in lost.rows]
+    if lost.rows and all(one.verdict == found.verdict for one in ends):
+        return found
+    values = sorted(one.value for one in lost.rows)
+    between = f"; with all of it {row.shown(values[0])} to {row.shown(values[-1])}" if values else ""
+    return Checked(bound, row, "cannot tell", f"{lost.why}{between}")
+
+
+def _alone(bound: Threshold, row: ScoreRow, reach: tuple[float, float]) -> Checked:
+    """The bound beside a figure as it is."""
     if math.isnan(row.value):
         return Checked(bound, row, "not measured", row.note or "it is undefined")
     least, most = reach

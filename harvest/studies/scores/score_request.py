@@ -6,7 +6,8 @@ from functools import partial
 from typing import Any
 
 from harvest.studies.runs.side_by_side import SideBySide, set_apart
-from harvest.studies.scores.bounds import Checked, checked_bounds, measures_needed
+from harvest.studies.scores.bounds import Checked, checked_bounds, measures_needed, shares_of
+from harvest.studies.scores.lost_bounds import lost_bounds
 from harvest.studies.scores.scorecard import (
     Material,
     asked_names,
@@ -88,5 +89,11 @@ class ScoreRequest:
             material.topics,
             criteria,
             speaking_of=lambda of: scored(material, changes={**self.settings, "estimand": of}, measures=needed),
+            lost=lost_bounds(
+                material,
+                lambda filled, of: scored(
+                    filled, changes={**self.settings, "estimand": of}, measures=shares_of(needed), only=True
+                ),
+            ),
         )
         return Scored(table, measures, names, lost, tuple(bounds))

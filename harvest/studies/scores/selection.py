@@ -92,7 +92,7 @@ def _bounds(
     if shares:
         settings = Settings(replications=100)  # its intervals are not looked at
         useless, useful, recovering = (
-            _shares(material, _filled(material, lost, fill), settings)
+            _shares(material, filled_trials(material, lost, fill), settings)
             for fill in (NOT_USEFUL, USEFUL_LABEL, NOT_USEFUL + USEFUL_LABEL)
         )
         for row in shares:
@@ -135,7 +135,7 @@ def _shares(
     return {(row.system, row.measure, row.turn): row.value for row in _overall(table) if row.measure in _SHARES}
 
 
-def _filled(material: Material, lost: Mapping[TrialKey, Conversation], fill: str) -> tuple[Conversation, ...]:
+def filled_trials(material: Material, lost: Mapping[TrialKey, Conversation], fill: str) -> tuple[Conversation, ...]:
     """The finished trials, those that were lost first with that attempt, and those that were never answered whole.
 
     fill: the labels of what was lost, the last one of all that follow.
