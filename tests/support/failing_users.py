@@ -6,9 +6,11 @@ without its input and output: a turn that cannot be worded at the opening loses 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import count
 from types import MappingProxyType
 
 import numpy as np
@@ -39,8 +41,6 @@ from simulators.streams import Streams
 from simulators.user import route_by
 from topics.document import parse_document
 from topics.library import load_topics
-
-__all__ = ["MODELS", "POLICIES", "SYSTEMS", "attempt", "intended", "pairs", "played"]
 
 SYSTEMS = ("SYSA", "SYSB")
 _LONG = "We have looked everywhere and asked all of our colleagues, who know a great deal about this. "
@@ -116,33 +116,63 @@ def _user(policy: str) -> ScriptedUser:
     return ScriptedUser(protocol, {"visitor": user})
 
 
+def losing_models(side: str, seed: int, rate: float = 0.7) -> Mapping[str, Callable[[Prompt], Sample]]:
+    """Models that fail after answers of one side alone, by what that depends on. rate: how often, where they may."""
+    rng = np.random.default_rng((seed, 7))
+
+    def often(fails: Callable[[Prompt], bool]) -> Callable[[Prompt], Sample]:
+        return lambda prompt: (
+            _BAD_REQUEST
+            if _heard(prompt).startswith(side) and fails(prompt) and rng.random() < rate
+            else Sample(intended(prompt), "stop")
+        )
+
+    return {
+        "of one side": often(lambda _: True),
+        "after useful answers": often(lambda prompt: "Here it is" in _heard(prompt)),
+        "after useless answers": often(lambda prompt: "No idea" in _heard(prompt)),
+        "after long answers": often(lambda prompt: len(_heard(prompt)) > 100),
+        "of some topics": often(lambda prompt: zlib.crc32(prompt.messages[0].text.encode()) % 3 == 0),
+    }
+
+
 def played(
-    seed: int, policy: str, model: Callable[[Prompt], Sample], *, topics: int = 15, trials: int = 4, hint: str = ""
+    seed: int,
+    policy: str,
+    model: Callable[[Prompt], Sample],
+    *,
+    topics: int = 15,
+    trials: int = 4,
+    hint: str = "",
+    systems: Sequence[str] = SYSTEMS,
+    later: float = 1.0,
 ) -> Material:
-    """One study. hint: what SYSB adds to its useless answers."""
+    """One study of systems that are alike. hint: what SYSB adds to its useless answers. later: how often answers after
+    the first one are useful, as a share of how often that is; below 1, conversations that are cut short seem good."""
     rng = np.random.default_rng(seed)
     user, chosen = _user(policy), replace(_TOPICS, topics=_TOPICS.topics[:topics])
     useful = rng.beta(2, 2, topics)
     found: list[Conversation] = []
-    for system in SYSTEMS:
+    for system in systems:
         for topic, share in zip(chosen.topics, useful, strict=True):
 
-            def answer(share: float = share, system: str = system) -> str:
-                long = _LONG if rng.random() < 0.5 else ""
-                good = rng.random() < share
-                added = f" {hint}" if hint and system == SYSTEMS[1] and not good else ""
-                return f"{system} {'Here it is' if good else 'No idea'}. {long}{added}"
+            def answers(share: float = share, system: str = system) -> Iterator[str]:
+                for turn in count(1):
+                    long = _LONG if rng.random() < 0.5 else ""
+                    good = rng.random() < share * (later if turn > 1 else 1.0)
+                    added = f" {hint}" if hint and system == SYSTEMS[1] and not good else ""
+                    yield f"{system} {'Here it is' if good else 'No idea'}. {long}{added}"
 
             for trial in range(1, trials + 1):
                 key = TrialKey(system, topic.id, trial)
                 for number in range(1, 4):
                     streams = Streams(seed, ("scripted", topic.id, trial), tries=number - 1)
-                    found.append(attempt(key, number, user, Scenario(topic), streams, model, answer))
+                    found.append(attempt(key, number, user, Scenario(topic), streams, model, partial(next, answers())))
                     if found[-1].valid:
                         break
-    turns = {(system, topic.id): TURNS for system in SYSTEMS for topic in chosen.topics}
+    turns = {(system, topic.id): TURNS for system in systems for topic in chosen.topics}
     keys = frozenset(one.key for one in found)
-    return Material(chosen, SYSTEMS, tuple(found), turns, keys, None, {}, (), ())
+    return Material(chosen, tuple(systems), tuple(found), turns, keys, None, {}, (), ())
 
 
 def attempt(

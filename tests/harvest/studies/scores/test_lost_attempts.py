@@ -1,0 +1,193 @@
+"""Users that fail on one side alone, between sides that are alike: no study finds anything, and each says why."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from harvest.studies.robustness.ranking_by_user import unranked_pairs
+from harvest.studies.scores.lost_attempts import UNLIKE, loss_words, lost_attempts
+from harvest.studies.scores.trial_values import share_values
+from harvest.studies.watch.words import system_sentence
+from scoring.catalogue import understand
+from scoring.inference.losses import WITHIN, Lost, WithLost, need_bounds, why_withheld
+from scoring.inference.matched import Difference
+from scoring.notation import Term
+from scoring.scores import SHIPPED
+from scoring.settings import Settings
+from scoring.swan.schema import load_schema
+from tests.support.lost_worlds import (
+    KEY,
+    LOSSES,
+    TRUTH,
+    arm_differences,
+    arm_rankings,
+    armed,
+    as_population,
+    crossed_arms,
+    factor_effects,
+    group_difference,
+    holds,
+    lost_world,
+    only,
+    population_figures,
+    threshold,
+    two_armed,
+    watched,
+)
+from topics.errors import InputError
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_arms_and_groups_are_bounded_by_what_failing_users_lost(loss: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    material = lost_world(1, loss)
+    assert set(material.cut_short) == {"SYSB"}
+    found = arm_differences(material, monkeypatch)
+    arm, group = found.differences["twin"], group_difference(material, monkeypatch)
+    for one in (arm, group):
+        assert one.beyond is not True
+        assert one.bounds is not None
+        assert one.bounds[0] < 0 < one.bounds[1]
+        assert one.interval.method.endswith(WITHIN)
+        assert one.interval.low <= one.value <= one.interval.high
+    assert not found.spread.interval.printed
+    assert "what was lost" in found.spread.interval.note
+
+
+def test_without_losses_nothing_is_bounded_and_a_difference_is_found_as_before() -> None:
+    topics = [f"T{number}" for number in range(12)]
+    low, high = ({(topic, 1): (value, 1.0) for topic in topics} for value in (0.2, 0.7))
+    assert not need_bounds((WithLost(low), WithLost(high)))
+    one = dict.fromkeys([(topic, 2) for topic in topics[:1]], (0.0, 1.0))
+    both = WithLost(low, Lost(one, one)), WithLost(high, Lost(one, one))
+    assert need_bounds(both), "2 of 26 are more than one in twenty"
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_factors_and_rankings_are_bounded_or_withheld_with_a_reason(loss: str) -> None:
+    study = factor_effects(lost_world(2, loss, systems=crossed_arms()))
+    effects = {effect: own for one in study.effects for effect, own in one.effects.items()}
+    assert not any(own.beyond for own in effects.values())
+    assert all(own.bounds is not None for own in effects.values())
+    assert bool(effects) != bool(study.left_out)
+    material = lost_world(2, loss, systems=two_armed())
+    ranked, unranked = arm_rankings(material), unranked_pairs(armed(material))
+    assert not any(one.depends or one.everywhere for one in ranked)
+    assert bool(ranked) != bool(unranked)
+    for why in unranked:
+        assert why.startswith("S − T: SYSB")
+        assert "remove the cause" in why
+    for one in ranked:
+        apart: dict[str, Difference] = dict(one.found.apart)
+        assert apart["plain"].bounds is None
+        assert apart["twin"].bounds is not None
+        assert one.found.interactions["twin"].bounds is not None
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_population_counts_and_bounds_what_one_member_lost(loss: str) -> None:
+    material = as_population(lost_world(3, loss))
+    found = {one.of: one.found for one in population_figures(material, 3)}
+    assert all(holds(one.interval, TRUTH) for one in found.values())
+    for name, bounded in {"population": True, "twin": True, "plain": False}.items():
+        assert found[name].interval.method.endswith(WITHIN) == bounded
+        assert found[name].interval.low <= found[name].value <= found[name].interval.high
+
+
+def test_a_threshold_that_lost_conversations_could_turn_round_cannot_be_told() -> None:
+    material = lost_world(4, "of one side")
+    for bound in ({"at_least": TRUTH - 0.05}, {"at_most": TRUTH + 0.05}):
+        for judge in ({}, {"judge": "estimate"}):
+            found = threshold(material, "SYSB", **bound, **judge)
+            assert found.verdict == "cannot tell"
+            assert "cut short by a failure of the user (endpoint-failed x " in found.why
+            assert "; with all of it " in found.why
+    sure = threshold(material, "SYSB", at_least=0.01)
+    assert (sure.verdict, sure.why) == ("kept", ""), "whatever was lost"
+    missed = threshold(material, "SYSB", at_least=0.99)
+    assert (missed.verdict, missed.why) == ("missed", "")
+    assert threshold(material, "SYSA", at_least=TRUTH - 0.25).why == ""
+
+
+def test_a_watched_system_is_not_measured_by_what_failing_users_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    systems = ("SYSA", "SYSC", "SYSD", "SYSE", "SYSB")
+    world = lost_world(5, "of one side", systems=systems)
+    before = [only(world, name) for name in systems[:-1]]
+    found = watched(before, only(world, "SYSB"), monkeypatch)
+    (one,) = found.systems
+    assert (found.verdict, found.measured, one.figures) == ("cannot tell", False, ())
+    said = system_sentence(one, found)
+    assert "cut short by a failure of the user (endpoint-failed x " in said
+    assert "could move ave%useful by " in said
+    with pytest.raises(InputError, match="cut short by a failure of the user"):
+        watched([only(world, "SYSB")], before[0], monkeypatch)
+
+
+def test_few_conversations_that_were_cut_short_widen_what_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    systems = ("SYSA", "SYSC", "SYSD", "SYSE", "SYSF")
+    world = lost_world(6, "of one side", systems=systems)
+    before, now = [only(world, name) for name in systems[:-1]], only(world, systems[-1])
+    whole = watched(before, now, monkeypatch).systems[0].figures[0]
+    first = next(one for one in now.conversations if len(one.turns) == 3)
+    cut = replace(first, turns=first.turns[:2], outcome=replace(first.outcome, kind="user-stopped", reason="no-words"))  # type: ignore[type-var]
+    rest = tuple(cut if one is first else one for one in now.conversations)
+    (system,) = watched(before, replace(now, conversations=rest), monkeypatch).systems
+    assert system.incomparable == ""
+    part = system.figures[0]
+    assert part.difference.high - part.difference.low > whole.difference.high - whole.difference.low
+
+
+def test_two_reasons_at_once_are_both_said_and_both_bound() -> None:
+    """Losses that depend on answers, and users who said something else: what either could have hidden is in it."""
+    material = lost_world(8, "after useless answers", rate=1.0)
+    assert {one.system for one in material.concentrations} == {"SYSB"}
+    topics = [topic.id for topic in material.topics.topics]
+    values = {name: share_values(name, material) for name in material.systems}
+    (measure,) = understand(Term(KEY[0]), Settings(), material.topics, load_schema(SHIPPED))
+
+    def lost() -> Lost:
+        return lost_attempts(KEY, measure, "SYSB", values, material, topics).beside("SYSA")
+
+    alone = lost()
+    whole = [one.key for one in material.finished if one.key.system == "SYSB" and len(one.turns) == 3]
+    card: Any = SimpleNamespace(
+        suspect={"SYSB": dict.fromkeys(whole, 2)}, withholding=[SimpleNamespace(system="SYSB", other="SYSA")]
+    )
+    material.__dict__["user_card"] = card
+    both = lost()
+    assert alone.low.keys() < both.low.keys()
+    assert {(key.topic, key.trial) for key in whole} <= both.low.keys()
+    assert all(both.low[at][0] <= alone.low[at][0] and both.high[at][0] >= alone.high[at][0] for at in alone.low)
+    assert why_withheld([both]) == f"{why_withheld([alone])}, and {UNLIKE}"
+
+
+def test_what_was_lost_is_counted_with_its_reasons() -> None:
+    material = lost_world(9, "of one side", rate=0.2)
+    cut = material.cut_short["SYSB"].total()
+    assert loss_words("SYSA", material) == ""
+    assert loss_words("SYSB", material) == (
+        f"{cut} of 60 conversations were cut short by a failure of the user (endpoint-failed x {cut})"
+    )
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("loss", LOSSES)
+def test_in_many_studies_nothing_is_found_and_intervals_hold_the_truth(
+    loss: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At losses of 10%, 30% and 70% after an answer: a wrong verdict in at most 5%, and intervals that cover 95%."""
+    studies, wrong, held, printed = 60, 0, 0, 0
+    for seed in range(studies):
+        material = lost_world(seed, loss, rate=(0.1, 0.3, 0.7)[seed % 3])
+        each = [arm_differences(material, monkeypatch).differences["twin"], group_difference(material, monkeypatch)]
+        wrong += any(one.beyond for one in each)
+        intervals = [(one.interval, 0.0) for one in each]
+        intervals += [(one.found.interval, TRUTH) for one in population_figures(as_population(material), seed)]
+        printed += sum(one.printed for one, _ in intervals)
+        held += sum(one.printed and holds(one, truth) for one, truth in intervals)
+        wrong += threshold(material, "SYSB", at_least=TRUTH + 0.05).verdict == "kept"
+    assert wrong <= 0.05 * studies + 3 * (0.05 * 0.95 * studies) ** 0.5
+    assert held >= 0.95 * printed - 3 * (0.95 * 0.05 * printed) ** 0.5
