@@ -69,6 +69,8 @@ def legend(found: Sequence[Comparison]) -> Iterator[Text]:
         "units": [_UNITS[kind] for kind in kinds],
     }
     said = {name: " or ".join(each) for name, each in words.items()}
+    withheld = any(each.withheld for one in found for each in one.differences.values())
+    said["lost"] = ", or none because of what was lost" if withheld else ""
     for line in _LEGEND:
         yield Text(line.format(level=100 * level, alpha=round(1 - level, 6), **said), style="dim")
 

@@ -34,7 +34,7 @@ _LEGEND = (
     "difference: arm minus control over matched trials (same topic and trial); of percentages, in points; [low, high]: "
     "{level:g}% for topics like these, {interval}, each by itself",
     "p: {test}, corrected over all differences shown (Holm); found: p at most {alpha:g}, and the interval leaves out 0 "
-    "with the same correction; ?: too few {units} for any p that small, or none because of what was lost",
+    "with the same correction; ?: too few {units} for any p that small{lost}",
     "worst arm: of those played, and not the worst there could be; its [low, high] is wider than that of its row: "
     "it must hold whichever arm turns out to be worst",
     "turned round: topics of which most first answers are useful on one side and useless on the other; by chance: how "
@@ -78,6 +78,7 @@ def robustness_legend(found: Sequence[Robustness]) -> Iterator[Text]:
         "interval": "t, clustered by session and topic" if together else f"{METHOD} topic",
         "test": "t, clustered by session and topic" if together else test,
         "units": "sessions" if together else "topics",
+        "lost": ", or none because of what was lost" if any(map(_is_withheld, found)) else "",
     }
     level = found[0].settings.level
     spread = any(not math.isnan(one.spread.value) for one in measures)
@@ -86,6 +87,10 @@ def robustness_legend(found: Sequence[Robustness]) -> Iterator[Text]:
     more += [_LEGEND_OF_USERS] if any(one.behaviour for one in found) else []
     for line in (*_LEGEND[:3], *((_LEGEND_OF_SPREAD,) if spread else ()), *_LEGEND[3:], *more):
         yield Text(line.format(level=100 * level, alpha=round(1 - level, 6), **words), style="dim")
+
+
+def _is_withheld(found: Robustness) -> bool:
+    return any(one.withheld for measure in found.measures for one in measure.differences.values())
 
 
 def _sentence(measure: MeasureOverArms) -> str:

@@ -36,14 +36,15 @@ def population_tables(found: Populations) -> Iterator[RenderableType]:
         yield Text(printable(system, line=True), style="bold")
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
         table.add_column("user", overflow="fold", min_width=12, max_width=_WIDEST_NAME)
-        for heading in ("share", "drawn", "lost", "cut", "figure [low, high]", "n", "eff. n"):
+        cut = any(one.cut for one in members.values())
+        for heading in ("share", "drawn", "lost", *(["cut short"] if cut else []), "figure [low, high]", "n", "eff. n"):
             table.add_column(Text(heading), justify="right", no_wrap=True)
         own = [one for one in found.figures if one.system == system]
         for label in dict.fromkeys(one.label for one in own):
             table.add_row(Text(label, style="bold"))
             for one in own:
                 if one.label == label:
-                    table.add_row(*map(Text, _cells(one, members, found.weights)))
+                    table.add_row(*map(Text, _cells(one, members, found.weights, cut=cut)))
         yield table
         for one in own:
             if not one.found.interval.printed:
@@ -66,18 +67,17 @@ def population_legend(found: Populations) -> Iterator[Text]:
         yield Text(said, style="dim")
 
 
-def _cells(one: Figure, members: Mapping[str, Drawn], weights: Mapping[str, float] | None) -> tuple[str, ...]:
+def _cells(
+    one: Figure, members: Mapping[str, Drawn], weights: Mapping[str, float] | None, *, cut: bool
+) -> tuple[str, ...]:
+    """cut: whether the table has a column of conversations that were cut short."""
     name = printable(one.of, line=True)
-    if one.of in members:
-        member = members[one.of]
-        told = (f"{member.share:.1%}", str(member.drawn), str(member.drawn - member.valid), str(member.cut))
-    else:
-        drawn, valid, cut = (
-            sum(getattr(each, part) for each in members.values()) for part in ("drawn", "valid", "cut")
-        )
-        told = ("", str(drawn), str(drawn - valid), str(cut))
-        if one.of == REWEIGHTED and weights:
-            name += ": " + ", ".join(f"{member} {weight:.0%}" for member, weight in weights.items())
+    chosen = [members[one.of]] if one.of in members else list(members.values())
+    told = [str(sum(each.drawn for each in chosen)), str(sum(each.drawn - each.valid for each in chosen))]
+    told += [str(sum(each.cut for each in chosen))] if cut else []
+    share = f"{members[one.of].share:.1%}" if one.of in members else ""
+    if one.of == REWEIGHTED and weights:
+        name += ": " + ", ".join(f"{member} {weight:.0%}" for member, weight in weights.items())
     figure = shown_value(one.key[0], one.found.value)
     if one.found.interval.printed:
         low, high = (shown_value(one.key[0], end) for end in (one.found.interval.low, one.found.interval.high))

@@ -18,6 +18,7 @@ from harvest.studies.compare.comparison import Comparison, compare_runs
 from harvest.studies.scores.scorecard import Material, gather_material, score_material
 from recordings.conversations.conversation import Outcome
 from recordings.log.run_folder import read
+from scoring.comparison.pairs import SEE_BOUNDS
 from scoring.comparison.result import Driver, Pair
 from scoring.inference.interval import Interval
 from scoring.inference.needed import Needed
@@ -92,6 +93,30 @@ def test_where_interval_and_test_do_not_agree_both_are_said(two: tuple[Compariso
     found = said(*two, "cannot tell", 0.3, 0.1, 0.5)
     assert found.verdict == "cannot tell"
     assert "the interval leaves out 0, but the test does not settle it (p " in found.found
+
+
+def test_where_a_winner_is_withheld_the_headline_says_why_and_not_that_a_test_failed(
+    two: tuple[Comparison, Material],
+) -> None:
+    found, material = two
+    why = "whether trials were lost depended on what the system had answered, and users said something else"
+
+    def withheld(pair: Pair) -> Pair:
+        away = Interval(0.1, 0.5, "t", "topics")
+        return replace(
+            pair, value=0.3, interval=away, verdict="cannot tell", corrected=0.0001, why=f"{why}{SEE_BOUNDS}"
+        )
+
+    measures = tuple(replace(one, pairs=tuple(map(withheld, one.pairs))) for one in found.measures)
+    changed = replace(found, measures=measures, selected=frozenset("A"), unlike=frozenset("AB"))
+    headline = compared(changed, material, 0.03, [Path("run")])
+    assert f"the interval leaves out 0, but {why}." in headline.found
+    assert "the test does not settle it" not in headline.found
+    assert headline.next.startswith(
+        "Whether trials of A were lost depended on what had been answered, and the users of A and B said something else "
+        "than those of another system: remove the cause"
+    )
+    assert "would choose among the answers" in headline.next
 
 
 def test_too_few_topics_are_said_and_never_taken_for_the_same(two: tuple[Comparison, Material]) -> None:

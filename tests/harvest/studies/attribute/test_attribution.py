@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,9 @@ from hypothesis import strategies as st
 
 from harvest.cli.main import main
 from harvest.studies.attribute.attribution import study_attribution
-from harvest.studies.attribute.figures import _sentence, _with_interval
+from harvest.studies.attribute.figures import _sentence, _with_interval, attribution_tables
+from harvest.studies.scores import scorecard
+from recordings.conversations.conversation import Conversation, Outcome
 from recordings.log.run_folder import read
 from scoring.inference.attribution import SOURCES, Told, attribute
 from scoring.notation import parse_all
@@ -145,3 +148,31 @@ def test_the_shipped_demo_against_itself_has_nothing_to_share(tmp_path: Path, on
         for one in system.each.values():
             assert one.shares == dict.fromkeys(SOURCES, 0.0)
             assert one.largest == ""
+
+
+def test_a_difference_that_failing_users_may_have_made_is_attributed_to_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, after = two_audits(tmp_path, CHANGES["system"], 0)
+    (whole,) = study_attribution(before, after).systems
+    assert whole.cut_short == ()
+    outcome = Outcome("user-stopped", "no-words")
+    cut = tuple(
+        replace(one, outcome=outcome, turns=one.turns[:1]) if one.key.trial % 2 else one for one in after.conversations
+    )
+    monkeypatch.setitem(after.__dict__, "conversations", cut)
+    after.__dict__.pop("finished", None)
+    # Of two turns, of which the second is not known.
+    monkeypatch.setattr(scorecard, "most_turns", lambda header, finished: dict.fromkeys(_places(finished), 2))
+    study = study_attribution(before, after, measures=parse_all("ave%useful, %useful S1"))
+    (part,) = study.systems
+    said, first = part.each["ave%useful", None], part.each[KEY]
+    assert first.intervals == whole.each[KEY].intervals, "every first answer is known"
+    assert not any(one.printed for one in said.intervals.values())
+    assert _sentence(said, ("ave%useful", None)).endswith("No part of it can be told from what was lost.")
+    told = " ".join(str(one) for one in attribution_tables(study))
+    assert "now 45 of 75 conversations were cut short by a failure of the user (no-words x 45)" in told
+
+
+def _places(finished: Iterable[Conversation]) -> set[tuple[str, str]]:
+    return {(one.key.system, one.key.topic) for one in finished}

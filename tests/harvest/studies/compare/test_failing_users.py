@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +12,13 @@ import pytest
 import yaml
 
 from harvest.audits.audit import load_audit
-from harvest.report.finding import compared
+from harvest.report.finding import compared, single
 from harvest.studies.compare.comparison import compare_runs
 from harvest.studies.compare.figures import comparison_tables
-from harvest.studies.scores.scorecard import gather_material
+from harvest.studies.scores.scorecard import gather_material, score_material
 from harvest.studies.validity.concentrations import concentrations
 from recordings.conversations.conversation import Conversation, Outcome, TrialKey, Turn
+from recordings.log.run_folder import Run
 from scoring.inference.losses import End, Lost, WithLost
 from scoring.inference.matched import Difference, difference, within_bounds
 from tests.benchmarks import selection as worlds
@@ -162,12 +164,12 @@ PROTOCOL = {
 }
 
 
-async def test_compare_and_report_name_no_winner_and_do_not_advise_to_play_again(tmp_path: Path) -> None:
+async def _played(tmp_path: Path, fails: Callable[[str], bool], systems: Sequence[str] = SYSTEMS) -> Run:
+    """A run of systems that are alike, of which the user's model has no words after some answers."""
+
     async def words(asked: Asked, writer: asyncio.StreamWriter) -> None:
         last = asked.json["messages"][-1]["content"]
-        writer.write(
-            completion("" if last.startswith("SYSB No idea") else f"and number {len(asked.json['messages'])}?")
-        )
+        writer.write(completion("" if fails(last) else f"and number {len(asked.json['messages'])}?"))
         await writer.drain()
 
     for name, seed in zip(SYSTEMS, (1, 2), strict=True):
@@ -182,13 +184,18 @@ async def test_compare_and_report_name_no_winner_and_do_not_advise_to_play_again
             "protocol": "alike.yaml",
             "trials": 4,
             "systems": [
-                {"name": name, "driver": "python", "options": {"function": f"{name}.py:answer"}} for name in SYSTEMS
+                {"name": name, "driver": "python", "options": {"function": f"{name}.py:answer"}} for name in systems
             ],
             "endpoints": {"words": {"base_url": server.url, "model": "m", "retries": 0}},
         }
         (tmp_path / "audit.yaml").write_text(yaml.safe_dump(audit))
         run, _ = await played(load_audit(str(tmp_path / "audit.yaml")), tmp_path / "run")
     assert all(one.valid and one.attempt == 1 for one in run.conversations)
+    return run
+
+
+async def test_compare_and_report_name_no_winner_and_do_not_advise_to_play_again(tmp_path: Path) -> None:
+    run = await _played(tmp_path, lambda last: last.startswith("SYSB No idea"))
     found = compare_runs([run])
     mean = next(one for one in found.measures if one.measure == "ave%useful")
     assert [pair.verdict for pair in mean.pairs] == ["cannot tell"]
@@ -200,6 +207,31 @@ async def test_compare_and_report_name_no_winner_and_do_not_advise_to_play_again
     assert headline.verdict == "cannot tell"
     assert "remove the cause and make a new run" in headline.next
     assert "play what is missing first" not in headline.next
+
+
+async def test_a_report_names_what_failing_users_lost_and_does_not_ask_for_more_of_it(tmp_path: Path) -> None:
+    draws = np.random.default_rng(5)
+    run = await _played(tmp_path, lambda last: last.startswith("SYSA") and draws.random() < 0.6)
+    found, material = compare_runs([run]), gather_material([run])
+    assert found.dependent == frozenset()
+    headline = compared(found, material, 0.05, [tmp_path / "run"])
+    cut = (
+        f"of 40 conversations were cut short by a failure of the user (no-words x {material.cut_short['SYSA'].total()})"
+    )
+    assert headline.verdict == "cannot tell"
+    assert cut in headline.next
+    assert "remove the cause and make a new run" in headline.next
+    assert "topics like these" not in headline.next
+    assert "cut short by a failure of the user" in headline.scope
+
+
+async def test_a_report_of_one_system_names_them_too(tmp_path: Path) -> None:
+    run = await _played(tmp_path, lambda last: last.endswith("Here it is."), SYSTEMS[:1])
+    material = gather_material([run])
+    headline = single("SYSA", material, score_material(material), None, tmp_path / "run", "SYSA")
+    assert "of 40 conversations were cut short by a failure of the user (no-words x " in headline.next
+    assert "To narrow the interval" not in headline.next
+    assert "cut short by a failure of the user" in headline.scope
 
 
 @pytest.mark.soak
