@@ -137,7 +137,13 @@ def counterfactual(
             lacks = "no gold table" if material.gold is None and "gold" in measure.declaration.needs else ""
             figures.append(_foretold(system, key, measure, cells, paths, lacks or why, material, settings))
     met_by = {system: met.shares for system, met in users.met.items()}
-    return Counterfactual(run, name, settings, met_by, tuple(figures), unseen, notes)
+    cut = (
+        f"{system}: {reasons.total()} conversations were cut short by a failure of the user: what would have followed "
+        "is not known, so intervals hold any value of them."
+        for system, reasons in material.cut_short.items()
+        if system in met_by
+    )
+    return Counterfactual(run, name, settings, met_by, tuple(figures), unseen, (*notes, *cut))
 
 
 def _likely(one: Unseen) -> float:

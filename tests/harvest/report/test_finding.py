@@ -113,8 +113,8 @@ def test_where_a_winner_is_withheld_the_headline_says_why_and_not_that_a_test_fa
     assert f"the interval leaves out 0, but {why}." in headline.found
     assert "the test does not settle it" not in headline.found
     assert headline.next.startswith(
-        "Whether trials of A were lost depended on what had been answered, and the users of A and B said something else "
-        "than those of another system: remove the cause"
+        "Whether trials of A were lost depended on what had been answered, and the users of A and B said something "
+        "else than those of another system: remove the cause"
     )
     assert "would choose among the answers" in headline.next
 
