@@ -120,7 +120,7 @@ class WatchedFigure:
             verdict=self.verdict,
             alarm=self.alarm,
             word=self.word,
-            these=None if known else (found.these_low, found.these_high),
+            these=None if known or math.isnan(found.these_low) else (found.these_low, found.these_high),
             difference=found.value,
             own=found.own,
             confirms=None if self.judged is None else self.judged.seen.confirms,

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
+from rich.console import Console
 
 from harvest.studies.robustness.ranking_by_user import unranked_pairs
 from harvest.studies.scores.lost_attempts import UNLIKE, loss_words, lost_attempts
 from harvest.studies.scores.trial_values import share_values
+from harvest.studies.watch.figures import watch_tables
 from harvest.studies.watch.words import system_sentence
 from scoring.catalogue import understand
-from scoring.inference.losses import WITHIN, Lost, WithLost, need_bounds, why_withheld
-from scoring.inference.matched import Difference
+from scoring.inference.losses import WITHIN, End, Lost, WithLost, why_withheld
+from scoring.inference.matched import Difference, compare, difference, within_bounds
 from scoring.notation import Term
 from scoring.scores import SHIPPED
 from scoring.settings import Settings
@@ -57,13 +61,31 @@ def test_arms_and_groups_are_bounded_by_what_failing_users_lost(loss: str, monke
     assert "what was lost" in found.spread.interval.note
 
 
-def test_without_losses_nothing_is_bounded_and_a_difference_is_found_as_before() -> None:
-    topics = [f"T{number}" for number in range(12)]
-    low, high = ({(topic, 1): (value, 1.0) for topic in topics} for value in (0.2, 0.7))
-    assert not need_bounds((WithLost(low), WithLost(high)))
-    one = dict.fromkeys([(topic, 2) for topic in topics[:1]], (0.0, 1.0))
-    both = WithLost(low, Lost(one, one)), WithLost(high, Lost(one, one))
-    assert need_bounds(both), "2 of 26 are more than one in twenty"
+def test_a_large_difference_is_found_within_the_bounds_of_few_losses() -> None:
+    topics = [f"T{number:02}" for number in range(16)]
+    trials = [(topic, trial) for topic in topics for trial in range(4)]
+    low, high = ({at: (float(share > at[1] / 4), 1.0) for at in trials} for share in (0.2, 0.9))
+    lost = dict.fromkeys(trials[::12], (0.0, 1.0)), dict.fromkeys(trials[::12], (1.0, 1.0))
+
+    def found(gone: Lost) -> Difference:
+        below, above = WithLost(low), WithLost(high, gone)
+
+        def between(end: End) -> Difference:
+            base, other = below.at(end, against=True), above.at(end)
+            return difference(topics, base, other, np.random.default_rng(2), level=0.95)
+
+        (one,) = compare([within_bounds(between, (below, above))], [0.0], level=0.95)
+        return one
+
+    whole, part = found(Lost({}, {})), found(Lost(*lost))
+    assert (whole.beyond, whole.bounds) == (True, None)
+    assert (part.beyond, part.value) == (True, whole.value)
+    assert part.bounds is not None
+    assert part.bounds[0] < part.value
+    assert part.interval.low < whole.interval.low
+    withheld = found(Lost(*lost, depends=True))
+    assert (withheld.beyond, withheld.bounds) == (None, part.bounds)
+    assert "depended on what the system had answered" in withheld.withheld
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -138,6 +160,23 @@ def test_few_conversations_that_were_cut_short_widen_what_is_watched(monkeypatch
     assert system.incomparable == ""
     part = system.figures[0]
     assert part.difference.high - part.difference.low > whole.difference.high - whole.difference.low
+
+
+def test_a_figure_that_is_only_shown_says_nothing_where_it_was_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few conversations were cut short, so that the gated figure can be told; of %recovery they are many."""
+    systems = ("SYSA", "SYSC", "SYSD", "SYSE", "SYSB")
+    world = lost_world(0, "after useless answers", systems=systems, rate=0.03)
+    found = watched([only(world, name) for name in systems[:-1]], only(world, "SYSB"), monkeypatch)
+    (one,) = found.systems
+    shown = {figure.name: figure for figure in one.figures}
+    assert (one.incomparable, shown["ave%useful"].difference.interval.printed) == ("", True)
+    moved = shown["%recovery"]
+    assert not moved.difference.interval.printed
+    assert moved.verdict == "cannot tell"
+    assert moved.noted().these is None
+    console = Console(file=io.StringIO(), width=160)
+    for part in watch_tables(found):
+        console.print(part)
 
 
 def test_two_reasons_at_once_are_both_said_and_both_bound() -> None:
