@@ -145,16 +145,18 @@ def played(
     trials: int = 4,
     hint: str = "",
     systems: Sequence[str] = SYSTEMS,
+    useful: tuple[float, float] = (2.0, 2.0),
     later: float = 1.0,
 ) -> Material:
-    """One study of systems that are alike. hint: what SYSB adds to its useless answers. later: how often answers after
-    the first one are useful, as a share of how often that is; below 1, conversations that are cut short seem good."""
+    """One study of systems that are alike. hint: what SYSB adds to its useless answers. useful: the beta law of how
+    often the first answer on a topic is. later: how often the others are, as a share of that; below 1, conversations
+    that are cut short seem good."""
     rng = np.random.default_rng(seed)
     user, chosen = _user(policy), replace(_TOPICS, topics=_TOPICS.topics[:topics])
-    useful = rng.beta(2, 2, topics)
+    shares = rng.beta(*useful, topics)
     found: list[Conversation] = []
     for system in systems:
-        for topic, share in zip(chosen.topics, useful, strict=True):
+        for topic, share in zip(chosen.topics, shares, strict=True):
 
             def answers(share: float = share, system: str = system) -> Iterator[str]:
                 for turn in count(1):

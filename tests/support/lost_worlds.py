@@ -1,6 +1,6 @@
 """Studies in which users fail on one side alone, and nothing else differs: what each study finds then.
 
-Answers after the first are useful half as often, so that conversations which were cut short seem better than they are.
+Answers after the first are seldom useful, so that conversations which were cut short seem better than they are.
 The truth is known: no side is better, and every figure is that of whole conversations.
 """
 
@@ -43,9 +43,9 @@ from tests.support.failing_users import losing_models, played
 from topics.identity import generator
 
 SIDES = ("SYSA", "SYSB")
-LATER = 0.5
-TRUTH = 0.5 * (1 + 2 * LATER) / 3
-"""ave%useful of whole conversations of three turns, over topics: half of first answers are useful."""
+USEFUL, LATER = (6.0, 1.5), 0.3
+TRUTH = 0.8 * (1 + 2 * LATER) / 3
+"""ave%useful of whole conversations of three turns, over topics: four of five first answers are useful."""
 LOSSES = tuple(losing_models("", 0))
 KEY = (MEAN_USEFUL.name, None)
 RUN = cast(Run, SimpleNamespace(path=Path("run"), header=None))
@@ -55,7 +55,9 @@ def lost_world(
     seed: int, loss: str, policy: str = "free", *, systems: Sequence[str] = SIDES, rate: float = 0.7
 ) -> Material:
     """Alike systems, of which those whose names begin with SYSB meet a user that fails."""
-    return played(seed, policy, losing_models(SIDES[1], seed, rate)[loss], systems=systems, later=LATER)
+    return played(
+        seed, policy, losing_models(SIDES[1], seed, rate)[loss], systems=systems, useful=USEFUL, later=LATER, topics=20
+    )
 
 
 def _armed(material: Material, systems: Sequence[ArmedSystem], factors: Mapping[str, Sequence[str]]) -> Armed:

@@ -208,7 +208,7 @@ def test_what_was_lost_is_counted_with_its_reasons() -> None:
     cut = material.cut_short["SYSB"].total()
     assert loss_words("SYSA", material) == ""
     assert loss_words("SYSB", material) == (
-        f"{cut} of 60 conversations were cut short by a failure of the user (endpoint-failed x {cut})"
+        f"{cut} of 80 conversations were cut short by a failure of the user (endpoint-failed x {cut})"
     )
 
 
