@@ -98,8 +98,8 @@ def is_cut_short(outcome: Outcome | None) -> bool:
     return outcome is not None and outcome.kind == "user-stopped" and outcome.reason in _FAULTS_OF_USERS
 
 
+# What the ends of conversations that a failure of the user cut short are called, as of `end_name`.
 CUT_ENDS = frozenset(f"user-stopped ({reason})" for reason in _FAULTS_OF_USERS)
-"""What the ends of conversations that a failure of the user cut short are called, as of `end_name`."""
 
 
 def missing_turns(conversation: Conversation) -> int:

@@ -27,8 +27,8 @@ Floats = npt.NDArray[np.float64]
 # The systems aligned with all that one lost at the low end of the measure, and all that the other lost at the high.
 Extreme = Callable[[str, str], Aligned]
 
+# How a reason ends for which no winner is named, whatever the figures are.
 SEE_BOUNDS = ": see the bounds"
-"""How a reason ends for which no winner is named, whatever the figures are."""
 
 _SAME = 1e-12
 # p at most which what trials of all topics share in time leaves no comparison.

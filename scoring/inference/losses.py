@@ -26,11 +26,11 @@ _DOUBT = 0.2
 # Share of attempts that two sides may lose together, if alike: about as much as a difference may then be wrong by.
 _FEW = 0.05
 
+# Said of the method of an interval that holds what the lost attempts could have given.
 WITHIN = "within the bounds of what was lost"
-"""Said of the method of an interval that holds what the lost attempts could have given."""
 
+# Which end of its bounds a figure is taken at; None as it was recorded.
 End = Literal["low", "high"] | None
-"""Which end of its bounds a figure is taken at; None as it was recorded."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,8 +44,8 @@ from topics.identity import generator
 
 SIDES = ("SYSA", "SYSB")
 USEFUL, LATER = (6.0, 1.5), 0.3
+# ave%useful of whole conversations of three turns, over topics: four of five first answers are useful.
 TRUTH = 0.8 * (1 + 2 * LATER) / 3
-"""ave%useful of whole conversations of three turns, over topics: four of five first answers are useful."""
 LOSSES = tuple(losing_models("", 0))
 KEY = (MEAN_USEFUL.name, None)
 RUN = cast(Run, SimpleNamespace(path=Path("run"), header=None))

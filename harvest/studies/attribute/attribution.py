@@ -214,8 +214,8 @@ class _Study:
         return False
 
 
+# Why no share of a difference is told from chance where conversations were lost.
 LOST = "what was lost in the runs could be all of it"
-"""Why no share of a difference is told from chance where conversations were lost."""
 
 
 def _without_intervals(one: Attribution) -> Attribution:

@@ -21,8 +21,8 @@ from scoring.measure import Measure
 from scoring.measures.usefulness import NOT_ASKED, RECOVERY, USEFUL, labels, recovery_cells, useful_cells, useful_share
 from topics.counting import pluralize
 
+# Why no winner is named where users who should have said the same did not.
 UNLIKE = "users said something else to one system"
-"""Why no winner is named where users who should have said the same did not."""
 
 
 def lost_attempts(

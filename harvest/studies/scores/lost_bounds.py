@@ -17,8 +17,8 @@ from scoring.measures.usefulness import RECOVERY
 from scoring.settings import Estimand
 from scoring.table import ScoreRow, ScoreTable
 
+# Scores other conversations by the measures of trials, as the table was scored; with intervals of this estimand.
 Rescored = Callable[[Material, Estimand], ScoreTable]
-"""Scores other conversations by the measures of trials, as the table was scored; with intervals of this estimand."""
 
 
 @dataclass(frozen=True)
