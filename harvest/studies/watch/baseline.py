@@ -212,7 +212,7 @@ def _refuse_losses(run: Run, material: Material) -> None:
         valid = sum(one.key.system == system for one in material.finished)
         if losses_matter((cut.total(), 0), (valid - cut.total(), 0)):
             raise InputError(
-                f"{system}: {loss_words(system, material)}, and nobody knows what would have followed",
+                f"{system}: {loss_words(system, material)}, and what would have followed is unknown",
                 place=Place(str(run.path)),
                 advice="remove the cause, and bless a new run",
             )
