@@ -22,7 +22,7 @@ from protocols.labels import NOT_USEFUL, USEFUL
 from recordings.conversations.conversation import Conversation
 from recordings.conversations.endings import end_name
 from recordings.files.json_text import Json
-from scoring.inference.aligned import align
+from scoring.inference.aligned import Cell, Trial, align
 from scoring.inference.components import Component, across_systems
 from scoring.inference.interval import Interval, no_interval
 from scoring.inference.losses import End, WithLost
@@ -257,7 +257,9 @@ def _measure(
     )
 
 
-def _spread(measure: Measure, cells: Mapping[str, Cells], topics: Sequence[str], settings: Settings) -> Component:
+def _spread(
+    measure: Measure, cells: Mapping[str, Mapping[Trial, Cell]], topics: Sequence[str], settings: Settings
+) -> Component:
     """Of the arms that have a value. There is none of a ratio of sums, as `harvest variance` has none of it."""
     if measure.declaration is RECOVERY:
         return Component(math.nan, no_interval("a ratio over all conversations is no mean over trials"))

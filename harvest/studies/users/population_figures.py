@@ -83,7 +83,7 @@ def _cells(
         low, high = (shown_value(one.key[0], end) for end in (one.found.interval.low, one.found.interval.high))
         figure += f" [{low.removesuffix('%')}, {high.removesuffix('%')}]"
     effective = f"{one.found.effective:.0f}" if one.found.n else ""
-    return (wrap_lines(f"  {name}", _WIDEST_NAME, hang=2), *told, figure, str(one.found.n), effective)
+    return (wrap_lines(f"  {name}", _WIDEST_NAME, hang=2), share, *told, figure, str(one.found.n), effective)
 
 
 def _lost(system: str, members: Mapping[str, Drawn]) -> str:
