@@ -12,7 +12,7 @@ from rich.table import Column, Table
 # Columns below which no table is laid out.
 LEAST_WIDTH = 60
 
-_ANY_WIDTH = 10_000
+_ANY_WIDTH = 10_000  # columns: wider than any table
 
 
 class LiveConsole(Console):

@@ -27,10 +27,10 @@ from topics.late_pattern import late_pattern
 
 # Whoever asks what it needs to know is brief: a longer answer has delivered something.
 _LONGEST = 4_000
-_MOST_WORDS = 60
+_MOST_WORDS = 60  # an answer that is longer and ends with a question also answers
 _MOST_LETTERS = 150  # of text without blanks between words, in place of words
-_WORDS_OF_CHOICE = 12
-_LAST = 3
+_WORDS_OF_CHOICE = 12  # longer items are content, and no choices
+_LAST = 3  # sentences at the end in which a question is looked for
 
 _BLOCK = late_pattern(r"^[ \t]*(?:```|~~~|\|.*\|[ \t]*$)", re.MULTILINE)
 _CODE = late_pattern(r"`[^`\n]*`")

@@ -39,12 +39,12 @@ FILTERS = frozenset(
 # Characters of the longest text a template may make.
 LONGEST = 100_000
 
-_LONGEST_TEMPLATE = 20_000
+_LONGEST_TEMPLATE = 20_000  # characters: templates are other people's, and run here
 _SPECIAL = re.compile(r"[{\r]")  # of templates; and line ends, which they make alike
-_LARGEST_NUMBER = 1_000_000
-_DEEPEST = 40
-_MOST_JOINED = 100
-_MOST_WORK = 10_000_000
+_LARGEST_NUMBER = 1_000_000  # `'a' * 10**9` fills the memory
+_DEEPEST = 40  # Jinja compiles by recursion
+_MOST_JOINED = 100  # doubling a text so often fills the memory
+_MOST_WORK = 10_000_000  # characters that all filters of one wording may go through
 _LOOP_WORDS = ("first", "index", "index0", "last", "length", "nextitem", "previtem", "revindex", "revindex0")
 _OF_LOOPS = ", ".join(f"loop.{word}" for word in _LOOP_WORDS)
 _STATEMENTS = "{{ variable }}, {% if %}, {% for %}, {% set %}"

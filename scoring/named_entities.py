@@ -19,7 +19,7 @@ from topics.kinds import UrlKind
 from topics.links import url_ends
 from topics.topic import Topic
 
-_UNJUDGED = -1
+_UNJUDGED = -1  # the grade of an entity that nobody judged, among grades from 0
 
 
 @dataclass(slots=True)

@@ -24,8 +24,8 @@ PRODUCT = "*"
 _TURN = re.compile(r"S([1-9]\d{0,8})")
 _LIKE_TURN = re.compile(r"[Ss]\d+")
 
-_DEEPEST = 20
-_LONGEST = 2000
+_DEEPEST = 20  # brackets; reading recurses
+_LONGEST = 2000  # characters
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![\w%]))"
     r"|(?P<name>[^\W\d][\w%-]*(?:\*(?=\s*[,)]))?|%[\w%-]+)|(?P<mark>[(),=*]))"

@@ -41,8 +41,8 @@ ANSWERS: tuple[Observation, ...] = (
 
 _MARKS = tuple(f"qzanswer{number}" for number in ("one", "two", "three", "four"))
 
-_DRAWS = 300
-_LEAST_P = 1e-6
+_DRAWS = 300  # a share is then known to ±.03
+_LEAST_P = 1e-6  # a false complaint once in a million checks
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,12 +278,9 @@ def _fit(user: User, state: State, seen: Observation | None, chances: Sequence[C
     if rare:
         cells.append((sum(drawn[action] for action in rare), sum(expected[action] for action in rare)))
     statistic = sum((seen_ - n) ** 2 / n for seen_, n in cells)
-    return _upper_tail(statistic, len(cells) - 1)
-
-
-def _upper_tail(statistic: float, freedom: int) -> float:
-    """P(χ² ≥ statistic), by the cube-root approximation of Wilson and Hilferty (1931, PNAS 17, 684–688): good to 1e-3
-    of the probability's size where a finding is far off."""
+    # P(χ² ≥ statistic), by the cube-root approximation of Wilson and Hilferty (1931, PNAS 17, 684–688): good to 1e-3
+    # of the probability's size where a finding is far off.
+    freedom = len(cells) - 1
     if freedom < 1:
         return 1.0
     variance = 2 / (9 * freedom)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # Outcome of a path that was cut at `most_turns`.
 TURN_LIMIT = "turn-limit"
 
-_NEAR = 1e-9
+_NEAR = 1e-9  # rounding of a sum of probabilities
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from simulators.user import EnumerableUser
 # The outcome of a user that leaves.
 LEAVES = "user-stopped"
 
-_LEAST = 1e-12
+_LEAST = 1e-12  # less is rounding
 
 # What a system sees of a decision: `say`, or `come back` in a new session, with the words; or the outcome by which
 # the user's side ends.

@@ -19,7 +19,7 @@ from topics.errors import InputError
 from topics.suggestions import nearest
 from topics.topic import Topic
 
-_TURNS_CHECKED = 100
+_TURNS_CHECKED = 100  # a wording that names the turn is checked for so many
 
 
 def _template(template: str) -> str:

@@ -41,7 +41,7 @@ PROMISES: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 
-_MOST = 1e300
+_MOST = 1e300  # a memory holds finite numbers: JSON knows no others
 _HALF = re.compile("[\ud800-\udfff]")
 
 

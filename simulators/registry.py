@@ -191,10 +191,12 @@ def _files(name: str, document: Document) -> Iterator[tuple[str, Path]]:
 
 def unasked_hazards(protocol: Protocol) -> dict[str, Hazard]:
     """By user, the hazard it leaves by though its file names no stop model: several simulators have one by default."""
-    return {name: hazard for key, user in protocol.users.items() for name, hazard in _unasked(key, user.document)}
+    return {
+        name: hazard for key, user in protocol.users.items() for name, hazard in _unasked_hazards(key, user.document)
+    }
 
 
-def _unasked(name: str, document: Document) -> Iterator[tuple[str, Hazard]]:
+def _unasked_hazards(name: str, document: Document) -> Iterator[tuple[str, Hazard]]:
     value = document.value
     if not isinstance(value, Mapping):
         return
@@ -202,7 +204,7 @@ def _unasked(name: str, document: Document) -> Iterator[tuple[str, Hazard]]:
     if stop is not None and isinstance(stop.default, Hazard) and "stop" not in value:
         yield name, stop.default
     if _OVER in value:
-        yield from _unasked(f"{name}.{_OVER}", document.part((_OVER,)))
+        yield from _unasked_hazards(f"{name}.{_OVER}", document.part((_OVER,)))
 
 
 def _content(path: Path) -> str:

@@ -31,7 +31,7 @@ _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 _DEFAULT_PORTS = {"http": "80", "https": "443"}
 _PRIVATE = frozenset({"localhost", "local", "internal", "lan", "test", "invalid", "onion", "arpa"})
 _LONG = 2048  # longer URLs are not kept in the cache
-_LONGEST_HOST = 253
+_LONGEST_HOST = 253  # RFC 1035, section 2.3.4; longer ones are not worth a place in the cache
 
 
 class Address(NamedTuple):

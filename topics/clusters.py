@@ -25,7 +25,7 @@ _SHARED = 0.6
 # So many words they share at least: two requests of one or two words are about different things more often.
 _FEWEST = 3
 
-_MOST_NAMED = 3
+_MOST_NAMED = 3  # in a message
 
 
 def clusters_of(topics: Iterable[Topic]) -> tuple[int, ...]:

@@ -19,7 +19,7 @@ LEAST_CONFIDENCE = 0.7
 # Characters that are looked at: more do not make it surer.
 _LOOKED_AT = 1_000
 
-_LEAST_LETTERS = 8
+_LEAST_LETTERS = 8  # of fewer, the languages of Latin letters cannot be told apart
 # Code, addresses and marks.
 _NO_WORDS = late_pattern(
     r"```.*?(?:```|\Z)|`[^`\n]*`|(?:https?://|www\.)[!-~]+|<[^<>\n]{1,200}>", re.DOTALL | re.IGNORECASE

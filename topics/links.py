@@ -54,9 +54,9 @@ _UNSURE = late_pattern(r"_(?![A-Za-z0-9/-])|_[Hh][Tt][Tt][Pp]")
 _BRACKETS = late_pattern(r"\\.|\n[ \t]*\n|!?\[|\]")
 _TITLE = late_pattern(r"\s{0,9}(?:\"[^\"\n]{0,999}\"|'[^'\n]{0,999}'|\([^()\n]{0,999}\))?\s{0,9}\)")
 _IN_DESTINATION = late_pattern(r"\\.|[()\s]")
-_LONGEST_URL = 2**15
-_LONGEST_PLAIN = 253
-_LONGEST_ALONE = 1024
+_LONGEST_URL = 2**15  # servers refuse longer ones; a text without blanks must not cost its square
+_LONGEST_PLAIN = 253  # no name of a host is longer
+_LONGEST_ALONE = 1024  # longer lines are read piece by piece
 _LONGEST = 4096  # characters of a link's destination, and
 _DEEPEST = 8  # brackets open in it: both keep the search linear in the text
 

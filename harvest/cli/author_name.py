@@ -3,7 +3,7 @@
 from scoring.swan.votes import FOLDINGS
 from topics.errors import InputError
 
-_LONGEST = 100
+_LONGEST = 100  # characters
 
 
 def check_author(name: str) -> str:

@@ -35,7 +35,7 @@ from scoring.measures.breakdown import LABELS, labels_of, shares
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 
-_SHOWN = 5
+_SHOWN = 5  # features behind each prediction
 
 
 @click.command()

@@ -106,7 +106,7 @@ _GROUPS: Mapping[str, Mapping[str, _Entry]] = {
 COMMANDS = {name: entry for group in _GROUPS.values() for name, entry in group.items()}
 
 _WITH_PIPES = {"run", "reaudit", "chat", "probe", "login", "doctor"}
-_READER_GONE = 128 + signal.SIGPIPE
+_READER_GONE = 128 + signal.SIGPIPE  # as a shell has it of a program that SIGPIPE ended
 
 
 class _LateCommands(click.Group):

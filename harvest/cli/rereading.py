@@ -30,7 +30,7 @@ from topics.counting import pluralize
 from topics.errors import InputError
 
 _LONGEST_DIFF = 24  # lines of a text's diff that a person is shown; --json has both texts
-_LONGEST_LINE = 300
+_LONGEST_LINE = 300  # characters of a difference
 
 
 @dataclass(frozen=True, slots=True)

@@ -270,13 +270,13 @@ class _Once:
 
     async def say(self, text: str) -> Reply:
         if self._options.input == "json":
-            reply = await self._history.ask(lambda: self._asked(text))
+            reply = await self._history.ask(lambda: self._ask_program(text))
         else:
-            reply = await self._asked(text)
+            reply = await self._ask_program(text)
         self._history.add(text, reply.turn.answer)
         return reply
 
-    async def _asked(self, text: str) -> Reply:
+    async def _ask_program(self, text: str) -> Reply:
         program = await self._driver.start(self._argv)
         sent, watch = self._payload(text), Stopwatch(self._driver.clock)
         try:
@@ -292,9 +292,9 @@ class _Once:
             turn = await aside(len(raw), lambda: text_turn(raw, watch, thoughts_apart=apart))
         except TimeoutError:
             detail = f"not done within {self._options.timeout:g} s; the program was killed"
-            raise _blamed(Unanswered("timeout", detail), program) from None
+            raise _blame(Unanswered("timeout", detail), program) from None
         except Unanswered as fault:
-            raise _blamed(fault, program) from None
+            raise _blame(fault, program) from None
         finally:
             await program.kill()
         return Reply(turn, (Exhibit("stdin", "text/plain", sent), *_exhibits(raw, program)))
@@ -314,7 +314,7 @@ def _marked(program: Program, watch: Stopwatch) -> bool:
     return False
 
 
-def _blamed(fault: Unanswered, program: Program) -> Unanswered:
+def _blame(fault: Unanswered, program: Program) -> Unanswered:
     raw = bytes(program.output[: 2**20])
     return Unanswered(fault.reason, fault.detail, partial=readable(raw), exhibits=_exhibits(raw, program))
 

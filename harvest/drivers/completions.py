@@ -159,10 +159,10 @@ class Completion:
         self._fingerprint = _name(value.get("system_fingerprint")) or self._fingerprint
         choices = value.get("choices")
         if choices is not None and not isinstance(choices, list):
-            raise _misshapen("choices", choices)
+            raise _shape_error("choices", choices)
         for choice in choices or ():
             if not isinstance(choice, Mapping):
-                raise _misshapen("a choice", choice)
+                raise _shape_error("a choice", choice)
             if choice.get("index") in (0, None):
                 self._choose(choice, holder, value.get("id"))
                 break
@@ -200,11 +200,11 @@ class Completion:
                 raise Unanswered("bad-completion", str(fault)) from None
             self._said = self._said or self._characters > 0 or any(message.get(key) for key in _OTHER_ANSWERS)
         elif message is not None or holder == "message" or choice.get("text"):  # a stream's chunks may have no delta
-            raise _misshapen(f"a choice's {holder}", message)
+            raise _shape_error(f"a choice's {holder}", message)
         _check_error(choice)
         finish = choice.get("finish_reason")
         if finish is not None and not isinstance(finish, str):
-            raise _misshapen("finish_reason", finish)
+            raise _shape_error("finish_reason", finish)
         if finish and finish.lower() in _FAILED:
             raise Unanswered("system-error", f"the system gave up: finish_reason {finish!r}")
         if self.finish and self._characters > before:
@@ -339,7 +339,7 @@ def _another_api(value: Mapping[str, object]) -> str:
     return ""
 
 
-def _misshapen(what: str, value: object) -> Unanswered:
+def _shape_error(what: str, value: object) -> Unanswered:
     return Unanswered("bad-completion", f"{what} cannot be {type(value).__name__}: {excerpt(repr(value), 80)}")
 
 

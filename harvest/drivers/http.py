@@ -221,7 +221,12 @@ class HttpDriver:
         return _Session(self, session, jar, opening.history)
 
     async def ask(self, caller: _Caller, values: Mapping[str, object], jar: Jar) -> Received:
-        request = await aside(_size(values), lambda: caller.request(values))
+        # Characters of what was said so far, where a request may hold it.
+        messages = values.get("messages", ())
+        request = await aside(
+            sum(len(message["content"]) for message in messages) if isinstance(messages, list) else 0,
+            lambda: caller.request(values),
+        )
         received = await self.wire.ask(request, jar=jar)
         fault = received.refusal(answered=self.answered)
         if fault is not None:
@@ -241,13 +246,13 @@ class _Session:
 
     async def say(self, text: str) -> Reply:
         if self._driver.options.stateful:
-            reply = await self._asked(text)
+            reply = await self._ask_system(text)
         else:
-            reply = await self._history.ask(lambda: self._asked(text))
+            reply = await self._history.ask(lambda: self._ask_system(text))
         self._history.add(text, reply.turn.answer)
         return reply
 
-    async def _asked(self, text: str) -> Reply:
+    async def _ask_system(self, text: str) -> Reply:
         driver, options = self._driver, self._driver.options
         if self._nameless and not self._id:
             raise Unanswered(
@@ -274,12 +279,6 @@ class _Session:
         with contextlib.suppress(DriverError, TimeoutError):
             async with asyncio.timeout(_FAREWELL):
                 await self._driver.ask(self._driver.closing, {"session": self._id}, self._jar)
-
-
-def _size(values: Mapping[str, object]) -> int:
-    """Characters of what was said so far, where a request may hold it."""
-    messages = values.get("messages", ())
-    return sum(len(message["content"]) for message in messages) if isinstance(messages, list) else 0
 
 
 def description(options: Options) -> Described:

@@ -110,7 +110,7 @@ class OpenAIDriver:
             "temperature": options.temperature,
             "top_p": options.top_p,
             "max_tokens": options.max_tokens,
-            "seed": _seed(options.seed, opening),
+            "seed": _seed_for(options.seed, opening),
         }
         if options.stream:
             fields["stream"] = True
@@ -165,7 +165,7 @@ def completion_of(options: Options) -> Completion:
     return Completion(tuple(map(ReplyPath.parse, options.links)), thoughts_apart=options.thoughts_apart)
 
 
-def _seed(seed: int | str | None, opening: Opening) -> int | None:
+def _seed_for(seed: int | str | None, opening: Opening) -> int | None:
     if seed == "trial":
         return derived_seed(opening.seed, "openai") % 2**31  # servers take 32 bits with a sign
     return seed if isinstance(seed, int) else None

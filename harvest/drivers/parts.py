@@ -261,7 +261,9 @@ class Parts:
         thoughts = dict.fromkeys(
             self._joined(several, "\n\n").text.strip() for several in (*self._thoughts.values(), [aloud])
         )
-        answer = Answer.of(text if text.strip() else refusal or text, sources=_placed(self._sources, text, begin))
+        answer = Answer.of(
+            text if text.strip() else refusal or text, sources=_place_sources(self._sources, text, begin)
+        )
         return replace(
             answer,
             thoughts=sound_text("\n\n".join(filter(None, thoughts))),
@@ -280,7 +282,7 @@ class Parts:
         return replace(found, text=sound_text(found.text))
 
 
-def _placed(given: Iterable[Source], text: str, shift: int) -> list[Source]:
+def _place_sources(given: Iterable[Source], text: str, shift: int) -> list[Source]:
     """Each source once for each place that it has in the text; without a place only where it has none at all."""
     by_name: dict[str, list[Source]] = {}
     for source in given:

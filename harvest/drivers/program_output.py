@@ -50,7 +50,7 @@ def readable(raw: bytes) -> str:
     return raw.decode("utf-8", "replace")
 
 
-def _decoded(raw: bytes) -> str:
+def _decode_line(raw: bytes) -> str:
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -58,13 +58,13 @@ def _decoded(raw: bytes) -> str:
 
 
 def text_turn(raw: bytes, watch: Stopwatch, *, thoughts_apart: bool) -> SystemTurn:
-    text = _decoded(raw).replace("\r\n", "\n").removesuffix("\n").removesuffix("\r")
+    text = _decode_line(raw).replace("\r\n", "\n").removesuffix("\n").removesuffix("\r")
     return turn_of_text(text, watch, thoughts_apart=thoughts_apart)
 
 
 def json_turn(raw: bytes, watch: Stopwatch, *, thoughts_apart: bool) -> SystemTurn:
     """Raises Unanswered: `bad-json`, `bad-type`, `not-utf8`, `system-error` (the program's own `error`)."""
-    line = _decoded(raw)
+    line = _decode_line(raw)
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:

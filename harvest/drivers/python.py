@@ -80,7 +80,7 @@ class PythonDriver:
         """Raises Unanswered where the function that makes a session fails."""
         function = self._function
         if self._options.takes == "nothing":
-            function = await _called(self._calls, self._function, (), self._options.timeout)
+            function = await _call_function(self._calls, self._function, (), self._options.timeout)
             if not callable(function):
                 kind = type(function).__name__
                 raise Unanswered("bad-type", f"{self._options.function} returned {kind}, not a function of text")
@@ -98,19 +98,19 @@ class _Session:
 
     async def say(self, text: str) -> Reply:
         if self._options.takes == "history":
-            reply = await self._history.ask(lambda: self._asked(text, self._history.messages()))
+            reply = await self._history.ask(lambda: self._ask_function(text, self._history.messages()))
         else:
-            reply = await self._asked(text)
+            reply = await self._ask_function(text)
         self._history.add(text, reply.turn.answer)
         return reply
 
-    async def _asked(self, *arguments: Any) -> Reply:
+    async def _ask_function(self, *arguments: Any) -> Reply:
         options = self._options
         if self._late and options.takes == "nothing":
             raise Unanswered("timeout", "the turn before this one is still being answered")
         watch = Stopwatch(self._clock)
         try:
-            answered = await _called(self._calls, self._function, arguments, options.timeout)
+            answered = await _call_function(self._calls, self._function, arguments, options.timeout)
         except Unanswered as fault:
             self._late = self._late or fault.reason == "timeout"
             raise
@@ -141,7 +141,7 @@ def _turn(answered: object, options: Options, watch: Stopwatch) -> SystemTurn:
         try:
             return turn_of_fields(fields, watch, thoughts_apart=options.thoughts_apart)
         except Unanswered as fault:
-            raise Unanswered(fault.reason, fault.detail, exhibits=(_returned(answered),)) from None
+            raise Unanswered(fault.reason, fault.detail, exhibits=(_returned_exhibit(answered),)) from None
     if not issubclass(type(answered), str):
         raise _of_no_use(answered, type(answered).__name__, options)
     text = sound_text(str.__str__(answered))
@@ -156,11 +156,13 @@ def _check_size(text: str, options: Options) -> None:
 
 
 def _of_no_use(answered: object, kind: str, options: Options) -> Unanswered:
-    return Unanswered("bad-type", f"{options.function} returned {kind}, not text", exhibits=(_returned(answered),))
+    return Unanswered(
+        "bad-type", f"{options.function} returned {kind}, not text", exhibits=(_returned_exhibit(answered),)
+    )
 
 
-def _returned(answered: object) -> Exhibit:
-    return Exhibit("returned", "text/plain", _encoded(_shown(answered)))
+def _returned_exhibit(answered: object) -> Exhibit:
+    return Exhibit("returned", "text/plain", _encode_text(_shown(answered)))
 
 
 def _shown(value: object) -> str:
@@ -170,25 +172,25 @@ def _shown(value: object) -> str:
         return object.__repr__(value)
 
 
-async def _called(calls: Calls, function: Function, arguments: tuple[Any, ...], seconds: float) -> Any:
+async def _call_function(calls: Calls, function: Function, arguments: tuple[Any, ...], seconds: float) -> Any:
     """What the function returns. Raises Unanswered: `timeout`, `exception` with the traceback as evidence."""
     try:
         returned, raised = await calls.result(function, arguments, seconds)
     except TimeoutError:
         raise Unanswered("timeout", f"no reply within {seconds:g} s") from None
     if raised is not None:
-        raise _blamed(raised)
+        raise _blame(raised)
     return returned
 
 
-def _blamed(error: BaseException) -> Unanswered:
+def _blame(error: BaseException) -> Unanswered:
     trace = "".join(traceback.format_exception(error))
     sentence = "".join(traceback.format_exception_only(error)).strip()
-    exhibit = Exhibit("traceback", "text/plain", _encoded(trace))
+    exhibit = Exhibit("traceback", "text/plain", _encode_text(trace))
     return Unanswered("exception", f"the function raised {sentence[:300]}", exhibits=(exhibit,))
 
 
-def _encoded(text: str) -> bytes:
+def _encode_text(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
@@ -198,7 +200,7 @@ def build(options: Options, surroundings: Surroundings) -> PythonDriver:
         return PythonDriver(options, _not_imported, surroundings.clock)
     keep_output_aside()
     place, _, name = options.function.rpartition(":")
-    found: Any = _imported(options, place, surroundings.folder)
+    found: Any = _import_module(options, place, surroundings.folder)
     for part in name.split("."):
         try:
             found = getattr(found, part)
@@ -215,7 +217,7 @@ def _not_imported(*_: object) -> str:
     raise RuntimeError("nothing is played, so no function was imported")
 
 
-def _imported(options: Options, place: str, folder: Path) -> ModuleType:
+def _import_module(options: Options, place: str, folder: Path) -> ModuleType:
     path = folder / place if place.endswith(".py") else None
     if path is not None and not path.is_file():
         raise _unusable(options, f"there is no file {path}")

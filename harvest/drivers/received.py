@@ -92,12 +92,12 @@ class Received:
     @property
     def charset(self) -> str:
         """As declared; UTF-8 where nothing is."""
-        return _charset(self.header("content-type") or "text/plain")
+        return _charset_of(self.header("content-type") or "text/plain")
 
     @property
     def loaded(self) -> object:
         """The body as JSON; None if it is not JSON. For looking into errors."""
-        return _loaded(self.body)
+        return _load_json(self.body)
 
     @property
     def exhibits(self) -> tuple[Exhibit, ...]:
@@ -207,7 +207,7 @@ _quoted = json.JSONEncoder(ensure_ascii=False).encode
 
 
 @lru_cache(maxsize=64)  # a system declares the same again and again
-def _charset(declared: str) -> str:
+def _charset_of(declared: str) -> str:
     message = Message()
     message["content-type"] = declared
     try:
@@ -216,7 +216,7 @@ def _charset(declared: str) -> str:
         return excerpt(declared, 60)
 
 
-def _loaded(body: bytes) -> object:
+def _load_json(body: bytes) -> object:
     try:
         return json.loads(body[:_MOST_EVIDENCE])
     except (ValueError, RecursionError):

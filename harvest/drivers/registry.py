@@ -48,10 +48,10 @@ def driver_module(name: str) -> ModuleType:
     if name not in others:
         raise InputError(f"there is no driver {name!r}{did_you_mean(name, known)}", allowed=", ".join(known))
     allowed = "a module with Options, a StrictModel, and build(options, surroundings)"
-    return load_entry(others[name], "the driver", allowed, _checked)
+    return load_entry(others[name], "the driver", allowed, _check_module)
 
 
-def _checked(module: ModuleType) -> ModuleType:
+def _check_module(module: ModuleType) -> ModuleType:
     if not (issubclass(module.Options, StrictModel) and callable(module.build)):
         raise TypeError("Options is not a StrictModel, or build is not a function")
     return module

@@ -5,7 +5,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 
-from harvest.drivers.completions import Completion
 from harvest.drivers.event_stream import events_in
 from harvest.drivers.http import Options as HttpOptions
 from harvest.drivers.http import description
@@ -47,7 +46,10 @@ def read_reply(driver: str, options: Mapping[str, object], kept: bytes, head: by
         return description(HttpOptions.model_validate_json(given)).read(received).turn.answer
     completion = completion_of(OpenAIOptions.model_validate_json(given))
     if received.media_type == "text/event-stream":
-        _feed(completion, received)
+        for event in events_in(received.text(), received.media_type):
+            completion.take(event.name, event.data, received.watch)
+        if b"[DONE]" in received.body:
+            completion.take("", "[DONE]", received.watch)
     if not completion.whole:
         completion.read(received)
     return completion.answer()[0]
@@ -70,10 +72,3 @@ def thoughts_told_apart(answer: Answer) -> Answer:
         sources=now.sources,
         thoughts=thoughts,
     )
-
-
-def _feed(completion: Completion, received: Received) -> None:
-    for event in events_in(received.text(), received.media_type):
-        completion.take(event.name, event.data, received.watch)
-    if b"[DONE]" in received.body:
-        completion.take("", "[DONE]", received.watch)

@@ -24,8 +24,8 @@ NO_SOURCES = frozenset(
     | {"favicon", "icon", "thumbnail", "logo", "image", "_links", "$schema", "@context"}
 )
 
-_LONGEST = 4096
-_DEEPEST = 4
+_LONGEST = 4096  # characters of an address
+_DEEPEST = 4  # lists and objects around an address
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|www\.|/")
 _HREF = ("url", "href", "link", "uri")
 _TITLE = ("title", "text", "name", "document_title", "document_name", "filename", "file_name")

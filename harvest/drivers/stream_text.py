@@ -32,7 +32,7 @@ _MOST_WORDS = 3
 _MOST_BEGINNINGS = 3
 # Places that are looked at for a second beginning: each look reads the whole text, of at most this many characters.
 _MOST_LOOKS = 10
-_LONGEST = 1_000_000
+_LONGEST = 1_000_000  # characters; in longer texts repetition is not looked for
 _ENDS = (".", "!", "?", ":", ";", "…", "。", "！", "？", "\n")
 
 
@@ -76,14 +76,14 @@ class _Reading:
             return alone[-1]
         if _in_pairs(alone) and self._decide(_by_words(alone)):
             return "".join(alone[::2])
-        text, beginnings = self._joined(said)
+        text, beginnings = self._join_pieces(said)
         as_sent = text, self.repeated
         for _ in range(_MOST_BEGINNINGS):
             place = self._second_beginning(text, beginnings)
             if place is None:
                 return text.lstrip() if self.repeated else text
             said, self.repeated = said[place:], True
-            text, beginnings = self._joined(said)
+            text, beginnings = self._join_pieces(said)
         text, self.repeated = as_sent
         return text  # so often: that is a model in a loop, and its words are an answer
 
@@ -95,7 +95,7 @@ class _Reading:
         self.doubtful = True
         return False
 
-    def _joined(self, said: Sequence[tuple[int, str]]) -> tuple[str, list[tuple[int, int, bool]]]:
+    def _join_pieces(self, said: Sequence[tuple[int, str]]) -> tuple[str, list[tuple[int, int, bool]]]:
         """The text, and where the stream may have begun again: the place in `said`, in the text, and whether it is the
         server that did."""
         taken: list[str] = []

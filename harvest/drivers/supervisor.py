@@ -25,7 +25,7 @@ import time
 
 _SET_CHILD_SUBREAPER = 36  # of prctl(2)
 _LONGEST = 5.0  # seconds: what cannot be killed by then waits for a dead disk, and would hold us up for ever
-_PAUSE = 0.002
+_PAUSE = 0.002  # seconds between two looks for children that have ended
 # Also sent to everything at once, as by a service manager; what is to happen then, the other side says.
 _OURS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -41,11 +41,20 @@ def main() -> None:
         if signal.getsignal(one) is not signal.SIG_IGN:  # the program inherits what is ignored
             signal.signal(one, lambda number, frame: None)
     adopting = _adopts()
-    program = _started(control, sys.argv[2:])
+    program = _start_child(control, sys.argv[2:])
     status = _until_ended(program, control, woken)
     _kill_all(program, adopting)
     _report(control, "ended")
-    _end_as(status)
+    code = -signal.SIGKILL if status is None else os.waitstatus_to_exitcode(status)
+    if code >= 0:
+        os._exit(code)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the program has left its own
+    try:
+        signal.signal(-code, signal.SIG_DFL)
+    except OSError:  # nobody can handle SIGKILL
+        pass
+    os.kill(os.getpid(), -code)
+    os._exit(128 - code)
 
 
 def _report(control: int, what: str) -> None:
@@ -65,7 +74,7 @@ def _adopts() -> bool:
         return False
 
 
-def _started(control: int, argv: list[str]) -> int:
+def _start_child(control: int, argv: list[str]) -> int:
     try:
         program = os.posix_spawn(
             argv[0],
@@ -88,7 +97,7 @@ def _started(control: int, argv: list[str]) -> int:
 def _until_ended(program: int, control: int, woken: int) -> int | None:
     """Its status; None where the other side wants it killed."""
     while True:
-        while (found := _reaped()) is not None:
+        while (found := _reap_child()) is not None:
             if found[0] == program:
                 return found[1]
         ready, _, _ = select.select((control, woken), (), ())
@@ -104,7 +113,7 @@ def _until_ended(program: int, control: int, woken: int) -> int | None:
             _signal(-program, signal.SIGTERM)
 
 
-def _reaped() -> tuple[int, int] | None:
+def _reap_child() -> tuple[int, int] | None:
     """A child that has ended, and its status; None where none has."""
     try:
         ended, status = os.waitpid(-1, os.WNOHANG)
@@ -118,7 +127,7 @@ def _kill_all(program: int, adopting: bool) -> None:
     next round."""
     until = time.monotonic() + _LONGEST
     while time.monotonic() < until:
-        for one in _children() if adopting else (-program,):
+        for one in _child_pids() if adopting else (-program,):
             _signal(one, signal.SIGKILL)
         try:
             while os.waitpid(-1, os.WNOHANG)[0]:
@@ -135,7 +144,7 @@ def _signal(process: int, number: int) -> None:
         pass
 
 
-def _children() -> list[int]:
+def _child_pids() -> list[int]:
     own = os.getpid()
     try:
         with open(f"/proc/self/task/{own}/children", "rb") as file:
@@ -151,19 +160,6 @@ def _parent(process: str) -> int:
             return int(file.read().rpartition(b")")[2].split()[1])
     except (OSError, IndexError, ValueError):
         return 0
-
-
-def _end_as(status: int | None) -> None:
-    code = -signal.SIGKILL if status is None else os.waitstatus_to_exitcode(status)
-    if code >= 0:
-        os._exit(code)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the program has left its own
-    try:
-        signal.signal(-code, signal.SIG_DFL)
-    except OSError:  # nobody can handle SIGKILL
-        pass
-    os.kill(os.getpid(), -code)
-    os._exit(128 - code)
 
 
 if __name__ == "__main__":

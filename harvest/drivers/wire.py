@@ -39,14 +39,14 @@ if TYPE_CHECKING:
     from harvest.drivers.transport import Prepared, Response, Transport
 else:
     httpx = lazy_loader.load("httpx")  # at the first request: an audit that is only checked asks nothing
-_MOST_REDIRECTS = 5
+_MOST_REDIRECTS = 5  # an API that has moved needs one or two
 _CONTROLS = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 # Codings that are undone though we asked for none. They swell a packet by 1000 at most; others, or one within the
 # other, know no such bound, and the limit on a reply's size is looked at only after each packet.
 _UNPACKED = frozenset({"gzip", "deflate"})
 _AFTER_THE_END = 0.5  # seconds, and bytes, that may follow the last word of a stream
 _LINE_OF_C = re.compile(r" \(_ssl\.c:\d+\)$")
-_MOST_AFTER_THE_END = 65536
+_MOST_AFTER_THE_END = 65536  # bytes read on so that the connection can be used again
 _KEEP_ALIVE = 2.0  # seconds: servers drop idle connections after 5 s or more, and a turn lost to that is lost
 
 
@@ -231,7 +231,7 @@ class Wire:
             raise Denied("undeclared", f"{_address(url)} is no server that the options of the driver name")
 
     async def _read(self, response: Response, events: Events | None, transfer: _Transfer) -> None:
-        chunks = self._bounded(response, transfer)
+        chunks = self._read_bounded(response, transfer)
         media_type = response.header("content-type").partition(";")[0].strip().lower()
         async with aclosing(chunks):
             if events is None or media_type != "text/event-stream" or not 200 <= response.status < 300:
@@ -275,7 +275,7 @@ class Wire:
         except (httpx.HTTPError, OSError, Unanswered):
             pass  # nothing of the reply is lost
 
-    async def _bounded(self, response: Response, transfer: _Transfer) -> AsyncGenerator[bytes, None]:
+    async def _read_bounded(self, response: Response, transfer: _Transfer) -> AsyncGenerator[bytes, None]:
         codings = [name.strip().lower() for name in response.header("content-encoding").split(",") if name]
         packed = [name for name in codings if name != "identity"]
         if len(packed) > 1 or not set(packed) <= _UNPACKED:

@@ -17,7 +17,7 @@ from topics.target import checked_target
 FORMAT = "harvest-notice/1"
 
 _PATIENCE = 10.0  # seconds for all of it: the verdict is there already
-_DIGITS = 12
+_DIGITS = 12  # fewer than a float has, so that two machines print the same
 
 
 def address(variable: str, environment: Mapping[str, str]) -> str:

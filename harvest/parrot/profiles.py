@@ -27,7 +27,7 @@ Heard = Literal["request", "more", "adhere", "unknown"]
 # Probabilities in [0, 1] of the next behaviour; they sum to 1, and a behaviour left out has probability 0.
 Row = Mapping[Behaviour, float]
 
-_TOLERANCE = 1e-9
+_TOLERANCE = 1e-9  # rounding of a sum of probabilities
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,9 +82,9 @@ def make_report(
     apart, material, scores = gathered.beside, gathered.material, gathered.scores
     lost = selection(material, scores, lambda of, terms: score_material(of, seed=seed, measures=terms, only=True))
     folders = {name: (run.path, own) for run, names in told_apart(runs) for own, name in names.items()}
-    found = _compared(runs, gathered, seed)
-    study = _varied(runs, gathered, seed)
-    watched, looks = _watched(runs, baseline, history, matters)
+    found = _compare_runs(runs, gathered, seed)
+    study = _study_variance(runs, gathered, seed)
+    watched, looks = _watch_runs(runs, baseline, history, matters)
     matters = (watched.matters if watched is not None else MATTERS) if matters is None else matters
     said = _finding(runs, material, scores, found, study, watched, matters)
     by_judges = judged_sentence(gathered.assessed, scores.joint, scores.coverage)
@@ -150,7 +150,7 @@ def _title(runs: Sequence[Run]) -> str:
     return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
 
-def _compared(runs: Sequence[Run], gathered: Gathered, seed: int) -> Comparison | str:
+def _compare_runs(runs: Sequence[Run], gathered: Gathered, seed: int) -> Comparison | str:
     """What `harvest compare` would find; why it finds nothing. One system in several runs is asked about these topics,
     because a run is played again to see whether it changed; systems are asked about topics like these."""
     played = {one.key.system for one in gathered.material.finished}
@@ -164,7 +164,7 @@ def _compared(runs: Sequence[Run], gathered: Gathered, seed: int) -> Comparison 
         return refused.what
 
 
-def _varied(runs: Sequence[Run], gathered: Gathered, seed: int) -> VarianceStudy | str:
+def _study_variance(runs: Sequence[Run], gathered: Gathered, seed: int) -> VarianceStudy | str:
     try:
         return study_variance(runs, seed=seed, gathered=gathered)
     except InputError as refused:
@@ -176,7 +176,7 @@ def _why(refused: str) -> Iterator[Block]:
         yield text(f"Not said here: {refused}.", "dim")
 
 
-def _watched(
+def _watch_runs(
     runs: Sequence[Run], baseline: Path | None, history: Path | None, matters: float | None
 ) -> tuple[Watched | None, Sequence[Look]]:
     """What `harvest reaudit` said, and the looks up to it."""

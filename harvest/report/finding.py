@@ -25,10 +25,10 @@ from scoring.table import ScoreRow, ScoreTable, is_percentage
 from topics.counting import pluralize
 from topics.decimals import decimal, roughly
 
-_MOST = 3
-_SAME = 1e-12
-_TIMES = 4
-_BEYOND = 100_000
+_MOST = 3  # topics named in a finding
+_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
+_TIMES = 4  # as many trials or topics, of which it is said what they would bring
+_BEYOND = 100_000  # nobody plays so many
 # Systems that are named and drawn at the top of a report.
 MOST_SYSTEMS = 8
 
@@ -281,7 +281,7 @@ def _drivers(one: MeasureComparison, pair: Pair, sign: int) -> str:
     unit = " points" if is_percentage(one.measure) else ""
     top = pair.drivers[:_MOST]
     if not pair.found:
-        return _pulled(pair)
+        return _pull_words(pair)
     shares = listed([f"{plain(driver.topic)} ({100 * driver.share:.0f}%)" for driver in top])
     without = f"without {plain(top[0].topic)} it would be {signed(one, sign * top[0].without)}{unit}"
     if sum(driver.share for driver in top) > 0.5:
@@ -289,7 +289,7 @@ def _drivers(one: MeasureComparison, pair: Pair, sign: int) -> str:
     return f"Many topics: the largest parts of the difference come from {shares}; {without}."
 
 
-def _pulled(pair: Pair) -> str:
+def _pull_words(pair: Pair) -> str:
     """Which topics favour which side, most of all first; those on which both did the same favour neither."""
     sides: dict[str, list[Driver]] = {pair.first: [], pair.second: []}
     for driver in sorted(pair.drivers, key=lambda one: -abs(one.share)):
@@ -384,7 +384,7 @@ def _several(found: Comparison, one: MeasureComparison, material: Material, runs
     common = f" over the {pluralize(len(one.topics), 'topic')} in common" if one.left_out and one.topics else ""
     scope = _compared_scope(found, one, material)
     if not any(pair.found for pair in one.pairs):
-        said, verdict = f"No two of {len(found.systems)} systems can be told apart{_measured(one)}", "cannot tell"
+        said, verdict = f"No two of {len(found.systems)} systems can be told apart{_measure_words(one)}", "cannot tell"
     else:
         verdict = "better"
         beaten: list[str] = []
@@ -393,9 +393,8 @@ def _several(found: Comparison, one: MeasureComparison, material: Material, runs
             if best in (pair.first, pair.second):
                 other = pair.second if pair.first == best else pair.first
                 (beaten if pair.found else alike).append(plain(other))
-        said = (
-            f"Of {len(found.systems)} systems {plain(best)} is best{_measured(one)}: better than {listed(beaten[:6])}"
-        )
+        said = f"Of {len(found.systems)} systems {plain(best)} is best{_measure_words(one)}: "
+        said += f"better than {listed(beaten[:6])}"
         said += f" and {len(beaten) - 6} more" if len(beaten) > 6 else ""
         said += f", and cannot be told from {listed(alike[:6])}" if alike else ""
     pairs = [pair for pair in one.pairs if best in (pair.first, pair.second) and pair.value == pair.value]
@@ -429,7 +428,7 @@ def _order(one: MeasureComparison) -> str:
     return "the lowest" if good_end(parse(one.measure)) == "low" else "the highest"
 
 
-def _measured(one: MeasureComparison) -> str:
+def _measure_words(one: MeasureComparison) -> str:
     return "" if one.measure == MEAN_USEFUL.name else f" in {one.label}"
 
 

@@ -15,8 +15,8 @@ from topics.topic import Topic
 
 # Trials of which each has a mark of its own; of more, they are counted.
 _MOST_MARKS = 10
-_MOST_TOPICS = 300
-_MOST_COLUMNS = 60
+_MOST_TOPICS = 300  # a larger grid is no picture, and slow to open
+_MOST_COLUMNS = 60  # of all systems together
 
 # By system and topic, the marks of each trial.
 Cells = Mapping[tuple[str, str], list[str]]

@@ -73,7 +73,7 @@ def blocks_markup(blocks: Iterable[Block]) -> Iterator[str]:
             yield _tree(block["tree"])
 
 
-def _scrolled(inner: str, label: str) -> str:
+def _scroll_box(inner: str, label: str) -> str:
     return f'<div class="wide" tabindex="0" role="group" aria-label="{escaped(label)}">{inner}</div>'
 
 
@@ -92,7 +92,7 @@ def _table(one: Mapping[str, Any]) -> str:
         rows.append(f'<tr><th scope="row">{first}</th>{cells}</tr>')
     top = f"<thead><tr>{head}</tr></thead>" if any(one["head"]) else ""
     caption = one["caption"] or "Table"
-    return _scrolled(f"<table>{top}<tbody>{''.join(rows)}</tbody></table>", caption)
+    return _scroll_box(f"<table>{top}<tbody>{''.join(rows)}</tbody></table>", caption)
 
 
 def _right(flag: bool) -> str:
@@ -124,7 +124,7 @@ def _grid(one: Mapping[str, Any]) -> str:
         f'<table class="grid"><thead><tr><th scope="col" rowspan="2">{escaped(one["name"])}</th>{groups}</tr>'
         f"<tr>{numbers}</tr></thead><tbody>{rows}</tbody><tfoot>{foot}</tfoot></table>"
     )
-    return _scrolled(inner, f"Answers by topic, {one['name']}")
+    return _scroll_box(inner, f"Answers by topic, {one['name']}")
 
 
 def _heat(one: Mapping[str, Any]) -> str:
@@ -139,7 +139,7 @@ def _heat(one: Mapping[str, Any]) -> str:
     label = f"Scores of {one['system']} by topic and criterion"
     head = f'<thead><tr><th scope="col">{escaped(one["system"])}</th>{head}</tr></thead>'
     more = f'<p class="warn">{one["more"]:,} further topics are not in this map.</p>' if one["more"] else ""
-    return _scrolled(f'<table class="grid heat">{head}<tbody>{rows}</tbody></table>', label) + more
+    return _scroll_box(f'<table class="grid heat">{head}<tbody>{rows}</tbody></table>', label) + more
 
 
 def _heat_cell(row: Mapping[str, Any], cell: Mapping[str, Any], name: str) -> str:

@@ -9,8 +9,8 @@ from harvest.tables.drawing.scatter_chart import ScatterSeries, scatter_panel
 from harvest.tables.drawing.svg import MARGIN, page
 from scoring.table import is_percentage
 
-_WIDTH = 760.0
-_BINS = 20
+_WIDTH = 760.0  # in pixels: the column of the report
+_BINS = 20  # of a histogram
 
 _OWN_STYLE = re.compile(r"<style>.*?</style>\n?", re.DOTALL)
 _ROOT = re.compile(r'\A(<svg [^>]*?) style="[^"]*"')

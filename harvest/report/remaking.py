@@ -21,9 +21,9 @@ from topics.regular_file import missing_advice, read_regular
 
 _FROM = re.compile(r'<script type="application/json" id="from">(.*?)</script>', re.DOTALL)
 _CHUNKS = re.compile(r"\d{4,}\.js")
-_SHOWN = 60
+_SHOWN = 60  # bytes of a line that differs
 _WRITES = "name a run folder, or a page as harvest report RUN… --out FILE.html writes it"
-_MOST = 20
+_MOST = 20  # lines that are named
 # Of a run that is looked for in a text: two characters, and a letter among them. Figures and systems are 9 or A.
 _NAME = re.compile(r"(?=.*[^\W\d_])..")
 
@@ -145,7 +145,7 @@ def _differences(name: str, there: bytes, made: bytes, moved: Sequence[tuple[str
             )
             continue
         mark = f"(run {place})".encode()
-        there, made = _called(mark, (was, now), there), _called(mark, (was, now), made)
+        there, made = _mask_names(mark, (was, now), there), _mask_names(mark, (was, now), made)
     if there == made:
         return
     count = 0
@@ -159,7 +159,7 @@ def _differences(name: str, there: bytes, made: bytes, moved: Sequence[tuple[str
         yield f"{name}: {count - _MOST} more lines"
 
 
-def _called(mark: bytes, names: Sequence[str], text: bytes) -> bytes:
+def _mask_names(mark: bytes, names: Sequence[str], text: bytes) -> bytes:
     """The text with a mark wherever the run is called by a path or the last part of it, as whole words."""
     # Paths go first, because they end in that part.
     for path in sorted({*names, *(Path(name).name for name in names)} - {""}, key=len, reverse=True):

@@ -35,8 +35,8 @@ from scoring.measures.usefulness import MEAN_USEFUL
 from scoring.table import ScoreRow, ScoreTable
 from topics.counting import pluralize
 
-_MOST_INVALID = 200
-_MOST_POINTS = 2000
+_MOST_INVALID = 200  # attempts that are listed
+_MOST_POINTS = 2000  # of a scatter plot
 
 
 def figure_blocks(

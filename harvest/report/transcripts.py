@@ -28,7 +28,7 @@ from scoring.table import ScoreTable, shown_value
 MOST_TEXT = 20_000
 
 _MOST_LINKS, _MOST_EVIDENCE, _MOST_TURNS = 50, 20, 500
-_QUOTE = 200
+_QUOTE = 200  # characters of a name or a line beside a turn
 _LINE, _MOST_LINES = 600, 60
 # Characters of JSON in a chunk: read in some milliseconds, and still few files for 10,000 conversations.
 _CHUNK = 200_000

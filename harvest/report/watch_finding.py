@@ -29,8 +29,8 @@ from scoring.inference.settling import Settling
 from scoring.measures.usefulness import MEAN_USEFUL
 from topics.counting import pluralize
 
-_MOST = 3
-_LONGEST = 160
+_MOST = 3  # reasons, or systems, in a sentence
+_LONGEST = 160  # characters of an answer that is quoted
 
 
 def nothing(material: Material, runs: Sequence[Path], *, baseline: bool) -> Finding:
@@ -40,27 +40,7 @@ def nothing(material: Material, runs: Sequence[Path], *, baseline: bool) -> Find
         return Finding("nothing", f"No trial has been played yet, so there is nothing to report{planned}.")
     lost = pluralize(len(material.invalid), "trial")
     held = " So it cannot be said whether anything changed since the baseline." if baseline else ""
-    return Finding(
-        "nothing",
-        f"Nothing could be measured: none of {lost} that were tried has a valid attempt.{held}",
-        f"This says nothing of how good {listed([plain(name) for name in _tried(material)])} "
-        f"{'is' if len(_tried(material)) == 1 else 'are'}: failures of infrastructure are in no figure. "
-        f"{pluralize(len(material.planned), 'trial')} planned, none valid.",
-        _reasons(material),
-        "Remove the cause, then audit again: it plays a new dated run."
-        if baseline
-        else "Remove the cause, then give the command that played the run again: it tries what has no valid attempt.",
-        "harvest show " + " ".join(shlex.quote(str(run)) for run in runs[:1]) + " --all",
-        "#invalid",
-    )
-
-
-def _tried(material: Material) -> list[str]:
-    return list(dict.fromkeys(one.key.system for one in material.conversations))
-
-
-def _reasons(material: Material) -> str:
-    """Why attempts broke, the most frequent reasons first, each with one thing that was said."""
+    # Why attempts broke, the most frequent reasons first, each with one thing that was said.
     broken = [one for one in material.conversations if one.outcome is None or one.outcome.kind == INVALID]
     counts = Counter(one.outcome.why if one.outcome else "interrupted" for one in broken)
     said = {one.outcome.why: one.outcome.detail for one in reversed(broken) if one.outcome}
@@ -69,7 +49,23 @@ def _reasons(material: Material) -> str:
         words = plain(said.get(reason, ""))
         words = f" (“{words[:_LONGEST]}{'…' if len(words) > _LONGEST else ''}”)" if words else ""
         parts.append(f"{reason} in {pluralize(count, 'attempt')}{words}")
-    return f"{'; '.join(parts)}." if parts else ""
+    return Finding(
+        "nothing",
+        f"Nothing could be measured: none of {lost} that were tried has a valid attempt.{held}",
+        f"This says nothing of how good {listed([plain(name) for name in _tried_words(material)])} "
+        f"{'is' if len(_tried_words(material)) == 1 else 'are'}: failures of infrastructure are in no figure. "
+        f"{pluralize(len(material.planned), 'trial')} planned, none valid.",
+        f"{'; '.join(parts)}." if parts else "",
+        "Remove the cause, then audit again: it plays a new dated run."
+        if baseline
+        else "Remove the cause, then give the command that played the run again: it tries what has no valid attempt.",
+        "harvest show " + " ".join(shlex.quote(str(run)) for run in runs[:1]) + " --all",
+        "#invalid",
+    )
+
+
+def _tried_words(material: Material) -> list[str]:
+    return list(dict.fromkeys(one.key.system for one in material.conversations))
 
 
 def watched(found: Watched, material: Material, run: Path) -> Finding:

@@ -95,7 +95,7 @@ class LineEditor:
 
 
 STOP = "/stop"
-_CHUNK = 4096
+_CHUNK = 4096  # bytes
 
 
 class Keyboard:

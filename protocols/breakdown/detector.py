@@ -29,7 +29,7 @@ Floats = npt.NDArray[np.float64]
 FORMAT = "harvest-breakdown/1"
 _SHIPPED = "english-dbdc3.json"
 _PARTS = ("about", "base", "features", "words", "trees", "dialogues")
-_LEAST = 0.01
+_LEAST = 0.01  # no class is ever impossible
 _DO = "train one: harvest breakdown train FILE… --out DETECTOR.json"
 
 

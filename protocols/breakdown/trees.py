@@ -13,12 +13,12 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
-DEPTH = 3
-_BINS = 24
-_PART_OF_ROWS = 0.6
-_PART_OF_FEATURES = 0.4
-_SHRINK = 30.0
-_RATE = 0.05
+DEPTH = 3  # interactions of three features at most
+_BINS = 24  # bounds tried for each feature
+_PART_OF_ROWS = 0.6  # seen by each tree, so that trees differ
+_PART_OF_FEATURES = 0.4  # tried at each split, for the same reason
+_SHRINK = 30.0  # rows of value 0 that each leaf is given: small leaves say little
+_RATE = 0.05  # of learning
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from topics.topic import Topic
 if TYPE_CHECKING:  # numpy takes 0.2 s to import, and most protocols detect nothing
     from protocols.breakdown.detector import Contribution
 
-_SHOWN = 5
+_SHOWN = 5  # features named as evidence
 _QUOTED = re.compile("^system says “(.*)”$")
 
 

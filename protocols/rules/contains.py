@@ -20,9 +20,9 @@ from topics.document import StrictModel
 from topics.patterns import searchable
 from topics.topic import Topic
 
-_SEARCHED = 100_000
-_LONGEST_PHRASE = 200
-_MOST_HITS = 10_000
+_SEARCHED = 100_000  # characters; a pattern of a user's own may cost time at each of them
+_LONGEST_PHRASE = 200  # characters; whoever writes more wants a pattern
+_MOST_HITS = 10_000  # an answer of one word said for ever must not fill the memory
 
 # A letter of a script that puts spaces between words; Chinese, Japanese, Thai and the like have no word boundaries.
 SPACED = (

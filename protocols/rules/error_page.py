@@ -19,7 +19,7 @@ from topics.topic import Topic
 
 _LONGEST_BODY = 50_000  # characters of a JSON body that is looked into
 _LONGEST_MESSAGE = 600  # characters of a text that can still be nothing but an error message
-_HEAD = 20_000
+_HEAD = 20_000  # characters in which a page has its title
 
 _REASONS = (
     r"bad\s+request|unauthori[sz]ed|payment\s+required|forbidden|not\s+found|method\s+not\s+allowed|request\s+time-?out"

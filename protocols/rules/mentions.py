@@ -21,7 +21,7 @@ ASKED = "asked"
 # Every URL, whatever it leads to.
 ANY = "any"
 
-_SEARCHED = 1_000_000
+_SEARCHED = 1_000_000  # characters; the note says so if there are more
 # Places of one anchor that are looked at: "Up" may be the beginning of many words.
 _MOST_TRIED = 20
 # Two letters side by side, of scripts that put spaces between words: a word goes on there.

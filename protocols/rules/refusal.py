@@ -25,9 +25,9 @@ from topics.late_pattern import late_pattern
 from topics.topic import Topic
 
 _OPENING = 1_500  # characters in which the first sentences are looked for
-_SENTENCES = 3
+_SENTENCES = 3  # at the beginning, in which a refusal is looked for
 _LONGEST = 2_000  # characters of an answer that can still be nothing but a refusal
-_LIST_LINES = 3
+_LIST_LINES = 3  # a list of so many lines is an answer
 
 # One character for one, so that spans stay those of the answer.
 _PLAIN = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u00b4": "'", "\uff07": "'", "\u00a0": " "})
@@ -102,7 +102,7 @@ _JAPANESE_REFUSAL = late_pattern(
 _JAPANESE_DELIVERS = late_pattern(
     r"(?:以下(?:の|に|は|が)|こちら(?:が|は|の)|次の(?:よう|とおり|通り|映画|研究者|動画))"
 )
-_JAPANESE_APOLOGY_ONLY = 60
+_JAPANESE_APOLOGY_ONLY = 60  # characters; in a longer answer the apology is politeness
 
 
 class Refusal(StrictModel):

@@ -16,8 +16,8 @@ from topics.topic import Topic
 
 __all__ = ["Rule", "Sight", "Verdict", "absence", "limit_evidence", "span"]
 
-_LONGEST_QUOTE = 300
-_MOST_PIECES = 100
+_LONGEST_QUOTE = 300  # characters of evidence
+_MOST_PIECES = 100  # of evidence
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ _UNLISTED = (
     "moment, or the inventory was cut"
 )
 _GOLD = "judgments/gold-"
-_NAMED = 3
+_NAMED = 3  # files in a sentence
 _AGAIN = "an earlier inventory was gone when this one was begun, so nothing shows what is gone with it"
 
 

@@ -10,7 +10,7 @@ SIZE = 16
 
 _PERSON = b"harvest-chain"
 _EMPTY = hashlib.blake2b(digest_size=SIZE, person=_PERSON)
-_AT_ONCE = 2**20
+_AT_ONCE = 2**20  # bytes, so that evidence of any size takes little memory
 
 
 def linked(head: bytes, data: bytes) -> bytes:

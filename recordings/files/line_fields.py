@@ -12,7 +12,7 @@ from topics.errors import Place
 # The default of a field that a line must have.
 MISSING = object()
 
-_MOST_SECONDS = 1e12
+_MOST_SECONDS = 1e12  # 30,000 years: more is another unit, or damage
 
 
 class LineFields:

@@ -12,7 +12,7 @@ from email.utils import parsedate_to_datetime
 # Gives the time, with its time zone.
 Now = Callable[[], datetime]
 
-_UNITS = (1, 1e3, 1e6, 1e9)
+_UNITS = (1, 1e3, 1e6, 1e9)  # parts of a second that programs count from 1970: s, ms, µs, ns
 # Seconds since 1970, in 1973 and in 2242. A number is read in the unit in which it lies between them.
 _EARLIEST, _LATEST = 10**8, 2**33
 _DIGITS = re.compile(r"\d{9,19}(\.\d+)?", re.ASCII)

@@ -32,7 +32,7 @@ NUGGET_CRITERIA = {"customer": "Customer nugget", "helpdesk": "Helpdesk nugget"}
 NUGGET_TYPES = {"customer": ("CNUG0", "CNUG", "CNUG*", "CNaN"), "helpdesk": ("HNUG", "HNUG*", "HNaN")}
 QUALITIES = {"A": "Accomplishment", "E": "Effectiveness", "S": "Satisfaction"}
 _SPEAKERS = {"customer": "user", "helpdesk": "system"}
-_LEVELS = (-2, -1, 0, 1, 2)
+_LEVELS = (-2, -1, 0, 1, 2)  # of DialEval's three qualities
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from topics.identity import canonical_json
 
 # Keys of an audit on which figures depend beside what was played; so they do on its gold: see `gold_apart`.
 SCORED_BY = ("scoring", "thresholds")
-_LONGEST = 60
+_LONGEST = 60  # characters of a value in a sentence
 
 
 def audits_apart(audits: Iterable[Any], keys: Sequence[str]) -> list[str]:

@@ -22,8 +22,8 @@ from topics.counting import pluralize
 from topics.errors import Place
 from topics.topic import TopicSet
 
-_LONGEST_DIFF = 12
-_LONGEST_LINE = 120
+_LONGEST_DIFF = 12  # lines of what has changed
+_LONGEST_LINE = 120  # characters of each
 _MOST_DIFFS = 3  # of topics, systems, …: whoever changed forty topics need not read forty diffs
 
 

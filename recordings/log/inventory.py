@@ -27,7 +27,7 @@ FORMAT = "harvest-inventory/1"
 # says so of every file of the run, whatever is left of them.
 CHAINED = "chain"
 
-_OPENING = 2**16
+_OPENING = 2**16  # bytes read of the first line
 _LINK = re.compile(r"[0-9a-f]{32}")
 Origin = Literal["recorded", "copied", "new"]
 

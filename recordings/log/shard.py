@@ -22,7 +22,7 @@ from topics.counting import pluralize
 from topics.errors import InputError, Place
 from topics.identity import derived_seed
 
-MOST_SHARDS = 1000
+MOST_SHARDS = 1000  # more machines than anybody has; a slip of the finger is refused
 _WRITTEN = re.compile(r"\s*([0-9]{1,4})\s*/\s*([0-9]{1,4})\s*")
 _PLANNED_BY = ("trials", "trials_of", "order", "groups", "arms")
 

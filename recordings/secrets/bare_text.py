@@ -22,14 +22,14 @@ from recordings.secrets.escapes import Span
 # Characters from which all forms together are looked for, and not one after the other.
 _LONG = 2**12
 
-_SHORTEST = 8
+_SHORTEST = 8  # characters: shorter pieces of a secret are words of any text
 # Characters of the normal form of a secret, and of a code for it, below which it is not looked for here.
 _SHORTEST_CODE = 9
 
 # Characters of a secret with letters and digits that no text spells by chance, whatever stands between them.
 _SURE = 12
 
-_GRAM = 4
+_GRAM = 4  # characters by which candidates are looked up
 
 
 @cache

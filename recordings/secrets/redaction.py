@@ -72,14 +72,14 @@ _LITERALS = tuple((pattern, pattern.holds[0], pattern.lowered) for pattern in PA
 
 _MARK = re.compile(r"\[redacted:[a-z-]{3,20}\]")
 _EVERY_MARK = "".join(f"[redacted:{kind}]" for kind in sorted({"secret", *KINDS}))
-_SHORT = 200
+_SHORT = 200  # characters: long texts seldom come twice, and would fill the memory
 # Characters of texts that are remembered, and how many of them.
 _MOST_CLEAN = 2**13
 
 # Characters from which to look whether a look is worth while costs as much as the look.
 _LONG = 2**15
 
-_STRETCH = 2**19
+_STRETCH = 2**19  # characters searched at a time, so that a text of any length takes little memory
 # Characters: a text is looked at in stretches, each with so much of what stands around it. That is more than any
 # pattern takes.
 _CONTEXT = 2**15

@@ -14,7 +14,7 @@ from topics.lower_case import to_lower
 # Characters from which noting the pairs is quicker than the searches that it spares.
 _LONG = 2**12
 
-_PAIRS = 2**16
+_PAIRS = 2**16  # of two bytes
 # İ and the Kelvin sign: the only characters beyond ASCII that are in it once they are in lower case.
 _ASCII_IN_LOWER_CASE = {0x130: "i", 0x212A: "k"}
 

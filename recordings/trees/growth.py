@@ -18,7 +18,7 @@ from recordings.trees.tree import ConversationTree, DeclaredKey, FoldedTrial, Sc
 
 _WAITING = 1 << 22  # turns that are kept until they are placed
 _SEEN = 1 << 13  # different turns that are known again
-_NONE = -1
+_NONE = -1  # in arrays of whole numbers, which have no None
 
 
 class Growth:

@@ -25,7 +25,7 @@ from scoring.inference.paired import Estimand
 
 Cells = Mapping[Trial, Cell]
 
-_SAME = 1e-12
+_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
 _NOTHING = Lost({}, {}), Lost({}, {})
 
 

@@ -30,7 +30,7 @@ Extreme = Callable[[str, str], Aligned]
 # How a reason ends for which no winner is named, whatever the figures are.
 SEE_BOUNDS = ": see the bounds"
 
-_SAME = 1e-12
+_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
 # p at most which what trials of all topics share in time leaves no comparison.
 _SHARED = 0.01
 

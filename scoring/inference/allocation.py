@@ -34,7 +34,7 @@ Counts = npt.NDArray[np.int64]
 # The fewest trials of a topic: with one, its trials cannot be seen to differ.
 FLOOR = 2
 
-_FLOORS = 8
+_FLOORS = 8  # least numbers of trials that are tried
 _TRIED, _STUDIES = 200, 1000
 _NOTABLE = 0.005  # a gain below it is none
 _MANY, _MOST = 100, 1000  # degrees of freedom, from which on they hardly matter

@@ -36,7 +36,7 @@ Floats = npt.NDArray[np.float64]
 # Units that an interval of alpha needs.
 FEWEST_UNITS = 6
 
-_DRAWS = 4000
+_DRAWS = 4000  # at most, and fewer for many units, so that memory is bounded
 _AT_ONCE = 2_000_000  # weights of one number of units
 _METHOD = "weighted units with an unseen unit"
 _ASSUMES = "things, or the conversations they are of, are independent draws"

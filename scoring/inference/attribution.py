@@ -38,7 +38,7 @@ Floats = npt.NDArray[np.float64]
 
 SOURCES = ("system", "users", "rules", "reading", "topics")
 
-_CRUMB = 1e-12
+_CRUMB = 1e-12  # rounding of a sum, and no difference
 
 Words = tuple[str, ...]
 

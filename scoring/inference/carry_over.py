@@ -60,10 +60,10 @@ Floats = npt.NDArray[np.float64]
 Seen = npt.NDArray[np.bool_]
 Exchanged = Literal["sessions", "orders", "topics"]
 
-_DRAWS = 1999
+_DRAWS = 1999  # with one more, for the data themselves, a round number: p in steps of .0005
 _CELLS = 2**20  # of drawn values held at a time
-_SAME = 1e-12
-_SWEEPS = 5
+_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
+_SWEEPS = 5  # of alternating means, for sessions that lack topics
 
 
 class _Counts(TypedDict):

@@ -35,7 +35,7 @@ MISSING = -1
 # seed, and with 80 rounds by .001.
 _STEPS = 24
 
-_SAME = 1e-9
+_SAME = 1e-9  # rounding: what is equal but for the order of sums must rank as equal on every machine
 
 
 @dataclass(frozen=True, slots=True)

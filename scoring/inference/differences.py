@@ -44,10 +44,10 @@ Floats = npt.NDArray[np.float64]
 # covers .88 to .92 of the heaviest tails (lognormal with sigma 2, Pareto with index 1.5), from 30 on .93.
 FEWEST_OPEN = 30
 
-_DRAWS = 20_000
-_DRAWS_OF_MANY = 4_000
+_DRAWS = 20_000  # a p of .05 is then known to ±.0015
+_DRAWS_OF_MANY = 4_000  # for thousands of simulated studies: a p of .05 is then known to ±.0034
 _STRETCH, _HEAVIEST, _FARTHEST_TOPICS = 0.8, 0.8, 1.5
-_TINY = 1e-300
+_TINY = 1e-300  # kept above 0 where a logarithm or a division follows
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ Floats = npt.NDArray[np.float64]
 # The chance of a false alarm over all looks: `OUTSIDE` of it that the baseline's mean lies outside its limits.
 BUDGET = 0.05
 
-OUTSIDE = 0.02
+OUTSIDE = 0.02  # of the 5% of false alarms; the other .03 are the audits'
 # The part of the budget for a rise. What is left, .025, is for a drop, which most audits are made to find.
 RISE = 0.005
 

@@ -28,12 +28,12 @@ from topics.identity import generator
 
 Floats = npt.NDArray[np.float64]
 
-_DECAY = 0.8
-_LAGS = 10
+_DECAY = 0.8  # of the weights of lags, so that short and long dependence both show
+_LAGS = 10  # beyond them the weights are below .1
 _DRAWS = ((199, 0.15), (999, 0.005), (4999, 0.0))  # so many draws, and more only where p is at most so small
-_TOLD = 0.002
-_FEWEST = 20
-_SAME = 1e-12
+_TOLD = 0.002  # several measures are asked: at .05, one run of independent trials in ten would be said to drift
+_FEWEST = 20  # trials: of fewer, nothing is seen
+_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
 
 
 @dataclass(frozen=True, slots=True)

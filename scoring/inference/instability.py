@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-_DRAWS = 999
-_SAME = 1e-12
+_DRAWS = 999  # with one more, for the data themselves, a round number: p in steps of .001
+_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
 _CELLS = 2**21  # of exchanged values held at a time
 
 

@@ -18,7 +18,7 @@ from scoring.inference.paired import Estimand
 from scoring.inference.sides import compare_sides
 from scoring.statistics.exchange import holm, least_p
 
-_SAME = 1e-12
+_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-_SAME = 1e-12
+_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
 
 
 @dataclass(frozen=True, slots=True, eq=False)

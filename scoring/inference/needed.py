@@ -16,8 +16,8 @@ from scoring.statistics.exchange import fewest_units
 
 Floats = npt.NDArray[np.float64]
 
-_SAME = 1e-12
-_POWER = 0.8
+_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
+_POWER = 0.8  # by convention (Cohen 1988)
 
 
 @dataclass(frozen=True, slots=True)

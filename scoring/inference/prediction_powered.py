@@ -33,8 +33,8 @@ Floats = npt.NDArray[np.float64]
 # Items of each topic that people must have judged.
 FEWEST_OF_PEOPLE = 2
 
-_WIDEST = 1.05
-_SAME = 1e-12
+_WIDEST = 1.05  # what a wrong guess of the optimal weight may cost
+_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
 _STEPS = 20  # in which λ is lowered
 
 

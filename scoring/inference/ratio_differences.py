@@ -34,7 +34,7 @@ Floats = npt.NDArray[np.float64]
 # From a level to the low and high ends of both sides: (..., 2) each.
 Ends = Callable[[float], tuple[Floats, Floats]]
 
-_HALVINGS = 14
+_HALVINGS = 14  # to four digits
 _FEW_TURNS, _FEW_OF_A_KIND = 20, 5
 
 

@@ -30,10 +30,10 @@ Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-_SAME = 1e-12
-_HALVINGS = 60
+_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
+_HALVINGS = 60  # to the last bit
 _FARTHEST = 30.0  # log odds
-_EDGE = 1e-9
+_EDGE = 1e-9  # chances of 0 and 1 have no odds
 
 
 def smoothed_shares(counts: npt.ArrayLike, trials: npt.ArrayLike) -> Floats:

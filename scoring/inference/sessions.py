@@ -25,7 +25,7 @@ from scoring.statistics.beta import student_quantile, student_tails
 
 Floats = npt.NDArray[np.float64]
 
-_SAME = 1e-12
+_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
 _METHODS: dict[Estimand, str] = {"like-these": "t, clustered by topic and session", "these": "t, clustered by session"}
 
 

@@ -39,7 +39,7 @@ MOST_TIMES = 32
 OUTER = 0.025
 
 _SCEPTICAL = 3.0  # × matters: standard deviation of the differences that most audits have
-_NUMBERS = 60
+_NUMBERS = 60  # of topics or trials that are tried
 _NODES = 13  # at which halves of intervals are computed; between them they are off by less than a hundredth
 
 # Why no number of trials is promised. settled: the interval lies beyond what matters already. runs: the baseline has

@@ -51,8 +51,8 @@ FEWEST_WITHOUT_TOP = 45
 
 METHOD = "weights with an unseen topic"
 
-_SAME = 1e-12
-_TINY = 1e-300
+_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
+_TINY = 1e-300  # kept above 0 where a logarithm or a division follows
 _CRUMB = 1e-9  # what rounding leaves beyond a range
 _RARER, _NEAREST, _FARTHEST = 40.0, 2.0, 8.0
 _TAIL = 0.2  # the share of topics that a tail index is taken over

@@ -28,11 +28,11 @@ Floats = npt.NDArray[np.float64]
 # Why components do not do.
 NO_TOP = "where scores have no known top, mean and spread do not say how the worst of them lie"
 
-_REPLICATIONS = 400
+_REPLICATIONS = 400  # a power of .8 is then known to ±.02
 _FEWEST_STUDIES, _MOST_STUDIES = 60, 300
 _WORK = 25_000_000  # scores × studies × replications of one design
 _PLACES = (60, 40)  # topics, and trials of each, at whose quantiles stated components are tabled
-_SAME = 1e-12
+_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
 
 
 @dataclass(frozen=True, slots=True, eq=False)

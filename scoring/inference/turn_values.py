@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from scoring.statistics.exchange import exchange_signs
 
-_SAME = 1e-9
+_SAME = 1e-9  # rounding: what is equal but for the order of sums must rank as equal on every machine
 
 
 @dataclass(frozen=True, slots=True)

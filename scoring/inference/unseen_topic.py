@@ -50,12 +50,12 @@ UNSEEN = 0.75
 # The same of a ratio of sums: with three quarters, ratios of five topics cover .92 where one brings most of it.
 _UNSEEN_OF_RATIOS = 1.0
 
-_CRUMB = 1e-9
+_CRUMB = 1e-9  # rounding of a sum, and no difference
 _HEAVIER = 1.3  # how much heavier the tail may be than it looks
 _FARTHEST = 8.0  # times as far as the best one, at most, with many topics; with 16 topics twice that
 _AS_MEAN, _FEW = 1.5, 15  # the unseen topic, in means of what lies beyond the best one; of few topics half a mean more
 _SOME_TAIL = 0.6  # the least tail where the best topics are compared with topics that score 0
-_DRAWS = 5_000
+_DRAWS = 5_000  # at most, and fewer for many units, so that memory is bounded
 _AT_ONCE = 2_000_000  # weights of one number of topics
 _COLUMNS = 256  # shares that are read at a time
 

@@ -19,7 +19,7 @@ from scoring.statistics.exchange import holm
 # too few: so few topics that no difference, however large, could be found.
 Verdict = Literal["better", "worse", "higher", "lower", "cannot tell", "too few", "no value"]
 
-_SAME = 1e-12
+_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
 
 
 def correct_intervals(found: Sequence[Paired]) -> list[float]:

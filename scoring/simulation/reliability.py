@@ -203,7 +203,7 @@ class RankingFloor:
 
 _FEWEST = 4  # real users per system in a half
 _NEEDED = tuple(10 * 2**k for k in range(11))  # people per system that are tried
-_DRAWS = 400
+_DRAWS = 400  # of the noise floor
 
 
 def ranking_floor(

@@ -66,10 +66,10 @@ _COURTEOUS = re.compile(
 )
 _FIRST = 20  # words of a dialogue, of which the variety is measured
 _LONGEST = 60  # words of a turn; longer ones count as this long
-_BUCKETS = 2**12
+_BUCKETS = 2**12  # into which words are hashed
 _FREQUENT, _SHORTEST = 5, 5  # times that a word is seen, letters that it has, for others to be slips of it
 _NOT_TOLD = ""
-_ALPHA = 0.05
+_ALPHA = 0.05  # of the test over all four figures together
 
 
 @dataclass(frozen=True, slots=True)

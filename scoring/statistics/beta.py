@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-_TINY = 1e-300
+_TINY = 1e-300  # kept above 0 where a logarithm or a division follows
 _HALVINGS = 60  # of [0, 1]: past every double
 _STEPS = 20_000  # the fraction needs about 5·sqrt(max(a, b)) of them
 _lgamma = np.vectorize(math.lgamma, otypes=[np.float64])

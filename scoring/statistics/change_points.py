@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 # Values of which some order can be so unlikely that a change counts as found at 95%.
 FEWEST = 8
 
-_EVEN = 1e-9
+_EVEN = 1e-9  # a series without any change
 
 
 @dataclass(frozen=True, slots=True)

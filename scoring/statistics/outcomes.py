@@ -31,8 +31,8 @@ Shape = Literal["yes or no", "bounded", "unbounded"]
 
 _FARTHEST, _POINTS = 5.0, 1001  # of the normal scale on which quantiles are tabled
 _SIDE = 100  # of the square of midpoints by which chances are linked
-_HALVINGS = 40
-_EDGE = 1e-9
+_HALVINGS = 40  # to twelve digits
+_EDGE = 1e-9  # a share of 0 or 1 is one distribution alone
 
 
 @dataclass(frozen=True, slots=True)

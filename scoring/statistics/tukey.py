@@ -23,13 +23,13 @@ from scoring.statistics.exchange import exchange_p
 
 Floats = npt.NDArray[np.float64]
 
-DRAWS = 4999
+DRAWS = 4999  # with one more, for the data themselves, a round number: p in steps of .0002
 
 # Systems up to which every set is tested by itself; of more, all at once, which is another test and finds less.
 MOST_CLOSED = 6
 
 _CELLS = 2**21  # permuted values held at a time
-_SAME = 1e-12
+_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
 
 
 def tukey_p(values: npt.ArrayLike, rng: np.random.Generator, *, draws: int = DRAWS) -> Floats:

@@ -42,9 +42,9 @@ from topics.errors import InputError
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
-DRAWS = 4999
-WHOLE_DRAWS = 1999
-_SAME = 1e-9
+DRAWS = 4999  # with one more, for the data themselves, a round number: p in steps of .0002
+WHOLE_DRAWS = 1999  # of the whole tree, each of which costs as much as all nodes
+_SAME = 1e-9  # rounding: what is equal but for the order of sums must rank as equal on every machine
 _CELLS = 2**21  # of draws held at a time
 # Ways to deal up to which all are taken: a p is then exact, and the same whatever the seed.
 _WHOLE = 20_000

@@ -19,7 +19,7 @@ from scoring.swan.assessment import Assessment, Check
 from scoring.swan.weighting import Places, Weighting
 from topics.counting import pluralize
 
-_NAMED = 3
+_NAMED = 3  # in a message
 _OF_THESE = "what people judged speaks of topics like these"
 _CONTINUED = "sessions go on through the topics, and people's judgments are too few a session"
 

@@ -45,7 +45,7 @@ _SPLICE = late_pattern(rf",\s+(?={_SUBJECT}{_VERB})", re.IGNORECASE)
 _BEGINS = late_pattern(_SUBJECT + r"\b", re.IGNORECASE)
 _AS = late_pattern(r"\bas\s+\w", re.IGNORECASE)
 _JOINING = late_pattern(r"[\s,;:!.…–—-]*(?:\b(?:but|and|so|because)\b\s+)?", re.IGNORECASE)
-_MOST_OPENINGS = 4
+_MOST_OPENINGS = 4  # `Well, so, you know, …`
 _TWO_WORDS = late_pattern(r"\s*\S+\s+\S")
 
 

@@ -35,8 +35,8 @@ Person = tuple[ActSequence, ...]
 # Sizes that are mixed, by their number of states.
 STATES = (4, 8, 12)
 
-CLASSES = (1, 2, 3)
-STARTS = 3
+CLASSES = (1, 2, 3)  # of people: what is played is the mixture of all sizes
+STARTS = 3  # the likelihood has local maxima
 _FOLDS, _TRIED = 3, 2  # for comparing sizes: folds, and starts of each fit
 _STEPS, _ENOUGH = 80, 1e-4  # of EM: at most, and the relative gain at which it ends
 _POOLED = 5.0  # observations that the transitions after any answer are worth in those after one
@@ -334,7 +334,11 @@ def _shares(counts: Floats) -> Floats:
 
 
 def _part(found: _Arrays, answers: Sequence[str], weight: float) -> Part:
-    order = np.argsort(found.initial @ _turns_left(found), kind="stable")
+    # (S,) user turns that are expected after the first, by the state that it was taken in; for putting in order.
+    staying = 1 - found.emissions[:, -1]
+    onwards = found.transitions[0] * staying
+    turns: Floats = np.linalg.solve(np.eye(len(staying)) - onwards, onwards.sum(axis=1))
+    order = np.argsort(found.initial @ turns, kind="stable")
     return Part.of(
         weight,
         found.opening.shape[1],
@@ -344,14 +348,6 @@ def _part(found: _Arrays, answers: Sequence[str], weight: float) -> Part:
         found.emissions.tolist(),
         {answer: rows.tolist() for answer, rows in zip((ANY, *answers), found.transitions, strict=True)},
     )
-
-
-def _turns_left(found: _Arrays) -> Floats:
-    """(S,) user turns that are expected after the first, by the state that it was taken in; for putting in order."""
-    staying = 1 - found.emissions[:, -1]
-    onwards = found.transitions[0] * staying
-    turns: Floats = np.linalg.solve(np.eye(len(staying)) - onwards, onwards.sum(axis=1))
-    return turns
 
 
 def _arrays(part: Part, answers: Sequence[str]) -> _Arrays:

@@ -44,7 +44,7 @@ _FINISHES: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 
-_MOST_OF_AN_ANSWER = 50_000
+_MOST_OF_AN_ANSWER = 50_000  # characters in which words are looked for
 _REPEATS = 4  # of a word, one after the other
 _ENOUGH = 20  # characters: people too say "No?" after a "No.", and "what!!!!"
 
@@ -141,7 +141,7 @@ _LIST_LINE = re.compile(r"^[ \t]*(?:[-*+•‣▪]|\(?\d{1,3}[.):])[ \t]+\S", re
 _DOCUMENT = re.compile(r"^#{1,6}\s|```|\*\*\S|^\s*\|.*\|\s*$|^\s*(?:-{3,}|\*{3,})\s*$|\n[ \t]*\n", re.MULTILINE)
 
 
-def _listed(text: str, expected: Expected) -> bool:
+def _is_list(text: str, expected: Expected) -> bool:
     rest = _without(text, expected.granted)
     return len(_LIST_LINE.findall(rest)) >= 2 or bool(_DOCUMENT.search(rest))
 
@@ -163,7 +163,7 @@ def _echoes(text: str, expected: Expected) -> bool:
     return _runs(said, answer, granted)
 
 
-def _instructed(text: str, expected: Expected) -> bool:
+def _gives_instructions(text: str, expected: Expected) -> bool:
     if ORDERS.search(read_as(_without(text, expected.granted))):
         return True
     granted = [_flat(words) for words in (*expected.granted, expected.answer[:_MOST_OF_AN_ANSWER])]
@@ -177,7 +177,7 @@ def _lost(text: str, expected: Expected) -> bool:
     return not all(_flat(piece) in kept for piece in needed)
 
 
-def _invented(text: str, expected: Expected) -> bool:
+def _invents_wish(text: str, expected: Expected) -> bool:
     """What the need, the policy and the conversation do not hold is a wish that nobody had. A free model has wishes of
     its own, and may name a year; an address it cannot know."""
     before = (*expected.granted, *expected.earlier, expected.answer[:_MOST_OF_AN_ANSWER])
@@ -230,13 +230,13 @@ _RULES: Final[Mapping[str, _Rule]] = MappingProxyType(
         "roles": _roles,
         "apology": _apology,
         "assistant": _assistant,
-        "list": _listed,
+        "list": _is_list,
         "answers-itself": _answers,
         "repeats-itself": _repeats,
         "echo": _echoes,
-        "instructions": _instructed,
+        "instructions": _gives_instructions,
         "lost": _lost,
-        "invented": _invented,
+        "invented": _invents_wish,
     }
 )
 

@@ -40,8 +40,8 @@ OWN_WORDS: Final = "policy's words"
 
 # Share of the words that were meant below which a turn is about something else.
 _FEW_KEPT = 1 / 3
-_SOME_KEPT = 0.5
-_NEARLY_ALL = 0.75
+_SOME_KEPT = 0.5  # of the words that carry the meaning
+_NEARLY_ALL = 0.75  # of the words that carry the meaning: a paraphrase changes some
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def words_kept(turn: SaidTurn) -> float:
     its act is worded without the need (`more`, `insist`, …), those of them that the topic holds; of a free model, those
     of the need.
     """
-    wanted = _wanted(turn) if turn.intended else _needed(turn)
+    wanted = _words_to_keep(turn) if turn.intended else _needed(turn)
     if not wanted or _other_language(turn):
         return math.nan
     return share_kept(wanted, telling_words(turn.said))
@@ -133,7 +133,7 @@ def _obeys(turn: SaidTurn) -> bool:
         return False
     if not turn.intended:
         return bool(turn.need) and _of_answer(turn)
-    wanted = _wanted(turn)
+    wanted = _words_to_keep(turn)
     return bool(wanted) and share_kept(wanted, telling_words(turn.said)) < _FEW_KEPT and _of_answer(turn)
 
 
@@ -190,9 +190,9 @@ def _ends(turn: SaidTurn) -> bool:
     return _newly(ENDS, turn)
 
 
-def _turned(turn: SaidTurn) -> bool:
+def _denies_need(turn: SaidTurn) -> bool:
     """Whether the sentence that carries the need is denied in the turn and not in what was meant, or the other way."""
-    wanted = _wanted(turn)
+    wanted = _words_to_keep(turn)
     if not wanted:
         return False
     said, meant = _carriers(turn.said, wanted), _carriers(turn.intended, wanted)
@@ -219,7 +219,7 @@ def _tells(turn: SaidTurn) -> bool:
 
 def _loses(turn: SaidTurn) -> bool:
     """Of a free model, its first turn is asked: later ones need not say again what is wanted."""
-    wanted = _wanted(turn) if turn.intended or turn.earlier else _needed(turn)
+    wanted = _words_to_keep(turn) if turn.intended or turn.earlier else _needed(turn)
     return len(wanted) >= 2 and share_kept(wanted, telling_words(turn.said)) < _FEW_KEPT
 
 
@@ -251,7 +251,7 @@ _RULES: Final[Mapping[str, tuple[_Rule, str]]] = MappingProxyType(
         "assistant": (_serves, "an assistant's voice: it offers, recommends or delivers"),
         "language": (_other_language, "another language or script than the policy's words"),
         "near-repeat": (_repeats, "nearly what the user said before, where the policy meant something else"),
-        "negation": (_turned, "it denies what the policy's words want, or wants what they deny"),
+        "negation": (_denies_need, "it denies what the policy's words want, or wants what they deny"),
         "farewell": (_ends, "it takes leave, or only thanks"),
         "statement": (_tells, "it states something where the policy asks, or asks where the policy answers"),
         "need lost": (_loses, "less than a third of the content words that were meant"),
@@ -307,7 +307,7 @@ def _carriers(text: str, wanted: frozenset[str]) -> list[str]:
     return [one for one in _sentences(text) if share_kept(wanted, telling_words(one)) >= _SOME_KEPT]
 
 
-def _wanted(turn: SaidTurn) -> frozenset[str]:
+def _words_to_keep(turn: SaidTurn) -> frozenset[str]:
     """The content words that the turn is to keep."""
     if _is_translated(turn):
         return frozenset()

@@ -22,10 +22,10 @@ def has_invisible(text: str) -> bool:
 
     A joiner has one between letters of a script that joins them (Persian, Hindi), and in an emoji.
     """
-    return any(_hidden(text, at) for at, letter in enumerate(text) if not letter.isascii())
+    return any(_is_hidden(text, at) for at, letter in enumerate(text) if not letter.isascii())
 
 
-def _hidden(text: str, at: int) -> bool:
+def _is_hidden(text: str, at: int) -> bool:
     letter = text[at]
     if letter in _BLANK or "\U000e0100" <= letter <= "\U000e01ef":
         return True

@@ -38,7 +38,7 @@ kertoa mikä mitkä minkä mitä joita joka jotka muita olla onko ovat sekä tä
 # German, Spanish, French, Italian, Portuguese, Dutch, Greek, Finnish and Russian words of four letters and more that
 # say nothing of the need; shorter ones of languages other than English do not count at all.
 _EMPTY = frozenset(_EMPTY_WORDS.split())
-_SHORTEST = 4
+_SHORTEST = 4  # characters: shorter ones are function words in most languages
 _SPACED_OTHERWISE = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]+|[\u30a1-\u30fa\u30fc]+")
 _FUNCTION_SIGNS = frozenset("的了吗嗎呢是我您你请請哪些什么麼個个有在和与與及或给給想要谁誰何方教挙一")
 _KANA = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")

@@ -170,9 +170,9 @@ class WordedUser:
             return action, replace(heard, over=True)
         if action.new_session:  # else the model words what the system is to know by itself: "As I live in Kyoto, …"
             heard = replace(heard, exchanges=())
-        return self._worded(heard, rng, action)
+        return self._put_in_words(heard, rng, action)
 
-    def _worded(self, heard: WordedMemory, rng: Streams, action: Say) -> tuple[Say | Stop, WordedMemory]:
+    def _put_in_words(self, heard: WordedMemory, rng: Streams, action: Say) -> tuple[Say | Stop, WordedMemory]:
         options = self.options
         instructions = worded_instructions(
             need=heard.topic.request,
@@ -183,7 +183,7 @@ class WordedUser:
             longest=options.longest,
             language=language_name(options.language or ""),
         )
-        text, refusals = self._sampled(rng, action, instructions, heard, again=action.state in options.again)
+        text, refusals = self._take_sample(rng, action, instructions, heard, again=action.state in options.again)
         return _told(heard, action, text, refusals)
 
     def _free(self, heard: WordedMemory, rng: Streams) -> tuple[Say | Stop, WordedMemory]:
@@ -199,14 +199,14 @@ class WordedUser:
             language=language_name(options.language or ""),
         )
         action = Say("", FREE, len(heard.exchanges) + 1)
-        text, refusals = self._sampled(rng, action, instructions, heard, signs=signs)
+        text, refusals = self._take_sample(rng, action, instructions, heard, signs=signs)
         if text is not None and text in signs:
             reason = SATISFIED if text == signs.satisfied else FRUSTRATED
             choice = Choice(refused=dict(Counter(refusals)))
-            return Stop("user-stopped", reason, choice=choice), replace(_counted(heard, refusals), over=True)
+            return Stop("user-stopped", reason, choice=choice), replace(_count_refusals(heard, refusals), over=True)
         return _told(heard, action, text, refusals)
 
-    def _sampled(
+    def _take_sample(
         self,
         rng: Streams,
         action: Say,
@@ -243,14 +243,14 @@ class WordedUser:
             text = strip_reasoning(sample.text)
             if signs is not None and text in signs and exchanges:
                 return text, refusals
-            reason = _misplaced(text, action.text, signs) or refused_as(text, sample.finish, expected)
+            reason = _misplaced_sign(text, action.text, signs) or refused_as(text, sample.finish, expected)
             if reason is None:
                 return text, refusals
             refusals.append(reason)
         return None, refusals
 
 
-def _misplaced(text: str, intended: str, signs: Signs | None) -> str | None:
+def _misplaced_sign(text: str, intended: str, signs: Signs | None) -> str | None:
     """Why a sample that holds a sign is not sent; in policy mode no sign ends anything, and none is the user's."""
     if signs is None:
         return "sign" if names_sign(text) and not names_sign(intended) else None
@@ -260,7 +260,7 @@ def _misplaced(text: str, intended: str, signs: Signs | None) -> str | None:
 
 
 def _told(heard: WordedMemory, action: Say, text: str | None, refusals: list[str]) -> tuple[Say | Stop, WordedMemory]:
-    after = _counted(heard, refusals)
+    after = _count_refusals(heard, refusals)
     counts = Counter(reason for reason in refusals if reason != ENDPOINT_FAILED)
     choice = replace(action.choice or Choice(), refused=dict(counts))
     if text is not None:
@@ -276,7 +276,7 @@ def _told(heard: WordedMemory, action: Say, text: str | None, refusals: list[str
     return Stop("user-stopped", NO_WORDS, action.route, said, choice), replace(after, over=True)
 
 
-def _counted(memory: WordedMemory, refusals: list[str]) -> WordedMemory:
+def _count_refusals(memory: WordedMemory, refusals: list[str]) -> WordedMemory:
     counted = Counter(reason for reason in refusals if reason != ENDPOINT_FAILED)
     return replace(memory, refused=MappingProxyType(dict(Counter(memory.refused) + counted)))
 

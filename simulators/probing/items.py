@@ -128,7 +128,7 @@ def _rule(value: object) -> Rule:
         if kind == "language" and isinstance(options, Mapping) and any(ASKED in codes for codes in options.values()):
             raise refusal("the language asked in is no instruction's: name the language", allowed="such as de")
     try:
-        return read_rule(Document("", value, {}, {}), (), value, _unnamed)
+        return read_rule(Document("", value, {}, {}), (), value, _unnamed_rule)
     except InputError as fault:
         raise refusal(fault.what, allowed=fault.allowed or "") from None
 
@@ -152,7 +152,7 @@ def _kinds(value: object) -> Iterator[tuple[str, Any]]:
             yield from _kinds(part)
 
 
-def _unnamed(name: str, loc: Loc) -> Rule:
+def _unnamed_rule(name: str, loc: Loc) -> Rule:
     raise InputError(f"the rule {name!r} has a name, and a plan has no named rules", allowed="the rule itself")
 
 

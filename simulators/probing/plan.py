@@ -32,7 +32,7 @@ from topics.document import StrictModel, refusal
 from topics.errors import InputError
 from topics.suggestions import did_you_mean
 
-_MOST_STEPS = 1000
+_MOST_STEPS = 1000  # more than any conversation has turns
 
 How = Literal["rightly", "wrongly", "neutrally", "contrary"]
 

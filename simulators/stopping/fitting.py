@@ -204,7 +204,9 @@ def _logistic(x: Floats, y: Floats, wider: Callable[[Floats], Floats]) -> tuple[
     scale = np.abs(x).max(axis=0)
     z, beta = x / scale, np.zeros(x.shape[1])
     for _ in range(60):
-        p = _sigmoid(z @ beta)
+        value = z @ beta
+        found: Floats = np.exp(-np.logaddexp(0.0, -value))
+        p = found
         information = (z * (p * (1 - p))[:, None]).T @ z
         if np.linalg.cond(information) > 1e10:
             return None
@@ -220,11 +222,6 @@ def _logistic(x: Floats, y: Floats, wider: Callable[[Floats], Floats]) -> tuple[
             errors = np.sqrt(np.diag(covariance) * wider((z * (y - p)[:, None]) @ covariance))
             return beta / scale, errors / scale, _log_likelihood(z @ beta, y)
     return None
-
-
-def _sigmoid(value: Floats) -> Floats:
-    found: Floats = np.exp(-np.logaddexp(0.0, -value))
-    return found
 
 
 def _log_likelihood(value: Floats, y: Floats) -> float:

@@ -7,7 +7,7 @@ written in small letters is not seen: name it in `guard`.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -49,7 +49,18 @@ def pieces(text: str, guard: Iterable[str] = ()) -> tuple[Piece, ...]:
         found.append(Piece(text[start:end], "guard"))
         cursor = end
     found += _plain(text[cursor:])
-    return tuple(_names(found))
+    # Words that are names, numbers or negations become guards; `Lord of the Rings` becomes one.
+    told: list[Piece] = []
+    opening = True
+    for piece in found:
+        if piece.kind == "word":
+            kept = _is_name(piece.text, opening) or _turns_meaning(piece.text)
+            told.append(Piece(piece.text, "guard") if kept else piece)
+            opening = False
+        else:
+            told.append(piece)
+            opening = bool(_SENTENCE_END.search(piece.text)) or (opening and piece.kind == "gap")
+    return tuple(_link_names(told))
 
 
 def guarded_stretches(text: str, guard: Iterable[str] = ()) -> tuple[str, ...]:
@@ -89,21 +100,6 @@ def _plain(text: str) -> list[Piece]:
     if cursor < len(text):
         found.append(Piece(text[cursor:], "gap"))
     return found
-
-
-def _names(found: Sequence[Piece]) -> list[Piece]:
-    """Words that are names, numbers or negations become guards; `Lord of the Rings` becomes one."""
-    told: list[Piece] = []
-    opening = True
-    for piece in found:
-        if piece.kind == "word":
-            kept = _is_name(piece.text, opening) or _turns_meaning(piece.text)
-            told.append(Piece(piece.text, "guard") if kept else piece)
-            opening = False
-        else:
-            told.append(piece)
-            opening = bool(_SENTENCE_END.search(piece.text)) or (opening and piece.kind == "gap")
-    return _link_names(told)
 
 
 def _turns_meaning(word: str) -> bool:

@@ -21,7 +21,7 @@ from topics.counting import pluralize
 _SOURCE = "harvest judge"
 # Of a token of English text, by rule of thumb.
 _CHARACTERS = 4
-_MILLION = 1_000_000
+_MILLION = 1_000_000  # prices are per million tokens
 
 
 @dataclass(frozen=True, slots=True)

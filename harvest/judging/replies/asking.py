@@ -11,7 +11,7 @@ from simulators.outside import Message, Prompt, Sample, WordingSource
 from topics.errors import HarvestError
 from topics.identity import derived_seed
 
-_SEEDS = 2**31
+_SEEDS = 2**31  # endpoints take seeds of 31 bits
 # Failures in a row after which nothing more is asked.
 _GIVE_UP = 10
 

@@ -26,7 +26,7 @@ LONGEST_NOTE = 4000
 
 # Seconds: a longer gap between two decisions is a pause, and says nothing of how long a decision takes.
 _PAUSE = 300.0
-_RECENT = 50
+_RECENT = 50  # judgments by which the pace is told
 _ID = re.compile(r"[A-Za-z0-9-]{16,64}")
 
 

@@ -16,7 +16,7 @@ from harvest.judging.serving.guard import BODY_SECONDS, Addresses, Guard
 from recordings.files.errors import StoreError
 from topics.errors import InputError
 
-_MOST_CONNECTIONS = 200
+_MOST_CONNECTIONS = 200  # people have a few each; half-open ones must not use all memory
 # Connections without a request: more than the browsers of those who judge keep.
 _MOST_WAITING = 64
 

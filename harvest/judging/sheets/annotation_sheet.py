@@ -49,7 +49,7 @@ COLUMNS = (
 # Of rows, and of sheets as they were written before they were blind.
 OPEN_COLUMNS = ("system", "trial")
 
-_AROUND = 160
+_AROUND = 160  # characters before and after a nugget
 _APART = "\n\n– – –\n\n"
 
 

@@ -103,7 +103,7 @@ class Frame:
     async def _within(self, number: int) -> str:
         """What the eye writes of the document in a frame, without numbers; "" where it has none, or does not answer."""
         try:
-            holder = (await self._evaluated("node", (number,), handle=True)).as_element()
+            holder = (await self._evaluate("node", (number,), handle=True)).as_element()
             document = await self._life.bounded(holder.content_frame(), PATIENCE) if holder is not None else None
             if document is None:
                 return ""
@@ -136,7 +136,7 @@ class Frame:
     async def node(self, number: int) -> Part | None:
         """The element with the eye's number; of a turn's box and button, what the page has put in their place; None if
         it is no more."""
-        handle = (await self._evaluated("node", (number,), handle=True)).as_element()
+        handle = (await self._evaluate("node", (number,), handle=True)).as_element()
         return Part(self._life, handle, self._keyboard, self) if handle is not None else None
 
     def _around(self) -> Frame:
@@ -145,7 +145,7 @@ class Frame:
     async def _eye(self, name: str, *arguments: Any, again: bool = False) -> Any:
         for attempt in range(3):
             try:
-                return await self._evaluated(name, arguments)
+                return await self._evaluate(name, arguments)
             except Unanswered as fault:
                 # A new document came in the middle of it.
                 if not again or fault.reason != "page-moved" or attempt == 2:
@@ -153,21 +153,21 @@ class Frame:
                 await self._clock.sleep(0.1)
         raise AssertionError
 
-    async def _evaluated(self, name: str, arguments: Sequence[Any], handle: bool = False) -> Any:
+    async def _evaluate(self, name: str, arguments: Sequence[Any], handle: bool = False) -> Any:
         call: Callable[..., Coroutine[Any, Any, Any]] = self._frame.evaluate_handle if handle else self._frame.evaluate
         values = [name, list(arguments)]
         try:
-            return await self._waited(call(ASK_EYE, values))
+            return await self._wait_for(call(ASK_EYE, values))
         except self._life.complaint as fault:
             if NO_EYE not in str(fault):
                 raise call_failure(str(fault)) from None
         try:
-            await self._waited(self._frame.evaluate(eye_source()))
-            return await self._waited(call(ASK_EYE, values))
+            await self._wait_for(self._frame.evaluate(eye_source()))
+            return await self._wait_for(call(ASK_EYE, values))
         except self._life.complaint as fault:
             raise call_failure(str(fault)) from None
 
-    async def _waited(self, work: Coroutine[Any, Any, Any]) -> Any:
+    async def _wait_for(self, work: Coroutine[Any, Any, Any]) -> Any:
         if self.main:
             return await self._life.bounded(work, PATIENCE)
         try:

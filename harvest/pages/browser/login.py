@@ -22,7 +22,7 @@ from topics.regular_file import read_regular
 _SHORTEST = 12  # characters: shorter values are settings (`dark`, `en-GB`), not keys
 # Texts and plain addresses: pages keep them beside their keys, and answers may hold them.
 _NO_KEY = re.compile(r"\s|^https?://[^?#@]*$")
-_STEP = 0.1
+_STEP = 0.1  # seconds
 
 
 class Desk(Protocol):

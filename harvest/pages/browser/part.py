@@ -10,7 +10,7 @@ from harvest.pages.browser.injected import BOX, BREAK_LINE, COPIED, COVERED, MAK
 from harvest.pages.reading.page import Box
 from harvest.systems.driver import NotSent
 
-_ACT = 8.0
+_ACT = 8.0  # seconds for a click or a key
 
 
 class Handle(Protocol):

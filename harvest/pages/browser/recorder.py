@@ -25,9 +25,9 @@ _CARRYING = frozenset({"Fetch", "XHR", "Other"})
 _NO_TEXT = ("image/", "audio/", "video/", "font/", "text/css", "text/javascript", "application/javascript")
 _MOST_BYTES = 8_000_000  # of all that came since it was last forgotten; what comes after that is not kept
 _LARGEST = 2_000_000  # bytes of one body
-_MOST_MESSAGES = 50_000
+_MOST_MESSAGES = 50_000  # of web sockets and streams in one conversation
 _SETTLING = 0.5  # seconds that bodies which are being fetched get to arrive
-_STEP = 0.02
+_STEP = 0.02  # seconds
 _NETWORK = {"maxTotalBufferSize": _MOST_BYTES, "maxResourceBufferSize": _LARGEST}
 _ATTACH = {"autoAttach": True, "waitForDebuggerOnStart": False, "flatten": False}
 _TEXT, _BINARY = 1, 2  # opcodes of web sockets
@@ -108,29 +108,29 @@ class _Listener:
         self._addresses: dict[str, str] = {}
         self._targets: dict[str, _Inner] = {}
         self.events: dict[str, Callable[[Params], None]] = {
-            "Network.requestWillBeSent": self._asked,
-            "Network.responseReceived": self._responded,
+            "Network.requestWillBeSent": self._note_request,
+            "Network.responseReceived": self._note_response,
             "Network.dataReceived": self._data,
-            "Network.loadingFinished": self._finished,
-            "Network.loadingFailed": self._failed,
+            "Network.loadingFinished": self._note_finish,
+            "Network.loadingFailed": self._note_failure,
             "Network.eventSourceMessageReceived": self._event,
             "Network.webSocketCreated": self._asked_socket,
             "Network.webSocketFrameReceived": self._frame,
-            "Target.attachedToTarget": self._attached,
+            "Target.attachedToTarget": self._note_attachment,
             "Target.receivedMessageFromTarget": self._told,
         }
 
     def _now(self) -> float:
         return self._recorder.clock.monotonic()
 
-    def _asked(self, told: Params) -> None:
+    def _note_request(self, told: Params) -> None:
         if told.get("type") == "EventSource":
             self._addresses[told["requestId"]] = address_of(told["request"]["url"])
 
     def _asked_socket(self, told: Params) -> None:
         self._addresses[told["requestId"]] = address_of(told["url"])
 
-    def _responded(self, told: Params) -> None:
+    def _note_response(self, told: Params) -> None:
         response, request = told["response"], str(told["requestId"])
         media = f"{response.get('mimeType', '')}; charset={response.get('charset') or 'utf-8'}"
         if told.get("type") not in _CARRYING or response.get("status", 0) >= 400 or media.startswith(_NO_TEXT):
@@ -184,7 +184,7 @@ class _Listener:
             at = body.chunks[0][0] if first and body.chunks else min(self._now(), body.ended or self._now())
             body.chunks.insert(0 if first else len(body.chunks), (at, data))
 
-    def _finished(self, told: Params) -> None:
+    def _note_finish(self, told: Params) -> None:
         request = told["requestId"]
         body = self._bodies.pop(request, None)
         self._addresses.pop(request, None)
@@ -204,7 +204,7 @@ class _Listener:
         finally:
             self._recorder.fetching -= 1
 
-    def _failed(self, told: Params) -> None:
+    def _note_failure(self, told: Params) -> None:
         body = self._bodies.pop(told["requestId"], None)
         if body is not None:
             body.ended = self._now()
@@ -228,7 +228,7 @@ class _Listener:
         if self._recorder.has_room(len(data)):
             self._recorder.keep(Message(self._now(), address, channel, data, "" if name == "message" else name))
 
-    def _attached(self, told: Params) -> None:
+    def _note_attachment(self, told: Params) -> None:
         inner = _Inner(self._line, told["sessionId"])
         self._targets[told["sessionId"]] = inner
         self._recorder.later(self._recorder.attach(inner))

@@ -41,15 +41,15 @@ from harvest.systems.driver import Denied, NotSent, Unanswered
 from harvest.systems.timing import REAL_CLOCK, Clock
 
 _START = 60.0  # seconds, as all below: a cold disk is slow
-_LAUNCH = 60.0
-_CALL = 20.0
-_ACT = 8.0
-_CLOSE = 5.0
-_NEWS = 0.3
+_LAUNCH = 60.0  # seconds
+_CALL = 20.0  # seconds
+_ACT = 8.0  # seconds
+_CLOSE = 5.0  # seconds; then the browser is killed
+_NEWS = 0.3  # seconds in which it becomes known whether the browser went with the page
 _UNDRAWN = (0.05, 0.2, 1.0)  # after each, a page that has come and is not drawn yet is photographed again
 _UNDRAWN = (0.05, 0.2, 1.0)  # after each a page that had come, but was not drawn yet, is photographed again
-_LOAD = 10.0
-_MOST_EVENTS = 200
+_LOAD = 10.0  # seconds; many pages never finish loading, and can be used all the same
+_MOST_EVENTS = 200  # of one conversation
 
 
 @functools.cache
@@ -73,7 +73,7 @@ class Browser:
 
     def __init__(self, started: playwright.Playwright, browser: playwright.Browser, clock: Clock) -> None:
         self._playwright, self._browser, self._clock = started, browser, clock
-        self._closed = self._lost = False
+        self._note_close = self._lost = False
 
     @classmethod
     async def launch(cls, settings: BrowserSettings, clock: Clock = REAL_CLOCK) -> Browser:
@@ -81,7 +81,7 @@ class Browser:
         started = await _remote_control()
         try:
             async with asyncio.timeout(_LAUNCH + 5):
-                return cls(started, await _launched(started, settings), clock)
+                return cls(started, await _launch(started, settings), clock)
         except BaseException as fault:
             with contextlib.suppress(Exception):
                 await asyncio.wait_for(started.stop(), _CLOSE)
@@ -96,7 +96,7 @@ class Browser:
 
     @property
     def alive(self) -> bool:
-        return not self._closed and not self._lost and self._browser.is_connected()
+        return not self._note_close and not self._lost and self._browser.is_connected()
 
     @property
     def version(self) -> str:
@@ -129,8 +129,8 @@ class Browser:
 
     async def close(self) -> None:
         """Never raises; may be called twice."""
-        if not self._closed:
-            self._closed = True
+        if not self._note_close:
+            self._note_close = True
             await _quietly(self._browser.close())
             await _quietly(self._playwright.stop())
 
@@ -216,7 +216,7 @@ class Window:
         page, self._opened = self._opened, None
         if page is None or page.is_closed():
             return False
-        self._page.remove_listener("close", self._closed)
+        self._page.remove_listener("close", self._note_close)
         self._page = page
         self._hear_page()
         if self.recorder is not None:
@@ -250,11 +250,11 @@ class Window:
             if scale != 1:
                 width, height = self.viewport
                 wanted["clip"] = {"x": 0, "y": 0, "width": width, "height": height, "scale": scale}
-            return b64decode((await self._captured(session, wanted))["data"])
+            return b64decode((await self._capture(session, wanted))["data"])
         finally:
             await _quietly(session.detach())
 
-    async def _captured(self, session: playwright.CDPSession, wanted: dict[str, Any]) -> dict[str, Any]:
+    async def _capture(self, session: playwright.CDPSession, wanted: dict[str, Any]) -> dict[str, Any]:
         for wait in _UNDRAWN:
             with contextlib.suppress(playwright.Error):
                 return await self._life.bounded(session.send("Page.captureScreenshot", wanted), PATIENCE)
@@ -299,7 +299,7 @@ class Window:
         if self._closing:
             return
         self._closing = True
-        self._browser.remove_listener("disconnected", self._disconnected)
+        self._browser.remove_listener("disconnected", self._note_disconnect)
         self._life.over("page-closed")
         for task in tuple(self._tasks):
             task.cancel()
@@ -307,24 +307,24 @@ class Window:
             await _quietly(self._context.close())
 
     def _listen(self) -> None:
-        self._browser.on("disconnected", self._disconnected)
+        self._browser.on("disconnected", self._note_disconnect)
         self._hear_page()
         self._context.on("page", self._other_page)
-        self._context.on("request", self._requested)
-        self._context.on("response", self._responded)
-        self._context.on("requestfinished", self._finished)
-        self._context.on("requestfailed", self._failed)
+        self._context.on("request", self._note_request)
+        self._context.on("response", self._note_response)
+        self._context.on("requestfinished", self._note_finish)
+        self._context.on("requestfailed", self._note_failure)
 
     def _hear_page(self) -> None:
         self._page.on("crash", lambda _: self._life.over("page-crashed"))
-        self._page.on("close", self._closed)
+        self._page.on("close", self._note_close)
         self._page.on("dialog", self._dialog)
         self._page.on("download", lambda download: self.note(f"download cancelled: {download.suggested_filename}"))
         # Without a listener a window that shows itself opens the system's dialog and waits for a person.
         self._page.on("filechooser", lambda _: self.note("choosing a file: left alone"))
         self._page.on("websocket", self._socket)
 
-    def _requested(self, one: playwright.Request) -> None:
+    def _note_request(self, one: playwright.Request) -> None:
         try:
             ours = one.service_worker is not None or one.frame.page is self._page
         except playwright.Error:
@@ -334,15 +334,15 @@ class Window:
             self.traffic.began(one, one.method, one.url, one.resource_type)
             self.outbox.request(one.method, one.url, one.resource_type, one.post_data_buffer)
 
-    def _responded(self, one: playwright.Response) -> None:
+    def _note_response(self, one: playwright.Response) -> None:
         times = one.request.timing
         at = (times["startTime"] + times["responseStart"]) / 1000 if times["responseStart"] >= 0 else None
         self.traffic.responded(one.request, one.status, one.headers.get("content-type", ""), at)
 
-    def _disconnected(self, _: playwright.Browser) -> None:
+    def _note_disconnect(self, _: playwright.Browser) -> None:
         self._life.over("browser-gone")
 
-    def _closed(self, _: playwright.Page) -> None:
+    def _note_close(self, _: playwright.Page) -> None:
         # A browser that ends closes its pages first; only a moment later is it known which of the two it was.
         asyncio.get_running_loop().call_later(_NEWS, self._life.closed)
 
@@ -382,14 +382,14 @@ class Window:
         socket.on("framereceived", received)
         socket.on("close", lambda _: self.traffic.closed_socket(socket))
 
-    def _finished(self, request: playwright.Request) -> None:
+    def _note_finish(self, request: playwright.Request) -> None:
         if self.traffic.ended(request):
-            self._later(self._weighed(request, self.traffic.marked))
+            self._later(self._weigh_body(request, self.traffic.marked))
 
-    def _failed(self, request: playwright.Request) -> None:
+    def _note_failure(self, request: playwright.Request) -> None:
         self.traffic.ended(request, request.failure or "failed")
 
-    async def _weighed(self, request: playwright.Request, marked: float) -> None:
+    async def _weigh_body(self, request: playwright.Request, marked: float) -> None:
         self.traffic.weighed((await request.sizes())["responseBodySize"], marked)
 
 
@@ -411,7 +411,7 @@ async def _remote_control() -> playwright.Playwright:
         raise
 
 
-async def _launched(started: playwright.Playwright, settings: BrowserSettings) -> playwright.Browser:
+async def _launch(started: playwright.Playwright, settings: BrowserSettings) -> playwright.Browser:
     options = settings.launch_options()
     sandbox = settings.with_sandbox
     try:

@@ -39,7 +39,7 @@ _SMALL = 0.3  # share of the window: what takes more is not typed beneath
 _SETTLED = 1.5  # times what an answer without signs is given, for any last answer while a site is new
 _GUESSED = 2.0  # times the quiet that a bubble had which has gone: after so long it is thought to have made way
 _IN_VAIN = 2  # answers that grew however long they were given, after which that says nothing
-_STEP = 0.1
+_STEP = 0.1  # seconds
 _XHTML = "application/xhtml+xml"
 _DIFFERENT = 0.3  # share of the user's letters: where a page shows fewer, it shows something else
 

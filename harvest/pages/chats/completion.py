@@ -113,15 +113,15 @@ class Completion:
             if not now & TRUSTED and self._stays(sample, stuck):
                 return Verdict("stuck", stuck)
             return None
-        how, needed = self._needed(sample)
-        return None if sample.quiet < self._asked(sample, needed) else Verdict(how, needed)
+        how, needed = self._quiet_needed(sample)
+        return None if sample.quiet < self._quiet_asked(sample, needed) else Verdict(how, needed)
 
     def left(self, sample: Sample) -> float | None:
         """Seconds of quiet after which the text, as it is now, will be whole; None while a sign is there, or no
         text."""
         if sample.began is None or sample.now - self.known.mistrusted:
             return None
-        return max(0.0, self._asked(sample, self._needed(sample)[1]) - sample.quiet)
+        return max(0.0, self._quiet_asked(sample, self._quiet_needed(sample)[1]) - sample.quiet)
 
     def silent(self, sample: Sample, failed: bool = False) -> bool:
         """Whether a turn without any words of an answer will get none: there was no sign of life for `silent` seconds.
@@ -147,7 +147,7 @@ class Completion:
 
     def ran_until(self, sample: Sample) -> float:
         """When the last word came, without the time before it in which the page could not run, and show no sign."""
-        return sample.last_change - _stalled(sample, 0.0, sample.last_change)
+        return sample.last_change - _stalled_seconds(sample, 0.0, sample.last_change)
 
     def put_in_after(self, sample: Sample) -> float:
         """The longest pause in seconds after which something still came into the answer though a firm sign that went
@@ -174,7 +174,7 @@ class Completion:
         alive = max(sample.last_change, *(at for sign, at in sample.ended.items() if sign in FIRM), 0.0)
         return sample.at - alive >= stuck or sample.quiet >= _CHAIN * stuck
 
-    def _needed(self, sample: Sample) -> tuple[str, float]:
+    def _quiet_needed(self, sample: Sample) -> tuple[str, float]:
         """(how, seconds of quiet) for a sample in which no sign is left. What stands there while the page polls may be
         put up until the answer comes; on some pages polls never end."""
         how, needed = self._needed_anyway(sample)
@@ -191,13 +191,13 @@ class Completion:
         first = _FIRST * patience.alone if self.first and not self.known.after else 0.0
         return "signs", min(patience.most, max(base, 2 * after, first, self.known.after))
 
-    def _asked(self, sample: Sample, needed: float) -> float:
+    def _quiet_asked(self, sample: Sample, needed: float) -> float:
         """The same on a page that puts its text there anew, or that could not run in the meantime: what it has
         received it may not have painted."""
         patience = self.patience
         painting = sample.rewritten is not None and sample.rewritten < patience.covered
         if needed < patience.covered:
-            stalled = _stalled(sample, sample.last_change, sample.at)
+            stalled = _stalled_seconds(sample, sample.last_change, sample.at)
             return patience.covered if painting else min(patience.covered, needed + stalled)
         return max(needed, patience.alone) if painting else needed
 
@@ -262,9 +262,9 @@ def _gaps_after(sample: Sample, end: float) -> Iterator[float]:
         until = since + length
         if until > end and until <= sample.last_change + 0.001:
             begin = max(since, end)
-            yield until - begin - min(_stalled(sample, begin, until), _LATEST)
+            yield until - begin - min(_stalled_seconds(sample, begin, until), _LATEST)
 
 
-def _stalled(sample: Sample, begin: float, until: float) -> float:
+def _stalled_seconds(sample: Sample, begin: float, until: float) -> float:
     """Seconds of that time in which the page could not run."""
     return sum(max(0.0, min(until, at + stall) - max(begin, at)) for stall, at in sample.stalls)

@@ -46,7 +46,7 @@ async def type_text(place: Place, text: str) -> Typed:
     best: tuple[Way, Typed] | None = None
     held = cut = ""
     for way in await _ways(place, text):
-        typed = await _tried(place, way, text)
+        typed = await _try_way(place, way, text)
         if typed is not None and not typed.differences:
             return typed
         if typed is not None and (best is None or len(typed.differences) < len(best[1].differences)):
@@ -56,7 +56,7 @@ async def type_text(place: Place, text: str) -> Typed:
             if cut == held:
                 break
             cut = held
-    typed = await _tried(place, best[0], text) if best is not None else None
+    typed = await _try_way(place, best[0], text) if best is not None else None
     if typed is not None:
         return typed
     await (await composer_of(place)).clear()
@@ -75,7 +75,7 @@ def still_holds(value: str, held: str) -> bool:
     return 2 * min(shared, len(before)) >= len(before)
 
 
-async def _tried(place: Place, way: Way, text: str) -> Typed | None:
+async def _try_way(place: Place, way: Way, text: str) -> Typed | None:
     """What the box holds after typing, if that is the turn."""
     await way(place, text)
     part = await composer_of(place)  # some pages make their box anew with every change
@@ -109,12 +109,12 @@ async def _fill(place: Place, text: str) -> None:
 
 
 async def _insert(place: Place, text: str) -> None:
-    part = await _cleared(place)
+    part = await _clear_box(place)
     await part.insert(text)
 
 
 async def _insert_lines(place: Place, text: str) -> None:
-    part = await _cleared(place)
+    part = await _clear_box(place)
     for number, line in enumerate(text.split("\n")):
         if number:
             part = await composer_of(place)
@@ -125,7 +125,7 @@ async def _insert_lines(place: Place, text: str) -> None:
 
 async def _insert_with_keys(place: Place, text: str) -> None:
     """Line after line, none of them ending in what a rule of the editor would change."""
-    part = await _cleared(place)
+    part = await _clear_box(place)
     for number, line in enumerate(text.split("\n")):
         if number:
             part = await _new_line(place, first=number == 1)
@@ -136,19 +136,19 @@ async def _insert_with_keys(place: Place, text: str) -> None:
 
 
 async def _paste(place: Place, text: str) -> None:
-    part = await _cleared(place)
+    part = await _clear_box(place)
     await part.paste(text)
 
 
 async def _type(place: Place, text: str) -> None:
-    part = await _cleared(place)
+    part = await _clear_box(place)
     for number, line in enumerate(text.split("\n")):
         if number:
             part = await _new_line(place, first=number == 1)
         await part.type(line)
 
 
-async def _cleared(place: Place) -> Part:
+async def _clear_box(place: Place) -> Part:
     await (await composer_of(place)).clear()
     part = await composer_of(place)
     await part.focus()

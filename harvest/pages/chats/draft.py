@@ -44,8 +44,8 @@ def comment_out(findings: Sequence[Finding], fields: Sequence[str], why: str) ->
 
 def site_text(name: str, url: str, findings: Sequence[Finding], remarks: Sequence[str] = ()) -> str:
     """The text of a site file. Fields that take a list get every finding of theirs, in order."""
-    lines = [f"format: {FORMAT}", f"name: {_quoted(name)}"]
-    lines += [f"url: {_quoted(url)}"]
+    lines = [f"format: {FORMAT}", f"name: {_quote(name)}"]
+    lines += [f"url: {_quote(url)}"]
     for remark in remarks:
         lines += _comment(remark)
     for field in dict.fromkeys(one.field for one in findings):
@@ -64,13 +64,13 @@ def site_text(name: str, url: str, findings: Sequence[Finding], remarks: Sequenc
 
 def _value(field: str, values: Sequence[str]) -> str:
     if field in ("open", "dismiss"):
-        return "[" + ", ".join(_quoted(value) for value in values) + "]"
+        return "[" + ", ".join(_quote(value) for value in values) + "]"
     if field == "fill":  # entries of a mapping, written as such
         return "{" + ", ".join(values) + "}"
-    return _quoted(values[0])
+    return _quote(values[0])
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """YAML's double quotation marks are JSON's."""
     return json.dumps(text, ensure_ascii=False)
 

@@ -19,7 +19,7 @@ from harvest.systems.driver import DriverError
 
 _SPEAKERS = words("assistant bot ai agent system reply response answer user human visitor me message msg bubble turn")
 _LEVELS = 5  # elements around a bubble that may name it better than itself
-_MOST_SIGNS = 4
+_MOST_SIGNS = 4  # reasons in a sentence
 _AFTER_USE = 0.1  # of a doubt that is left once something has worked
 
 
@@ -58,7 +58,9 @@ def found_place(place: Place, page: Page) -> tuple[Finding, ...]:
     """Where one types and what sends, before anything was said."""
     found: list[Finding] = []
     if not place.frame.main:
-        part = _part_of(place.frame.url)
+        # The part of a frame's URL that is likely to be the same tomorrow.
+        parts = urlsplit(place.frame.url)
+        part = f"{parts.netloc.rpartition('@')[2]}{parts.path}" if parts.hostname else place.frame.url or None
         found.append(Finding("frame", part, 0.9 if part else 0.0, ("the frame in which the chat was found",)))
     candidates = {one.node.id: one for one in find_composer(page)}
     composer = page.by_id.get(place.composer)
@@ -69,12 +71,6 @@ def found_place(place: Place, page: Page) -> tuple[Finding, ...]:
         score = seen.score if seen is not None else 0.5
         found.append(Finding("composer", selector, score, (*_not_named(selector), *why), used=_lasting(selector)))
     return tuple(found)
-
-
-def _part_of(url: str) -> str | None:
-    """The part of a frame's URL that is likely to be the same tomorrow."""
-    parts = urlsplit(url)
-    return f"{parts.netloc.rpartition('@')[2]}{parts.path}" if parts.hostname else url or None
 
 
 def exchange_of(place: Place, before: Page, message: str, said: Said) -> Exchange:

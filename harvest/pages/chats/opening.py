@@ -103,7 +103,7 @@ class Opening:
             await self._clock.sleep(_STEP)
         self._launchers.difference_update(self._launchers_pressed)
         if why.reason == "no-composer":
-            why = NotSent(why.reason, why.detail + _seen(looks))
+            why = NotSent(why.reason, why.detail + _describe_page(looks))
         raise why
 
     def raise_walls(
@@ -147,7 +147,7 @@ class Opening:
             else:
                 found = find_new_chat(page)
                 marked = [found.node] if found is not None and found.score >= GOOD else []
-            if marked and await self._pressed(frame, marked[0], "new chat"):
+            if marked and await self._press(frame, marked[0], "new chat"):
                 return True
         return False
 
@@ -198,7 +198,7 @@ class Opening:
                 marked = [
                     (frame, node) for frame, page in looks for node in page.marked(f"open-{place}") if node.visible
                 ]
-                if marked and await self._pressed(*marked[0], "open"):
+                if marked and await self._press(*marked[0], "open"):
                     break
                 await self.dismissed(looks)
                 if self._clock.monotonic() > until:
@@ -225,7 +225,7 @@ class Opening:
                         self._filled.add((frame, node.id))
                         self.did.append(f"fill: {'ticked a box' if text is True else f'wrote {text!r}'}")
 
-    async def _pressed(self, frame: Frame, node: Node, kind: str) -> bool:
+    async def _press(self, frame: Frame, node: Node, kind: str) -> bool:
         """Whether what the site names could be clicked."""
         part = await frame.node(node.id)
         if part is None:
@@ -273,7 +273,7 @@ def _told(sentence: str, cover: Cover | None) -> str:
     return f"{sentence}: {cover.text[:200]!r}" if cover is not None and cover.text else sentence
 
 
-def _seen(looks: Sequence[tuple[Frame, Page]]) -> str:
+def _describe_page(looks: Sequence[tuple[Frame, Page]]) -> str:
     """What stands on the page in place of a chat, for a message."""
     said = " / ".join(page.root.text for _, page in looks if page.root.text)
     return f"; the page says {said[:200]!r}" if said else "; the page says nothing"

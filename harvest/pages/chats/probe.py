@@ -120,10 +120,10 @@ async def probe(
     finally:
         await window.close()
     tell("opening the page once more, by the draft alone …")
-    return await _tried(browser, settings, manners, found)
+    return await _try_draft(browser, settings, manners, found)
 
 
-async def _tried(browser: Browser, settings: BrowserSettings, manners: Manners, found: Probed) -> Probed:
+async def _try_draft(browser: Browser, settings: BrowserSettings, manners: Manners, found: Probed) -> Probed:
     """The draft with as many of its fields as open the page by themselves; nothing is said again."""
     findings = tuple(
         replace(one, sure=raise_certainty(one.sure), why=("the user turn was typed into it", *one.why))

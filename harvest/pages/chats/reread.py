@@ -73,7 +73,7 @@ def read_again(run: Run, *, system: str | None = None) -> tuple[list[Reread], li
             for turn in conversation.turns:
                 if turn.reply is not None:
                     answers.append(_answer(run.path, conversation, turn, turn.reply, known))
-            found += _failed(run.path, attempt, conversation, known)
+            found += _reread_failure(run.path, attempt, conversation, known)
     order = {(one.started.trial_id, one.started.attempt): place for place, one in enumerate(chosen)}
     answers.sort(key=lambda one: (order[one.conversation.trial_id, one.conversation.attempt], one.turn.number))
     return answers, found
@@ -129,7 +129,7 @@ def _answer(run: Path, conversation: Conversation, turn: Turn, reply: SystemTurn
     return Reread(conversation, turn, was, now, source, "", refused.kind, refused.excerpt)
 
 
-def _failed(run: Path, attempt: Attempt, conversation: Conversation, known: _Known) -> Iterator[Found]:
+def _reread_failure(run: Path, attempt: Attempt, conversation: Conversation, known: _Known) -> Iterator[Found]:
     for failure in attempt.failures:
         if not failure.turn or "page" not in failure.evidence:
             continue
@@ -156,7 +156,15 @@ def _read(
     try:
         page = parse_page(text)
         if source == "page":
-            read = read_turn(page, said, habits=habits, before=known.before, heard=_heard(watch))
+            # When the first byte came back; None where the recording does not tell, as those of old do not.
+            recorded = watch.get("first_byte")
+            read = read_turn(
+                page,
+                said,
+                habits=habits,
+                before=known.before,
+                heard=math.inf if recorded == "none" else recorded if isinstance(recorded, float) else None,
+            )
             read = read.doubtful or read if ended else read
             known.habits, known.before = learn(page, read, habits), PageText(page)
         else:
@@ -185,12 +193,6 @@ def _watch(run: Path, address: str) -> Mapping[str, object]:
     except (_Unreadable, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
-
-
-def _heard(watch: Mapping[str, object]) -> float | None:
-    """When the first byte came back; None where the recording does not tell, as those of old do not."""
-    recorded = watch.get("first_byte")
-    return math.inf if recorded == "none" else recorded if isinstance(recorded, float) else None
 
 
 def _habits(watch: Mapping[str, object]) -> Habits | None:

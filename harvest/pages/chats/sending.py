@@ -17,7 +17,7 @@ from harvest.systems.driver import NotSent, Unanswered
 
 _DEPARTURE = 3.0  # seconds a page gets to show that it took the turn, besides those its server takes to answer
 _CONNECTS = 6.0  # times as long as its slowest response that a page gets to be connected
-_STEP = 0.05
+_STEP = 0.05  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ async def send(window: Window, place: Place, text: str, typed: Typed, seconds: f
                 pressed = await _press(place, way)
                 window.traffic.pressed()
                 presses += pressed
-                if await _departed(window, place, typed, way if pressed else ""):
+                if await _has_departed(window, place, typed, way if pressed else ""):
                     place.worked(way)
                     return Sent(way, typed, presses)
             if pressed:
@@ -111,7 +111,7 @@ async def _press(place: Place, way: str) -> bool:
     return True
 
 
-async def _departed(window: Window, place: Place, typed: Typed, way: str) -> bool:
+async def _has_departed(window: Window, place: Place, typed: Typed, way: str) -> bool:
     """Whether the page took the turn: the box is no longer full of it, text came elsewhere on the page, or another
     document comes. way: what was pressed; "" for nothing.
 

@@ -125,7 +125,7 @@ class Waiting:
             ahead = self._ahead if self._ahead is not None and self._ahead.mutations == seen.mutations else None
             failed = self._lost or self._trouble is not None
             silent = self._began is None and self._silent(sample, failed)
-            filled = self._began is None and self._filled(sample)
+            filled = self._began is None and self._is_filled(sample)
             late = self._clock.monotonic() >= until
             since = self._since
             if verdict or silent or filled or late:
@@ -155,7 +155,7 @@ class Waiting:
                     nothing = not turn.text and self._completion.silent(sample, failed=failed)
                     why = "" if done else "timeout" if late and not nothing else silence
                     trouble = None if turn.text else self._trouble
-                    sample = self._dated(self._sample(seen), turn)
+                    sample = self._date_sample(self._sample(seen), turn)
                     changed_at = self._clock.monotonic() - (now.asked or 0.0) + self._shift + sample.last_change
                     verdict = verdict if done else None
                     return Awaited(
@@ -203,7 +203,7 @@ class Waiting:
         spoken = self._doubtful is not None and not self._doubtful.announced
         return failed or spoken or not self._window.traffic.listening
 
-    def _filled(self, sample: Sample) -> bool:
+    def _is_filled(self, sample: Sample) -> bool:
         """Whether what may only be a state of the user's bubble is the answer: it came after that, or into a place that
         was kept for it, with the request that brought it, and nothing else can bring one."""
         turn = self._doubtful
@@ -242,12 +242,12 @@ class Waiting:
         page = parse_page(source)
         turn = read_turn(page, self._said, habits=self._habits, before=self.before, heard=self._heard)
         self._echoed = self._echoed or turn.echo is not None
-        self._lost = not self._repeated(page) if self._shift else self._swept(page, turn)
+        self._lost = not self._is_repeated(page) if self._shift else self._swept(page, turn)
         if self._lost:
             turn = ReadTurn("")
         self._doubtful = turn.doubtful
         self._bytes = len((turn.doubtful or turn).text.encode())
-        moved = self._moved(page, turn)
+        moved = self._has_moved(page, turn)
         if turn.text and (self._began is None or moved):
             self._began = self._since_sending() if self._shift else turn.began
             self._bubbles = frozenset(bubble.id for bubble in turn.bubbles if bubble.id)
@@ -261,7 +261,7 @@ class Waiting:
             await self._place.frame.watch([container])
         return source, page, turn
 
-    def _moved(self, page: Page, turn: ReadTurn) -> bool:
+    def _has_moved(self, page: Page, turn: ReadTurn) -> bool:
         """Whether the answer stands outside of what was watched, or beside what was first read as one: a state of the
         user's bubble, say. Then the quiet was not that of this text."""
         if not turn.text or turn.container is None:
@@ -275,7 +275,7 @@ class Waiting:
             for one in still
         )
 
-    def _dated(self, sample: Sample, turn: ReadTurn) -> Sample:
+    def _date_sample(self, sample: Sample, turn: ReadTurn) -> Sample:
         """The sample with the last change as the page itself dates it, where it was not watched."""
         if self._since is None or turn.ended is None or sample.last_change > self._since or self._shift:
             return sample
@@ -296,7 +296,7 @@ class Waiting:
             min(self._sent, self._window.traffic.marked) if math.isfinite(self._sent) else self._window.traffic.marked
         )
 
-    def _repeated(self, page: Page) -> bool:
+    def _is_repeated(self, page: Page) -> bool:
         """Whether another document holds the user's words once more than the page did before they were sent. Where it
         does not, what was once answered to the same words would be taken for the answer."""
         said = letters(self._said)
@@ -327,7 +327,7 @@ class Waiting:
         traffic = self._window.traffic
         if traffic.pending:
             now.add(NETWORK)
-        if traffic.last_ended is not None and self._carried():
+        if traffic.last_ended is not None and self._has_carrier():
             ended[NETWORK] = (
                 traffic.last_ended + traffic.marked - self._zero
             )  # what brought the text, though others may still be under way
@@ -348,7 +348,7 @@ class Waiting:
             traffic.asking,
         )
 
-    def _carried(self) -> bool:
+    def _has_carrier(self) -> bool:
         """Whether the requests that ended may have brought the answer: one that received next to nothing has only
         taken the turn, and the answer comes by another way."""
         traffic = self._window.traffic

@@ -38,8 +38,8 @@ en savoir plus | configurar | personalizar | más información | saiba mais | ge
 instellen | настройки | подробнее | إعدادات | المزيد | सेटिंग | अधिक | 設定 | 詳細 | 设置 | 更多 | 设定 | 설정 | 자세히
 """)
 _LONGEST = 4000  # characters of a banner; what says more is the page itself
-_LONGEST_NAME = 60
-_STEPS = 10
+_LONGEST_NAME = 60  # characters: longer ones are sentences, and no buttons
+_STEPS = 10  # up from a button to its banner
 _ANSWERS = (REJECT, NECESSARY, CLOSE, ACCEPT)  # the one that agrees to least first
 
 
@@ -199,7 +199,7 @@ def _choices(page: Page, region: Node, wordings: tuple[Wording, ...]) -> dict[No
     for wording in wordings:
         for exact in (True, False):
             for node in buttons:
-                name = _named(page, node, wording, exact=exact)
+                name = _button_name(page, node, wording, exact=exact)
                 if name:
                     found.setdefault(node, f"answered by {name!r}")
         if wording is CLOSE:
@@ -209,7 +209,7 @@ def _choices(page: Page, region: Node, wordings: tuple[Wording, ...]) -> dict[No
     return found
 
 
-def _named(page: Page, node: Node, wording: Wording, *, exact: bool = False) -> str:
+def _button_name(page: Page, node: Node, wording: Wording, *, exact: bool = False) -> str:
     """The short name of the button that says so; "" for none."""
     for name in labels_of(page, node):
         if len(name) > _LONGEST_NAME:

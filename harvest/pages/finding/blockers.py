@@ -16,7 +16,7 @@ from harvest.pages.reading.turn import ReadTurn
 from harvest.pages.sites.site import Block, Site
 
 _EVENTS = ("rate-limit", "error")  # what happens to one turn; the others are states of the page
-_LONGEST_NOTICE = 1000
+_LONGEST_NOTICE = 1000  # characters: longer ones are articles
 
 
 def find_blockers(
@@ -26,13 +26,18 @@ def find_blockers(
 
     status: of HTTP, of its document. over: it is the page of a frame that lies over the chat.
     """
-    found = [*_dismissed(page, site), *_named(page, site), find_banner(page, over=over), find_wall(page, status)]
+    found = [
+        *_dismissed_blockers(page, site),
+        *_named_blockers(page, site),
+        find_banner(page, over=over),
+        find_wall(page, status),
+    ]
     return sorted((one for one in found if one is not None), key=lambda one: one.dismiss is None)
 
 
 def find_named(page: Page, site: Site) -> Blocker | None:
     """What the site says lets nobody talk now; what happens to single turns, and banners, do not count."""
-    return next((one for one in _named(page, site) if one.kind not in (*_EVENTS, "consent")), None)
+    return next((one for one in _named_blockers(page, site) if one.kind not in (*_EVENTS, "consent")), None)
 
 
 def find_refusal(
@@ -44,12 +49,14 @@ def find_refusal(
     faults: the requests that failed since then; begun: how many that may carry an answer began since then (None: not
     known).
     """
-    named = next((one for one in _named(page, site, turn) if one.kind != "consent"), None)  # a banner ends no turn
+    named = next(
+        (one for one in _named_blockers(page, site, turn) if one.kind != "consent"), None
+    )  # a banner ends no turn
     wall = find_wall(page, None, since=True, unanswered=None if turn.text else turn)
     return named or find_failure(page, turn, faults, begun) or wall
 
 
-def _dismissed(page: Page, site: Site | None) -> Iterator[Blocker]:
+def _dismissed_blockers(page: Page, site: Site | None) -> Iterator[Blocker]:
     """What the site says is clicked away."""
     for number in range(1, len(site.dismiss) + 1 if site is not None else 1):
         for node in page.marked(f"dismiss-{number}"):
@@ -58,7 +65,7 @@ def _dismissed(page: Page, site: Site | None) -> Iterator[Blocker]:
                 break
 
 
-def _named(page: Page, site: Site | None, turn: ReadTurn | None = None) -> Iterator[Blocker]:
+def _named_blockers(page: Page, site: Site | None, turn: ReadTurn | None = None) -> Iterator[Blocker]:
     """What the site says lets nobody talk, or makes the turn none."""
     for name, block in site.each_block() if site is not None else ():
         node = _hit(page, name, block, turn)

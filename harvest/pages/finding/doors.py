@@ -32,13 +32,13 @@ class Door:
     @property
     def entries(self) -> tuple[str, ...]:
         """The entries of `fill`, as a site file has them."""
-        return tuple(f"{_quoted(css)}: {'true' if text is True else _quoted(str(text))}" for css, text in self.fields)
+        return tuple(f"{_quote(css)}: {'true' if text is True else _quote(str(text))}" for css, text in self.fields)
 
     @property
     def advice(self) -> str:
         """What a site file needs, in one line."""
         lines = [f"fill: {{{', '.join(self.entries)}}}"] if self.fields else []
-        lines += [f"open: [{_quoted(self.button)}]"] if self.button else []
+        lines += [f"open: [{_quote(self.button)}]"] if self.button else []
         return " and ".join(lines)
 
 
@@ -54,7 +54,7 @@ def find_door(page: Page) -> Door | None:
     fields = [node for node in page.walk() if node.within(form) and node not in talk and _is_field(node)]
     if not buttons and len(talk) == 0 and not any(_named_form(one) for one in (form, *form.ancestors())):
         return None
-    told = [(_called(page, node), node) for node in fields if is_shown(node) or role_of(node) == "checkbox"]
+    told = [(_door_name(page, node), node) for node in fields if is_shown(node) or role_of(node) == "checkbox"]
     named = [(selector_for(page, node), _example(node)) for _, node in told]
     button = selector_for(page, buttons[-1]) if buttons else None
     return Door(tuple(what for what, _ in told), tuple((css, text) for css, text in named if css), button)
@@ -106,7 +106,7 @@ def _tick_names(page: Page, node: Node) -> tuple[str, ...]:
     return (*labels_of(page, node), *((around.text,) if around is not None and len(around.text) <= 200 else ()))
 
 
-def _called(page: Page, node: Node) -> str:
+def _door_name(page: Page, node: Node) -> str:
     names = _tick_names(page, node) if role_of(node) == "checkbox" else labels_of(page, node)
     return next((name[:60] for name in names if name), who_is_asked(page, node)[:60] or node.tag)
 
@@ -120,5 +120,5 @@ def _example(node: Node) -> str | bool:
     return {"email": "audit@example.org", "tel": "000", "number": "1", "date": "2000-01-01"}.get(kind, "Audit")
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"

@@ -23,7 +23,7 @@ _ADVICE_CODE = words("callout admonition note tip hint caution important")
 _PICTURES = ("svg", "img", "i", "span")
 _WRAPPERS = words("boundary handler border ring outline markdown")
 _NEARLY = 0.8  # share of a bubble's letters that an element must hold to speak for the bubble
-_LONGEST_NOTICE = 400
+_LONGEST_NOTICE = 400  # characters: longer ones are answers
 _SOON, _LATE = 0.5, 3.0  # seconds around a failure in which a page tells of it
 _TELEMETRY = re.compile(
     r"(?:^|[/._-])(?:analytics|telemetry|collect|beacon|metrics|track(?:ing)?|events?|logs?|logging|stats|pixel|rum|ping"
@@ -41,7 +41,7 @@ def find_failure(page: Page, turn: ReadTurn, faults: Sequence[Fault], begun: int
     shown = _in_bubbles(page, turn) or _beside(page, turn)
     if shown is None:
         return _by_traffic(page, turn, faults, begun)
-    limited = shown.kind == "error" and any(fault.status == 429 and _carried(page, fault) for fault in faults)
+    limited = shown.kind == "error" and any(fault.status == 429 and _may_carry(page, fault) for fault in faults)
     return replace(shown, kind="rate-limit") if limited else shown
 
 
@@ -51,7 +51,7 @@ def _in_bubbles(page: Page, turn: ReadTurn) -> Blocker | None:
     for bubble in turn.bubbles:
         whole = len(letters(bubble.text))
         for node in (bubble, *_wrappers(bubble, turn), *bubble.walk()):
-            if inside_code(node) or not node.visible or _pressed(node, bubble) or _code(node) & _ADVICE_CODE:
+            if inside_code(node) or not node.visible or _is_button(node, bubble) or _code(node) & _ADVICE_CODE:
                 continue
             sign = _error_sign(node)
             if not sign or not came_since(node):
@@ -148,7 +148,7 @@ def _described_as_invalid(page: Page) -> frozenset[str]:
 
 def _by_traffic(page: Page, turn: ReadTurn, faults: Sequence[Fault], begun: int | None) -> Blocker | None:
     """A request that should have carried the answer and failed."""
-    own = [fault for fault in faults if _carried(page, fault)]
+    own = [fault for fault in faults if _may_carry(page, fault)]
     if not own:
         return None
     text = turn.text
@@ -156,7 +156,7 @@ def _by_traffic(page: Page, turn: ReadTurn, faults: Sequence[Fault], begun: int 
     alone = begun is not None and len(own) >= begun and len(text) <= _LONGEST_NOTICE
     for fault in reversed(own):
         broken = fault.status is None and (fault.method != "GET" or fault.kind == "eventsource")
-        if not text or broken or alone or (notice and _followed(turn, fault)):
+        if not text or broken or alone or (notice and _follows_failure(turn, fault)):
             what = f"HTTP {fault.status}" if fault.status is not None else fault.what
             address = fault.url.partition("?")[0]
             said = text[:300] if text and (notice or not broken) else f"{what} of {fault.method} {address}"
@@ -165,12 +165,12 @@ def _by_traffic(page: Page, turn: ReadTurn, faults: Sequence[Fault], begun: int 
     return None
 
 
-def _followed(turn: ReadTurn, fault: Fault) -> bool:
+def _follows_failure(turn: ReadTurn, fault: Fault) -> bool:
     """Whether the words came upon the failure: an answer that had begun before, or came much later, is not about it."""
     return turn.began is None or -_SOON <= turn.began - fault.at <= _LATE
 
 
-def _carried(page: Page, fault: Fault) -> bool:
+def _may_carry(page: Page, fault: Fault) -> bool:
     """Whether the request may have carried the turn or its answer."""
     if fault.kind not in CARRYING or "ERR_ABORTED" in fault.what or "ERR_BLOCKED" in fault.what:
         return False  # pages break off their own requests once they have what they wanted
@@ -231,6 +231,6 @@ def _wrappers(node: Node, turn: ReadTurn) -> list[Node]:
     return found
 
 
-def _pressed(node: Node, bubble: Node) -> bool:
+def _is_button(node: Node, bubble: Node) -> bool:
     """Whether it is, or is in, a button: those are called after what they do."""
     return any(is_button(one) for one in (node, *node.ancestors()) if one.within(bubble))

@@ -8,7 +8,7 @@ from harvest.pages.reading.page import Node, Page, collapse_spaces
 
 _NAMING = ("aria-label", "title", "placeholder", "data-placeholder", "aria-placeholder", "alt")
 _PICTURES = ("svg", "img", "i", "use", "span", "mat-icon")
-_LONGEST = 200
+_LONGEST = 200  # characters of a name
 _BUTTONS = frozenset({"submit", "button", "image", "reset"})
 _ICON_FONT = re.compile(r"[a-z]+(?:_[a-z]+)*")
 
@@ -42,7 +42,7 @@ def is_button(node: Node) -> bool:
 
 def labels_of(page: Page, node: Node) -> tuple[str, ...]:
     """Everything it is called, the name that a screen reader would say first."""
-    found = [collapse_spaces(part.text or _unseen(part)) for part in _referred(page, node)]
+    found = [collapse_spaces(part.text or _reader_text(part)) for part in _referred_nodes(page, node)]
     found += [collapse_spaces(node.get(name)) for name in _NAMING]
     if node.tag == "input" and role_of(node) == "button":
         found.append(collapse_spaces(node.get("value")))
@@ -51,7 +51,7 @@ def labels_of(page: Page, node: Node) -> tuple[str, ...]:
         if "h-edit" in node.attributes and node.tag not in ("input", "textarea"):
             found += [collapse_spaces(part.get("data-placeholder")) for part in node.walk() if part is not node]
     else:
-        text = node.text or _unseen(node)
+        text = node.text or _reader_text(node)
         if len(text) <= _LONGEST:
             found.append(text)
         for part in node.walk():
@@ -80,7 +80,7 @@ def is_icon(node: Node) -> bool:
     return bool(node.text) or any(part.tag in ("svg", "img", "i", "canvas", "mat-icon") for part in node.walk())
 
 
-def _referred(page: Page, node: Node) -> list[Node]:
+def _referred_nodes(page: Page, node: Node) -> list[Node]:
     wanted = node.get("aria-labelledby").split()
     if not wanted:
         return []
@@ -104,7 +104,7 @@ def _all_labels(page: Page) -> tuple[Node, ...]:
     return tuple(node for node in page.walk() if node.tag == "label")
 
 
-def _unseen(node: Node) -> str:
+def _reader_text(node: Node) -> str:
     """Its text for screen readers, where it shows none."""
     pieces: list[str] = []
     for part in node.walk():

@@ -42,9 +42,9 @@ _UTILITY = re.compile(
     r"|grid|rounded|shadow|outline|ring|transition|transform|resize|grow|shrink|blur|[wh]-\w+|[mp][trblxyse]?-\w+)$"
 )
 _VOWEL = re.compile(r"[aeiouy]", re.IGNORECASE)
-_MOST_STEPS = 12
+_MOST_STEPS = 12  # up from an element
 _EVERYWHERE = ("div", "span", "body")
-_MOST_CLASSES = 4
+_MOST_CLASSES = 4  # utility frameworks give an element dozens
 
 
 def stable_class(name: str) -> bool:
@@ -57,11 +57,14 @@ def stable_class(name: str) -> bool:
 def stable_id(name: str) -> bool:
     """Whether an id is likely to be the same at the next visit: no counter, no hash."""
     return (
-        bool(re.fullmatch(r"[A-Za-z_][\w-]*", name)) and len(name) <= 60 and not _made_up(name) and not _counted(name)
+        bool(re.fullmatch(r"[A-Za-z_][\w-]*", name))
+        and len(name) <= 60
+        and not _made_up(name)
+        and not _has_counter(name)
     )
 
 
-def _counted(name: str) -> bool:
+def _has_counter(name: str) -> bool:
     return bool(re.search(r"\d{2,}|[-_:]\d+(?:$|[-_:])", name))
 
 
@@ -71,12 +74,12 @@ def _made_up(name: str) -> bool:
         re.search(r"\d", name) or name.startswith(("css-", "sc-", "jsx-", "svelte-", "emotion-"))
     ):
         return True
-    if re.search(r"__[A-Za-z0-9+]{5,8}$", name) and _mixed(name.rsplit("__", 1)[1]):
+    if re.search(r"__[A-Za-z0-9+]{5,8}$", name) and _is_mixed(name.rsplit("__", 1)[1]):
         return True
-    return any(_mixed(part) for part in re.split(r"[-_]+", name) if len(part) >= 5) or _counted(name)
+    return any(_is_mixed(part) for part in re.split(r"[-_]+", name) if len(part) >= 5) or _has_counter(name)
 
 
-def _mixed(part: str) -> bool:
+def _is_mixed(part: str) -> bool:
     digits = sum(character.isdigit() for character in part)
     if digits and digits < len(part) and re.search(r"\d[A-Za-z]|[A-Za-z]\d+[A-Za-z]", part):
         return True
@@ -98,7 +101,7 @@ class _Compound:
     place: int = 0  # among siblings, from 1; 0: not said
 
     def css(self) -> str:
-        attributes = "".join(f'[{name}="{_quoted(value)}"]' for name, value in self.attributes)
+        attributes = "".join(f'[{name}="{_quote(value)}"]' for name, value in self.attributes)
         classes = "".join(f".{name}" for name in self.classes)
         text = self.tag + (f"#{self.id}" if self.id else "") + classes + attributes
         return f"{text}:nth-of-type({self.place})" if self.place else text
@@ -162,7 +165,7 @@ def selector_for_all(page: Page, nodes: Sequence[Node], never: Collection[Node] 
         return None
     everything = list(page.walk())
     wanted = {id(node) for node in nodes}
-    for compound in _shared(nodes):
+    for compound in _shared_compounds(nodes):
         for path in (_Path((compound,)), *_with_shared_parent(nodes, compound)):
             matched = [one for one in everything if path.fits(one)]
             if not wanted <= {id(one) for one in matched}:
@@ -202,10 +205,10 @@ def _paths(node: Node) -> Iterator[_Path]:
         if parent.tag not in _EVERYWHERE:
             for compound in plain:
                 yield _Path((_Compound(tag=parent.tag), compound), (False,))
-    yield from _placed(node, above)
+    yield from _paths_by_place(node, above)
 
 
-def _placed(node: Node, above: list[Node]) -> Iterator[_Path]:
+def _paths_by_place(node: Node, above: list[Node]) -> Iterator[_Path]:
     """By position, from the nearest element around it that can be named, or from the top of its root."""
     steps: list[_Compound] = [_Compound(tag=node.tag, place=_place(node))]
     for parent in above:
@@ -223,7 +226,7 @@ def _compounds(node: Node) -> Iterator[_Compound]:
     if node.tag == "h-page":
         return
     for name in _TEST_IDS:
-        if node.get(name) and not _counted(node.get(name)) and len(node.get(name)) <= 60:
+        if node.get(name) and not _has_counter(node.get(name)) and len(node.get(name)) <= 60:
             yield _Compound(attributes=((name, node.get(name)),))
     if node.get("id") and stable_id(node.get("id")):
         yield _Compound(id=node.get("id"))
@@ -242,7 +245,7 @@ def _compounds(node: Node) -> Iterator[_Compound]:
 
 def _telling(node: Node, name: str) -> bool:
     value = node.get(name)
-    return bool(value) and len(value) <= 80 and "\n" not in value and not _counted(value)
+    return bool(value) and len(value) <= 80 and "\n" not in value and not _has_counter(value)
 
 
 def _class_compounds(node: Node) -> Iterator[_Compound]:
@@ -256,7 +259,7 @@ def _class_compounds(node: Node) -> Iterator[_Compound]:
         yield _Compound(classes=pair)
 
 
-def _shared(nodes: Sequence[Node]) -> Iterator[_Compound]:
+def _shared_compounds(nodes: Sequence[Node]) -> Iterator[_Compound]:
     """What can be said of all of them."""
     first = nodes[0]
     for name in _TEST_IDS:
@@ -265,7 +268,7 @@ def _shared(nodes: Sequence[Node]) -> Iterator[_Compound]:
     data = [name for name in first.attributes if name.startswith("data-") and name not in _TEST_IDS]
     for name in (*data, *_FOR_MANY):
         value = first.get(name)
-        if value and len(value) <= 60 and not _counted(value) and all(node.get(name) == value for node in nodes):
+        if value and len(value) <= 60 and not _has_counter(value) and all(node.get(name) == value for node in nodes):
             yield _Compound(attributes=((name, value),))
     classes = [name for name in first.classes if stable_class(name) and all(name in node.classes for node in nodes)]
     classes.sort(key=lambda name: -len(name))
@@ -306,5 +309,5 @@ def _place(node: Node) -> int:
     return next(number for number, one in enumerate(alike, 1) if one is node)
 
 
-def _quoted(value: str) -> str:
+def _quote(value: str) -> str:
     return value.replace("\\", "\\\\").replace('"', '\\"')

@@ -69,7 +69,7 @@ def _puzzle(page: Page, since: bool) -> Blocker | None:
     """A captcha that the page has drawn itself: words about being human with something to solve, in a window or in what
     lies over the box, or in what came since the last send."""
     for node in page.walk():
-        if not (_solved(node) and node.visible and node.box is not None) or inside_code(node):
+        if not (_is_solved(node) and node.visible and node.box is not None) or inside_code(node):
             continue
         for region in (node, *(one for _, one in zip(range(_STEPS), node.ancestors()))):
             if len(region.text) > _SHORT_NOTICE or region is page.root:
@@ -81,7 +81,7 @@ def _puzzle(page: Page, since: bool) -> Blocker | None:
     return None
 
 
-def _solved(node: Node) -> bool:
+def _is_solved(node: Node) -> bool:
     return node.tag in ("canvas", "iframe") or role_of(node) in ("slider", "range", "checkbox")
 
 

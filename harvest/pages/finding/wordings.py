@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NO_LETTERS = re.compile(r"[^a-z]+")
 _NO_SPACES = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")  # Thai, kana, Han, Hangul
-_LONGEST = 4000
+_LONGEST = 4000  # characters searched for phrases
 
 
 class Wording:

@@ -294,14 +294,14 @@ class _Search:
     def spare(self) -> None:
         """Give back a lone word that a button says as well, and that is no model's name: buttons offer what to say."""
         weak = [node for node, reason in self.reasons.items() if reason <= _Reason.WEAK]
-        if len(weak) == 1 and not self._left() and self._offered(weak[0].text):
+        if len(weak) == 1 and not self._left() and self._is_offer(weak[0].text):
             self.dropped.discard(weak[0])
             self.texts.pop(weak[0])
 
     def _left(self) -> bool:
         return any(leaves_of(bubble, self.dropped) for bubble in self.bubbles)
 
-    def _offered(self, text: str) -> bool:
+    def _is_offer(self, text: str) -> bool:
         plain = text.casefold() in self.pressed and not re.search(r"[\d:/@_]", text)
         return plain and not (is_role(text) or is_time(text) or is_status(text))
 
@@ -324,7 +324,7 @@ class _Search:
     def _heads_nothing(self, name: Node) -> bool:
         """Whether a name stands over an answer without words: of a model that a button chooses, or before an element
         with nothing in it."""
-        if name.text.casefold() in self.pressed and not self._offered(name.text):
+        if name.text.casefold() in self.pressed and not self._is_offer(name.text):
             return True
         bubble = self._bubble_of(name)
         inside = list(bubble.walk())
@@ -361,7 +361,7 @@ class _Search:
             # A page may make names as it makes what is said, in smaller letters.
             heads = first and inside < len(near) and self._heads(near[0], near[inside])
             said = bool(element.classes) and kind(element) in self.example.said and not heads
-            reason = self._called(element, text, stamped=stamped, prose=prose, said=said)
+            reason = self._reason_by_name(element, text, stamped=stamped, prose=prose, said=said)
             prose = prose or (element.tag in PROSE and not placed) or is_editor(element)
             prose = prose or _is_all_of_content(element, near, inside, bubble)
             parts = [leaf.text for leaf in near[:inside]]
@@ -404,7 +404,7 @@ class _Search:
         own = bool(boxes) and not any(element.within(box) for box in boxes)
         return own and self.example.boxed and is_brief(text)
 
-    def _called(self, element: Node, text: str, *, stamped: bool, prose: bool, said: bool) -> _Reason:
+    def _reason_by_name(self, element: Node, text: str, *, stamped: bool, prose: bool, said: bool) -> _Reason:
         """By what the page calls it, or how it is made. A name holds for its own element, not where prose stands in it.
 
         prose: the text at the edge stands in prose within it. said: it is made like what holds the user's words.

@@ -33,7 +33,7 @@ def find_echoes(ground: PageText, said: str, *, user: Sequence[str] = ()) -> lis
     if ground.dated:
         found = [echo for echo in found if ground.fresh(echo.node)]  # others belong to earlier turns
         if ground.before is not None and len(found) > 1:
-            found = _added(ground, ground.before, found, said)
+            found = _new_echoes(ground, ground.before, found, said)
         first = min((ground.births.get(echo.node, 0.0) for echo in found), default=0.0)
     else:
         found.reverse()
@@ -51,7 +51,7 @@ def find_echoes(ground: PageText, said: str, *, user: Sequence[str] = ()) -> lis
     return sorted(found, key=rank)
 
 
-def _added(ground: PageText, before: PageText, found: list[Echo], said: str) -> list[Echo]:
+def _new_echoes(ground: PageText, before: PageText, found: list[Echo], said: str) -> list[Echo]:
     """Without those of earlier turns that the page has painted anew: in each kind of element there are as many more as
     were added, and they stand at its end."""
     stood = Counter(trail(echo.node) for echo in occurrences(before, said) if not stands_aside(echo.node, said))
@@ -93,7 +93,7 @@ def occurrences(ground: PageText, said: str) -> Iterator[Echo]:
                 seen.add(start)
                 yield Echo(ground.smallest(start, end), start, end)
     if not seen:
-        yield from _shortened(ground, wanted)
+        yield from _short_echoes(ground, wanted)
 
 
 def _starts(ground: PageText, words: str) -> Iterator[int]:
@@ -104,7 +104,7 @@ def _starts(ground: PageText, words: str) -> Iterator[int]:
         start = ground.letters.find(words, start + 1)
 
 
-def _shortened(ground: PageText, wanted: str) -> Iterator[Echo]:
+def _short_echoes(ground: PageText, wanted: str) -> Iterator[Echo]:
     """Where a page shows only how a long turn begins."""
     for start in _starts(ground, wanted[:_SHORT]) if len(wanted) > _SHORT else ():
         shared = _SHORT

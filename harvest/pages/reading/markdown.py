@@ -76,13 +76,13 @@ class _Writer:
             return ""
         self._find_blocks(node)
         if node.tag in _PARTS or _is_prose(node):
-            return _joined(self.flow(node.children, node, 0))
+            return _join_blocks(self.flow(node.children, node, 0))
         if node.tag == "a" or not node.block:
-            return _joined(self.flow([node], node.parent or node, 0))
+            return _join_blocks(self.flow([node], node.parent or node, 0))
         only = self._only(node)
         if _is_prose(only):
-            return _joined(self.flow(only.children, only, 0))
-        return _joined(self.block(node, 0))
+            return _join_blocks(self.flow(only.children, only, 0))
+        return _join_blocks(self.block(node, 0))
 
     def _only(self, node: Node) -> Node:
         """The innermost element that holds all that is seen in `node`."""
@@ -135,7 +135,7 @@ class _Writer:
         elif tag == "li":
             yield from self._items([node], lambda _: "- ", depth)
         elif tag == "blockquote":
-            text = _joined(self.flow(node.children, node, depth))
+            text = _join_blocks(self.flow(node.children, node, depth))
             if text:
                 yield Block("\n".join(f"> {line}".rstrip() for line in text.split("\n")), True, node)
         elif tag == "table" and (lines := table_lines(node, self._dropped, lambda cell: self._cell(cell, depth))):
@@ -189,13 +189,13 @@ class _Writer:
                 continue
             nested = item.tag in _LISTS
             blocks = list(self.block(item, depth + 1) if nested else self.flow(item.children, item, depth + 1))
-            text = _joined(blocks, tight=not loose)
+            text = _join_blocks(blocks, tight=not loose)
             if nested and text and lines:
-                lines[-1] += "\n" + _indented(text, indent)
+                lines[-1] += "\n" + _indent(text, indent)
             elif text:
                 sign = marker(item)
                 indent = " " * len(sign)
-                lines.append(sign + _indented(text, indent).lstrip(" "))
+                lines.append(sign + _indent(text, indent).lstrip(" "))
         if lines:
             yield Block(("\n\n" if loose else "\n").join(lines), True, around)
 
@@ -203,16 +203,16 @@ class _Writer:
         lines: list[str] = []
         parts = [inner for child in node.elements for inner in ([child] if child.tag != "div" else child.elements)]
         for part in parts:
-            text = _joined(self.flow(part.children, part, depth + 1)) if not self._gone(part) else ""
+            text = _join_blocks(self.flow(part.children, part, depth + 1)) if not self._gone(part) else ""
             if text and part.tag == "dd":
-                lines.append(": " + _indented(text, "  ").lstrip(" "))
+                lines.append(": " + _indent(text, "  ").lstrip(" "))
             elif text:
                 lines.append(("\n" if lines else "") + text)
         if lines:
             yield Block("\n".join(lines), True, node)
 
     def _cell(self, cell: Node, depth: int) -> str:
-        return _joined(self.flow(cell.children, cell, depth + 1), tight=True)
+        return _join_blocks(self.flow(cell.children, cell, depth + 1), tight=True)
 
     def line(
         self, children: Iterable[Node | str], around: Node, depth: int, marks: frozenset[str] = frozenset()
@@ -318,7 +318,7 @@ class _Writer:
             )
 
 
-def _joined(blocks: Iterable[Block], *, tight: bool = False) -> str:
+def _join_blocks(blocks: Iterable[Block], *, tight: bool = False) -> str:
     """Blocks as lines, or as paragraphs with a blank line between where either is one or stands apart on the page."""
     pieces: list[str] = []
     before: Block | None = None
@@ -390,5 +390,5 @@ def _whole(text: str, otherwise: int) -> int:
     return int(text) if re.fullmatch(r"-?\d{1,9}", text) else otherwise
 
 
-def _indented(text: str, indent: str) -> str:
+def _indent(text: str, indent: str) -> str:
     return "\n".join(indent + line if line else line for line in text.split("\n"))

@@ -43,7 +43,7 @@ def folded_in(folds: Iterable[Fold], url: str) -> Iterator[str]:
     """What is folded away and not read, as Markdown, in the order of the page."""
     for fold in folds:
         if fold.kind == "folded" and fold.says_more:
-            yield from (said for body in fold.body if (said := _unfolded(body, url)))
+            yield from (said for body in fold.body if (said := _unfold(body, url)))
 
 
 def thoughts_in(nodes: Iterable[Node], folds: Iterable[Fold], url: str) -> str:
@@ -51,7 +51,7 @@ def thoughts_in(nodes: Iterable[Node], folds: Iterable[Fold], url: str) -> str:
     kept = [fold for fold in folds if fold.kind == "thoughts" and fold.title is not None]
     bodies = [body for fold in kept if not called_tool(fold.title.text if fold.title else "") for body in fold.body]
     thought = [node for node in nodes if not called_tool(title.text if (title := _title_in(node)) else "")]
-    pieces = (_unfolded(node, url) for node in (*thought, *bodies))
+    pieces = (_unfold(node, url) for node in (*thought, *bodies))
     return "\n\n".join(dict.fromkeys(piece for piece in pieces if piece))
 
 
@@ -61,7 +61,7 @@ def calls_in(nodes: Iterable[Node], folds: Iterable[Fold], url: str) -> Iterator
     for title, bodies in (*((_title_in(node), (node,)) for node in nodes), *folded):
         name = called_tool(title.text) if title is not None else ""
         if name:
-            asked = "\n".join(_unfolded(body, url) for body in bodies).strip("`\n")
+            asked = "\n".join(_unfold(body, url) for body in bodies).strip("`\n")
             yield ToolCall(name, asked.removeprefix("json\n"))
 
 
@@ -69,7 +69,7 @@ def _title_in(node: Node) -> Node | None:
     return next((one for one in node.walk() if one.tag == "summary" or is_control(one)), None)
 
 
-def _unfolded(node: Node, url: str) -> str:
+def _unfold(node: Node, url: str) -> str:
     titles = {one for one in node.walk() if one.tag == "summary" or is_thought_title(one.text)} - {node}
     return markdown(node, titles, url, unfolded={node, *hidden_in(node)})
 
@@ -99,7 +99,7 @@ def rest_offered(page: Page, bubbles: Sequence[Node], folds: Iterable[Fold], tex
     whole = text.rstrip(' *_`)]"”’').endswith((".", "!", "?", "。", "！", "？", "```"))
     for bubble in bubbles:
         cut_short = any("h-cut" in one.attributes for one in (bubble, *bubble.ancestors(), *bubble.walk()))
-        for node in _pressed(bubble):
+        for node in _buttons_in(bubble):
             said = node.text
             # `Continue` alone may go on with something else than the words.
             if asks_for_more(said) and (len(said.split()) > 1 or not said.isascii() or not whole):
@@ -124,7 +124,7 @@ def offers_in(bubbles: Sequence[Node], container: Node | None, folds: Iterable[F
                 known.add(choice)
                 yield Offer(choice, "", "reply")
         bars = {bar for one in place.walk() if is_listing(one) for bar in bar_of(one)}
-        for node in _pressed(place):
+        for node in _buttons_in(place):
             said, around = node.text, (node, *node.ancestors())
             if said in known or not _is_offer(said) or _closes(node) or any(node.get(name) for name in _OPENS):
                 continue
@@ -165,7 +165,7 @@ def _behind(bubbles: Sequence[Node], container: Node | None) -> Iterator[Node]:
     yield from (one for one in beside[at + 1 :] if one.born is not None and not one.hidden)
 
 
-def _pressed(place: Node) -> Iterator[Node]:
+def _buttons_in(place: Node) -> Iterator[Node]:
     """The outermost things to press in it that lead nowhere else."""
     stack = [place]
     while stack:

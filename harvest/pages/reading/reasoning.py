@@ -15,9 +15,9 @@ from harvest.pages.reading.page_text import is_control, kind
 from harvest.pages.reading.phrases import is_thought_title
 
 _TITLED = 2  # blocks at most that stand before a title: a name, a time
-_DEEPEST = 12
+_DEEPEST = 12  # elements around a heading of thoughts
 _PAUSE = 100.0  # milliseconds between the last change of the one and the first of the other
-_LONG_PAUSE = 300.0
+_LONG_PAUSE = 300.0  # milliseconds, where one sign alone tells thoughts from a card
 _SENTENCE = 20  # characters
 _NO_TITLE = frozenset({"blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "li", "pre", "td"})
 _ANSWERS = frozenset({*_NO_TITLE, "dl", "figure", "ol", "table", "ul"})
@@ -39,7 +39,7 @@ def find_reasoning(bubbles: Sequence[Node], dropped: Collection[Node]) -> Reason
         said = [(block, leaves) for block in blocks if (leaves := _words(block, dropped))]
         if not said:
             return None
-        if len(said) > 1 and (found := _titled(said) or _set_apart(said)) is not None:
+        if len(said) > 1 and (found := _titled_reasoning(said) or _set_apart(said)) is not None:
             return found
         inner = said[-1][0]
         if inner.tag in _ANSWERS or any(isinstance(child, str) and child.strip() for child in inner.children):
@@ -54,7 +54,7 @@ def _words(block: Node, dropped: Collection[Node]) -> list[Leaf]:
     return said if said or not is_thought_title(block.text) else leaves_of(block, (), controls=True)
 
 
-def _titled(said: Sequence[tuple[Node, list[Leaf]]]) -> Reasoning | None:
+def _titled_reasoning(said: Sequence[tuple[Node, list[Leaf]]]) -> Reasoning | None:
     for place, (block, leaves) in enumerate(said[: _TITLED + 1]):
         if block.tag in _NO_TITLE:
             return None
@@ -90,7 +90,7 @@ def _under(title: Node, later: Sequence[tuple[Node, list[Leaf]]]) -> Reasoning |
     if later[0][0].get("h-edge") or looks[0].is_fainter_than(apart) or looks[0].is_smaller_than(apart):
         return Reasoning(title, tuple(block for block, _ in later))
     # Both look alike: what stopped before the other began.
-    at = next((at for at in range(1, len(later)) if _paused(later[:at], later[at:], _PAUSE)), 0)
+    at = next((at for at in range(1, len(later)) if _has_pause(later[:at], later[at:], _PAUSE)), 0)
     return Reasoning(title, tuple(block for block, _ in later[:at])) if at else None
 
 
@@ -123,10 +123,10 @@ def _set_apart(said: Sequence[tuple[Node, list[Leaf]]]) -> Reasoning | None:
         return None
     own = first[0][0].tag not in _PLAIN
     if sum(signs) > 1 or (signs[0] and own):
-        sure = _paused(first, rest, _PAUSE)
+        sure = _has_pause(first, rest, _PAUSE)
     else:
         # A card stands there at once; what is thought grows, and then waits for the answer.
-        sure = own and _grew(first) and _paused(first, rest, _LONG_PAUSE)
+        sure = own and _grew(first) and _has_pause(first, rest, _LONG_PAUSE)
     return Reasoning(None, tuple(block for block, _ in first)) if sure else None
 
 
@@ -146,7 +146,7 @@ def _came_before(first: Sequence[tuple[Node, list[Leaf]]], rest: Sequence[tuple[
     return not ends or not begins or max(ends) <= max(begins)
 
 
-def _paused(first: Sequence[tuple[Node, list[Leaf]]], rest: Sequence[tuple[Node, list[Leaf]]], least: float) -> bool:
+def _has_pause(first: Sequence[tuple[Node, list[Leaf]]], rest: Sequence[tuple[Node, list[Leaf]]], least: float) -> bool:
     ends, begins = _changes(first), _changes(rest)
     return bool(ends) and bool(begins) and max(ends) + least <= min(begins)
 

@@ -15,7 +15,7 @@ from harvest.pages.reading.page_text import is_control, kind
 from harvest.pages.reading.phrases import is_account, is_label, is_notice, is_status
 
 _LIKE = 0.2  # share of what two elements are called that they have in common at least
-_DEEPEST = 30
+_DEEPEST = 30  # elements above a bubble that are compared
 _MOST = 2000  # elements of a bubble that are looked through
 
 
@@ -62,14 +62,14 @@ def slot_in(bubble: Node, echo: Node | None, user: Node | None, known: Collectio
 
     echo, user: the user's words, and the bubble they stand in. known: as `slots_of` tells it of replies before.
     """
-    found = _mirrored(bubble, echo, user)
+    found = _mirror_node(bubble, echo, user)
     if found is None and known:
         inside = islice(bubble.walk(), 1, _MOST)
         found = next((node for node in inside if node.classes and not node.hidden and kind(node) in known), None)
     return found
 
 
-def _mirrored(bubble: Node, echo: Node | None, user: Node | None) -> Node | None:
+def _mirror_node(bubble: Node, echo: Node | None, user: Node | None) -> Node | None:
     if echo is None or user is None or not echo.within(user):
         return None
     chain: list[Node] = []
@@ -109,10 +109,10 @@ def _parts(node: Node) -> list[Node]:
 
 def likeness(one: Node, other: Node) -> float:
     """The share of tag and classes, without who speaks, that two elements have in common, in [0, 1]."""
-    mine, theirs = _called(kind(one)), _called(kind(other))
+    mine, theirs = _name_words(kind(one)), _name_words(kind(other))
     return len(mine & theirs) / len(mine | theirs)
 
 
 @lru_cache(maxsize=4096)
-def _called(made: str) -> frozenset[str]:
+def _name_words(made: str) -> frozenset[str]:
     return frozenset(made.split("."))

@@ -43,7 +43,7 @@ def table_lines(table: Node, dropped: Collection[Node], text_of: Callable[[Node]
             wide = min(max(_number(cell.get("colspan")), 1), _MOST_COLUMNS)
             for extra in range(wide):
                 waiting[column + extra] = min(_number(cell.get("rowspan")), len(rows)) - 1
-            line.extend([_escaped(text_of(cell)), *[""] * (wide - 1)])
+            line.extend([_escape_cell(text_of(cell)), *[""] * (wide - 1)])
         grid.append(line)
     columns = max(len(line) for line in grid)
     lines = [_row([*line, *[""] * (columns - len(line))]) for line in grid]
@@ -89,7 +89,7 @@ def _row(cells: list[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def _escaped(text: str) -> str:
+def _escape_cell(text: str) -> str:
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     return "<br>".join(lines).replace("\\|", "|").replace("|", "\\|")
 

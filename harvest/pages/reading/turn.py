@@ -189,7 +189,7 @@ def read_turn(
             decorations.nodes.add(quote)
             decorations.texts.append(quote.text)
     left_out = [*decorations.texts, *folded_in(decorations.folds, page.url)]
-    text = _written(spot.bubbles, decorations, page.url, left_out)
+    text = _write_bubbles(spot.bubbles, decorations, page.url, left_out)
     name = _speaker(text, spot.echo, said, names)
     if name:
         left_out.append(name)
@@ -228,7 +228,7 @@ def read_turn(
     if not decorations.doubtful:
         return replace(turn, doubtful=_as_said(turn, ground, decorations, page.url, heard))
     given_back = replace(decorations, nodes=decorations.nodes - decorations.doubtful, texts=[])
-    text = _written(spot.bubbles, given_back, page.url, [])
+    text = _write_bubbles(spot.bubbles, given_back, page.url, [])
     began, ended = _dates(ground, spot.bubbles, given_back)
     kept = tuple(one for one in left_out if one not in {node.text for node in decorations.doubtful})
     doubtful = replace(turn, text=text, links=links_in(text), left_out=kept, began=began, ended=ended)
@@ -243,7 +243,7 @@ def _as_said(
     where nothing can."""
     if not turn.bubbles or heard is None or any(map(waits, turn.bubbles)):
         return None
-    text = _written(turn.bubbles, decorations, url, None)
+    text = _write_bubbles(turn.bubbles, decorations, url, None)
     began, ended = _dates(ground, turn.bubbles, decorations)
     if not text or 1000 * began < heard:
         return None
@@ -299,7 +299,7 @@ def read_bubbles(page: Page, *, habits: Habits | None = None, left_out: Collecti
         decorations.nodes -= decorations.doubtful
         _leave_out(bubbles, decorations, said)
     told = [*decorations.texts, *folded_in(decorations.folds, page.url)]
-    text = _written(bubbles, decorations, page.url, told)
+    text = _write_bubbles(bubbles, decorations, page.url, told)
     name = next((one for one in said if one.endswith((":", "：")) and text.startswith(one)), "")
     text = text[len(name) :].lstrip() if name else text
     beside = _beside(page, bubbles, None, decorations)
@@ -333,7 +333,7 @@ def learn(page: Page, turn: ReadTurn, habits: Habits | None = None) -> Habits:
     return Habits(user, rising, tuple(edges)[-_MOST_EDGES:], tuple(slots)[-_MOST_EDGES:], apart and bool(user), beside)
 
 
-def _written(bubbles: Sequence[Node], decorations: Decorations, url: str, left_out: list[str] | None) -> str:
+def _write_bubbles(bubbles: Sequence[Node], decorations: Decorations, url: str, left_out: list[str] | None) -> str:
     """The Markdown of all bubbles; what only stands for an answer to come is added to `left_out`, or written if that is
     None."""
     kept: list[str] = []

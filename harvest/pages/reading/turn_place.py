@@ -25,7 +25,7 @@ from harvest.pages.reading.phrases import (
 
 _AT_ONCE = 30.0  # milliseconds: came in the same stroke
 _BRIEF = 40  # characters: no more than a name or a state
-_SMALL_PRINT = 200
+_SMALL_PRINT = 200  # characters: longer ones are answers
 _DRAWN = re.compile("[\ue000-\uf8ff]")  # letters of icon fonts
 _BESIDE = frozenset(
     {
@@ -94,7 +94,7 @@ def find_spot(
         altered = None  # it is what the conversation is called by, say
     if altered is not None:
         echoes = [altered]
-    spot = _marked(ground, echoes)
+    spot = _marked_spot(ground, echoes)
     if spot is None and echoes:
         spot = _after(ground, echoes[0], rising)
         spot = replace(spot, how="altered") if altered is not None else spot
@@ -107,12 +107,12 @@ def _side_by_side(ground: PageText, node: Node, other: Node) -> bool:
     return around is not None and not any(composer.within(around) for composer in ground.composers)
 
 
-def _marked(ground: PageText, echoes: Sequence[Echo]) -> Spot | None:
+def _marked_spot(ground: PageText, echoes: Sequence[Echo]) -> Spot | None:
     """By the site's own selectors; None where nothing on the page is marked as a reply."""
-    replies = [node for node in ground.page.marked("reply") if not _hidden(node)]
+    replies = [node for node in ground.page.marked("reply") if not _is_hidden(node)]
     if not replies:
         return None
-    users = [node for node in ground.page.marked("user") if not _hidden(node)]
+    users = [node for node in ground.page.marked("user") if not _is_hidden(node)]
     told = set(users)
     inside = [echo.node for echo in echoes if not told or not told.isdisjoint((echo.node, *echo.node.ancestors()))]
     echo = inside[0] if inside else users[-1] if users else None
@@ -149,7 +149,7 @@ def _after(ground: PageText, echo: Echo, rising: bool) -> Spot:
         if around.get("role") in ("log", "feed") or _lists(ground, around, branch):
             break  # what stands outside of the conversation is no answer
         branch = around
-    found = found or _rest(ground, echo) or _muttered(ground, echo, rising)
+    found = found or _rest(ground, echo) or _muttered_spot(ground, echo, rising)
     found = found or Spot((), echo.node, echo.node, None, "echo", rising)
     if found.doubtful or found.container is None:
         return replace(found, container=_list(ground, echo.node))  # the answer may come anywhere in it
@@ -308,7 +308,7 @@ def _only_pressed(ground: PageText, node: Node) -> bool:
     return pressed >= ground.signs(node)
 
 
-def _muttered(ground: PageText, echo: Echo, rising: bool) -> Spot | None:
+def _muttered_spot(ground: PageText, echo: Echo, rising: bool) -> Spot | None:
     """What came after the user's words into a list that was there and says no more than a time or a state does: where
     nothing else comes, that may be the answer."""
     branch = echo.node
@@ -456,5 +456,5 @@ def _around(nodes: Sequence[Node]) -> Node | None:
     return joined
 
 
-def _hidden(node: Node) -> bool:
+def _is_hidden(node: Node) -> bool:
     return any(around.hidden for around in (node, *node.ancestors()))

@@ -21,7 +21,7 @@ def parse_site(text: str, path: str = "site") -> SiteFile:
 def site_of(value: Mapping[str, object], path: str = "site") -> Site:
     """The site that `encode_site` wrote, or that stands inline; `path` names it in messages. Raises InputError."""
     model = SiteFile if "format" in value else Site
-    return Document(path, _frozen(value), {}, {}).validated(model)
+    return Document(path, _freeze(value), {}, {}).validated(model)
 
 
 def _read(document: Document) -> SiteFile:
@@ -40,9 +40,9 @@ def _read(document: Document) -> SiteFile:
         raise
 
 
-def _frozen(value: object) -> object:
+def _freeze(value: object) -> object:
     if isinstance(value, Mapping):
-        return {str(key): _frozen(part) for key, part in value.items()}
+        return {str(key): _freeze(part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
-        return tuple(_frozen(part) for part in value)
+        return tuple(_freeze(part) for part in value)
     return value

@@ -7,7 +7,7 @@ there, by name.
 
 import re
 
-_LONGEST = 1000
+_LONGEST = 1000  # characters
 _PAIRS = {"(": ")", "[": "]"}
 _FOREIGN = (
     (re.compile(r"^\s*(?:xpath=|\.{0,2}//?\w)"), "XPath"),
@@ -36,7 +36,14 @@ def checked_selector(css: str) -> str:
     for pattern, what in _FOREIGN:
         if pattern.search(bare):
             raise ValueError(f"is {what}, not CSS" if not what.startswith("a ps") else f"names {what}")
-    _balanced(bare)
+    waiting: list[str] = []
+    for sign in bare:
+        if sign in _PAIRS:
+            waiting.append(_PAIRS[sign])
+        elif sign in _PAIRS.values() and (not waiting or waiting.pop() != sign):
+            raise ValueError(f"has a {sign} too many")
+    if waiting:
+        raise ValueError(f"lacks a {waiting[-1]}")
     for part in _parts(bare):
         if not part.strip():
             raise ValueError("has a comma with nothing before or after it")
@@ -71,17 +78,6 @@ def _without_strings(text: str) -> str:
     if quote:
         raise ValueError(f"has a {quote} that is never closed")
     return "".join(out)
-
-
-def _balanced(text: str) -> None:
-    waiting: list[str] = []
-    for sign in text:
-        if sign in _PAIRS:
-            waiting.append(_PAIRS[sign])
-        elif sign in _PAIRS.values() and (not waiting or waiting.pop() != sign):
-            raise ValueError(f"has a {sign} too many")
-    if waiting:
-        raise ValueError(f"lacks a {waiting[-1]}")
 
 
 def _parts(text: str) -> list[str]:

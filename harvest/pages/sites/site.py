@@ -32,7 +32,7 @@ _KEY_NAMES = {
     "enter": "Enter",
     "return": "Enter",
 }
-_LONGEST_TEXT = 300
+_LONGEST_TEXT = 300  # characters of a wording
 _FORMAT = f"`{FORMAT}`; may be omitted inline in an audit"
 _NAME = "a name for people to read; may be omitted inline in an audit"
 
@@ -48,7 +48,7 @@ def _send(value: str) -> str:
     return value.strip() if _KEY.fullmatch(value.strip()) else _css(value)
 
 
-def _wanted(text: str) -> str:
+def _allowed_words(text: str) -> str:
     if not text.strip():
         raise refusal("an empty text stands everywhere")
     if len(text) > 1 and text.startswith("/") and text.endswith("/"):
@@ -74,7 +74,7 @@ def _name(name: str) -> str:
 
 Css = Annotated[str, AfterValidator(_css)]
 Send = Annotated[str, AfterValidator(_send)]
-Wanted = Annotated[str, AfterValidator(_wanted)]
+Wanted = Annotated[str, AfterValidator(_allowed_words)]
 Name = Annotated[str, Field(max_length=200), AfterValidator(_name)]
 Filled = Literal[True] | Annotated[str, Field(max_length=_LONGEST_TEXT)]
 Address = Annotated[str, AfterValidator(_url)]

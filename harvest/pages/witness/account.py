@@ -16,11 +16,11 @@ from harvest.pages.witness.strands import Heard, Strand, strands
 
 FORMAT = "harvest-wire/1"
 _MOST_TEXTS = 8  # kept of one turn, the likeliest
-_MOST_UNLIKE = 3
-_MOST_KEYS = 12
+_MOST_UNLIKE = 3  # texts of the wire that are quoted
+_MOST_KEYS = 12  # places on the wire that are named
 _RUNNING = 12  # letters from which on a text that nobody shows is worth a word
 _LONGEST = 200  # characters of it that are kept
-_MOST_BESIDE = 3
+_MOST_BESIDE = 3  # texts beside the answer that are quoted
 
 # Address, path, names and way of a key.
 KeyParts = tuple[str, str, str, str]

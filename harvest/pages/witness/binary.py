@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-_DEEPEST = 12
+_DEEPEST = 12  # messages nested in messages
 _MOST_FIELD = 10_000  # larger field numbers are valid, and hardly ever used
 _RUN = re.compile(
     rb"(?:[\x20-\x7e\t\r\n]|[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}){4,}"

@@ -19,9 +19,9 @@ _UNEQUAL = 0.999  # the most that texts get which differ: their pieces may be th
 _ENOUGH = 40  # letters of the page's text that nothing else holds by chance …
 _ALL = 0.95  # … if so much of them is there
 _PIECE = 5  # characters of the pieces by which likeness is counted
-_MOST_TOKENS = 6_000
-_MOST_RUNS = 4
-_LONGEST_RUN = 300
+_MOST_TOKENS = 6_000  # the exact comparison costs their square
+_MOST_RUNS = 4  # differences that are quoted
+_LONGEST_RUN = 300  # characters of each
 _TOKEN = re.compile(r"[^\W_぀-ヿ㐀-鿿가-힣฀-๿]+|\w|[^\w\s]")
 
 
@@ -114,8 +114,8 @@ def difference(page: Plain, wire: Plain) -> Difference:
     only_page, only_wire = sum(edit.only_page for edit in edits), sum(edit.only_wire for edit in edits)
     return Difference(
         "other",
-        _shortened(edit.page for edit in edits if edit.only_page),
-        _shortened(edit.wire for edit in edits if edit.only_wire),
+        _shorten(edit.page for edit in edits if edit.only_page),
+        _shorten(edit.wire for edit in edits if edit.only_wire),
         only_page,
         only_wire,
         only_page > 0 and all(edit.first or not edit.only_page for edit in edits),
@@ -134,7 +134,7 @@ class _Edit:
     only_wire: int
 
 
-def _shortened(texts: Iterable[str]) -> tuple[str, ...]:
+def _shorten(texts: Iterable[str]) -> tuple[str, ...]:
     kept: list[str] = []
     for text in texts:
         if len(kept) == _MOST_RUNS:

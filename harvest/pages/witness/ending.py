@@ -16,7 +16,7 @@ _FEWEST = 2  # … and where it came at once in all of them
 _AT_ONCE = 0.25  # seconds after the last text
 PROMPT = 1.0  # seconds after the last text within which it comes: what comes later comes by itself, as heartbeats do
 _MOSTLY = 0.9  # of the turns in which it must have come
-_MOST_FORMS = 200
+_MOST_FORMS = 200  # of last pieces that are remembered
 
 
 @dataclass(slots=True)

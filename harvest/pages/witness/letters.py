@@ -108,13 +108,13 @@ def _inline(text: str) -> str:
     parts: list[str] = []
     place = 0
     for code in _CODE.finditer(text):
-        parts += (_shown(_unlinked(text[place : code.start()])), code["code"])
+        parts += (_shown(_unlink(text[place : code.start()])), code["code"])
         place = code.end()
-    parts.append(_shown(_unlinked(text[place:])))
+    parts.append(_shown(_unlink(text[place:])))
     return "".join(parts)
 
 
-def _unlinked(text: str) -> str:
+def _unlink(text: str) -> str:
     if "[" not in text:
         return text
     text = _IMAGE.sub(r"\1", text)

@@ -29,7 +29,7 @@ _ROUTE = frozenset({"p", "path"})
 _NUMBERED = frozenset({"id", "message_id", "messageId", "uuid", "index", "item_id", "messageID", "_id", "key"})
 _PLACES = frozenset({"start", "from", "offset", "pos", "position", "at"})
 _WORD = re.compile(r"[A-Za-z][\w.:/-]{0,39}")
-_DEEPEST = 40
+_DEEPEST = 40  # values nested in values
 _AGAIN = 3  # times that a text is opened again as JSON or base64
 _PLAIN_SHARE = 0.5  # of the characters that must be in JSON for a body to be lines of it
 
@@ -131,7 +131,7 @@ def _parts_of(body: Body, request: int) -> Iterator[_Part]:
     def part(end: int, values: Iterable[object], name: str = "", size: int = 0) -> _Part:
         return _Part(times.at(end), body.address, name, tuple(values), request, size)
 
-    text = _decoded(data, body.media_type)
+    text = _decode_body(data, body.media_type)
     if text is None:
         yield part(len(data), values_in(data), size=len(data))
         return
@@ -156,7 +156,7 @@ def _parts_of(body: Body, request: int) -> Iterator[_Part]:
     yield part(len(data), (text,))
 
 
-def _decoded(data: bytes, media_type: str) -> str | None:
+def _decode_body(data: bytes, media_type: str) -> str | None:
     """The text of a body whose last character may not have come whole; None where it is no text."""
     charset = re.search(r"charset=[\"']?([\w-]+)", media_type)
     for name in (charset[1] if charset else "utf-8", "utf-8"):

@@ -13,7 +13,7 @@ from harvest.pages.witness.opening import Leaf
 from harvest.pages.witness.received import general
 
 _LONG = 20  # letters from which on a text that came in an earlier turn is no piece of a new one
-_MOST_KNOWN = 20_000
+_MOST_KNOWN = 20_000  # texts of earlier turns that are remembered
 _MOST_STRANDS = 400  # of one turn, the longest ones
 _SHORTEST_STAGE = 8  # characters from which on a text that another begins with is a stage of it
 _FEW = 3  # texts that many pieces at places of their own make if each but a few writes the one before it on

@@ -188,7 +188,7 @@ class _Study:
         words = {(one.key.topic, one.key.trial): tuple(turn.said for turn in one.turns) for one in recorded}
         found: dict[Key, dict[str, list[Told]]] = {}
         for key, cells in ways[0].items():
-            if not self._asked(key):
+            if not self._is_asked(key):
                 continue
             for trial in cells:
                 as_recorded, decided_now, read_now, by_other_rules = (
@@ -204,7 +204,7 @@ class _Study:
         computed, _ = measure_values([name], side, others, self.settings)
         return {**share_values(name, side), **computed[name]}
 
-    def _asked(self, key: Key) -> bool:
+    def _is_asked(self, key: Key) -> bool:
         for one in self.measures:
             if one.declaration is USEFUL:
                 if key[0] == USEFUL.name and one.turn in (None, key[1]):

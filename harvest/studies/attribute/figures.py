@@ -61,15 +61,15 @@ def attribution_legend(study: AttributionStudy) -> Iterator[Text]:
 
 
 def _sentence(one: Attribution, key: Key) -> str:
-    moved = f"From {_bare(one.before, key)} to {_bare(one.after, key)}: {_signed(one.difference, key)}"
+    moved = f"From {_bare(one.before, key)} to {_bare(one.after, key)}: {_sign(one.difference, key)}"
     if not one.topics:
         return f"{moved}. Nothing of it can be told apart: no topic is in both runs with a value."
     told = [source for source in SOURCES if _clear(one, source)]
     if not one.largest:
         return f"{moved}. Nothing changed."
     if one.largest in told:
-        share = _signed(one.shares[one.largest], key)
-        others = [f"{_signed(one.shares[source], key)} {_WHOSE[source]}" for source in told if source != one.largest]
+        share = _sign(one.shares[one.largest], key)
+        others = [f"{_sign(one.shares[source], key)} {_WHOSE[source]}" for source in told if source != one.largest]
         return f"{moved}. {share} of it is {_WHOSE[one.largest]}{', ' + ', '.join(others) if others else ''}."
     if one.largest == "topics":
         return f"{moved}. The largest part comes of topics that are not in both runs; no other differs from chance."
@@ -94,7 +94,7 @@ def _table(one: Attribution, key: Key) -> Table:
         share = one.shares[source]
         table.add_row(source, _with_interval(one, source, key), _WHAT[source] if share and not _is_lost(one) else "")
     table.add_row(
-        Text("together", style="bold"), _signed(one.difference, key), f"{pluralize(one.topics, 'topic')} in both"
+        Text("together", style="bold"), _sign(one.difference, key), f"{pluralize(one.topics, 'topic')} in both"
     )
     return table
 
@@ -104,9 +104,9 @@ def _with_interval(one: Attribution, source: str, key: Key) -> str:
     if not value:
         return "none"
     if math.isnan(interval.low):
-        return _signed(value, key)
+        return _sign(value, key)
     low, high = (_bare(end, key, "+") for end in (interval.low, interval.high))
-    return f"{_signed(value, key)} [{low}, {high}]"
+    return f"{_sign(value, key)} [{low}, {high}]"
 
 
 def _apart(study: AttributionStudy, system: AttributedSystem) -> Iterator[str]:
@@ -196,7 +196,7 @@ def _plain(value: float) -> float | None:
     return value + 0.0 if math.isfinite(value) else None
 
 
-def _signed(value: float, key: Key) -> str:
+def _sign(value: float, key: Key) -> str:
     if math.isnan(value):
         return "n/a"
     return f"{_bare(value, key, '+')}{' points' if is_percentage(key[0]) else ''}"

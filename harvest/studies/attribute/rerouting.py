@@ -60,9 +60,9 @@ def reroute(protocol: Protocol, topic: Topic, conversation: Conversation, answer
                 routes[turn.number] = refit_evidence(recorded, answers[turn.number])
             continue
         # What only the rules decide differently is for `harvest replay-routes` to say.
-        if turn.number in answers or (old is not None and _decided(old) != _decided(new)):
+        if turn.number in answers or (old is not None and _decision_of(old) != _decision_of(new)):
             routes[turn.number] = new
-            if old is not None and _decided(old) != _decided(recorded):
+            if old is not None and _decision_of(old) != _decision_of(recorded):
                 other_rules.append(turn.number)
     if after.parted and not (before.parted and before.parted <= after.parted):
         outcome = Outcome(INVALID, PARTED, after.because) if conversation.valid else None
@@ -84,7 +84,7 @@ def refit_evidence(route: Route, answer: Answer) -> Route:
     return replace(route, evidence=evidence)
 
 
-def _decided(route: Route) -> tuple[str, str, str]:
+def _decision_of(route: Route) -> tuple[str, str, str]:
     return route.label, route.rule, route.target
 
 

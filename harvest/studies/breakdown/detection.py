@@ -22,7 +22,7 @@ from topics.errors import InputError, Place
 from topics.identity import generator
 
 Floats = npt.NDArray[np.float64]
-FOLDS = 10
+FOLDS = 10  # by convention
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,8 @@ def submission(detector: Detector, dialogues: Sequence[SpokenDialogue], name: st
     for dialogue in dialogues:
         at = [place for place, turn in enumerate(dialogue.turns) if turn.counts]
         for place, row in zip(at, detector.predict(utterances(dialogue), at), strict=True):
-            turns[dialogue.name, dialogue.turns[place].number] = _predicted(row)
+            o, t, x = row.tolist()
+            turns[dialogue.name, dialogue.turns[place].number] = Predicted((o, t, x), int(labels_of(row)))
     return Submission(name, turns)
 
 
@@ -120,8 +121,3 @@ def reliability(predicted: Floats, observed: Floats) -> tuple[Bin, ...]:
 def _shares(counts: tuple[int, ...]) -> tuple[float, float, float]:
     o, t, x = shares([counts])[0].tolist()
     return o, t, x
-
-
-def _predicted(row: Floats) -> Predicted:
-    o, t, x = row.tolist()
-    return Predicted((o, t, x), int(labels_of(row)))

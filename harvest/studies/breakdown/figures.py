@@ -10,7 +10,7 @@ from harvest.tables.figures import estimand_of, shown_with_interval
 from harvest.terminal import printable
 from scoring.table import ScoreRow
 
-_VALUE_WIDTH = 25
+_VALUE_WIDTH = 25  # columns
 
 
 def predictor_table(rows: Sequence[ScoreRow], measures: Sequence[str], *, title: str = "") -> Table:

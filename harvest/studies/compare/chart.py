@@ -13,7 +13,7 @@ from scoring.table import is_percentage
 from topics.counting import pluralize
 from topics.decimals import decimal
 
-_WIDTH = 800.0
+_WIDTH = 800.0  # in pixels
 _MOST_PAIRS, _MOST_TOPICS = 3, 30
 
 
@@ -29,7 +29,10 @@ def comparison_chart(found: Comparison, *, details: bool = False) -> str:
         drawn, down = interval_panel(panel, inside, down + 14)
         elements += drawn
     more, down = paragraphs([*_key(found, details=details)], inside, down + 4)
-    return page(title, _description(found), [*elements, *more], inside + 2 * MARGIN, down + MARGIN)
+    each = (
+        f"{measure_name(one)}, {_pair(pair)}: {_figures(one, pair)}" for one in found.measures for pair in one.pairs
+    )
+    return page(title, "A forest plot. " + "; ".join(each), [*elements, *more], inside + 2 * MARGIN, down + MARGIN)
 
 
 def _said(found: Comparison) -> Iterator[str]:
@@ -81,12 +84,12 @@ def _figures(one: MeasureComparison, pair: Pair) -> str:
     return f"{figures}, p {p_text(pair.corrected)}, {better_system(pair, most=80)}"
 
 
-def _driven(found: Comparison) -> list[tuple[MeasureComparison, Pair]]:
+def _pairs_with_drivers(found: Comparison) -> list[tuple[MeasureComparison, Pair]]:
     return [(one, pair) for one in found.measures if one.topic_type is None for pair in one.pairs if pair.drivers]
 
 
 def _parts(found: Comparison) -> Iterator[IntervalPanel]:
-    for one, pair in _driven(found)[:_MOST_PAIRS]:
+    for one, pair in _pairs_with_drivers(found)[:_MOST_PAIRS]:
         scale = 100.0 if is_percentage(one.measure) else 1.0
         each = sorted(((driver.share * pair.value * scale, driver.topic) for driver in pair.drivers), reverse=True)
         rows = [IntervalRow(topic, value, said=_number(value, scale)) for value, topic in each]
@@ -115,15 +118,8 @@ def _key(found: Comparison, *, details: bool) -> Iterator[str]:
         f"{1 - found.settings.level:.4g}, corrected over pairs; ○ cannot be told apart (?); the name on the right is "
         "the better system"
     )
-    if details and len(_driven(found)) > _MOST_PAIRS:
+    if details and len(_pairs_with_drivers(found)) > _MOST_PAIRS:
         yield f"What topics add is drawn for the first {_MOST_PAIRS} differences; --csv has it for every one"
     if found.contrasts:
         yield "What differs: " + "; ".join(one.said for one in found.contrasts)
     yield from (f"Note: {note}" for note in found.notes)
-
-
-def _description(found: Comparison) -> str:
-    each = (
-        f"{measure_name(one)}, {_pair(pair)}: {_figures(one, pair)}" for one in found.measures for pair in one.pairs
-    )
-    return "A forest plot. " + "; ".join(each)

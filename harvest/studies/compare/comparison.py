@@ -117,8 +117,8 @@ def compare_runs(
     beside = gathered.beside if gathered else set_apart(runs, changes)
     material = gathered.material if gathered else gather_material(runs, beside.left_out)
     settings = scoring_settings(material.scoring, material.topics, material.gold, changes)
-    chosen = _chosen(material, systems) if systems else _controls_last(runs, _chosen(material, systems))
-    continued = _continued(runs, chosen)
+    chosen = _choose_systems(material, systems) if systems else _controls_last(runs, _choose_systems(material, systems))
+    continued = _continued_systems(runs, chosen)
     judges = judges or Judges()
     wanted = list(_understood(measures or _usual(material), settings, material, judges))
     values, notes = _values(chosen, material, wanted, settings, gathered, judges)
@@ -157,7 +157,7 @@ def compare_runs(
             for part, topics in parts
             for key, measure in keys.items()
         ]
-        parted, none = _parted(material, chosen, continued, _states(runs), settings, seed)
+        parted, none = _part_systems(material, chosen, continued, _states(runs), settings, seed)
         compared = tuple(one.result() for one in found)
     dependent = material.withholding(chosen)
     done = Counter(one.key.system for one in material.finished)
@@ -229,7 +229,7 @@ def compare_cells(
     )
 
 
-def _parted(
+def _part_systems(
     material: Material,
     chosen: Sequence[str],
     continued: Collection[str],
@@ -260,7 +260,7 @@ def _states(runs: Sequence[Run]) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _chosen(material: Material, systems: Sequence[str]) -> tuple[str, ...]:
+def _choose_systems(material: Material, systems: Sequence[str]) -> tuple[str, ...]:
     silent = silent_systems(material.systems, material.finished)
     known = [name for name in material.systems if name not in silent]
     for name in systems:
@@ -339,7 +339,7 @@ def _values(
         name: {
             **(_shares(name, material, gathered) if shares else {}),
             **computed[name],
-            **(_taken(name, names, scored) if scored is not None else {}),
+            **(_values_of(name, names, scored) if scored is not None else {}),
         }
         for name in chosen
     }, notes
@@ -363,7 +363,7 @@ def _scored_names(measures: Sequence[Measure], scored: ScoreTable | None) -> dic
     return found
 
 
-def _taken(system: str, names: Mapping[str, str], scored: ScoreTable) -> Values:
+def _values_of(system: str, names: Mapping[str, str], scored: ScoreTable) -> Values:
     kept = row_values(system, scored)
     return {(base, None): kept[name, None] for base, name in names.items() if (name, None) in kept}
 
@@ -396,7 +396,7 @@ def _without_values(keys: Mapping[Key, Measure], values: Mapping[str, Values], c
             yield f"{label}, {', '.join(silent)}: no value: {measure.declaration.undefined}"
 
 
-def _continued(runs: Sequence[Run], chosen: Sequence[str]) -> tuple[str, ...]:
+def _continued_systems(runs: Sequence[Run], chosen: Sequence[str]) -> tuple[str, ...]:
     """Those of the systems whose sessions go on from topic to topic."""
     together = {names[own] for run, names in told_apart(runs) for own in continued_systems(run) if own in names}
     return tuple(name for name in chosen if name in together)

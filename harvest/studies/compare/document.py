@@ -14,7 +14,7 @@ from scoring.table import is_percentage
 
 FORMAT = "harvest-comparison/1"
 
-_DIGITS = 12
+_DIGITS = 12  # fewer than a float has, so that two machines print the same
 
 
 def comparison_document(found: Comparison) -> dict[str, Any]:
@@ -96,7 +96,10 @@ def comparison_rows(found: Comparison, *, drivers: bool = True) -> Iterator[Long
     """The figures of a comparison in long form: of each measure those of systems, then of pairs, with each topic's part
     in a difference (the parts add up to it); last where conversations part. drivers: whether with parts of topics."""
     for one in found.measures:
-        yield from _measure_rows(found, one)
+        unit = unit_of(is_percentage(one.measure))
+        for system, value in one.figures.items():
+            said = f"letters: {one.letters[system]}" if len(found.systems) > 2 else ""
+            yield LongRow(**_common(found, one, system), figure="system", unit=unit, estimate=value, note=said)
         for pair in one.pairs:
             yield from _pair_rows(found, one, pair, drivers)
     for parted in found.parted:
@@ -121,13 +124,6 @@ def _common(found: Comparison, one: MeasureComparison, *systems: str) -> dict[st
         "topics": len(one.topics),
         "trials": one.trials[1],
     }
-
-
-def _measure_rows(found: Comparison, one: MeasureComparison) -> Iterator[LongRow]:
-    unit = unit_of(is_percentage(one.measure))
-    for system, value in one.figures.items():
-        said = f"letters: {one.letters[system]}" if len(found.systems) > 2 else ""
-        yield LongRow(**_common(found, one, system), figure="system", unit=unit, estimate=value, note=said)
 
 
 def _pair_rows(found: Comparison, one: MeasureComparison, pair: Pair, drivers: bool) -> Iterator[LongRow]:

@@ -22,9 +22,9 @@ from topics.counting import pluralize
 from topics.decimals import decimal, roughly
 
 _NAME_WIDTH, _FIGURE_WIDTH = 24, 14
-_MOST_DRIVERS = 3
-_MOST_LINES = 8
-_NO_NUMBER = 100_000
+_MOST_DRIVERS = 3  # topics named on each side
+_MOST_LINES = 8  # topics named in a note
+_NO_NUMBER = 100_000  # nobody plays so many
 
 
 def comparison_tables(found: Comparison, *, width: int, details: bool = False) -> Iterator[RenderableType]:
@@ -41,7 +41,14 @@ def comparison_tables(found: Comparison, *, width: int, details: bool = False) -
         yield Text(f"{differ}; keep this in mind:", style="yellow")
         yield from (Padding(Text(f"- {printable(one.said, line=True)}"), (0, 0, 0, 2)) for one in found.contrasts)
     yield from _figures(found, width)
-    yield _differences(found)
+    table = _table("measure")
+    for heading in (f"difference [low, high]\n{ESTIMANDS[found.estimand]}", "p", "effect", "W/T/L", "better"):
+        table.add_column(Text(heading), justify="right", no_wrap=True)
+    for measure in found.measures:
+        table.add_row(Text(measure_name(measure), style="bold"))
+        for pair in measure.pairs:
+            table.add_row(*map(Text, _line(measure, pair)))
+    yield table
     for line in _legend(found):
         yield Text(line, style="dim")
     yield from _too_few(found)
@@ -72,7 +79,7 @@ def _sentence(found: Comparison, first: str, second: str) -> Text:
             said.setdefault(_verdict(pair), []).append(_with_value(measure, pair))
     one, other = printable(first, line=True), printable(second, line=True)
     start = Text(f"{one} and {other}: ", style="bold")
-    return start + Text("; ".join(f"{verdict} {_listed(names)}" for verdict, names in said.items()) + ".")
+    return start + Text("; ".join(f"{verdict} {_list_names(names)}" for verdict, names in said.items()) + ".")
 
 
 def _verdict(pair: Pair) -> str:
@@ -94,7 +101,7 @@ def _with_value(measure: MeasureComparison, pair: Pair) -> str:
     return f"{measure.label} (by {_size(measure, abs(pair.value))})"
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
@@ -135,17 +142,6 @@ def _table(first: str) -> Table:
     return table
 
 
-def _differences(found: Comparison) -> Table:
-    table = _table("measure")
-    for heading in (f"difference [low, high]\n{ESTIMANDS[found.estimand]}", "p", "effect", "W/T/L", "better"):
-        table.add_column(Text(heading), justify="right", no_wrap=True)
-    for measure in found.measures:
-        table.add_row(Text(measure_name(measure), style="bold"))
-        for pair in measure.pairs:
-            table.add_row(*map(Text, _line(measure, pair)))
-    return table
-
-
 def _line(measure: MeasureComparison, pair: Pair) -> tuple[str, ...]:
     name = f"  {printable(pair.first, line=True)} − {printable(pair.second, line=True)}"
     if pair.verdict == "no value":
@@ -180,7 +176,7 @@ def _legend(found: Comparison) -> Iterator[str]:
     pooled = dict.fromkeys(one.label for one in found.measures if one.pooled)
     if pooled:
         yield (
-            f"{_listed([*pooled])}: a ratio of sums over topics and trials; its W/T/L is of topics' own ratios, "
+            f"{_list_names([*pooled])}: a ratio of sums over topics and trials; its W/T/L is of topics' own ratios, "
             "without those where a side has none"
         )
 
@@ -254,9 +250,9 @@ def _reasons(found: Comparison) -> Iterator[Text]:
     for measure in found.measures:
         for pair in measure.pairs:
             if pair.why:
-                said.setdefault(pair.why, []).append(_named(measure, pair, found))
+                said.setdefault(pair.why, []).append(_name_pair(measure, pair, found))
     for why, names in said.items():
-        yield Text(f"cannot tell {_shortened(names)}: {why}", style="yellow")
+        yield Text(f"cannot tell {_shorten_names(names)}: {why}", style="yellow")
     for measure in found.measures:
         for system, note in measure.in_time.items():
             yield Text(f"{measure_name(measure)}, {printable(system, line=True)}: {note}", style="yellow")
@@ -269,24 +265,24 @@ def _reasons(found: Comparison) -> Iterator[Text]:
                     *(["users said something else to one system"] if sides & found.unlike else []),
                 ] or ["the systems lost different shares of their attempts, or many"]
                 yield Text(
-                    f"{_named(measure, pair, found)}: {' and '.join(lost)}; with all of them at one end of the measure "
-                    f"or the other, the difference is between {low} and {high}",
+                    f"{_name_pair(measure, pair, found)}: {' and '.join(lost)}; with all of them at one end of the "
+                    f"measure or the other, the difference is between {low} and {high}",
                     style="yellow",
                 )
             if pair.typical is not None:
                 middle, around = pair.typical
                 ends = f" [{signed(measure, around.low)}, {signed(measure, around.high)}]" if around.printed else ""
                 yield Text(
-                    f"{_named(measure, pair, found)}: instead of a mean, the median of the topics' differences is "
+                    f"{_name_pair(measure, pair, found)}: instead of a mean, the median of the topics' differences is "
                     f"{signed(measure, middle)}{ends}"
                 )
 
 
-def _named(measure: MeasureComparison, pair: Pair, found: Comparison) -> str:
+def _name_pair(measure: MeasureComparison, pair: Pair, found: Comparison) -> str:
     return measure_name(measure) + (f", {_both(pair)}" if len(found.systems) > 2 else "")
 
 
-def _shortened(names: Sequence[str]) -> str:
+def _shorten_names(names: Sequence[str]) -> str:
     more = len(names) - _MOST_LINES
     return ", ".join(names[:_MOST_LINES]) + (f" and {more} more" if more > 0 else "")
 
@@ -297,7 +293,7 @@ def _what_is_needed(found: Comparison) -> Iterator[RenderableType]:
         f"{measure_name(measure)}, {printable(pair.first, line=True)} − {printable(pair.second, line=True)}: {said}"
         for measure in found.measures
         for pair in measure.pairs
-        if not pair.found and pair.verdict != "no value" and (said := _needed(pair, found))
+        if not pair.found and pair.verdict != "no value" and (said := _needed_words(pair, found))
     ]
     if lines:
         yield Text("\nto settle what cannot be told, if a difference is as large as it was seen (4 studies of 5):")
@@ -306,7 +302,7 @@ def _what_is_needed(found: Comparison) -> Iterator[RenderableType]:
         yield Text(f"  and {pluralize(len(lines) - _MOST_LINES, 'more pair')}: --json has them all")
 
 
-def _needed(pair: Pair, found: Comparison) -> str:
+def _needed_words(pair: Pair, found: Comparison) -> str:
     topics, trials = pair.needed.topics, pair.needed.trials
     if found.estimand == "these":
         if math.isnan(trials):

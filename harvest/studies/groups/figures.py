@@ -23,9 +23,9 @@ from topics.decimals import change, decimal
 
 FORMAT = "harvest-groups/1"
 
-_DIGITS = 12
-_MORE_WORDS = 0.5
-_SAME = 1e-12
+_DIGITS = 12  # fewer than a float has, so that two machines print the same
+_MORE_WORDS = 0.5  # words an answer: smaller differences are not said
+_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
 _LEGEND = (
     "figure, n: of each group by itself, as in `harvest score`",
     "difference: from the base group, over matched pairs only (same topic and trial, both sides valid); of "
@@ -51,7 +51,7 @@ def group_tables(found: Comparison) -> Iterator[RenderableType]:
     for heading in ("figure", "n", "difference [low, high]\ntopics like these", "pairs", "p", "beyond"):
         table.add_column(Text(heading), justify="right", no_wrap=True)
     for key in found.measures:
-        table.add_row(Text(_named(key), style="bold"))
+        table.add_row(Text(_measure_name(key), style="bold"))
         for cells in _lines(found, key):
             table.add_row(*map(Text, cells))
     yield table
@@ -75,7 +75,7 @@ def legend(found: Sequence[Comparison]) -> Iterator[Text]:
         yield Text(line.format(level=100 * level, alpha=round(1 - level, 6), **said), style="dim")
 
 
-def _named(key: Key) -> str:
+def _measure_name(key: Key) -> str:
     measure, turn = key
     return f"{measure} S{turn}" if turn else measure
 
@@ -121,15 +121,15 @@ def _warnings(found: Comparison) -> Iterator[str]:
     for (key, first, second), null in found.nulls.items():
         if null.p <= alpha:
             yield (
-                f"{_named(key)}: the null pair {printable(first, line=True)}, {printable(second, line=True)} differs "
-                f"(p {p_text(null.p)}, not corrected), although its users say the same. By chance, this happens about "
-                f"once in {round(1 / alpha)} measures; otherwise the system changed during the run, and so may the "
+                f"{_measure_name(key)}: the null pair {printable(first, line=True)}, "
+                f"{printable(second, line=True)} differs (p {p_text(null.p)}, not corrected), although its users say the "
+                f"same. By chance, this happens about once in {round(1 / alpha)} measures; otherwise the system changed during the run, and so may the "
                 "differences"
             )
     differences = {(*at[:-1], found.base, at[-1]): one for at, one in found.differences.items()}
     for (key, first, second), one in (*differences.items(), *found.nulls.items()):
         if said := bounds_words(one, share=is_percentage(key[0])):
-            yield printable(f"{_named(key)}, {second} to {first}: {said}", line=True)
+            yield printable(f"{_measure_name(key)}, {second} to {first}: {said}", line=True)
     yield from _too_few(found)
     names = {key[0].partition("(")[0] for key in found.measures}
     positional = [one.name for one in single() if one.words and one.name in names]

@@ -108,7 +108,10 @@ def grouped_systems(runs: Sequence[Run]) -> tuple[GroupedSystem, ...]:
         # The audit's order: a group that was added later stands where the audit has it.
         order = _group_order(run)
         names = dict(sorted(names.items(), key=lambda entry: order.get(entry[0], len(order))))
-        grouped.append(GroupedSystem(name, run, names, _nulls(run, tuple(names)), goes_on))
+        protocol = run.header.played_protocol()
+        grouped.append(
+            GroupedSystem(name, run, names, () if protocol is None else noise_pairs(protocol, tuple(names)), goes_on)
+        )
     return tuple(grouped)
 
 
@@ -116,11 +119,6 @@ def _group_order(run: Run) -> dict[str, int]:
     audit = run.header.audit
     groups = audit.get("groups") if isinstance(audit, dict) else None
     return {str(group): place for place, group in enumerate(groups)} if isinstance(groups, list) else {}
-
-
-def _nulls(run: Run, groups: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    protocol = run.header.played_protocol()
-    return () if protocol is None else noise_pairs(protocol, groups)
 
 
 def compare_groups(
@@ -141,20 +139,28 @@ def compare_groups(
         if base is not None and base not in system.names:
             raise InputError(f"{system.name!r} met no group {base!r}", allowed=", ".join(system.names))
         if last is None or last[0] is not system.run:
-            last = (system.run, *_scored(system.run, measures, changes, seed))
+            last = (system.run, *_score_run(system.run, measures, changes, seed))
         _, material, table, settings = last
-        found.append(_compared(system, base or next(iter(system.names)), material, table, settings, measures, seed))
+        found.append(
+            _compare_group(system, base or next(iter(system.names)), material, table, settings, measures, seed)
+        )
     return found
 
 
-def _scored(
+def _score_run(
     run: Run, measures: Sequence[Term], changes: Mapping[str, Any] | None, seed: int
 ) -> tuple[Material, ScoreTable, Settings]:
     material = gather_material([run])
     settings = scoring_settings(material.scoring, material.topics, material.gold, changes)
     wanted = measures or _usual(material)
     for term in wanted:
-        _check(term, settings, material)
+        for measure in understand(term, settings, material.topics, load_schema(SHIPPED)):
+            one = measure.declaration
+            if measure.form is not None or (one.of != "conversation" and one not in _SHARES):
+                raise InputError(
+                    f"{term} is computed over many conversations at once, so two conversations are not a pair",
+                    allowed=list_forms((*_SHARES, *single())),
+                )
     return material, score_material(material, changes, seed=seed, measures=wanted, only=True), settings
 
 
@@ -163,17 +169,7 @@ def _usual(material: Material) -> list[Term]:
     return [Term(one.name) for one in (*_SHARES, *of_gold)]
 
 
-def _check(term: Term, settings: Settings, material: Material) -> None:
-    for measure in understand(term, settings, material.topics, load_schema(SHIPPED)):
-        one = measure.declaration
-        if measure.form is not None or (one.of != "conversation" and one not in _SHARES):
-            raise InputError(
-                f"{term} is computed over many conversations at once, so two conversations are not a pair",
-                allowed=list_forms((*_SHARES, *single())),
-            )
-
-
-def _compared(
+def _compare_group(
     system: GroupedSystem,
     base: str,
     material: Material,

@@ -20,7 +20,7 @@ from protocols.labels import USEFUL
 from recordings.conversations.conversation import Conversation, SystemTurn, Turn
 from topics.counting import pluralize
 
-_NARROWEST = 36
+_NARROWEST = 36  # columns for each of two; with fewer, one is put below the other
 _BETWEEN = " │ "
 # Below this share of common words nearly everything differs, and marks would only make it harder to read.
 _FEW = 0.3
@@ -95,14 +95,14 @@ class _Page:
         return Text("─" * (self.column + 1) + "┼" + "─" * (self.column + 1), style="dim")
 
     def across(self, text: Text) -> Iterator[Text]:
-        yield from self._wrapped(text, self.width)
+        yield from self._wrap(text, self.width)
 
     def beside(self, left: Text, right: Text) -> Iterator[Text]:
         if self.stacked:
             yield from self.across(left)
             yield from self.across(right)
             return
-        for mine, other in zip_longest(self._wrapped(left, self.column), self._wrapped(right, self.column)):
+        for mine, other in zip_longest(self._wrap(left, self.column), self._wrap(right, self.column)):
             line = Text().append_text(mine) if mine else Text()  # its style holds for its own words only
             line.pad_right(self.column - line.cell_len)
             line.append(_BETWEEN.rstrip(), style="dim")
@@ -123,7 +123,7 @@ class _Page:
         found.append(printable(text[at:]))
         return found
 
-    def _wrapped(self, text: Text, width: int) -> list[Text]:
+    def _wrap(self, text: Text, width: int) -> list[Text]:
         lines = text.wrap(self.console, width, overflow="fold", tab_size=4)
         for line in lines:
             line.rstrip()

@@ -10,7 +10,7 @@ from recordings.conversations.conversation import Conversation, TrialKey
 from recordings.log.run_folder import Run
 from topics.errors import InputError
 
-_MOST_NAMES = 8
+_MOST_NAMES = 8  # in a sentence; of the others, how many
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,18 +69,18 @@ def choose_sides(runs: Sequence[Run], given: str) -> tuple[Side, Side]:
         left, right = given[:cut].strip(), given[cut + 1 :].strip()
         if left in known and right in known:
             if known[left] == known[right]:
-                raise InputError(f"--beside: both sides are {left!r}", allowed=_listed(known))
+                raise InputError(f"--beside: both sides are {left!r}", allowed=_list_known(known))
             return known[left], known[right]
     parts = [part.strip() for part in given.split(",")]
     if len(parts) != 2 or not all(parts):
         raise InputError(
-            f"--beside: {given!r} does not name two systems", allowed=_listed(known), advice="write --beside A,B"
+            f"--beside: {given!r} does not name two systems", allowed=_list_known(known), advice="write --beside A,B"
         )
     unknown = next(part for part in parts if part not in known)
     several = [name for name in known if name.rpartition("@")[0] == unknown]
     if len(several) > 1:
         raise InputError(f"--beside: several of the runs recorded {unknown!r}", allowed=", ".join(several))
-    raise InputError(f"--beside: no system is called {unknown!r} here", allowed=_listed(known))
+    raise InputError(f"--beside: no system is called {unknown!r} here", allowed=_list_known(known))
 
 
 def all_sides(runs: Sequence[Run], names: Sequence[str] = ()) -> tuple[Side, ...]:
@@ -88,7 +88,7 @@ def all_sides(runs: Sequence[Run], names: Sequence[str] = ()) -> tuple[Side, ...
     known = _sides(runs)
     for name in names:
         if name not in known:
-            raise InputError(f"no system is called {name!r} here", allowed=_listed(known))
+            raise InputError(f"no system is called {name!r} here", allowed=_list_known(known))
     return tuple({side.name: side for side in map(known.__getitem__, names or known)}.values())
 
 
@@ -108,7 +108,7 @@ def _sides(runs: Sequence[Run]) -> dict[str, Side]:
     return {**full, **found}
 
 
-def _listed(known: Mapping[str, Side]) -> str:
+def _list_known(known: Mapping[str, Side]) -> str:
     names = list(dict.fromkeys(side.name for side in known.values()))
     return ", ".join(names[:_MOST_NAMES]) + (", …" if len(names) > _MOST_NAMES else "")
 

@@ -20,7 +20,7 @@ from topics.counting import pluralize
 from topics.decimals import decimal
 
 FORMAT = "harvest-preferences/1"
-_DIGITS = 12
+_DIGITS = 12  # fewer than a float has, so that two machines print the same
 
 
 def preference_tables(found: PreferenceStudy) -> Iterator[RenderableType]:

@@ -115,7 +115,7 @@ def preferences(
         judged[number][who] = choice
     pairs, within = key.numbered(), key.clusters if clusters is None else clusters
     found = [
-        _preferred(first, second, pairs, judged, within, level, seed)
+        _preference_between(first, second, pairs, judged, within, level, seed)
         for first, second in combinations(key.systems, 2)
         if any({pair.left, pair.right} == {first, second} for pair in pairs.values())
     ]
@@ -141,7 +141,7 @@ def preferences(
     )
 
 
-def _preferred(
+def _preference_between(
     first: str,
     second: str,
     pairs: Mapping[int, KeptPair],

@@ -38,7 +38,7 @@ Floats = npt.NDArray[np.float64]
 # and with at most the second one at the upper end of the interval, which takes about 30 trials.
 SEEN_ENOUGH, SURELY = 0.05, 0.2
 
-_LARGEST = 1_000_000
+_LARGEST = 1_000_000  # trials
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def plan_spending(
         found = allocate(known, whole, generator(seed, "allocation"), level=settings.level)
     except ValueError as fault:
         raise InputError(f"{run.path}: {fault}", advice="take a pilot with at least 2 trials of a topic") from None
-    seen = _unseen(material, systems, topics, settings.level)
+    seen = _unseen_ways(material, systems, topics, settings.level)
     played = (~np.isnan(cells)).sum(axis=2)
     spreads = np.sqrt(known.expected.mean(axis=0))
     kept = foretold(
@@ -197,7 +197,7 @@ def _cells(
     return cells, systems, notes
 
 
-def _unseen(material: Material, systems: Sequence[str], topics: Sequence[str], level: float) -> Unseen:
+def _unseen_ways(material: Material, systems: Sequence[str], topics: Sequence[str], level: float) -> Unseen:
     """By topic, over systems. The kinds are ways through a conversation: user turns by state, answers by label."""
     merging = merging_named("label")
     ways: dict[str, Counter[tuple[object, ...]]] = {topic: Counter() for topic in topics}

@@ -7,7 +7,7 @@ from harvest.tables.drawing.svg import MARGIN, page, paragraphs
 from scoring.inference.paired import ESTIMANDS, Estimand
 from topics.counting import pluralize
 
-_WIDTH = 800.0
+_WIDTH = 800.0  # in pixels
 
 
 def plan_chart(study: Study) -> str:

@@ -13,7 +13,7 @@ from scoring.table import is_percentage
 
 FORMAT = "harvest-power/1"
 
-_DIGITS = 6
+_DIGITS = 6  # a simulation is not known to more
 
 
 def plan_document(study: Study) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def plan_document(study: Study) -> dict[str, Any]:
             **({"failing": _json(study.coming)} if not math.isnan(study.coming) else {}),
         },
         "answer": answer(study),
-        "present": _present(study.present),
+        "present": _own_design(study.present),
         "beyond": {name: _json(value) for name, value in study.beyond.items()},
         "cautious": _json(study.cautious.found) if study.cautious else None,
         "turns_at_most": study.turns_at_most,
@@ -52,7 +52,7 @@ def plan_document(study: Study) -> dict[str, Any]:
     }
 
 
-def _present(one: Design) -> dict[str, Any]:
+def _own_design(one: Design) -> dict[str, Any]:
     """The audit's own design. trials: of each system, over all topics; fewest, most: of a topic."""
     each = one.mix or (one.trials,) * one.topics
     return {

@@ -17,7 +17,7 @@ from scoring.inference.power import Power
 from scoring.table import is_percentage
 from topics.counting import pluralize
 
-_TOO_MANY = 100_000
+_TOO_MANY = 100_000  # nobody plays so many
 _ASSUMED = {
     "mean": f"{100 * MEAN:g}% pass, as in tau-bench",
     "between": f"topics have {100 * ICC:g}% of the variance (ICC, as in tau-bench)",
@@ -30,13 +30,13 @@ def plan_tables(study: Study) -> Iterator[RenderableType]:
     """What a person sees: the answer, what it rests on, then power and width by design, and what designs cost."""
     yield Text(answer(study), style="bold")
     for estimand in ESTIMANDS:
-        yield Padding(Text(_recommended(study, estimand)), (0, 0, 0, 2))
+        yield Padding(Text(_recommendation(study, estimand)), (0, 0, 0, 2))
     if is_percentage(study.key[0]) and study.difference < 0.01:
         size = 100 * study.difference
         meant = f"--detect {size:g} is {points(size)}; for {points(100 * size)} give --detect {100 * size:g}."
         yield Padding(Text(meant), (0, 0, 0, 2))
     if study.present.mix:
-        yield Padding(Text(_uneven(study)), (0, 0, 0, 2))
+        yield Padding(Text(_uneven_note(study)), (0, 0, 0, 2))
     if study.cautious is not None:
         yield Padding(
             Text(
@@ -85,7 +85,7 @@ def _answer_these(study: Study) -> str:
     return f"for these topics, trials: twice as many would find it in {in_percent(trials.found)}{was}"
 
 
-def _uneven(study: Study) -> str:
+def _uneven_note(study: Study) -> str:
     """The audit's own design, which the grid of equal trials does not show."""
     one = study.present
     said = "; ".join(f"{ESTIMANDS[estimand]}: {_cell(study, one.power[estimand])}" for estimand in ESTIMANDS)
@@ -95,7 +95,7 @@ def _uneven(study: Study) -> str:
     )
 
 
-def _recommended(study: Study, estimand: Estimand) -> str:
+def _recommendation(study: Study, estimand: Estimand) -> str:
     smallest = study.smallest(estimand)
     start = ESTIMANDS[estimand][0].upper() + ESTIMANDS[estimand][1:]
     if smallest is not None:
@@ -131,9 +131,9 @@ def _assumptions(study: Study) -> Iterator[str]:
     one = study.components
     parts = {
         "mean": _value(study, one.mean),
-        "between": f"spread between topics of one system {_spread(study, one.topic + one.both)}",
-        "interaction": f"of systems × topics {_spread(study, one.both)}",
-        "within": f"between trials {_spread(study, one.within)}",
+        "between": f"spread between topics of one system {_spread_words(study, one.topic + one.both)}",
+        "interaction": f"of systems × topics {_spread_words(study, one.both)}",
+        "within": f"between trials {_spread_words(study, one.within)}",
     }
     parts["mean"] = f"mean {parts['mean']}"
     for source, words in (("pilot", "from the pilot"), ("stated", "as stated"), ("assumed", "ASSUMED")):
@@ -150,7 +150,7 @@ def _assumptions(study: Study) -> Iterator[str]:
             "studies, systems and topics, and topics without any drop out"
         )
     if study.sources["within"] == "follows":
-        yield f"  between trials {_spread(study, one.within)}, which follows from the mean: they are yes or no"
+        yield f"  between trials {_spread_words(study, one.within)}, which follows from the mean: they are yes or no"
 
 
 def _grid(study: Study, estimand: Estimand) -> Table:
@@ -221,7 +221,7 @@ def _value(study: Study, value: float) -> str:
     return f"{100 * value:.1f}%" if is_percentage(study.key[0]) else f"{value:.4g}"
 
 
-def _spread(study: Study, variance: float) -> str:
+def _spread_words(study: Study, variance: float) -> str:
     return _bare(study, math.sqrt(variance)) + (" points" if is_percentage(study.key[0]) else "")
 
 

@@ -12,7 +12,7 @@ from recordings.log.provenance import software
 
 FORMAT = "harvest-node-power/1"
 
-_DIGITS = 6
+_DIGITS = 6  # a simulation is not known to more
 
 
 def node_plan_document(plan: NodePlan) -> dict[str, Any]:

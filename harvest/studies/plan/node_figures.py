@@ -19,7 +19,7 @@ from topics.counting import pluralize
 def node_plan_tables(plan: NodePlan) -> Iterator[RenderableType]:
     """What a person sees: the answer, what it rests on, then power, trials that come and costs by design."""
     yield Text(node_answer(plan), style="bold")
-    yield Padding(Text(_recommended(plan)), (0, 0, 0, 2))
+    yield Padding(Text(_recommendation(plan)), (0, 0, 0, 2))
     yield Text()
     yield from (Text(line) for line in _grounds(plan))
     designs = plan.designs
@@ -59,7 +59,7 @@ def node_answer(plan: NodePlan) -> str:
     return f"Topics or trials? {said}{enough}."
 
 
-def _recommended(plan: NodePlan) -> str:
+def _recommendation(plan: NodePlan) -> str:
     smallest = plan.smallest
     if smallest is not None:
         return (

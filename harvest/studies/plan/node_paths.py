@@ -59,7 +59,7 @@ def find_way(tree: ConversationTree, ends: Ends, text: str) -> tuple[int, Way]:
     if len(named) > 1:
         raise InputError(
             f"--node: after {_after(tree, node)} conversations end in {len(named)} ways, and each is a branch",
-            allowed=_listed(named),
+            allowed=_list_ways(named),
         )
     if len(ways) < 2:
         raise InputError(
@@ -82,7 +82,7 @@ def _endings(tree: ConversationTree, ends: Ends, node: int) -> list[Way]:
     return [Way(node, end_title(name), count, name) for name, count in named if count]
 
 
-def _listed(ways: Sequence[Way]) -> str:
+def _list_ways(ways: Sequence[Way]) -> str:
     shown = [f"{way.title} ({way.taken})" for way in ways[:_MOST]]
     more = [pluralize(len(ways) - _MOST, "other way")] if len(ways) > _MOST else []
     return ", ".join([*shown, *more])
@@ -93,7 +93,7 @@ def _unknown(tree: ConversationTree, ends: Ends, node: int, turn: str) -> InputE
     came = pluralize(int(tree.visits[node]), "conversation")
     return InputError(
         f"--node: of {came} that came to {_after(tree, node)}, none went on to {turn!r}",
-        allowed=_listed(ways),
+        allowed=_list_ways(ways),
         advice="harvest compare and harvest tree show the ways that conversations went",
     )
 

@@ -120,12 +120,12 @@ def plan_node(
     alpha = round(1 - settings.level, 12)
     _refuse_untested(audit, alpha)
     finished = [one for one in gather_material([run]).finished if one.turns]
-    pilot = _folded(finished, run)
+    pilot = _fold_pilot(finished, run)
     node, way = find_way(pilot.tree, pilot.ends, path)
     stops = way.branch == node
     took = pilot.ended[:, pilot.ends.find(node, way.end)] if stops else pilot.through[:, way.branch]
     share = pilot.share(took, node)
-    changed = _changed(share, detect / 100, path)
+    changed = _other_share(share, detect / 100, path)
     model = node_model(
         *(pilot.tree, pilot.ended, pilot.through, pilot.system, node, way.branch, changed),
         generator(seed, "node model"),
@@ -184,7 +184,7 @@ class _Pilot:
         return float((took[rows] / trials).sum()) / came if came else math.nan
 
 
-def _folded(finished: Sequence[Conversation], run: Run) -> _Pilot:
+def _fold_pilot(finished: Sequence[Conversation], run: Run) -> _Pilot:
     if not any(turn.label for one in finished for turn in one.turns):
         raise InputError(
             f"{run.path}: no answer has a label, and conversations are folded by labels",
@@ -226,7 +226,7 @@ def _refuse_untested(audit: Audit, alpha: float) -> None:
         )
 
 
-def _changed(share: float, difference: float, path: str) -> float:
+def _other_share(share: float, difference: float, path: str) -> float:
     """The share on the other side."""
     changed = share - difference if share > 0.5 else share + difference
     if not 0 < changed < 1:

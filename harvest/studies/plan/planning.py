@@ -43,9 +43,9 @@ WANTED = 0.8
 _STUDIES, _FEWEST_STUDIES = 1000, 250
 _MOST_TRIALS = 4_000_000  # drawn for one design
 _LARGEST = 10_000_000  # topics × trials × studies
-_TIMES = (0.5, 1, 2, 4)
+_TIMES = (0.5, 1, 2, 4)  # of the audit's own topics and trials: the grid
 _TAIL = 4.0  # deviations: where the unseen topic lies if differences are normal
-_NOTABLE = 0.005
+_NOTABLE = 0.005  # half a point of a share
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ def plan_study(
         cautious=simulation.cautious(),
         turns_at_most=pilot is None,
         beyond=simulation.beyond(),
-        notes=(*pilot.notes, *_moved(pilot, components, stated or {})) if pilot else (),
+        notes=(*pilot.notes, *_moved_notes(pilot, components, stated or {})) if pilot else (),
         seed=seed,
         pilots=tuple(sources([run])) if run is not None else (),
         coming=float(coming.mean()) if coming is not None else math.nan,
@@ -170,7 +170,7 @@ def plan_study(
     )
 
 
-def _moved(pilot: Pilot, components: Components, stated: Mapping[str, float]) -> Iterator[str]:
+def _moved_notes(pilot: Pilot, components: Components, stated: Mapping[str, float]) -> Iterator[str]:
     if components.shape == "yes or no" and "mean" not in stated and abs(pilot.mean - components.mean) > _NOTABLE:
         level = f"at {100 * components.mean:.1f}%, which is simulated"
         if pilot.systems == 1:

@@ -11,7 +11,7 @@ from scoring.table import is_percentage
 
 FORMAT = "harvest-allocation/1"
 
-_DIGITS = 6
+_DIGITS = 6  # a simulation is not known to more
 
 
 def spending_document(one: Spending) -> dict[str, Any]:

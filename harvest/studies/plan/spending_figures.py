@@ -18,7 +18,7 @@ from topics.counting import pluralize
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _WORDS = {"yes", "no", "on", "off", "true", "false", "null", "y", "n"}
-_WIDTH = 78
+_WIDTH = 78  # columns
 
 
 def spending_tables(one: Spending) -> Iterator[RenderableType]:
@@ -26,7 +26,7 @@ def spending_tables(one: Spending) -> Iterator[RenderableType]:
     yield trials_lines(one)
     yield Text()
     yield Text(_answer(one), style="bold")
-    yield Text(_continued(one))
+    yield Text(_continued_note(one))
     yield Text(_new_ways(one))
     yield _table(one)
     yield from (Text(line, style="dim") for line in _legend(one))
@@ -67,7 +67,7 @@ def _range(low: float, high: float) -> str:
     return f"9 in 10 from {ends[0]} to {ends[1]}"
 
 
-def _continued(one: Spending) -> str:
+def _continued_note(one: Spending) -> str:
     if (one.found.trials == one.found.equal).all():
         return (
             "Equal trials may go on in the pilot's own folder, whose trials then count: "

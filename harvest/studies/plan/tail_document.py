@@ -12,7 +12,7 @@ from recordings.log.provenance import software
 
 FORMAT = "harvest-tail-power/1"
 
-_DIGITS = 6
+_DIGITS = 6  # a simulation is not known to more
 
 
 def tail_plan_document(plan: TailPlan) -> dict[str, Any]:

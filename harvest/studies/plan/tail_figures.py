@@ -19,7 +19,7 @@ from topics.counting import pluralize
 def tail_plan_tables(plan: TailPlan) -> Iterator[RenderableType]:
     """What a person sees: the answer, what it rests on, then how often either bound is shown and what designs cost."""
     yield Text(tail_answer(plan), style="bold")
-    yield Padding(Text(_recommended(plan)), (0, 0, 0, 2))
+    yield Padding(Text(_recommendation(plan)), (0, 0, 0, 2))
     yield Text()
     yield from (Text(line) for line in _grounds(plan))
     above, below = ("missed", "kept") if plan.worst == "low" else ("kept", "missed")
@@ -52,7 +52,7 @@ def _above(power: TailPower) -> float:
     return power.above
 
 
-def _recommended(plan: TailPlan) -> str:
+def _recommendation(plan: TailPlan) -> str:
     smallest = plan.smallest
     if smallest is not None:
         cost = f"{user_turns(smallest.turns)}{' at most' if plan.turns_at_most else ''}"

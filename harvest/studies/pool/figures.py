@@ -18,7 +18,7 @@ COLUMNS = ("topic", "criterion", "text", "judged", "times", "conversations", "sy
 _MOST = 20
 
 
-def _counted(entities: Sequence[Entity], words: Sequence[Words]) -> Iterator[tuple[str, int, int, int, int]]:
+def _count_rows(entities: Sequence[Entity], words: Sequence[Words]) -> Iterator[tuple[str, int, int, int, int]]:
     """(what, distinct, judged of these, occurrences, judged of these)."""
     judged = [one for one in entities if one.judged]
     yield (
@@ -46,7 +46,7 @@ def pool_table(entities: Sequence[Entity], words: Sequence[Words]) -> Table:
     table.add_column("to judge")
     for heading in ("distinct", "judged", "occurrences", "judged"):
         table.add_column(heading, justify="right")
-    for name, distinct, judged, times, covered in _counted(entities, words):
+    for name, distinct, judged, times, covered in _count_rows(entities, words):
         table.add_row(
             name or "entities (gold)", f"{distinct:,}", _share(judged, distinct), f"{times:,}", _share(covered, times)
         )
@@ -71,7 +71,7 @@ def pool_document(runs: Sequence[PooledRun], entities: Sequence[Entity], words: 
                 "occurrences_judged": covered,
                 "share_of_occurrences_judged": _part(covered, times),
             }
-            for name, distinct, judged, times, covered in _counted(entities, words)
+            for name, distinct, judged, times, covered in _count_rows(entities, words)
         ],
     }
 

@@ -115,7 +115,7 @@ def case_lines(noted: Sequence[Noted]) -> Iterator[Text]:
                 f"  {'answer' if turn == asked else f'turn {turn}, answer'}: {_cut(first.answer, _words(first))}"
             )
             if first.act != "justify":  # phrases say nothing of reasons
-                yield Text(f"  {_decided(first)}", style="cyan")
+                yield Text(f"  {_decided_cell(first)}", style="cyan")
             for one in same:
                 yield Text(f"  {one.case.measure}: {_yes(one)}", style="green" if one.case.yes else "yellow")
 
@@ -124,7 +124,7 @@ def _words(one: Noted) -> tuple[str, ...]:
     return (*one.right, *one.wrong)
 
 
-def _decided(one: Noted) -> str:
+def _decided_cell(one: Noted) -> str:
     nothing = "it is no refusal" if (one.act, one.verdict) == ("harmless", "right") else "nothing in it decides"
     said = [f"{name}: {', '.join(f'“{printable(word, line=True)}”' for word in words)}" for name, words in _kinds(one)]
     return f"verdict {one.verdict}" + (f" ({'; '.join(said)})" if said else f" ({nothing})")

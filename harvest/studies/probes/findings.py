@@ -137,14 +137,14 @@ def found_in(
         labels = {number: one.label for number, one in enumerate(said, 1)}
         replies = {turn.number: turn for turn in conversation.turns}
         for case in cases(walked.found, labels):
-            noted.append(_noted(key, probe, case, said, walked.found, replies))
+            noted.append(_make_note(key, probe, case, said, walked.found, replies))
         steps = probe.plan.steps
-        skipped += [_named(steps[place]) for place in walked.skipped]
-        unreached += [_named(steps[place]) for place in walked.left]
+        skipped += [_step_name(steps[place]) for place in walked.skipped]
+        unreached += [_step_name(steps[place]) for place in walked.left]
     return Found(key, tuple(noted), tuple(skipped), tuple(unreached), unread)
 
 
-def _noted(
+def _make_note(
     key: TrialKey,
     probe: Probe,
     case: Case,
@@ -172,7 +172,7 @@ def _noted(
     )
 
 
-def _named(step: Step) -> str:
+def _step_name(step: Step) -> str:
     if step.kind in ("distract", "session"):
         return step.kind
     return f"{step.kind} {step.fact}" + (f", {step.how}" if step.how else "")
@@ -245,8 +245,8 @@ def _steps_by_system(found: Sequence[Found]) -> tuple[dict[str, Counter[str]], d
 
 
 def _steps_said(steps: Mapping[str, Counter[str]], *, named: bool) -> str:
-    return "; ".join((f"{system}: " if named else "") + _counted(count) for system, count in steps.items())
+    return "; ".join((f"{system}: " if named else "") + _count_steps(count) for system, count in steps.items())
 
 
-def _counted(steps: Mapping[str, int]) -> str:
+def _count_steps(steps: Mapping[str, int]) -> str:
     return ", ".join(f"{name} x {count}" for name, count in sorted(steps.items(), key=lambda one: (-one[1], one[0])))

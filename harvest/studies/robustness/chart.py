@@ -11,7 +11,7 @@ from scoring.inference.matched import Difference
 from scoring.table import is_percentage
 from topics.decimals import decimal
 
-_WIDTH = 800.0
+_WIDTH = 800.0  # in pixels
 
 
 def robustness_chart(found: Sequence[Robustness]) -> str:

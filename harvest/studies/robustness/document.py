@@ -52,7 +52,7 @@ def long_robustness_rows(
     yield from long_factor_rows(factors, str(found[0].sources[0]["run"]), found[0].trials)
 
 
-def _named(found: Robustness, arm: str) -> str:
+def _arm_name(found: Robustness, arm: str) -> str:
     return f"{found.system.name}, {arm}"
 
 
@@ -66,12 +66,12 @@ def _of_measure(found: Robustness, measure: MeasureOverArms) -> Iterator[LongRow
     unit = unit_of(is_percentage(name))
     for arm, value in measure.figures.items():
         worst = "worst arm" if arm == measure.worst else ""
-        system = _named(found, arm)
+        system = _arm_name(found, arm)
         topics = measure.topics[arm]
         yield LongRow(**common, figure="arm", unit=unit, system=system, estimate=value, topics=topics, note=worst)
     for arm, one in measure.differences.items():
         if measure.elsewhere(arm):
-            named, control = _named(found, arm), _named(found, found.system.control)
+            named, control = _arm_name(found, arm), _arm_name(found, found.system.control)
             within = {**common, "unit": unit, "topics": one.topics}
             yield LongRow(**within, figure="arm, in common", system=named, other=control, estimate=one.other)
             yield LongRow(**within, figure="control, in common", system=control, other=named, estimate=one.base)
@@ -80,8 +80,8 @@ def _of_measure(found: Robustness, measure: MeasureOverArms) -> Iterator[LongRow
             **common,
             figure="difference from control",
             unit=unit,
-            system=_named(found, arm),
-            other=_named(found, found.system.control),
+            system=_arm_name(found, arm),
+            other=_arm_name(found, found.system.control),
             estimand="like-these",
             estimate=one.value,
             low=one.interval.low,
@@ -113,7 +113,7 @@ def _of_measure(found: Robustness, measure: MeasureOverArms) -> Iterator[LongRow
 def _of_arms(found: Robustness) -> Iterator[LongRow]:
     for arm, changed in found.changed.items():
         flips = found.flips[arm]
-        common = {**_common(found), "system": _named(found, arm), "other": _named(found, found.system.control)}
+        common = {**_common(found), "system": _arm_name(found, arm), "other": _arm_name(found, found.system.control)}
         share = changed.other / changed.openings if changed.openings else math.nan
         yield LongRow(**common, figure="openings changed", unit="share", estimate=share)
         yield LongRow(**common, figure="words changed", unit="share", estimate=changed.words)
@@ -128,7 +128,7 @@ def _of_arms(found: Robustness) -> Iterator[LongRow]:
             note=by_chance,
         )
     for arm, one in found.behaviour.items():
-        common = {**_common(found), "system": _named(found, arm)}
+        common = {**_common(found), "system": _arm_name(found, arm)}
         yield LongRow(**common, figure="user turns", unit="count", estimate=one.turns)
         for figure, shares in (("act", one.acts), ("end", one.ends)):
             for name, share in shares.items():

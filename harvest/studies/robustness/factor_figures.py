@@ -17,8 +17,8 @@ from scoring.inference.matched import Difference
 from scoring.table import is_percentage
 from topics.decimals import change
 
-_DIGITS = 12
-_MOST = 4
+_DIGITS = 12  # fewer than a float has, so that two machines print the same
+_MOST = 4  # effects in a sentence
 Effect = tuple[tuple[str, str], ...]
 
 

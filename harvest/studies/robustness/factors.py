@@ -69,7 +69,7 @@ def factor_study(armed: Armed, *, seed: int = 0) -> FactorStudy | None:
     left_out = [f"{name}: not every combination of levels was played" for name in played if name not in systems]
     found: list[FactorEffects] = []
     for name, other in (*((name, "") for name in systems), *combinations(systems, 2)):
-        if why := _withheld(armed, systems[name], systems[other] if other else None):
+        if why := _reason_withheld(armed, systems[name], systems[other] if other else None):
             left_out.append(f"{name} − {other}: {why}" if other else f"{name}: {why}")
             continue
         for key, measure in armed.wanted.items():
@@ -119,7 +119,7 @@ def _combination(levels: Levels, system: ArmedSystem, arm: str) -> Combination:
 _Played = Mapping[Combination, tuple[ArmedSystem, str]]
 
 
-def _withheld(armed: Armed, one: _Played, other: _Played | None) -> str:
+def _reason_withheld(armed: Armed, one: _Played, other: _Played | None) -> str:
     """Why nothing is said of a system, or of two: what they lost depends on their answers, or their users differ."""
     if other is None:
         found = armed.material.withholding([system.names[arm] for system, arm in one.values()])

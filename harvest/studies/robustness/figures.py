@@ -22,9 +22,9 @@ from topics.decimals import change, decimal
 
 FORMAT = "harvest-robustness/1"
 
-_DIGITS = 12
-_MOST_NAMES = 8
-_SAME = 1e-12
+_DIGITS = 12  # fewer than a float has, so that two machines print the same
+_MOST_NAMES = 8  # in a sentence; of the others, how many
+_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
 _LEGEND_OF_COMMON = (
     "in common: the arm and the control over matched trials alone, because one lacks trials that the other has; the "
     "difference is between these figures"
@@ -58,7 +58,15 @@ def robustness_tables(found: Robustness) -> Iterator[RenderableType]:
         yield Text(printable(_sentence(measure), line=True))
         yield _arms(found, measure)
     if found.behaviour:
-        yield _behaviour(found)
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+        table.add_column("arm", overflow="fold", min_width=12, max_width=26)
+        table.add_column("turns", justify="right", no_wrap=True)
+        table.add_column("acts", overflow="fold", ratio=1)
+        table.add_column("ends", overflow="fold", ratio=1)
+        for arm, one in found.behaviour.items():
+            turns = "n/a" if math.isnan(one.turns) else decimal(one.turns, 1)
+            table.add_row(printable(arm, line=True), turns, _named_shares(one.acts), _named_shares(one.ends))
+        yield table
     yield _changes(found)
     for warning in _warnings(found):
         yield Text(printable(warning, line=True), style="yellow")
@@ -104,7 +112,7 @@ def _sentence(measure: MeasureOverArms) -> str:
         sd = math.sqrt(max(0.0, spread.value))
         low, high = (math.sqrt(max(0.0, end)) if not math.isnan(end) else end for end in _ends(measure))
         why = f" (no interval: {spread.interval.note})" if math.isnan(low) else ""
-        parts.append(f"spread over arms {_size(sd, share=share)}{_between(low, high, share=share)}{unit}{why}")
+        parts.append(f"spread over arms {_size(sd, share=share)}{_interval_text(low, high, share=share)}{unit}{why}")
     if measure.worst:
         apart, low, high = measure.apart, measure.interval.low, measure.interval.high
         named = f"worst arm: {measure.worst} ({_figure(measure.figures[measure.worst], share=share)}"
@@ -121,7 +129,7 @@ def _ends(measure: MeasureOverArms) -> tuple[float, float]:
     return measure.spread.interval.low, measure.spread.interval.high
 
 
-def _between(low: float, high: float, *, share: bool) -> str:
+def _interval_text(low: float, high: float, *, share: bool) -> str:
     return "" if math.isnan(low) else f" [{_size(low, share=share)}, {_size(high, share=share)}]"
 
 
@@ -156,18 +164,6 @@ def _in_common(measure: MeasureOverArms) -> bool:
 def _words_arms(found: Robustness) -> tuple[str, ...]:
     """The arms of which it says something how many words they changed: not those that only let others act."""
     return tuple(arm for arm, changed in found.changed.items() if arm not in found.system.users or changed.other)
-
-
-def _behaviour(found: Robustness) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("arm", overflow="fold", min_width=12, max_width=26)
-    table.add_column("turns", justify="right", no_wrap=True)
-    table.add_column("acts", overflow="fold", ratio=1)
-    table.add_column("ends", overflow="fold", ratio=1)
-    for arm, one in found.behaviour.items():
-        turns = "n/a" if math.isnan(one.turns) else decimal(one.turns, 1)
-        table.add_row(printable(arm, line=True), turns, _named_shares(one.acts), _named_shares(one.ends))
-    return table
 
 
 def _named_shares(shares: Mapping[str, float]) -> str:

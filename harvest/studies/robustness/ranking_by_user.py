@@ -77,7 +77,7 @@ def ranking_by_user(armed: Armed, *, seed: int = 0) -> tuple[RankedPair, ...]:
     level = armed.settings.level
     corrected = dict(zip(places, compare(tests, [math.nan] * len(tests), level=level), strict=True))
     return tuple(
-        _ranked(
+        _rank_pair(
             key,
             armed.wanted[key],
             replace(one, interactions={arm: corrected[(key, place), arm] for arm in one.interactions}),
@@ -140,7 +140,7 @@ def _found(armed: Armed, key: Key, measure: Measure, both: tuple[ArmedSystem, Ar
     )
 
 
-def _ranked(key: Key, measure: Measure, found: ByUser, level: float, pairs: int) -> RankedPair:
+def _rank_pair(key: Key, measure: Measure, found: ByUser, level: float, pairs: int) -> RankedPair:
     good = measure.declaration.better(measure.term)
     estimand: Estimand = "like-these"
     first, second = found.turned(estimand, 1 - level, pairs)

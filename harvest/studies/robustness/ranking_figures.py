@@ -19,8 +19,8 @@ from scoring.simulation.reliability import kendall_tau
 from scoring.table import is_percentage
 from topics.decimals import change, decimal
 
-_DIGITS = 12
-_MOST_ARMS = 3
+_DIGITS = 12  # fewer than a float has, so that two machines print the same
+_MOST_ARMS = 3  # named in a sentence
 _OF = {"like-these": "topics like these", "these": "these topics"}
 
 

@@ -35,7 +35,7 @@ from scoring.settings import Settings
 from scoring.statistics.flips import Flips, count_flips
 from topics.identity import generator
 
-_SAME = 1e-12
+_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ def _over_arms(
     each = {(key, arm): apart(key, arm, settings.level) for key in wanted for arm in others}
     tested = dict(zip(each, compare(list(each.values()), [math.nan] * len(each), level=settings.level), strict=True))
     bounded = {arm for (_, arm), one in tested.items() if one.bounds is not None}
-    matched = {arm: _matched(done, system.names[control], system.names[arm]) for arm in others}
+    matched = {arm: _match_pairs(done, system.names[control], system.names[arm]) for arm in others}
     return Robustness(
         system=system,
         settings=settings,
@@ -194,7 +194,7 @@ def _over_arms(
             for key, measure in wanted.items()
         ),
         flips={arm: _flips(pairs) for arm, pairs in matched.items()},
-        changed={arm: _changed(pairs) for arm, pairs in matched.items()},
+        changed={arm: _count_changes(pairs) for arm, pairs in matched.items()},
         behaviour={
             arm: _behaviour([one for one in material.finished if one.key.system == name])
             for arm, name in system.names.items()
@@ -276,7 +276,7 @@ def _spread(
 Pair = tuple[Conversation, Conversation]
 
 
-def _matched(done: Mapping[tuple[str, str, int], Conversation], control: str, arm: str) -> list[Pair]:
+def _match_pairs(done: Mapping[tuple[str, str, int], Conversation], control: str, arm: str) -> list[Pair]:
     """The control's and the arm's conversation of each trial that both have."""
     return [
         (one, done[arm, topic, trial])
@@ -285,7 +285,7 @@ def _matched(done: Mapping[tuple[str, str, int], Conversation], control: str, ar
     ]
 
 
-def _changed(pairs: Sequence[Pair]) -> Changed:
+def _count_changes(pairs: Sequence[Pair]) -> Changed:
     openings = [(one.turns[0].said, other.turns[0].said) for one, other in pairs if one.turns and other.turns]
     kept = [SequenceMatcher(None, a.split(), b.split(), autojunk=False).ratio() for a, b in openings]
     return Changed(len(openings), sum(a != b for a, b in openings), 1 - float(np.mean(kept)) if kept else math.nan)

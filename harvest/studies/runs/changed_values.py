@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from recordings.files.json_text import Json
 from topics.counting import pluralize
 
-_MOST = 3
-_LONGEST = 40
+_MOST = 3  # values in a sentence
+_LONGEST = 40  # characters of each
 _BEFORE = 10  # characters of a long value shown before the place where it differs
 
 # A path such as `options.model`, and the value there by the run's name; None where a run has nothing there.

@@ -83,14 +83,6 @@ def reread_sentence(run: Run) -> str:
 def reading_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
     """In what runs, by name, differ in how their answers were read and labelled; of a single run, where parts of it
     do."""
-    yield from _pages(named)
-    if len(named) > 1:
-        yield from _files(named)
-        yield from _defaults(named)
-    yield from _rules(named)
-
-
-def _pages(named: Mapping[str, Run]) -> Iterator[Contrast]:
     readings = {name: reading_of(run) for name, run in named.items()}
     for system, runs in _systems_read(named).items():
         said: dict[str, Json] = {name: readings[name].said(system) for name in runs}
@@ -101,6 +93,10 @@ def _pages(named: Mapping[str, Run]) -> Iterator[Contrast]:
                 "shows what today's reading changes",
                 {name: readings[name].as_json() for name in runs},
             )
+    if len(named) > 1:
+        yield from _files(named)
+        yield from _defaults(named)
+    yield from _rules(named)
 
 
 def _systems_read(named: Mapping[str, Run]) -> dict[str, list[str]]:

@@ -22,16 +22,16 @@ def recorded_audit(run: Run) -> Mapping[str, Any]:
 def recorded_scoring(run: Run) -> dict[str, Any]:
     """The settings that the audit gives. Raises InputError, with their place in `run.json`, for what are none."""
     found = recorded_audit(run).get("scoring") or {}
-    return _validated(run, ("scoring",), found, Scoring).model_dump(exclude_none=True)
+    return _validate(run, ("scoring",), found, Scoring).model_dump(exclude_none=True)
 
 
 def recorded_thresholds(run: Run) -> tuple[Threshold, ...]:
     """The bounds that the audit gives. Raises InputError, with their place in `run.json`, for what are none."""
     found = recorded_audit(run).get("thresholds") or ()
-    return tuple(_validated(run, ("thresholds", i), bound, Threshold) for i, bound in enumerate(found))
+    return tuple(_validate(run, ("thresholds", i), bound, Threshold) for i, bound in enumerate(found))
 
 
-def _validated(run: Run, loc: Loc, value: object, model: type[_Model]) -> _Model:
+def _validate(run: Run, loc: Loc, value: object, model: type[_Model]) -> _Model:
     path = str(run.path / "run.json")
     try:
         return Document(path, value, {}, {}).validated(model)

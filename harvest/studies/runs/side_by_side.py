@@ -24,7 +24,7 @@ from topics.counting import pluralize
 from topics.errors import InputError, Place
 from topics.topic import TopicSet
 
-_MOST_NAMES = 5
+_MOST_NAMES = 5  # in a sentence; of the others, how many
 
 
 @dataclass(frozen=True, slots=True)

@@ -214,7 +214,7 @@ def _table(
     cut = slice(turns.start - 1, turns.stop - 1)
     for topic, said in zip(topics, names, strict=True):
         texts = [cells[topic.id].get(column, "").ljust(last)[cut] for column in columns]
-        add(chop_cells(said, room), [_coloured(_line(map(_cells_of, texts), widths))])
+        add(chop_cells(said, room), [_colour_line(_line(map(_cells_of, texts), widths))])
     table.append("\n")
     add_figures(USEFUL.name, by_turn=True)
     if last in turns:
@@ -234,7 +234,7 @@ def _line(texts: Iterable[str], widths: Iterable[int]) -> str:
     return (" " * _BETWEEN).join(placed)
 
 
-def _coloured(line: str) -> Text:
+def _colour_line(line: str) -> Text:
     text = Text(line)
     for alike in _ALIKE.finditer(line):
         text.stylize(_STYLES[alike[1]], *alike.span())

@@ -45,7 +45,7 @@ def lost_attempts(
     for (of, topic, number), one in ((astuple(name), one) for name, one in material.first_lost.items()):
         if of == system and (depends or is_cut_short(one.outcome) or (topic, number) in gone):
             gone[topic, number] = (one,)
-    lost = _bounded(key, measure, system, values, material, topics, gone, depends=depends)
+    lost = _bound_lost(key, measure, system, values, material, topics, gone, depends=depends)
     suspect = material.user_card.suspect.get(system, {})
     if not suspect:
         return lost
@@ -54,7 +54,7 @@ def lost_attempts(
         if first and first <= len(one.turns):
             trial = one.key.topic, one.key.trial
             gone[trial] = (*gone.get(trial, ()), replace(one, turns=one.turns[: first - 1]))
-    unlike = _bounded(key, measure, system, values, material, topics, gone, depends=True)
+    unlike = _bound_lost(key, measure, system, values, material, topics, gone, depends=True)
     return replace(
         unlike,
         why=(*lost.why, UNLIKE) if depends and lost.low else (UNLIKE,),
@@ -97,7 +97,7 @@ def loss_notes(systems: Iterable[str], material: Material) -> Iterator[str]:
             )
 
 
-def _bounded(
+def _bound_lost(
     key: Key,
     measure: Measure,
     system: str,

@@ -86,17 +86,13 @@ def _facts(one: Declaration) -> Iterator[tuple[str, str]]:
     if one.arguments[1]:
         yield "written", ", ".join(one.forms)
     for parameter in one.parameters:
-        yield f"  {parameter.name}=", _parameter(parameter)
+        default = _default(parameter)
+        instead = f", or the setting {parameter.setting}" if parameter.setting else ""
+        yield f"  {parameter.name}=", (parameter.meaning + (f" [{default}{instead}]" if default else ""))
     yield "range", f"{_range(one)}; {_good(one)}"
     yield "undefined", one.undefined
     yield "n counts", one.n
-    yield "example", _asked(one)
-
-
-def _parameter(parameter: Parameter) -> str:
-    default = _default(parameter)
-    instead = f", or the setting {parameter.setting}" if parameter.setting else ""
-    return parameter.meaning + (f" [{default}{instead}]" if default else "")
+    yield "example", _how_asked(one)
 
 
 def _default(parameter: Parameter) -> str:
@@ -115,7 +111,7 @@ def _good(one: Declaration) -> str:
     return "whether high or low is good depends on the request" if callable(one.good) else _GOOD[one.good]
 
 
-def _asked(one: Declaration) -> str:
+def _how_asked(one: Declaration) -> str:
     if one.of in ("conversation", "trials", "measure"):
         return f"harvest score RUN --measure '{one.example}'"
     return one.example

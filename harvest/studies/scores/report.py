@@ -22,7 +22,7 @@ from recordings.conversations.conversation import INVALID
 from scoring.table import ScoreTable
 from topics.counting import pluralize
 
-_MOST_CONTRASTS = 12
+_MOST_CONTRASTS = 12  # ways in which runs differ that are printed
 
 
 def print_scores(

@@ -18,7 +18,7 @@ from scoring.settings import SETTINGS
 from scoring.table import FORMAT, ScoreRow, ScoreTable
 from topics.counting import pluralize
 
-_LISTED = 3
+_LISTED = 3  # rows in a sentence
 _PLAIN = (str, int, float, type(None))
 _PLACE = ("measure", "system", "topic", "topic_type", "trial", "turn", "entity", "position")
 
@@ -57,7 +57,7 @@ def rescored(run: Path) -> Iterator[str]:
         missing = [row for row in missing if row.measure in there]
     yield from found
     if missing:
-        first = "; ".join(_named(row.as_json()) for row in missing[:_LISTED])
+        first = "; ".join(_row_name(row.as_json()) for row in missing[:_LISTED])
         more = f"; and {len(missing) - _LISTED} more" if len(missing) > _LISTED else ""
         yield f"{pluralize(len(missing), 'figure')} that the recording gives {_are(missing)} not in it: {first}{more}"
     notes = kept.notes if isinstance(kept.notes, list) else []
@@ -117,14 +117,14 @@ class _Again:
                 tuple(value if isinstance(value := row.get(key), _PLAIN) else str(value) for key in _PLACE)
             )
             if found is None:
-                yield f"{_named(row)}: the recording gives no such figure"
+                yield f"{_row_name(row)}: the recording gives no such figure"
                 continue
             now = found.as_json()
             if isinstance(made := row.get("interval"), str):
                 row = {**row, "interval": made.replace(EARLIER_METHOD, METHOD)}
             for key in ("value", "low", "high", "n", *sorted(row.keys() - {*_PLACE, "value", "low", "high", "n"})):
                 if row.get(key) != now.get(key):
-                    yield f"{_named(row)}: {key} is {row.get(key)!r}, and the recording gives {now.get(key)!r}"
+                    yield f"{_row_name(row)}: {key} is {row.get(key)!r}, and the recording gives {now.get(key)!r}"
 
     def missing(self, counts: Callable[[ScoreRow], bool]) -> Iterator[ScoreRow]:
         """The figures that the file did not hold, of those that count, once all of the file was compared."""
@@ -148,7 +148,7 @@ class _Again:
 _place = attrgetter(*_PLACE)
 
 
-def _named(row: Mapping[str, Any]) -> str:
+def _row_name(row: Mapping[str, Any]) -> str:
     turn = f" S{row['turn']}" if row.get("turn") else ""
     where = [str(row.get("system") or "")]
     where += [str(row[key]) for key in ("topic_type", "topic") if row.get(key)]

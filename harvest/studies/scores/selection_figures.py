@@ -32,7 +32,7 @@ def selection_figures(selection: Selection, printed: Sequence[ScoreRow]) -> Iter
             )
         rates = [one.measure for one in bounds if not is_percentage(one.measure)]
         if rates:
-            said.append(f"For {_listed(rates)} the bounds count these trials once as cases and once not.")
+            said.append(f"For {_list_names(rates)} the bounds count these trials once as cases and once not.")
         known = {one.measure for one in bounds}
         without = dict.fromkeys(
             row.label for row in printed if row.system == system and row.measure not in known and row.value == row.value
@@ -40,7 +40,9 @@ def selection_figures(selection: Selection, printed: Sequence[ScoreRow]) -> Iter
         if without:
             verb = "rest" if len(without) > 1 else "rests"
             have = "have" if len(without) > 1 else "has"
-            said.append(f"{_listed(list(without))} {verb} on the retries in the same way and {have} no bounds here.")
+            said.append(
+                f"{_list_names(list(without))} {verb} on the retries in the same way and {have} no bounds here."
+            )
         yield Text(" ".join(said), style="yellow")
 
 
@@ -55,7 +57,7 @@ def _table(system: str, bounds: Sequence[Bound]) -> Table:
     return table
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 

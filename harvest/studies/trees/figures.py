@@ -127,12 +127,12 @@ class TreeFigures:
         for node in range(len(self.tree)):
             branches, ended = int(self.found.branches[node]), int(self.tree.stops[node])
             tell = branches > 1 or (branches == 1 and ended > 0)
-            said.append(_unseen(mass, node, "another branch", self.found.over_topics) if tell else "")
+            said.append(_unseen_words(mass, node, "another branch", self.found.over_topics) if tell else "")
         return tuple(said)
 
     def unseen_paths(self) -> str:
         """The same for whole conversations."""
-        return _unseen(self.paths, (), "another conversation", self.found.over_topics)
+        return _unseen_words(self.paths, (), "another conversation", self.found.over_topics)
 
     def columns(self) -> dict[str, Sequence[object]]:
         """Columns (N,) for the edges of a graph."""
@@ -221,7 +221,7 @@ def _interval(low: float, high: float) -> str:
     return f"[{100 * low:3.0f},{100 * high:4.0f}]" if not isnan(low) else ""
 
 
-def _unseen(mass: Unseen, at: Any, what: str, over_topics: bool) -> str:
+def _unseen_words(mass: Unseen, at: Any, what: str, over_topics: bool) -> str:
     estimate, low, high = (float(part[at]) for part in (mass.estimate, mass.low, mass.high))
     if isnan(estimate):
         return ""

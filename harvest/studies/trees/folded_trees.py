@@ -63,10 +63,12 @@ def fold_trees(
         if any(whole):
             trees.append(builder.tree())
         else:
-            left.append(f"{name}{f', {about}' if about else ''}: no complete trial ({_tried(attempts)}), so no tree")
+            left.append(
+                f"{name}{f', {about}' if about else ''}: no complete trial ({_tried_words(attempts)}), so no tree"
+            )
     if not trees:
         raise InputError(
-            f"no complete trial to fold ({_tried(chosen)})",
+            f"no complete trial to fold ({_tried_words(chosen)})",
             place=Place(str(run.path)),
             advice="`harvest show` says why they are invalid; `harvest run` with the same --out plays what is missing",
         )
@@ -85,7 +87,7 @@ def _without_valid(attempts: Sequence[Attempt]) -> dict[int, Attempt]:
     return {id(one): one for one in last.values()}
 
 
-def _tried(attempts: Sequence[Attempt]) -> str:
+def _tried_words(attempts: Sequence[Attempt]) -> str:
     """`3 trials recorded: 2 invalid, 1 interrupted`: of each trial its last attempt, none of them valid."""
     if not attempts:
         return "nothing recorded"

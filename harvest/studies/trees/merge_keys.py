@@ -37,10 +37,13 @@ def merging_named(name: str, topic: Topic | None = None) -> Merging:
     if name == "act":
         return merging(_ACT_SAID, _ACT)
     if name == "entities":
-        return Merging("entities", STATE, _entities(topic, _answered))
-    user, system = _sides(name)
+        return Merging("entities", STATE, _entities(topic, _answer_of))
+    parts = dict(part.partition("=")[::2] for part in name.split(","))
+    if set(parts) != {"user", "system"} or name.count("=") != 2:
+        raise InputError(f"there is no merge key {name!r}", allowed=_ALLOWED)
+    user, system = parts["user"], parts["system"]
     users = {"exact": EXACT_SAID, "state": STATE, "act": _ACT_SAID, "entities": _entities(topic, _said)}
-    systems = {"exact": EXACT_TEXT, "label": LABEL_KEY, "act": _ACT, "entities": _entities(topic, _answered)}
+    systems = {"exact": EXACT_TEXT, "label": LABEL_KEY, "act": _ACT, "entities": _entities(topic, _answer_of)}
     if user not in users:
         raise InputError(f"user turns have no merge key {user!r}", allowed=", ".join(users))
     if system not in systems:
@@ -49,18 +52,11 @@ def merging_named(name: str, topic: Topic | None = None) -> Merging:
     return merging(users[user], systems[system], pools=(user, system) == ("state", "label"))
 
 
-def _sides(name: str) -> tuple[str, str]:
-    parts = dict(part.partition("=")[::2] for part in name.split(","))
-    if set(parts) != {"user", "system"} or name.count("=") != 2:
-        raise InputError(f"there is no merge key {name!r}", allowed=_ALLOWED)
-    return parts["user"], parts["system"]
-
-
 def _said(turn: Turn) -> Answer:
     return Answer.of(turn.said)
 
 
-def _answered(turn: Turn) -> Answer:
+def _answer_of(turn: Turn) -> Answer:
     return turn.reply.answer if turn.reply is not None else Answer("")
 
 
@@ -93,6 +89,6 @@ _ACT_SAID = MergeKey(
 _ACT = MergeKey(
     "act",
     RULES,
-    lambda turn: act_key(_answered(turn).text, answering=turn.said.rstrip().endswith("?")),
+    lambda turn: act_key(_answer_of(turn).text, answering=turn.said.rstrip().endswith("?")),
     _SAME_ACTS,
 )

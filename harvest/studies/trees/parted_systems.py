@@ -25,7 +25,7 @@ from topics.identity import generator
 # What an end is called if it is not known how conversations ended.
 END = "■ end"
 
-_ROUNDING = 1e-12
+_ROUNDING = 1e-12  # of a divergence
 _MOST_TEXTS = 10  # of a topic and a system: more would take seconds and tell little more
 
 
@@ -117,12 +117,12 @@ def parted_systems(
         texts = pool.submit(_texts, told, systems, seed)
         tests = [pool.submit(_tests, both, alpha, seed, draws) for both in sides]
         found = [
-            _parted(both, one.result(), texts.result()[both.names], alpha)
+            _part_both(both, one.result(), texts.result()[both.names], alpha)
             for both, one in zip(sides, tests, strict=True)
         ]
     if states:
         found = [_unlike(one) if _have_others(states, one.first, one.second) else one for one in found]
-    return tuple(_untested(one) if {one.first, one.second} & {*continued} else one for one in found)
+    return tuple(_without_tests(one) if {one.first, one.second} & {*continued} else one for one in found)
 
 
 def _turns(conversation: Conversation, merging: Merging) -> Iterable[PathTurn]:
@@ -148,7 +148,7 @@ def _have_others(states: Mapping[str, Collection[str]], one: str, other: str) ->
     return one in states and other in states and set(states[one]) != set(states[other])
 
 
-def _described(found: PartedSystems, why: str) -> PartedSystems:
+def _describe(found: PartedSystems, why: str) -> PartedSystems:
     """The shares of turns alone. why: what the tests of trees would take for a difference of the systems."""
     turns = [replace(turn, p=math.nan) for turn in sorted(found.turns, key=lambda turn: -turn.share)]
     return replace(found, by_chance=math.nan, p=math.nan, turns=tuple(turns), tested=0, out=0, refused=why)
@@ -156,13 +156,13 @@ def _described(found: PartedSystems, why: str) -> PartedSystems:
 
 def _unlike(found: PartedSystems) -> PartedSystems:
     """Without tests of trees: what first answers say is tested without them."""
-    return _described(found, "their protocols have other states, so that trees differ whatever the systems answer")
+    return _describe(found, "their protocols have other states, so that trees differ whatever the systems answer")
 
 
-def _untested(found: PartedSystems) -> PartedSystems:
+def _without_tests(found: PartedSystems) -> PartedSystems:
     """The description alone: every test here deals conversations of a topic anew, as if sessions did not bind them."""
     why = "sessions go on from topic to topic, so their conversations depend on each other"
-    return _described(replace(found, texts=replace(found.texts, p=math.nan)), why)
+    return _describe(replace(found, texts=replace(found.texts, p=math.nan)), why)
 
 
 def _tests(both: BothSides, alpha: float, seed: int, draws: int) -> tuple[WholeTest, NodeTests, str]:
@@ -176,7 +176,7 @@ def _tests(both: BothSides, alpha: float, seed: int, draws: int) -> tuple[WholeT
         return whole, NodeTests(nothing, nothing, 0, 0, 0, draws), none.what
 
 
-def _parted(
+def _part_both(
     both: BothSides, tested: tuple[WholeTest, NodeTests, str], texts: SameSource, alpha: float
 ) -> PartedSystems:
     whole, tests, refused = tested

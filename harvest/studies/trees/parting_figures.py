@@ -16,9 +16,9 @@ INDENT = " " * 7
 # What a line that is a command begins with.
 COMMAND = f"{INDENT}harvest show"
 
-_MOST = 5
+_MOST = 5  # turns that are printed in any case
 _LEAST = 0.05  # of the whole: turns with less and without a small p are counted together
-_DIGITS = 12
+_DIGITS = 12  # fewer than a float has, so that two machines print the same
 
 
 def parting_lines(found: PartedSystems, shown: Mapping[str, tuple[Path, str]], level: float = 0.95) -> Iterator[str]:
@@ -39,7 +39,12 @@ def parting_lines(found: PartedSystems, shown: Mapping[str, tuple[Path, str]], l
         if place < _MOST and (turn.p <= 1 - level + 1e-12 or turn.share >= _LEAST):
             rest.remove(turn)
             yield from _line(turn, one, other)
-            yield from _commands(turn, (found.first, found.second), shown)
+            names = (found.first, found.second)
+            for pair in turn.pairs[:1]:
+                for name, trial in zip(names, (pair.first, pair.second)):
+                    run, own = shown[name]
+                    words = (str(run), "--system", own, "--topic", pair.topic, "--trial", str(trial))
+                    yield f"{COMMAND} {printable(shlex.join(words), line=True)}"
     if rest:
         together = sum(turn.share for turn in rest)
         yield f"{percent(round(together, _DIGITS)):>5}  {pluralize(len(rest), 'other turn')} together"
@@ -63,14 +68,6 @@ def _line(turn: PartingTurn, one: str, other: str) -> Iterator[str]:
     tested = "not tested" if math.isnan(turn.p) else f"p {p_text(turn.p)}"
     way = " → ".join((*turn.turns, turn.branch))
     yield f"{percent(round(turn.share, _DIGITS)):>5}  {way}: {sides}; {tested}"
-
-
-def _commands(turn: PartingTurn, names: tuple[str, str], shown: Mapping[str, tuple[Path, str]]) -> Iterator[str]:
-    for pair in turn.pairs[:1]:
-        for name, trial in zip(names, (pair.first, pair.second)):
-            run, own = shown[name]
-            words = (str(run), "--system", own, "--topic", pair.topic, "--trial", str(trial))
-            yield f"{COMMAND} {printable(shlex.join(words), line=True)}"
 
 
 def _same(found: PartedSystems) -> str:

@@ -83,7 +83,7 @@ class TreeScores:
         said = [f"{first}; standard deviation {math.sqrt(self.over.total):.4f}"]
         if self.over.undecided >= self.over.total:
             return (*said, "the turn that determines its variance is undecided: no two trials took the same path")
-        turns = [f"{share} by {turn}" for turn, share in self._settled()]
+        turns = [f"{share} by {turn}" for turn, share in self._settling_turns()]
         rest = min(self.over.rest / self.over.total, 1.0)  # an estimate can be beyond, by chance
         if rest >= 0.005:
             turns.append(f"{rest:.0%} not determined by the path")
@@ -100,7 +100,7 @@ class TreeScores:
         ends = ", ".join(f"{end:.4f}".removeprefix("0") for end in (found.low, found.high))
         return f" [{ends}] {over} ({100 * self.level:g}% {found.method})"
 
-    def _settled(self) -> list[tuple[str, str]]:
+    def _settling_turns(self) -> list[tuple[str, str]]:
         """(turn such as `U1` or `S1`, share of the variance) for turns that settle any."""
         depth = depths(self.tree.parent)
         counts = {"user": 0, "system": 0}

@@ -23,10 +23,10 @@ def legend(figures: Sequence[TreeFigures]) -> list[str]:
         + (f"; then the mean {one.scores.measure} of the trials that have one{_partial([one])}" if one.scores else "")
         for one in figures
     ]
-    return list(dict.fromkeys([*said, *_unseen(figures), *_shared(figures), *_weighed(figures)]))
+    return list(dict.fromkeys([*said, *_unseen_notes(figures), *_share_notes(figures), *_weight_notes(figures)]))
 
 
-def _weighed(figures: Sequence[TreeFigures]) -> list[str]:
+def _weight_notes(figures: Sequence[TreeFigures]) -> list[str]:
     """Why a share of a tree and the same share of `harvest score` have different intervals by one method."""
     if not any(one.found.over_topics for one in figures):
         return []
@@ -41,7 +41,7 @@ def _partial(figures: Sequence[TreeFigures]) -> str:
     return ", and n, if not all of them have one" if partial else ""
 
 
-def _unseen(figures: Sequence[TreeFigures]) -> list[str]:
+def _unseen_notes(figures: Sequence[TreeFigures]) -> list[str]:
     shown = [one for one in figures if any(one.unseen())]
     if not shown:
         return []
@@ -58,7 +58,7 @@ def intervals(one: TreeFigures) -> str:
     return f"{100 * one.found.level:g}% interval in percent ({kind})"
 
 
-def _shared(figures: Sequence[TreeFigures]) -> list[str]:
+def _share_notes(figures: Sequence[TreeFigures]) -> list[str]:
     pooled = any(one.found.over_topics for one in figures)
     said = "several topics are pooled, and trials of one topic are alike: the intervals hold for topics like these"
     return [
@@ -93,7 +93,7 @@ def plates(
         limits = [f"at most {branches} of a turn {'is' if most == 1 else 'are'} drawn, and 400 turns of a tree"]
         limits += [f"turns that less than {100 * least:g}% of a tree's trials came to are not"] if least else []
         said.append(f"Numbers after “+” are omitted branches: {'; '.join(limits)}; ends are always drawn.")
-    shared = (f"{line[0].upper()}{line[1:]}." for line in (*_unseen(figures), *_shared(figures)))
+    shared = (f"{line[0].upper()}{line[1:]}." for line in (*_unseen_notes(figures), *_share_notes(figures)))
     return drawn, list(dict.fromkeys([*said, *shared]))
 
 
@@ -102,7 +102,7 @@ def _plate(one: TreeFigures, protocol: str, least: float, most: int) -> TreeDraw
     return TreeDrawing(
         tree,
         _title(tree),
-        [_played(tree, protocol), *sentences(one)],
+        [_play_words(tree, protocol), *sentences(one)],
         one.words(),
         one.stop_words(),
         one.unseen(),
@@ -114,16 +114,16 @@ def _plate(one: TreeFigures, protocol: str, least: float, most: int) -> TreeDraw
 
 
 def _title(tree: ConversationTree) -> str:
-    parts = (_named(tree.scope.systems, 3), _named(tree.scope.topics, 3))
+    parts = (_list_names(tree.scope.systems, 3), _list_names(tree.scope.topics, 3))
     return " · ".join(part for part in parts if part) or "Trials of no named system"
 
 
-def _named(names: Sequence[str], most: int) -> str:
+def _list_names(names: Sequence[str], most: int) -> str:
     shown = ", ".join(map(one_line, names[:most]))
     return f"{shown}, … ({len(names)})" if len(names) > most else shown
 
 
-def _played(tree: ConversationTree, protocol: str) -> str:
+def _play_words(tree: ConversationTree, protocol: str) -> str:
     hashes = ", ".join(one[:12] for one in tree.scope.protocols if one)
     known = " ".join(part for part in (one_line(protocol), f"({hashes})" if hashes else "") if part)
     parts = [f"protocol {known}" if known else "imported, no protocol", *what_was_folded(tree)]

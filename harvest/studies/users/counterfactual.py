@@ -135,7 +135,7 @@ def counterfactual(
         for key, measure in wanted.items():
             cells = values.get(key, {})
             lacks = "no gold table" if material.gold is None and "gold" in measure.declaration.needs else ""
-            figures.append(_foretold(system, key, measure, cells, paths, lacks or why, material, settings))
+            figures.append(_foretell(system, key, measure, cells, paths, lacks or why, material, settings))
     met_by = {system: met.shares for system, met in users.met.items()}
     cut = (
         f"{system}: {reasons.total()} conversations were cut short by a failure of the user: what would have followed "
@@ -249,7 +249,7 @@ def _not_played(one: Conversation, number: int, decision: Decision) -> InputErro
     )
 
 
-def _foretold(
+def _foretell(
     system: str,
     key: Key,
     measure: Measure,

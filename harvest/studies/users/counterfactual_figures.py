@@ -16,7 +16,7 @@ from scoring.inference.interval import FEWEST
 from scoring.table import shown_value
 
 FORMAT = "harvest-counterfactual/1"
-_DIGITS = 12
+_DIGITS = 12  # fewer than a float has, so that two machines print the same
 _LEGEND = (
     "played: the mean over topics, as it was played",
     "with {other} [low, high]: foretold from the same conversations, each with the probability that {other} takes its "

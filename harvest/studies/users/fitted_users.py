@@ -24,7 +24,7 @@ from topics.errors import InputError
 from topics.identity import derived_seed
 
 Answers = Literal["nothing", "labels"]
-_DIGITS = 6
+_DIGITS = 6  # a simulation is not known to more
 _MANY, _SELDOM = 12, 5  # acts; times that an act is seen
 
 # The stop models that are fitted, in this order; two-alpha where answers are labelled.
@@ -266,7 +266,7 @@ def _rows(table: ActTable, level: float, dialogues: Sequence[Dialogue], answers:
         lows, highs = jeffreys([counted.get(act, 0) / n * size for act, size in zip(played, worth)], worth, level)
         for act, low, high in zip(played, lows, highs):
             k = counted.get(act, 0)
-            ends = {} if alone else {"low": _rounded(low), "high": _rounded(high)}
+            ends = {} if alone else {"low": _round(low), "high": _round(high)}
             next_acts[act] = Share(k=k, p=round(played[act], _DIGITS), **ends)
         rows.append(RowEstimate(after=after, answer=answer, n=n, next=next_acts))
     return tuple(rows)
@@ -320,5 +320,5 @@ def _finite(value: float) -> float | None:
     return round(float(value), _DIGITS) if math.isfinite(value) else None
 
 
-def _rounded(value: float) -> float:
+def _round(value: float) -> float:
     return round(float(value), _DIGITS)

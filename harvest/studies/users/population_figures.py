@@ -18,7 +18,7 @@ from scoring.measures.usefulness import RECOVERY
 from scoring.table import shown_value
 
 FORMAT = "harvest-population/1"
-_DIGITS = 12
+_DIGITS = 12  # fewer than a float has, so that two machines print the same
 _WIDEST_NAME = 26
 _LEGEND = (
     "share: declared, of the population; drawn, lost: trials that met this user, and those of them without a valid "

@@ -120,7 +120,7 @@ def population_figures(
     of resampling. Raises InputError for a run without a population and for weights of a member that there is not.
     """
     shares = recorded_shares(run)
-    asked = None if weights is None else _checked(weights, shares)
+    asked = None if weights is None else _check_weights(weights, shares)
     material = gather_material([run])
     settings = scoring_settings(material.scoring, material.topics, material.gold, changes or {})
     judges = judges or Judges()
@@ -172,7 +172,7 @@ def system_figures(
     return members, figures
 
 
-def _checked(weights: Mapping[str, float], shares: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+def _check_weights(weights: Mapping[str, float], shares: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
     known = dict.fromkeys(member for members in shares.values() for member in members)
     for name, weight in weights.items():
         if name not in known:
@@ -199,12 +199,12 @@ def _within_bounds(
 ) -> Weighted:
     """The figure of one population and, where what its members lost matters, with an interval from the low end of what
     that could have given to the high end."""
-    found = _weighed(members, side, every.cells, of, measure, resampler)
+    found = _weigh_members(members, side, every.cells, of, measure, resampler)
     apart = [_of_member(every, of, member) for member, weight in side.items() if weight > 0]
     if math.isnan(found.value) or not need_bounds(apart):
         return found
     whole = {name: replace(one, valid=one.drawn) for name, one in members.items()}
-    ends = [_weighed(whole, side, every.at(end), of, measure, resampler) for end in _ENDS]
+    ends = [_weigh_members(whole, side, every.at(end), of, measure, resampler) for end in _ENDS]
     each = [one.interval for one in (found, *ends)]
     if unprinted := next((one for one in each if not one.printed), None):
         return replace(found, interval=unprinted)
@@ -224,7 +224,7 @@ def _of_member(every: WithLost, of: Mapping[Trial, str], member: str) -> WithLos
     return WithLost(cells, replace(every.lost, low=low, high=high))
 
 
-def _weighed(
+def _weigh_members(
     members: Mapping[str, Drawn],
     side: Mapping[str, float],
     cells: Mapping[Trial, Cell],

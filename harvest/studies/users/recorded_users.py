@@ -44,7 +44,7 @@ class RecordedUsers:
         """The user of that name, as it played. Raises InputError where it cannot be built again, or not be listed."""
         changes = self.changes[name]
         built = self._built(changes.get("users") or {}, self.run.path.parent / "audit.yaml", changes.get("files"))
-        return self._listed(_worded(built, changes, name), name or "of the protocol")
+        return self._enumerable_user(_with_wording(built, changes, name), name or "of the protocol")
 
     def find(self, wanted: str) -> tuple[str, EnumerableUser]:
         """The user that is asked for: one of the run by its name, or of a file that holds users by the names that the
@@ -60,7 +60,7 @@ class RecordedUsers:
                 allowed=f"{known}, or a YAML file of users" if known else "a YAML file of users",
             )
         document = read_document(path)
-        return path.stem, self._listed(self._built(self._users_in(document), path), path.stem)
+        return path.stem, self._enumerable_user(self._built(self._users_in(document), path), path.stem)
 
     def _users_in(self, document: Document) -> Mapping[str, Any]:
         protocol = self._protocol()
@@ -100,7 +100,7 @@ class RecordedUsers:
                 )
         return built
 
-    def _listed(self, user: User, name: str) -> EnumerableUser:
+    def _enumerable_user(self, user: User, name: str) -> EnumerableUser:
         unlisted = [
             one for one in getattr(user, "users", {}).values() if not callable(getattr(one, "distribution", None))
         ]
@@ -114,7 +114,7 @@ class RecordedUsers:
         return user
 
 
-def _worded(built: ScriptedUser, changes: Mapping[str, Json], name: str) -> User:
+def _with_wording(built: ScriptedUser, changes: Mapping[str, Json], name: str) -> User:
     """With the wording of an arm."""
     if "texts" in changes:
         raise InputError(

@@ -23,8 +23,8 @@ from topics.decimals import decimal
 
 FORMAT = "harvest-simulation/1"
 
-_DIGITS = 12
-_MOST_TURNS = 12
+_DIGITS = 12  # fewer than a float has, so that two machines print the same
+_MOST_TURNS = 12  # columns that fit 80
 _ALPHA = 0.05  # a p at most this large is called a difference
 _LONGEST_ACT = 14  # characters that have room beside the figures on 80 columns
 
@@ -254,8 +254,8 @@ def _ranking_floor(found: Realism) -> dict[str, Any]:
     if floor is None:
         return {"verdict": "n/a"}
     return {
-        "floor": _spread(floor.floor),
-        "matched": _spread(floor.matched),
+        "floor": _spread_document(floor.floor),
+        "matched": _spread_document(floor.matched),
         "people": floor.people,
         "p": _json(floor.p),
         "needed": floor.needed,
@@ -289,15 +289,15 @@ def _size(found: Realism, *, real: bool) -> dict[str, int]:
     }
 
 
-def _spread(one: Spread) -> dict[str, Any]:
+def _spread_document(one: Spread) -> dict[str, Any]:
     values = {"median": one.median, "low": one.low, "high": one.high, "least": one.least, "most": one.most}
     return {**{name: _json(value) for name, value in values.items()}, "splits": one.n}
 
 
 def _floor(floor: Floor) -> dict[str, Any]:
     return {
-        "floor": _spread(floor.floor),
-        "matched": _spread(floor.matched),
+        "floor": _spread_document(floor.floor),
+        "matched": _spread_document(floor.matched),
         "size": floor.size,
         "users": floor.users,
         "verdict": floor.verdict,

@@ -199,13 +199,13 @@ def _by_answer(system: str, conversations: Sequence[Conversation], alpha: float)
         ("", f"of at most {characters}", steps, lambda one: one.length <= middle),
     )
     for label, length, own, is_meant in kinds:
-        counts, p = _compared(own, is_meant, by_label=bool(label))
+        counts, p = _compare_steps(own, is_meant, by_label=bool(label))
         if p <= alpha / 2:
             lost = [one.lost for one in own if one.lost is not None and is_meant(one)]
             yield Concentration(system, "", *counts, *_of_lost(lost), p, label, length)
 
 
-def _compared(
+def _compare_steps(
     steps: Sequence[_Step], is_meant: Callable[[_Step], bool], *, by_label: bool
 ) -> tuple[tuple[int, int, int, int], float]:
     """How many were lost, of how many, after the answers that are meant and after the others; and p. by_label: what is

@@ -20,7 +20,7 @@ from topics.counting import pluralize
 _READ_OFF = frozenset({"signs", "quiet", "stuck"})
 
 _BY_ITSELF = ("filtered", "refused")
-_MOST_NAMES = 5
+_MOST_NAMES = 5  # in a sentence; of the others, how many
 # What a body has whose `id` is that of a reply: elsewhere it may be that of a session, which all its replies share.
 _COMPLETION = ("choices", "content", "output")
 
@@ -34,13 +34,25 @@ def odd_answers(
     yield from _empty(finished)
     yield from _silent_pages(attempts)
     yield from _changed_answers(attempts)
-    yield from _noted(finished)
+    yield from _driver_notes(finished)
     by_system: dict[str, list[Conversation]] = {}
     for one in finished:
         by_system.setdefault(one.key.system, []).append(one)
     for system, own in by_system.items():
         replies = [turn.reply for one in own for turn in one.turns if turn.reply is not None]
-        yield from _several_models(system, replies)
+        # One name for two systems: a gateway that falls back to another model, or a new version in the middle of a
+        # run.
+        of = Counter(reply.model for reply in replies)
+        unnamed = of.pop("", 0)
+        if len(of) > 1:
+            named = [f"{model} x {count}" for model, count in of.most_common(_MOST_NAMES)]
+            if len(of) > _MOST_NAMES:
+                named.append(f"{len(of) - _MOST_NAMES} more")
+            if unnamed:
+                named.append(f"not named x {unnamed}")
+            what = "two models" if len(of) == 2 else f"{len(of)} models"
+            said = f"{pluralize(len(replies), 'answer')} by {what}: {', '.join(named)}"
+            yield f"{system}: {said}; all are in its figures."
         yield from _ended_early(system, replies)
         yield from _same_words(system, own)
         if system in folders:
@@ -92,7 +104,7 @@ def _changed_answers(attempts: Sequence[Conversation]) -> Iterator[str]:
         )
 
 
-def _noted(finished: Sequence[Conversation]) -> Iterator[str]:
+def _driver_notes(finished: Sequence[Conversation]) -> Iterator[str]:
     """What drivers noted on replies, each kind once: a figure may rest on how they were read."""
     of: dict[str, Counter[str]] = {}
     for one in finished:
@@ -102,20 +114,6 @@ def _noted(finished: Sequence[Conversation]) -> Iterator[str]:
     for note, counts in of.items():
         systems = ", ".join(f"{system} x {count}" for system, count in counts.items())
         yield f"{pluralize(counts.total(), 'answer')} ({systems}): {note}."
-
-
-def _several_models(system: str, replies: Sequence[SystemTurn]) -> Iterator[str]:
-    """One name for two systems: a gateway that falls back to another model, or a new version in the middle of a run."""
-    of = Counter(reply.model for reply in replies)
-    unnamed = of.pop("", 0)
-    if len(of) > 1:
-        named = [f"{model} x {count}" for model, count in of.most_common(_MOST_NAMES)]
-        if len(of) > _MOST_NAMES:
-            named.append(f"{len(of) - _MOST_NAMES} more")
-        if unnamed:
-            named.append(f"not named x {unnamed}")
-        what = "two models" if len(of) == 2 else f"{len(of)} models"
-        yield f"{system}: {pluralize(len(replies), 'answer')} by {what}: {', '.join(named)}; all are in its figures."
 
 
 def _ended_early(system: str, replies: Sequence[SystemTurn]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from recordings.conversations.conversation import Conversation
 from topics.counting import pluralize
 from topics.languages import language_of
 
-_MOST_NAMES = 5
+_MOST_NAMES = 5  # in a sentence; of the others, how many
 
 
 def odd_languages(finished: Sequence[Conversation]) -> Iterator[str]:

@@ -24,7 +24,7 @@ def odd_users(finished: Sequence[Conversation]) -> Iterator[str]:
         yield from _own_words(system, own)
         yield from _cut_short(system, own)
         yield from _orders(system, own)
-        yield from _satisfied(system, own)
+        yield from _satisfied_notes(system, own)
 
 
 def _own_words(system: str, own: Sequence[Conversation]) -> Iterator[str]:
@@ -66,7 +66,7 @@ def _orders(system: str, own: Sequence[Conversation]) -> Iterator[str]:
         )
 
 
-def _satisfied(system: str, own: Sequence[Conversation]) -> Iterator[str]:
+def _satisfied_notes(system: str, own: Sequence[Conversation]) -> Iterator[str]:
     ended = [
         {turn.label for turn in one.turns}
         for one in own

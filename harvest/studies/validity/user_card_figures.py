@@ -17,7 +17,7 @@ from simulators.llm.faults import FAULTS
 from topics.counting import pluralize
 from topics.decimals import decimal
 
-_CHANCE = 0.05
+_CHANCE = 0.05  # of an alarm without a cause
 
 
 def card_lines(card: UserCard) -> Iterator[str]:

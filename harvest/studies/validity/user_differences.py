@@ -35,7 +35,7 @@ WORDING: Mapping[str, Callable[[WordedTurn], float]] = {
 }
 
 _WORDED = "wording"
-_SAME = 1e-9
+_SAME = 1e-9  # rounding: what is equal but for the order of sums must rank as equal on every machine
 
 # A topic, and `WordedTurn.place`.
 Stratum = tuple[str, str]

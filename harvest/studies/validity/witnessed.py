@@ -13,7 +13,7 @@ from recordings.log.run_folder import Run
 from scoring.inference.reading_error import SENSITIVITY, ReadingError, Told, reading_error
 from topics.counting import pluralize
 
-_MOST_REASONS = 3
+_MOST_REASONS = 3  # in a sentence
 _LONGEST = 60  # characters of a text that goes unread
 
 

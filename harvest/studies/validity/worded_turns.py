@@ -137,7 +137,7 @@ def _of_conversation(
                 turn.label,
                 fault_of(said),
                 words_kept(said),
-                _refused(turn, samples),
+                _count_refused(turn, samples),
                 names_sign(reply) or orders_a_model(reply),
                 words_added(said),
                 length(said),
@@ -180,7 +180,7 @@ def _meant(turn: Turn) -> str:
     return turn.choice.meant or turn.said
 
 
-def _refused(turn: Turn, samples: Sequence[tuple[str, str]]) -> Mapping[str, int] | None:
+def _count_refused(turn: Turn, samples: Sequence[tuple[str, str]]) -> Mapping[str, int] | None:
     if turn.choice is not None:
         return turn.choice.refused
     if turn.worded:

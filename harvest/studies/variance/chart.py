@@ -12,7 +12,7 @@ from scoring.inference.components import Component
 from scoring.table import is_percentage
 from topics.counting import pluralize
 
-_WIDTH = 720.0
+_WIDTH = 720.0  # in pixels
 
 
 def variance_chart(study: VarianceStudy) -> str:

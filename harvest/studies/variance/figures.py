@@ -20,7 +20,7 @@ from scoring.inference.interval import Interval
 from scoring.table import is_percentage
 from topics.counting import pluralize
 
-_TIMES = 4
+_TIMES = 4  # as many trials or topics, of which it is said what they would bring
 _EXCHANGED = {
     "sessions": "exchanging whole sessions with fresh trials",
     "orders": "exchanging the orders of sessions",
@@ -167,8 +167,8 @@ def _advice(one: SystemVariance) -> str:
 
 def _carried_sentence(one: SystemVariance, found: CarryOver) -> str:
     what = "the loss against fresh sessions" if found.fresh else "the value"
-    slope = f"{_signed(found.slope, one.key, 2)} from one place in the session to the next"
-    lost = f", {_signed(found.lost, one.key)} against fresh sessions on average" if found.fresh else ""
+    slope = f"{_sign(found.slope, one.key, 2)} from one place in the session to the next"
+    lost = f", {_sign(found.lost, one.key)} against fresh sessions on average" if found.fresh else ""
     if found.found is None:
         return f"Whether answers depend on the place in the session cannot be told here; slope {slope}{lost}."
     smallest = min(p for p in (found.p, found.p_lost) if not math.isnan(p))
@@ -191,8 +191,8 @@ def _rows(one: SystemVariance) -> Iterator[_Row]:
     split, key = one.split, one.key
     over = f"{pluralize(split.topics, 'topic')}, {pluralize(split.trials, 'trial')}"
     if not math.isnan(split.topic.value):
-        yield "spread between topics", _spread(split.topic, key), over
-        yield "spread between trials", _spread(split.trial, key), over
+        yield "spread between topics", _spread_words(split.topic, key), over
+        yield "spread between trials", _spread_words(split.trial, key), over
         yield "ICC(1)", _share(split.icc), over
     if _in_steps(one) and not math.isnan(one.disagree.value):
         yield "topics that disagree", *_figure(one.disagree)
@@ -224,7 +224,12 @@ def _carried_rows(found: CarryOver, key: Key) -> Iterator[_Row]:
 def _between_sentence(found: Crossed, group: Group) -> str:
     if math.isnan(found.trial.value):
         return f"The spread cannot be split: {found.trial.interval.note}."
-    components = _components(found, group.several)
+    components = {
+        f"between {group.several}": found.system,
+        "between topics": found.topic,
+        f"of {group.several} that suit some topics more than others": found.both,
+        "between trials": found.trial,
+    }
     parts = {name: max(0.0, one.value) for name, one in components.items()}
     whole = math.fsum(parts.values())
     if not whole > 0:
@@ -241,27 +246,18 @@ def _between_sentence(found: Crossed, group: Group) -> str:
     return f"Most of the spread is {largest}: {said} of the variance of single trials; {others}."
 
 
-def _components(found: Crossed, several: str) -> dict[str, Component]:
-    return {
-        f"between {several}": found.system,
-        "between topics": found.topic,
-        f"of {several} that suit some topics more than others": found.both,
-        "between trials": found.trial,
-    }
-
-
 def _between_rows(found: Crossed, key: Key, group: Group) -> Iterator[_Row]:
     over = f"{found.systems} {group.several}, {pluralize(found.topics, 'topic')}, {pluralize(found.trials, 'trial')}"
-    yield f"spread between {group.several}", _spread(found.system, key), over
-    yield "spread between topics", _spread(found.topic, key), over
-    yield f"spread of {group.facet} × topic", _spread(found.both, key), over
-    yield "spread between trials", _spread(found.trial, key), over
+    yield f"spread between {group.several}", _spread_words(found.system, key), over
+    yield "spread between topics", _spread_words(found.topic, key), over
+    yield f"spread of {group.facet} × topic", _spread_words(found.both, key), over
+    yield "spread between trials", _spread_words(found.trial, key), over
     if group.facet == "system":
         yield "Eρ²", _share(found.relative), over
         yield "Φ", _share(found.absolute), over
 
 
-def _spread(one: Component, key: Key) -> str:
+def _spread_words(one: Component, key: Key) -> str:
     size = math.sqrt(max(0.0, one.value))
     if math.isnan(one.interval.low):
         return _size(size, key)
@@ -287,16 +283,16 @@ def _figure(one: Figure) -> tuple[str, str]:
 
 def _ends(value: float, interval: Interval, key: Key, digits: int = 1) -> str:
     if math.isnan(interval.low):
-        return _signed(value, key, digits)
+        return _sign(value, key, digits)
     low, high = (_bare(end, key, "+", digits) for end in (interval.low, interval.high))
-    return f"{_signed(value, key, digits)} [{low}, {high}]"
+    return f"{_sign(value, key, digits)} [{low}, {high}]"
 
 
 def _size(value: float, key: Key) -> str:
     return f"{_bare(value, key)}{' points' if is_percentage(key[0]) else ''}"
 
 
-def _signed(value: float, key: Key, digits: int = 1) -> str:
+def _sign(value: float, key: Key, digits: int = 1) -> str:
     if math.isnan(value):
         return "n/a"
     return f"{_bare(value, key, '+', digits)}{' points' if is_percentage(key[0]) else ''}"

@@ -15,7 +15,7 @@ from scoring.table import is_percentage
 
 FORMAT = "harvest-variance/1"
 
-_DIGITS = 12
+_DIGITS = 12  # fewer than a float has, so that two machines print the same
 _LIKE = "topics like these"
 
 

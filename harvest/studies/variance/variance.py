@@ -117,7 +117,7 @@ def study_variance(
     apart = gathered.beside if gathered else set_apart(runs, changes)
     material = gathered.material if gathered else gather_material(runs, apart.left_out)
     settings = scoring_settings(material.scoring, material.topics, material.gold, changes)
-    chosen = _chosen(systems, material)
+    chosen = _choose_systems(systems, material)
     criteria = (judges or Judges()).criteria
     asked = [
         (term, one)
@@ -161,7 +161,7 @@ def study_variance(
     )
 
 
-def _chosen(systems: Sequence[str], material: Material) -> tuple[str, ...]:
+def _choose_systems(systems: Sequence[str], material: Material) -> tuple[str, ...]:
     recorded = {one.key.system for one in material.finished}
     known = tuple(name for name in material.systems if name in recorded)
     for name in systems:
@@ -222,7 +222,7 @@ class _Study:
             split = split.without_intervals(why)
         passes = self._passes(name, cells) if np.isin(cells[~np.isnan(cells)], (0.0, 1.0)).all() else None
         apart, pairs = disagree(cells), pairs_that_differ(cells)
-        carried = self._carried(name, key, cells) if is_percentage(key[0]) else None
+        carried = self._carry_over(name, key, cells) if is_percentage(key[0]) else None
         return SystemVariance(
             system=name,
             key=key,
@@ -291,7 +291,7 @@ class _Study:
             (interval,) = resampler.means(self._topics, each[:, None, None])
         return Figure(float(each[there].mean()), int(there.sum()), int((~np.isnan(cells[there])).sum()), interval)
 
-    def _carried(self, name: str, key: Key, cells: Floats) -> CarryOver | None:
+    def _carry_over(self, name: str, key: Key, cells: Floats) -> CarryOver | None:
         own = self.values[name].get(key, {})
         rows = {topic.id: row for row, topic in enumerate(self.material.topics.topics)}
         columns = {trial: column for column, trial in enumerate(sorted({trial for _, trial in own}))}

@@ -19,8 +19,8 @@ from scoring.stochastic.parting import both_sides, part
 from topics.errors import InputError
 from topics.identity import generator
 
-_DRAWS = 999
-_MOST_CHANGES = 5
+_DRAWS = 999  # with one more, for the data themselves, a round number: p in steps of .001
+_MOST_CHANGES = 5  # topics, or turns, of which it is said how they changed
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +98,10 @@ def changed_turns(before: Ways, now: Ways, level: float, seed: int) -> Iterator[
     for node in sorted(nodes, key=lambda one: -tests.z[one])[:_MOST_CHANGES]:
         branch = int(found.branch[node])
         portion, came = found.portion[:, node].tolist(), found.arrivals[:, node].tolist()
-        title = end_title(found.end[node]) if branch == node else _named(tree, branch)
-        turns = tuple(_named(tree, at) for at in tree.path(node))
+        title = end_title(found.end[node]) if branch == node else _node_name(tree, branch)
+        turns = tuple(_node_name(tree, at) for at in tree.path(node))
         yield ChangedTurn(turns, title, (portion[0], portion[1]), (came[0], came[1]), float(tests.p[node]))
 
 
-def _named(tree: ConversationTree, node: int) -> str:
+def _node_name(tree: ConversationTree, node: int) -> str:
     return f"{tree.speaker(node)[0].upper()} {node_title(tree, node)}"

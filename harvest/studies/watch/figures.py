@@ -25,13 +25,13 @@ from harvest.terminal import printable
 from recordings.files.times import stamp
 from scoring.inference.drift import BUDGET, SAME_BUDGET
 from scoring.inference.run_effects import FEWEST_RUNS
-from scoring.statistics.change_points import FEWEST, ChangePoint
+from scoring.statistics.change_points import FEWEST
 from topics.counting import pluralize
 
 FORMAT = "harvest-watch/1"
 
-_DIGITS = 12
-_DISCOVERY = 0.1
+_DIGITS = 12  # fewer than a float has, so that two machines print the same
+_DISCOVERY = 0.1  # rate of false discoveries up to which q is printed
 # Marks the interval of another estimand: of these very runs.
 _THESE = "°"
 
@@ -222,7 +222,9 @@ def history_tables(looks: Sequence[Look], system: str, figure: str) -> Iterator[
         table.add_row(times[place], f"{one.valid} of {one.planned}", *told)
     yield table
     for place, moved in found.items():
-        yield Text(_moved(times[place], moved, figure))
+        moment = times[place]
+        before, after = value_text(moved.before, figure), value_text(moved.after, figure)
+        yield Text(f"moved from {before} to {after} with the audit of {moment} (p {p_text(moved.p)})")
     if any(_THESE in str(cell) for cell in table.columns[3].cells):
         yield Text(f"{_THESE}: of these runs, since the baseline has fewer than {FEWEST_RUNS}", style="dim")
     known = sum(figure in look.systems[system].figures for look in looks if system in look.systems)
@@ -238,11 +240,6 @@ def _interval(one: LookFigure, figure: str) -> str:
         return ""
     low, high = one.shown
     return f"[{signed_value(low, figure)}, {signed_value(high, figure)}]{_THESE if one.low is None else ''}"
-
-
-def _moved(moment: str, one: ChangePoint, figure: str) -> str:
-    before, after = value_text(one.before, figure), value_text(one.after, figure)
-    return f"moved from {before} to {after} with the audit of {moment} (p {p_text(one.p)})"
 
 
 def watch_document(found: Watched) -> dict[str, Any]:

@@ -325,12 +325,12 @@ def state_after(looks: Sequence[Look], system: str, figure: str, baseline: Basel
         one = look.systems[system].figures.get(figure) if system in look.systems else None
         if one is None or one.evidence is None or one.shown is None:
             continue
-        seen = _seen(one, moment(look.at), baseline, state)
+        seen = _see_line(one, moment(look.at), baseline, state)
         state = advance(state, seen, together, looks=rules.looks, share=rules.share, apart=rules.apart)
     return state
 
 
-def _seen(one: LookFigure, at: float, baseline: Baseline, state: WatchState) -> Seen:
+def _see_line(one: LookFigure, at: float, baseline: Baseline, state: WatchState) -> Seen:
     """What a line says. One from before states were has its evidence against the baseline, which a change closes, and
     was confirmed where it was called changed."""
     before_states = one.confirms is None

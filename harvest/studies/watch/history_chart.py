@@ -8,7 +8,7 @@ from harvest.tables.drawing.curve_chart import Curve, CurvePanel, curve_key, cur
 from harvest.tables.drawing.svg import MARGIN, page
 from scoring.table import is_percentage
 
-_WIDTH = 760.0
+_WIDTH = 760.0  # in pixels: the column of the report
 _LEVEL = "mean between change points"
 
 

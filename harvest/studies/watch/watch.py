@@ -319,13 +319,13 @@ class _Audit:
             WatchedSystem(
                 *(name, "", planned, valid, lost, unasked, fell, tuple(watched)),
                 *told,
-                self._continued(name),
+                self._is_continued(name),
                 (before.models, models_of(own)),
             ),
             LookSystem(planned=planned, valid=valid, figures=noted),
         )
 
-    def _continued(self, name: str) -> bool:
+    def _is_continued(self, name: str) -> bool:
         definition = self.run.header.systems.get(name)
         return isinstance(definition, dict) and definition.get("session") == "continued"
 

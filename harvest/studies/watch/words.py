@@ -80,7 +80,7 @@ def interval_words(one: WatchedFigure) -> str:
     """` [-61.0, -45.2]`; that of these very runs is named so."""
     low, high = one.difference.shown
     of = "" if one.difference.interval.printed else " between these runs"
-    return "" if math.isnan(low) else f"{_between(low, high, one.name)}{of}"
+    return "" if math.isnan(low) else f"{_interval_words(low, high, one.name)}{of}"
 
 
 def joined_words(one: WatchedFigure) -> str:
@@ -89,11 +89,11 @@ def joined_words(one: WatchedFigure) -> str:
     value, low, high, audits = one.state.joined
     if audits < 2:
         return ""
-    shown = f"{signed_value(value, one.name)}{_unit(one.name)}{_between(low, high, one.name)}"
+    shown = f"{signed_value(value, one.name)}{_unit(one.name)}{_interval_words(low, high, one.name)}"
     return f"; the last {audits} audits together: {shown}"
 
 
-def _between(low: float, high: float, name: str) -> str:
+def _interval_words(low: float, high: float, name: str) -> str:
     return f" [{signed_value(low, name)}, {signed_value(high, name)}]"
 
 
@@ -108,7 +108,7 @@ def changed_by_words(one: WatchedFigure) -> str:
     if one.judged is None or not one.judged.rests_on_several:
         return moved_words(one)
     value, low, high, audits = one.judged.together
-    mean = f"{signed_value(value, one.name)}{_unit(one.name)}{_between(low, high, one.name)}"
+    mean = f"{signed_value(value, one.name)}{_unit(one.name)}{_interval_words(low, high, one.name)}"
     return f"{mean} over {pluralize(audits, 'audit')}, this one by itself {moved_words(one)},"
 
 

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from harvest.tables.drawing.colours import THEMES
 from harvest.tables.drawing.text_fitting import break_lines, plain, quote_attribute
 
-MARGIN = 18.0
+MARGIN = 18.0  # in pixels
 
 _FONTS = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
-_LINES = 12
+_LINES = 12  # of a heading
 _SMALLEST = 0.77  # of its size: below that letters have less than 10 pixels, and a page is scrolled
 
 

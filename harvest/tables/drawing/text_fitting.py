@@ -17,7 +17,7 @@ _WIDTHS = {
     "wNOQGHUDAVXCBR&<>+=~#": 0.86,
 }
 _ASCII = {letter: width for letters, width in _WIDTHS.items() for letter in letters}
-_LONGEST = 2000
+_LONGEST = 2000  # characters: no box shows more
 
 
 def room(text: str, size: float) -> float:

@@ -12,13 +12,13 @@ from recordings.trees.node_text import node_title, percent
 from recordings.trees.tree import ConversationTree
 from topics.counting import plural
 
-MARGIN = 18.0
+MARGIN = 18.0  # in pixels
 _CURVE, _AIR = 28.0, 9.0  # pixels: where an edge bends; around a text
 _LABEL, _FIGURE, _SMALL = 13.0, 12.0, 10.5  # sizes of letters
 _LINE, _BETWEEN, _ROW = 16.0, 16.0, 44.0  # heights: of a line in a box; between boxes; of the lowest row
 _WIDEST = 12.0  # of an edge that every trial takes
-_LABELS = (230.0, 190.0, 160.0, 135.0, 115.0)
-_LINES = 3
+_LABELS = (230.0, 190.0, 160.0, 135.0, 115.0)  # widths of a box in pixels, tried until the tree fits
+_LINES = 3  # of a node's words
 
 # What stands at an edge: the share, counts beside it, and the interval below.
 Words = tuple[str, str, str]

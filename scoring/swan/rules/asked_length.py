@@ -47,8 +47,8 @@ _BRIEF = late_pattern(
     re.IGNORECASE,
 )
 _NEGATED = late_pattern(r"\b(?:don't|do\s+not|never|not|without|if)\b[^.!?\n]{0,40}\Z", re.IGNORECASE)
-_BRIEF_WORDS = 60
-_BARE_WORDS = 4
+_BRIEF_WORDS = 60  # words
+_BARE_WORDS = 4  # words
 _OVER = 1.2  # a text of about so many words may be a fifth longer
 
 

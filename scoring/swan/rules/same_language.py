@@ -47,7 +47,7 @@ _ASKED = late_pattern(
 _NOT_ASKED = late_pattern(r"\b(?:don't|do\s+not|never|not|if|would)\b[^.!?\n]{0,40}\Z", re.IGNORECASE)
 _LEAST = 4  # words of a text in Latin letters
 _LETTERS = 4  # of another script
-_LOOK = 4000
+_LOOK = 4000  # characters: more say no more of the language
 
 
 def language_of(text: str) -> str:
