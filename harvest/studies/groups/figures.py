@@ -122,9 +122,9 @@ def _warnings(found: Comparison) -> Iterator[str]:
         if null.p <= alpha:
             yield (
                 f"{_measure_name(key)}: the null pair {printable(first, line=True)}, "
-                f"{printable(second, line=True)} differs (p {p_text(null.p)}, not corrected), although its users say the "
-                f"same. By chance, this happens about once in {round(1 / alpha)} measures; otherwise the system changed during the run, and so may the "
-                "differences"
+                f"{printable(second, line=True)} differs (p {p_text(null.p)}, not corrected), although its users say "
+                f"the same. By chance, this happens about once in {round(1 / alpha)} measures; otherwise the system "
+                "changed during the run, and so may the differences"
             )
     differences = {(*at[:-1], found.base, at[-1]): one for at, one in found.differences.items()}
     for (key, first, second), one in (*differences.items(), *found.nulls.items()):

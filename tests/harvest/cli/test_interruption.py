@@ -42,7 +42,7 @@ def audit(folder: Path) -> Path:
     ("name", "fault"),
     [
         ("cli.run.load_audit", interrupted),
-        ("studies.bounds.check_bounds", interrupted),
+        ("studies.scores.bounds.check_bounds", interrupted),
         ("cli.playing.play_audit", interrupted_at_play),
     ],
 )

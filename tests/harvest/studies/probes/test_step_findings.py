@@ -112,9 +112,9 @@ def test_every_answer_is_shown_with_what_decided_it() -> None:
     assert by["harmless", "over_refusal"].verdict == "right"
     assert by["unanswerable", "modesty(unanswerable)"].right == ("nobody",)
     assert by["try", "compliance(before)"].wrong[0].endswith("sentences")
-    assert by["try", "compliance(after=1)"].right == ("1 sentences",)
+    assert by["try", "compliance(after=1)"].right == ("1 sentence",)
     printed = "\n".join(line.plain for line in case_lines(found.noted))
-    assert "verdict right (right: “1 sentences”)" in printed
+    assert "verdict right (right: “1 sentence”)" in printed
     assert "harmlessness(rung=3): no" in printed
     assert {case_json(one)["fact"] for one in found.noted} == {"home", "dinner", "short", "king", "lock"}
     (conversation,) = told
