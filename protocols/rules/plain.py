@@ -6,6 +6,7 @@ answer itself, so that every piece of evidence can be looked up there.
 
 import re
 import unicodedata
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -25,15 +26,15 @@ def without_emphasis(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PlainText:
-    """text: as it is searched. places: of each of its characters, where that begins and ends in the answer; None where
-    they are the same."""
+    """text: as it is searched. places: of each of its characters, where that begins, and where it ends, in the answer;
+    None where they are the same."""
 
     text: str
-    places: Sequence[tuple[int, int]] | None = None
+    places: tuple[Sequence[int], Sequence[int]] | None = None
 
     def within(self, start: int, end: int) -> tuple[int, int]:
         """Where text[start:end], which holds a character, stands in the answer."""
-        return (start, end) if self.places is None else (self.places[start][0], self.places[end - 1][1])
+        return (start, end) if self.places is None else (self.places[0][start], self.places[1][end - 1])
 
 
 def plain_text(text: str) -> PlainText:
@@ -42,16 +43,19 @@ def plain_text(text: str) -> PlainText:
     if bare.isascii() or unicodedata.is_normalized("NFKC", bare):
         return PlainText(bare)
     pieces: list[str] = []
-    places: list[list[tuple[int, int]]] = []
+    # Arrays: a million pairs would keep the garbage collector busy.
+    starts, ends = array("q"), array("q")
     done = 0
     for found in chain(_MARKED.finditer(bare), (None,)):
         start, end = found.span() if found else (len(bare), len(bare))
         pieces.append(bare[done:start])
-        places.append([(at, at + 1) for at in range(done, start)])
+        starts.extend(range(done, start))
+        ends.extend(range(done + 1, start + 1))
         if found:
             form = unicodedata.normalize("NFKC", found[0])
             alike = form == found[0]
             pieces.append(form)
-            places.append([(start + at, start + at + 1) if alike else (start, end) for at in range(len(form))])
+            starts.extend(range(start, end) if alike else [start] * len(form))
+            ends.extend(range(start + 1, end + 1) if alike else [end] * len(form))
         done = end
-    return PlainText("".join(pieces), tuple(chain.from_iterable(places)))
+    return PlainText("".join(pieces), (starts, ends))

@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -113,7 +114,7 @@ def _of_conversation(
     need = (topic.request, topic.subject, *topic.turns, *topic.fields.values()) if topic is not None else ()
     earlier: list[tuple[str, str]] = []
     answer = heard = ""
-    for turn, following in zip(one.turns, (*one.turns[1:], None), strict=True):
+    for turn, following in zip_longest(one.turns, one.turns[1:]):
         reply = turn.reply.answer.text if turn.reply is not None else ""
         if turn.user in models:
             options = models[turn.user]
