@@ -43,7 +43,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A system that fails to answer on some topics of an arm, and has failing first turns on few others."""
     folder = tmp_path_factory.mktemp("arms")
     (folder / "bots.py").write_text(BOT)
-    bots = [{"name": "A", "driver": "python", "options": {"function": "bots.py:answer", "takes": "history"}}]
+    bots = [
+        {"name": "A", "driver": "python", "options": {"function": "bots.py:answer", "takes": "history"}, "attempts": 1}
+    ]
     topics = [f"{kind}{number:03d}" for kind in "MRY" for number in range(1, 6)]
     return play(load_audit(audit_file(folder, arms=ARMS, only=topics, systems=bots, trials=2)), folder / "run")
 
