@@ -14,7 +14,7 @@ from harvest.terminal import printable
 
 Verdict = Literal["changed", "same", "missed", "kept", "cannot tell", "not measured"]
 
-_MOST = 500  # characters of a sentence: services cut or refuse longer ones
+_MOST = 500  # characters of a sentence
 _NOT_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
 
 

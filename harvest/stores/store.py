@@ -20,7 +20,7 @@ _B = TypeVar("_B")
 
 _SCHEMES = ("s3", "gs", "az", "file")
 _PATIENCE = timedelta(seconds=60)
-_THREADS = 8  # requests at once: a store answers each in tens of milliseconds
+_THREADS = 8  # requests at once
 _STATUS = re.compile(r"status code: ([0-9]{3} [A-Za-z ]{1,40})")
 _CODE = re.compile(r"<Code>([A-Za-z]{1,60})</Code>")
 _PHRASES = {

@@ -28,7 +28,7 @@ _TREES_SHARE = 0.45  # rounds of boosting
 _RIDGE = 3.0  # penalty of the linear part
 _FEATURE_SCALE = 0.1  # against n-grams, which are 0 or 1
 _LEAST_DIALOGUES = 3  # an n-gram of fewer is a name or a slip
-_DIGITS = 5  # keeps the shipped file small, and moves no label
+_DIGITS = 5  # keeps the shipped file small
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harvest.studies.attribute.attribution import LOST, AttributedSystem, AttributionStudy
-from harvest.studies.scores.trial_values import Key
-from harvest.studies.variance.figures import named
+from harvest.studies.scores.trial_values import Key, key_name
 from harvest.tables.long_rows import LongRow
 from harvest.terminal import printable
 from scoring.inference.attribution import SOURCES, Attribution
@@ -47,7 +46,7 @@ def attribution_tables(study: AttributionStudy) -> Iterator[RenderableType]:
     """Of each system and measure a sentence and the shares, then what no share says."""
     for system in study.systems:
         for key, one in system.each.items():
-            yield Text(printable(f"{system.system}, {named(key)}", line=True), style="bold")
+            yield Text(printable(f"{system.system}, {key_name(key)}", line=True), style="bold")
             yield Padding(Text(_sentence(one, key)), (0, 0, 0, 2))
             if one.topics:
                 yield _table(one, key)

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harvest.studies.groups.group_comparison import Comparison
-from harvest.studies.scores.trial_values import Key
+from harvest.studies.scores.trial_values import Key, key_name
 from harvest.tables.comparison_words import bounds_words, p_text
 from harvest.terminal import printable
 from scoring.inference.interval import FEWEST, METHOD
@@ -51,7 +51,7 @@ def group_tables(found: Comparison) -> Iterator[RenderableType]:
     for heading in ("figure", "n", "difference [low, high]\ntopics like these", "pairs", "p", "beyond"):
         table.add_column(Text(heading), justify="right", no_wrap=True)
     for key in found.measures:
-        table.add_row(Text(_measure_name(key), style="bold"))
+        table.add_row(Text(key_name(key), style="bold"))
         for cells in _lines(found, key):
             table.add_row(*map(Text, cells))
     yield table
@@ -73,11 +73,6 @@ def legend(found: Sequence[Comparison]) -> Iterator[Text]:
     said["lost"] = ", or none because of what was lost" if withheld else ""
     for line in _LEGEND:
         yield Text(line.format(level=100 * level, alpha=round(1 - level, 6), **said), style="dim")
-
-
-def _measure_name(key: Key) -> str:
-    measure, turn = key
-    return f"{measure} S{turn}" if turn else measure
 
 
 def _lines(found: Comparison, key: Key) -> Iterator[tuple[str, ...]]:
@@ -121,7 +116,7 @@ def _warnings(found: Comparison) -> Iterator[str]:
     for (key, first, second), null in found.nulls.items():
         if null.p <= alpha:
             yield (
-                f"{_measure_name(key)}: the null pair {printable(first, line=True)}, "
+                f"{key_name(key)}: the null pair {printable(first, line=True)}, "
                 f"{printable(second, line=True)} differs (p {p_text(null.p)}, not corrected), although its users say "
                 f"the same. By chance, this happens about once in {round(1 / alpha)} measures; otherwise the system "
                 "changed during the run, and so may the differences"
@@ -129,7 +124,7 @@ def _warnings(found: Comparison) -> Iterator[str]:
     differences = {(*at[:-1], found.base, at[-1]): one for at, one in found.differences.items()}
     for (key, first, second), one in (*differences.items(), *found.nulls.items()):
         if said := bounds_words(one, share=is_percentage(key[0])):
-            yield printable(f"{_measure_name(key)}, {second} to {first}: {said}", line=True)
+            yield printable(f"{key_name(key)}, {second} to {first}: {said}", line=True)
     yield from _too_few(found)
     names = {key[0].partition("(")[0] for key in found.measures}
     positional = [one.name for one in single() if one.words and one.name in names]

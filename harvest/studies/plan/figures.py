@@ -11,6 +11,7 @@ from rich.text import Text
 from harvest.studies.plan.pilot import ICC, INTERACTION, MEAN
 from harvest.studies.plan.planning import WANTED, Design, Study
 from harvest.studies.plan.words import ALIKE, design_table, hours_after, in_percent, points, user_turns
+from harvest.studies.scores.trial_values import key_name
 from harvest.terminal import printable
 from scoring.inference.paired import ESTIMANDS, Estimand
 from scoring.inference.power import Power
@@ -213,8 +214,7 @@ def _cost(study: Study, one: Design) -> str:
 def measure_size(study: Study) -> str:
     """The difference that is to be found: `5 points of %useful S1`."""
     size = points(100 * study.difference) if is_percentage(study.key[0]) else f"{study.difference:g}"
-    name, turn = study.key
-    return f"{size} of {printable(f'{name} S{turn}' if turn else name, line=True)}"
+    return f"{size} of {printable(key_name(study.key), line=True)}"
 
 
 def _value(study: Study, value: float) -> str:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from harvest.studies.plan.costs import observed_costs
 from harvest.studies.scores.scorecard import Material, gather_material
-from harvest.studies.scores.trial_values import SHARES, Key, Values, measure_values, share_values
+from harvest.studies.scores.trial_values import SHARES, Key, Values, key_name, measure_values, share_values
 from recordings.log.run_folder import Run
 from scoring.inference.components import across_systems, upper_interaction, within_system
 from scoring.inference.ratio_power import smoothed_shares
@@ -61,7 +61,7 @@ def read_pilot(run: Run, measure: Measure, key: Key, settings: Settings) -> Pilo
     material = gather_material([run])
     by_system, notes = pilot_cells(material, measure, key, settings)
     if not by_system:
-        raise InputError(f"{run.path}: no trial has a value of {_measure_name(key)}", advice="plan without --from")
+        raise InputError(f"{run.path}: no trial has a value of {key_name(key)}", advice="plan without --from")
     tables = list(by_system.values())
     cells = np.stack(tables)
     pooled = measure.declaration is RECOVERY
@@ -127,10 +127,6 @@ def _means(cells: Floats) -> Floats:
     return np.where(counts, np.where(seen, cells, 0.0).sum(axis=1) / np.maximum(1, counts), np.nan)
 
 
-def _measure_name(key: Key) -> str:
-    return f"{key[0]} S{key[1]}" if key[1] else key[0]
-
-
 def _figure(value: float, key: Key) -> str:
     return f"{100 * value:g}%" if is_percentage(key[0]) else f"{value:g}"
 
@@ -175,7 +171,7 @@ def assumed_components(
     low, high = declaration.range if shape != "unbounded" else (-math.inf, math.inf)
     if shape == "yes or no" and "within" in stated:
         raise InputError(
-            f"--within cannot be stated for {_measure_name(key)}: trials are yes or no, so it follows from the mean "
+            f"--within cannot be stated for {key_name(key)}: trials are yes or no, so it follows from the mean "
             "and from what lies between topics",
             advice="leave it out",
         )
@@ -184,7 +180,7 @@ def assumed_components(
         missing = [f"--{name}" for name in _to_state(declaration) if name not in stated]
         if missing and declaration is not MEAN_USEFUL:  # of which tau-bench says something
             raise InputError(
-                f"nothing is known of how {_measure_name(key)} varies",
+                f"nothing is known of how {key_name(key)} varies",
                 advice=f"give a pilot run with --from, or state {', '.join(missing)}",
             )
     sources: dict[str, str] = {}
@@ -192,7 +188,7 @@ def assumed_components(
     sources["mean"] = _source("mean" in stated, pilot)
     if not low < mean < high:
         raise InputError(
-            f"{_measure_name(key)}: the mean {_figure(mean, key)} is not inside the range, so nothing could vary",
+            f"{key_name(key)}: the mean {_figure(mean, key)} is not inside the range, so nothing could vary",
             allowed=f"more than {_figure(low, key)} and less than {_figure(high, key)}",
             advice="state another --mean, or give a pilot that varies",
         )
@@ -218,7 +214,7 @@ def assumed_components(
         mean = _mean_with(mean, max(between / _FULLEST, between + within))
     most = (mean - low) * (high - mean) if shape != "unbounded" else math.inf
     if between >= most:
-        what = "--between" if "between" in stated else _measure_name(key)
+        what = "--between" if "between" in stated else key_name(key)
         raise InputError(
             f"{what}: topics cannot spread by {_size(math.sqrt(between), key)} around a mean of {_figure(mean, key)}",
             allowed=f"less than {_size(math.sqrt(most), key)}",

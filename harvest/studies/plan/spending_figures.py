@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harvest.studies.plan.allocation import SEEN_ENOUGH, SURELY, Spending, SpentTopic
+from harvest.studies.scores.trial_values import key_name
 from harvest.terminal import printable
 from scoring.table import is_percentage
 from topics.counting import pluralize
@@ -135,8 +136,7 @@ def _legend(one: Spending) -> Iterator[str]:
 
 
 def _measure(one: Spending) -> str:
-    name, turn = one.key
-    return printable(f"{name} S{turn}" if turn else name, line=True)
+    return printable(key_name(one.key), line=True)
 
 
 def _half(one: Spending, width: float) -> str:

@@ -12,7 +12,7 @@ from itertools import combinations
 
 from harvest.studies.scores.arms import Armed, ArmedSystem
 from harvest.studies.scores.lost_attempts import lost_attempts
-from harvest.studies.scores.trial_values import Key
+from harvest.studies.scores.trial_values import Key, key_name
 from scoring.inference.factorial import Combination, Levels, factorial_effects, is_crossed
 from scoring.inference.losses import Gain, WithLost
 from scoring.inference.matched import Difference, compare
@@ -40,8 +40,7 @@ class FactorEffects:
 
     @property
     def label(self) -> str:
-        name, turn = self.key
-        return f"{name} S{turn}" if turn else name
+        return key_name(self.key)
 
 
 @dataclass(frozen=True, slots=True)

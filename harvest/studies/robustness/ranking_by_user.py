@@ -9,7 +9,7 @@ from typing import Literal
 
 from harvest.studies.scores.arms import Armed, ArmedSystem
 from harvest.studies.scores.lost_attempts import lost_attempts
-from harvest.studies.scores.trial_values import Key
+from harvest.studies.scores.trial_values import Key, key_name
 from scoring.comparison.by_user import ByUser, by_user
 from scoring.figure import Good
 from scoring.inference.matched import compare
@@ -58,8 +58,7 @@ class RankedPair:
 
     @property
     def label(self) -> str:
-        name, turn = self.key
-        return f"{name} S{turn}" if turn else name
+        return key_name(self.key)
 
 
 def ranking_by_user(armed: Armed, *, seed: int = 0) -> tuple[RankedPair, ...]:

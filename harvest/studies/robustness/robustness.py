@@ -17,7 +17,7 @@ from harvest.studies.runs.sources import sources
 from harvest.studies.scores.arms import Armed, ArmedSystem
 from harvest.studies.scores.lost_attempts import loss_notes, lost_attempts
 from harvest.studies.scores.scorecard import Material
-from harvest.studies.scores.trial_values import Key, Values
+from harvest.studies.scores.trial_values import Key, Values, key_name
 from protocols.labels import NOT_USEFUL, USEFUL
 from recordings.conversations.conversation import Conversation
 from recordings.conversations.endings import end_name
@@ -85,8 +85,7 @@ class MeasureOverArms:
 
     @property
     def label(self) -> str:
-        name, turn = self.key
-        return f"{name} S{turn}" if turn else name
+        return key_name(self.key)
 
     def elsewhere(self, arm: str) -> bool:
         """Whether the difference of an arm is between other figures than those of the arm and of the control, because

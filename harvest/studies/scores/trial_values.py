@@ -33,6 +33,12 @@ Key = tuple[str, int | None]
 Values = dict[Key, dict[Trial, Cell]]
 
 
+def key_name(key: Key) -> str:
+    """A measure as people read it, with its turn: `%useful S2`."""
+    measure, turn = key
+    return f"{measure} S{turn}" if turn else measure
+
+
 def share_values(system: str, material: Material) -> Values:
     """The cells of `SHARES`. Of %recovery: (recovered, failed first), (0, 0) where the first turn was useful."""
     found: Values = {}

@@ -21,7 +21,7 @@ from harvest.audits.groups import traits_of
 from harvest.studies.scores.arms import wanted_measures
 from harvest.studies.scores.judges import Judges
 from harvest.studies.scores.scorecard import Material, continued_systems, gather_material
-from harvest.studies.scores.trial_values import SHARES, Key, Values, measure_values, share_values
+from harvest.studies.scores.trial_values import SHARES, Key, Values, key_name, measure_values, share_values
 from harvest.studies.users.recorded_users import Drawn, RecordedUsers, recorded_users
 from recordings.conversations.conversation import Conversation
 from recordings.conversations.endings import is_cut_short
@@ -80,8 +80,7 @@ class WithOther:
 
     @property
     def label(self) -> str:
-        name, turn = self.key
-        return f"{name} S{turn}" if turn else name
+        return key_name(self.key)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from harvest.studies.scores.arms import wanted_measures
 from harvest.studies.scores.judges import Judges
 from harvest.studies.scores.lost_attempts import lost_attempts
 from harvest.studies.scores.scorecard import Material, gather_material, recorded_design
-from harvest.studies.scores.trial_values import SHARES, Key, Values, measure_values, share_values
+from harvest.studies.scores.trial_values import SHARES, Key, Values, key_name, measure_values, share_values
 from harvest.studies.users.recorded_users import recorded_users
 from recordings.conversations.endings import is_cut_short
 from recordings.log.run_folder import Run
@@ -68,8 +68,7 @@ class Figure:
 
     @property
     def label(self) -> str:
-        name, turn = self.key
-        return f"{name} S{turn}" if turn else name
+        return key_name(self.key)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from topics.decimals import decimal
 FORMAT = "harvest-simulation/1"
 
 _DIGITS = 12  # fewer than a float has, so that two machines print the same
-_MOST_TURNS = 12  # columns that fit 80
+_MOST_TURNS = 12  # of a curve
 _ALPHA = 0.05  # a p at most this large is called a difference
 _LONGEST_ACT = 14  # characters that have room beside the figures on 80 columns
 

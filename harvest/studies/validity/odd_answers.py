@@ -69,38 +69,38 @@ def _empty(finished: Sequence[Conversation]) -> Iterator[str]:
         if turn.reply is not None and is_empty(turn.reply.answer)
     )
     if of:
-        systems = ", ".join(f"{system} x {count}" for system, count in of.items())
-        yield f"{pluralize(of.total(), 'empty reply')}, counted as answers ({systems})."
+        yield f"{pluralize(of.total(), 'empty reply')}, counted as answers ({_list_counts(of)})."
+
+
+def _list_counts(of: Counter[str]) -> str:
+    return ", ".join(f"{system} x {count}" for system, count in of.items())
+
+
+def _failed_by(attempts: Sequence[Conversation], reason: str) -> Counter[str]:
+    """By system, how many attempts failed for this reason."""
+    return Counter(
+        one.key.system for one in attempts if one.outcome is not None and not one.valid and one.outcome.reason == reason
+    )
 
 
 def _silent_pages(attempts: Sequence[Conversation]) -> Iterator[str]:
     """Where not even an empty bubble came, nobody sees whether the page would still have answered."""
-    of = Counter(
-        one.key.system
-        for one in attempts
-        if one.outcome is not None and not one.valid and one.outcome.reason == "no-reply"
-    )
+    of = _failed_by(attempts, "no-reply")
     if of:
-        systems = ", ".join(f"{system} x {count}" for system, count in of.items())
         yield (
-            f"{pluralize(of.total(), 'attempt')} to which no answer came, not even an empty one ({systems}): in no "
-            "figure, while an empty reply counts as an answer. Compare such systems with care."
+            f"{pluralize(of.total(), 'attempt')} to which no answer came, not even an empty one ({_list_counts(of)}): "
+            "in no figure, while an empty reply counts as an answer. Compare such systems with care."
         )
 
 
 def _changed_answers(attempts: Sequence[Conversation]) -> Iterator[str]:
     """What was seen to change after it had been read: where it is not seen, such an answer is in the figures."""
-    of = Counter(
-        one.key.system
-        for one in attempts
-        if one.outcome is not None and not one.valid and one.outcome.reason == "went-on"
-    )
+    of = _failed_by(attempts, "went-on")
     if of:
-        systems = ", ".join(f"{system} x {count}" for system, count in of.items())
         yield (
-            f"{pluralize(of.total(), 'answer')} that went on, or made way for another, after being read ({systems}): "
-            f"such an attempt counts in no figure. The next ones were given longer; if there are many, give "
-            "`quiet` or `busy` in a site file."
+            f"{pluralize(of.total(), 'answer')} that went on, or made way for another, after being read "
+            f"({_list_counts(of)}): such an attempt counts in no figure. The next ones were given longer; if there are "
+            "many, give `quiet` or `busy` in a site file."
         )
 
 

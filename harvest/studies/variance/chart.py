@@ -3,8 +3,7 @@
 import math
 from collections.abc import Iterator
 
-from harvest.studies.scores.trial_values import Key
-from harvest.studies.variance.figures import named
+from harvest.studies.scores.trial_values import Key, key_name
 from harvest.studies.variance.variance import VarianceStudy
 from harvest.tables.drawing.interval_chart import IntervalPanel, IntervalRow, interval_panel, panel_width
 from harvest.tables.drawing.svg import MARGIN, page, paragraphs
@@ -65,8 +64,8 @@ def _panels(study: VarianceStudy) -> Iterator[IntervalPanel]:
                 _row(f"{group.facet} × topic", found.both, key),
                 _row("between trials", found.trial, key),
             ]
-        unit = "points" if is_percentage(key[0]) else named(key)
-        yield IntervalPanel(named(key), f"standard deviation, in {unit}", rows)
+        unit = "points" if is_percentage(key[0]) else key_name(key)
+        yield IntervalPanel(key_name(key), f"standard deviation, in {unit}", rows)
 
 
 def _row(label: str, one: Component, key: Key) -> IntervalRow:

@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from harvest.studies.scores.trial_values import Key
+from harvest.studies.scores.trial_values import Key, key_name
 from harvest.studies.variance.facets import Group
 from harvest.studies.variance.variance import Figure, SystemVariance, VarianceStudy
 from harvest.tables.comparison_words import p_text
@@ -49,22 +49,16 @@ _OF_FACET = (
 _Row = tuple[str, str, str]
 
 
-def named(key: Key) -> str:
-    """A measure as people read it, with its turn."""
-    measure, turn = key
-    return f"{measure} S{turn}" if turn else measure
-
-
 def variance_tables(study: VarianceStudy) -> Iterator[RenderableType]:
     """For each measure: of each system a sentence and its table, then those over all systems."""
     for key, systems in study.each.items():
         for one in systems:
-            yield Text(printable(f"{one.system}, {named(key)}", line=True), style="bold")
+            yield Text(printable(f"{one.system}, {key_name(key)}", line=True), style="bold")
             for sentence in sentences(one, study.settings.level):
                 yield Padding(Text(sentence), (0, 0, 0, 2))
             yield _table(list(_rows(one)))
         for group, crossed in study.between[key]:
-            yield Text(printable(f"{group.title}, {named(key)}", line=True), style="bold")
+            yield Text(printable(f"{group.title}, {key_name(key)}", line=True), style="bold")
             yield Padding(Text(_between_sentence(crossed, group)), (0, 0, 0, 2))
             if not math.isnan(crossed.trial.value):
                 yield _table(list(_between_rows(crossed, key, group)))

@@ -12,7 +12,7 @@ from harvest.tables.drawing.colours import STYLE, paint_attributes
 from harvest.tables.drawing.text_fitting import break_lines, plain, quote_attribute, room
 from harvest.tables.drawing.tree_drawing import MARGIN, TreeDrawing, drawn_tree, text
 
-_LEAST = 520.0  # in pixels: the legend needs it
+_LEAST = 520.0  # in pixels
 _SMALLEST = 0.77  # of its size
 
 
