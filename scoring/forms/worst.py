@@ -6,6 +6,7 @@ Which end is the worst, the measure says: the smallest R, the greatest latency.
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -221,87 +222,68 @@ def _below(term: Term, inner: Good) -> Good:
 
 _SHARE = Parameter("beta", "share of the worst conversations, above 0", default=0.25)
 _WITHIN = Parameter("within", "topics: the worst of each topic, and their mean")
-_OF = "no conversation has a value of M"
-_N = "conversations"
 
-CVAR = Declaration(
+_of_scores = partial(
+    Declaration,
+    of="measure",
+    undefined="no conversation has a value of M",
+    n="conversations",
+    arguments=(1, 1),
+    read=_read,
+)
+CVAR = _of_scores(
     name="CVaR",
     sentence="How good the worst conversations are on average.",
-    of="measure",
     formula="mean of the worst share beta of all conversations: the lowest, or the highest where little is good",
     source="R. T. Rockafellar and S. Uryasev, J. Banking & Finance 26 (2002)",
-    undefined=_OF,
     example="CVaR(R, beta=0.25)",
-    n=_N,
     good=_as_inner,
     parameters=(_SHARE, _WITHIN),
     written=("CVaR(R, beta=0.25)", "CVaR(latency, beta=0.05)"),
-    arguments=(1, 1),
     legend="mean of the worst",
-    read=_read,
     rows=_tails(lambda tail: (tail.cvar, tail.cvar_interval)),
 )
-QUANTILE = Declaration(
+QUANTILE = _of_scores(
     name="Q",
     sentence="The score that a share beta of all conversations does not exceed.",
-    of="measure",
     formula="smallest x such that at least a share beta of all conversations score x or less",
     source="lower quantile",
-    undefined=_OF,
     example="Q(R, beta=0.1)",
-    n=_N,
     good=_as_inner,
     parameters=(_SHARE, _WITHIN),
     written=("Q(R, beta=0.25)", "Q(latency, beta=0.95)"),
-    arguments=(1, 1),
     legend="quantile",
-    read=_read,
     rows=_tails(lambda tail: (tail.quantile, tail.quantile_interval)),
 )
-MINIMUM = Declaration(
+MINIMUM = _of_scores(
     name="min",
     sentence="The score of the worst conversation that was observed.",
-    of="measure",
     formula="smallest value of all conversations",
     source="minimum",
-    undefined=_OF,
     example="min(R)",
-    n=_N,
     written=("min(R)",),
-    arguments=(1, 1),
-    read=_read,
     rows=_tails(lambda tail: (tail.extreme, no_interval("the smallest that was observed; another trial can be worse"))),
 )
-MAXIMUM = Declaration(
+MAXIMUM = _of_scores(
     name="max",
     sentence="The score of the worst conversation that was observed, of a measure where little is good.",
-    of="measure",
     formula="largest value of all conversations",
     source="maximum",
-    undefined=_OF,
     example="max(latency)",
-    n=_N,
     good=_as_inner,
     written=("max(latency)",),
-    arguments=(1, 1),
-    read=_read,
     rows=_tails(lambda tail: (tail.extreme, no_interval("the largest that was observed; another trial can be worse"))),
 )
-RATE = Declaration(
+RATE = _of_scores(
     name="P",
     sentence="How often a conversation scores below a bound, or an event happens in it.",
-    of="measure",
     formula="share of the conversations that score less than the bound, or in which the event took place",
     source="[GFRC] §5 counts breakdowns so; bounds of scores are our own",
-    undefined=_OF,
     example="P(R, below=0.1)",
-    n=_N,
     parameters=(Parameter("below", "the bound; required, except for an event"),),
     good=_below,
     written=("P(R, below=0.1)", "P(breakdown)"),
-    arguments=(1, 1),
     legend="how often",
     event=True,
-    read=_read,
     rows=_rates,
 )

@@ -12,6 +12,7 @@ Source: Sakai, Kim and Kang, TOIS 2023 (arXiv 2204.00280); [GFRC] Eq. 1 with equ
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -62,31 +63,29 @@ def gfr(utility: float, fairness: Sequence[float]) -> float:
     return math.fsum((utility, *fairness)) / (1 + len(fairness))
 
 
-LIST_FAIRNESS = Declaration(
-    name="GF",
-    sentence="How close the groups of a list are to the gold shares where its readers stop.",
+_of_lists = partial(
+    Declaration,
     of="list",
-    formula="Σ decay_k · (1 - X(achieved at k, gold)) over the ranks k",
     source="Sakai, Kim and Kang, TOIS 2023; [GFRC] Eq. 1",
-    undefined="no row where the topic has no memberships; 0 for an empty list",
-    example="GF(RATINGS, by=RNOD)",
     n="documents in the list",
     needs=("qrels", "memberships"),
-    parameters=(Parameter("by", "X: RNOD, NMD or JSD"),),
-    written=("GF(SET, by=RNOD)",),
     arguments=(1, 1),
 )
-LIST_SUMMARY = Declaration(
+LIST_FAIRNESS = _of_lists(
+    name="GF",
+    sentence="How close the groups of a list are to the gold shares where its readers stop.",
+    formula="Σ decay_k · (1 - X(achieved at k, gold)) over the ranks k",
+    undefined="no row where the topic has no memberships; 0 for an empty list",
+    example="GF(RATINGS, by=RNOD)",
+    parameters=(Parameter("by", "X: RNOD, NMD or JSD"),),
+    written=("GF(SET, by=RNOD)",),
+)
+LIST_SUMMARY = _of_lists(
     name="GFR",
     sentence="A summary of a list's utility and group fairness; read it together with both.",
-    of="list",
     formula="mean of a utility (ERR or iRBU) and one GF for each attribute set",
-    source="Sakai, Kim and Kang, TOIS 2023; [GFRC] Eq. 1",
     undefined="no row where a topic has no set, or one of unknown scale",
     example="GFR(ERR, ordinal=RNOD)",
-    n="documents in the list",
-    needs=("qrels", "memberships"),
     parameters=(Parameter("ordinal", "X of sets whose groups have an order: RNOD or NMD"),),
     written=("GFR(ERR, ordinal=RNOD)",),
-    arguments=(1, 1),
 )

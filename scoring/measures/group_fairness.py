@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -61,132 +63,140 @@ def _applies(measure: Measure, topic: Topic) -> bool:
     return not name or name in topic.type.attributes
 
 
-def _score(material: Material, measure: Measure) -> Figure:
-    """One of the figures that are made together."""
-    cumulative = measure.declaration in (CUMULATIVE_FAIRNESS, CUMULATIVE_SUMMARY)
-    of, summed = (CUMULATIVE_FAIRNESS, CUMULATIVE_SUMMARY) if cumulative else (FAIRNESS, SUMMARY)
-    return _whole(material, of, summed)[_made_as(measure)]
+@dataclass(frozen=True, slots=True)
+class _Family:
+    """The figures that are made together, by their names. cumulative: each turn counts with all relevant entities up to
+    it. where_relevant: "" if the family has no such measure.
+    """
 
+    cumulative: bool
+    fairness: str
+    summary: str
+    similarity: str
+    where_relevant: str = ""
 
-def _made_as(measure: Measure) -> str:
-    """The name of its figure among those that are made together."""
-    declaration = measure.declaration
-    if declaration in (SUMMARY, CUMULATIVE_SUMMARY):
-        return _summary_name(declaration, measure.settings)
-    return str(Term(declaration.name, measure.base.arguments)) if measure.base.parameters else measure.base_name
+    def column(self, measure: Measure) -> str:
+        """The name of a measure's figure among those that are made together."""
+        if measure.declaration.name == self.summary:
+            return self._summary_name(measure.settings)
+        return str(Term(measure.base.name, measure.base.arguments)) if measure.base.parameters else measure.base_name
 
+    def score(self, material: Material, measure: Measure) -> Figure:
+        """One of the figures that are made together."""
+        return self._whole(material)[self.column(measure)]
 
-def _independent(material: Material) -> Sequence[Figure]:
-    return [*_whole(material, FAIRNESS, SUMMARY).values(), *_by_turn(material, FAIRNESS, SIMILARITY)]
+    def figures(self, material: Material) -> Sequence[Figure]:
+        """Those of the whole conversation, and DistrSim of each turn."""
+        found = [*self._whole(material).values()]
+        if not material.unscorable:
+            for label, fairness in self._made(material):
+                name = f"{self.similarity}({label})"
+                found += [Figure(name, turn.similarity, turn.nuggets, turn.turn) for turn in fairness.turns]
+        return found
 
+    def columns(self, many: Conversations) -> Sequence[Column] | None:
+        """What `_figures` gives of each conversation."""
+        settings, earning = many.grounds[0].settings, many.counts > 0
+        if not taken_alike(settings):
+            return None
+        found: list[Column] = []
+        first: dict[str, FairnessColumns] = {}
 
-def _cumulative(material: Material) -> Sequence[Figure]:
-    whole = _whole(material, CUMULATIVE_FAIRNESS, CUMULATIVE_SUMMARY)
-    return [*whole.values(), *_by_turn(material, CUMULATIVE_FAIRNESS, CUMULATIVE_SIMILARITY)]
+        def add(label: str, one: FairnessColumns, unknown: npt.NDArray[np.int64], *, rel: bool) -> None:
+            found.append(many.column(f"{self.fairness}{label}", one.value, one.worst, one.best, unknown))
+            if rel and self.where_relevant:  # see `_of_relevant`
+                value, worst, best = (np.where(earning, end, math.nan) for end in (one.value, one.worst, one.best))
+                found.append(many.column(f"{self.where_relevant}{label}", value, worst, best, unknown))
 
+        for attribute in many.grounds[0].sets:
+            unknown = np.bincount(many.of[many.unknown(attribute.name)], minlength=len(many))
+            made = fairness_columns(many, attribute, settings, cumulative=self.cumulative)
+            first[attribute.name] = made[0]
+            for place, one in enumerate(made):
+                add(f"({_label(attribute.name, one.divergence, place)})", one, unknown, rel=place == 0)
+        value, worst, best = (
+            combined({name: getattr(one, end) for name, one in first.items()}, settings.weights, len(many))
+            for end in ("value", "worst", "best")
+        )
+        some = np.zeros(len(many.of), dtype=bool)
+        for attribute in many.grounds[0].sets:
+            some |= many.unknown(attribute.name)
+        unknown = np.bincount(many.of[some], minlength=len(many))
+        add("", FairnessColumns("", value, worst, best), unknown, rel=True)
+        score = relevances(many)
+        value, worst, best = (settings.alpha * score + (1 - settings.alpha) * end for end in (value, worst, best))
+        found.append(many.column(self._summary_name(settings), value, worst, best, unknown))
+        return found
 
-def _whole(material: Material, of: Declaration, summed: Declaration) -> Mapping[str, Figure]:
-    """By name, the figures of the whole conversation."""
-    return material.once((Figure, of.name), lambda: {one.measure: one for one in _figures(material, of, summed)})
+    def _whole(self, material: Material) -> Mapping[str, Figure]:
+        """By name, the figures of the whole conversation."""
+        return material.once((Figure, self.fairness), lambda: {one.measure: one for one in self._figures(material)})
 
+    def _made(self, material: Material) -> Sequence[tuple[str, GroupFairness]]:
+        """Of each set by each of its divergences, with what it is called."""
 
-def _made(material: Material, of: Declaration) -> Sequence[tuple[str, GroupFairness]]:
-    """Of each set by each of its divergences, with what it is called."""
-    cumulative = of is CUMULATIVE_FAIRNESS
+        def make() -> Sequence[tuple[str, GroupFairness]]:
+            turns = {one.turn: one.first_position for one in material.passages if one.speaker == "system"}
+            nuggets, settings = material.relevant, material.settings
+            sets = [
+                group_fairness(nuggets, turns, one, settings, material.patience, cumulative=self.cumulative)
+                for one in material.sets
+            ]
+            return [
+                (_label(one.attribute, one.divergence, place), one) for made in sets for place, one in enumerate(made)
+            ]
 
-    def make() -> Sequence[tuple[str, GroupFairness]]:
-        turns = {one.turn: one.first_position for one in material.passages if one.speaker == "system"}
-        nuggets, settings = material.relevant, material.settings
-        sets = [
-            group_fairness(nuggets, turns, one, settings, material.patience, cumulative=cumulative)
-            for one in material.sets
+        return material.once((GroupFairness, self.cumulative), make)
+
+    def _figures(self, material: Material) -> Iterator[Figure]:
+        """GF of each set, of all sets, and its summary with R."""
+        settings, unjudged, sets = material.settings, material.unjudged, material.sets
+        if material.unscorable:
+            yield from self._undefined_figures(material)
+            return
+        earning = material.relevant
+        first: dict[str, GroupFairness] = {}
+        counted = 0
+        for label, fairness in self._made(material):
+            counted = len(fairness.turns)
+            unknown = sum(fairness.attribute in nugget.unknown for nugget in earning)
+            name, worst, best = f"{self.fairness}({label})", fairness.worst, fairness.best
+            one = Figure(name, fairness.value, counted, None, None, unjudged, unknown, "", worst, best)
+            yield one
+            if fairness.attribute not in first:
+                first[fairness.attribute] = fairness
+                yield from self._of_relevant(one, f"({label})", earning)
+        value, worst, best = _combine_sets(first, settings)
+        unknown = sum(bool(nugget.unknown) for nugget in earning)
+        note = "" if sets else "the topic's type has no attribute sets"
+        overall = Figure(self.fairness, value, counted, None, None, unjudged, unknown, note, worst, best)
+        yield overall
+        yield from self._of_relevant(overall, "", earning)
+        score = material.once(RELEVANCE, lambda: relevance(material.nuggets, material.patience))
+        value, worst, best = (summary(score, one, settings.alpha) for one in (value, worst, best))
+        yield Figure(self._summary_name(settings), value, counted, None, None, unjudged, unknown, "", worst, best)
+
+    def _undefined_figures(self, material: Material) -> Iterator[Figure]:
+        sets, settings = material.sets, material.settings
+        names = [
+            f"{self.fairness}({_label(attribute.name, divergence, place)})"
+            for attribute in sets
+            for place, divergence in enumerate(divergence_names(attribute, settings))
         ]
-        return [(_label(one.attribute, one.divergence, place), one) for made in sets for place, one in enumerate(made)]
+        names += [self.fairness, self._summary_name(settings)]
+        if self.where_relevant:
+            names += [*(f"{self.where_relevant}({attribute.name})" for attribute in sets), self.where_relevant]
+        unjudged, reason = material.unjudged, material.unscorable
+        yield from (Figure(name, math.nan, 0, unjudged=unjudged, note=reason) for name in names)
 
-    return material.once((GroupFairness, cumulative), make)
+    def _of_relevant(self, fairness: Figure, label: str, relevant: Sequence[Nugget]) -> Iterator[Figure]:
+        """The same if any nugget is relevant; undefined if nothing is, so that nothing was fair or unfair."""
+        if self.where_relevant:
+            one = replace(fairness, measure=f"{self.where_relevant}{label}")
+            yield one if relevant else replace(one, value=math.nan, n=0, worst=math.nan, best=math.nan)
 
-
-def _by_turn(material: Material, of: Declaration, similar: Declaration) -> Iterator[Figure]:
-    """DistrSim of each turn."""
-    if material.unscorable:
-        return
-    for label, fairness in _made(material, of):
-        name = f"{similar.name}({label})"
-        yield from (Figure(name, turn.similarity, turn.nuggets, turn.turn) for turn in fairness.turns)
-
-
-def _figures(material: Material, of: Declaration, summed: Declaration) -> Iterator[Figure]:
-    """GF of each set, of all sets, and its summary with R."""
-    settings, unjudged, sets = material.settings, material.unjudged, material.sets
-    if material.unscorable:
-        yield from _undefined_figures(material, of, summed)
-        return
-    earning = material.relevant
-    first: dict[str, GroupFairness] = {}
-    counted = 0
-    for label, fairness in _made(material, of):
-        counted = len(fairness.turns)
-        unknown = sum(fairness.attribute in nugget.unknown for nugget in earning)
-        name, worst, best = f"{of.name}({label})", fairness.worst, fairness.best
-        one = Figure(name, fairness.value, counted, None, None, unjudged, unknown, "", worst, best)
-        yield one
-        if fairness.attribute not in first:
-            first[fairness.attribute] = fairness
-            if of is FAIRNESS:
-                yield _where_relevant(one, f"({label})", earning)
-    value, worst, best = _combine_sets(first, settings)
-    unknown = sum(bool(nugget.unknown) for nugget in earning)
-    note = "" if sets else "the topic's type has no attribute sets"
-    overall = Figure(of.name, value, counted, None, None, unjudged, unknown, note, worst, best)
-    yield overall
-    if of is FAIRNESS:
-        yield _where_relevant(overall, "", earning)
-    score = material.once(RELEVANCE, lambda: relevance(material.nuggets, material.patience))
-    value, worst, best = (summary(score, one, settings.alpha) for one in (value, worst, best))
-    yield Figure(_summary_name(summed, settings), value, counted, None, None, unjudged, unknown, "", worst, best)
-
-
-def _independent_columns(many: Conversations) -> Sequence[Column] | None:
-    return _columns(many, FAIRNESS, SUMMARY)
-
-
-def _cumulative_columns(many: Conversations) -> Sequence[Column] | None:
-    return _columns(many, CUMULATIVE_FAIRNESS, CUMULATIVE_SUMMARY)
-
-
-def _columns(many: Conversations, of: Declaration, summed: Declaration) -> Sequence[Column] | None:
-    """What `_figures` gives of each conversation."""
-    settings, earning = many.grounds[0].settings, many.counts > 0
-    if not taken_alike(settings):
-        return None
-    found: list[Column] = []
-    first: dict[str, FairnessColumns] = {}
-
-    def add(label: str, one: FairnessColumns, unknown: npt.NDArray[np.int64], *, rel: bool) -> None:
-        found.append(many.column(f"{of.name}{label}", one.value, one.worst, one.best, unknown))
-        if rel and of is FAIRNESS:  # see `_where_relevant`
-            value, worst, best = (np.where(earning, end, math.nan) for end in (one.value, one.worst, one.best))
-            found.append(many.column(f"{FAIRNESS_WHERE_RELEVANT.name}{label}", value, worst, best, unknown))
-
-    for attribute in many.grounds[0].sets:
-        unknown = np.bincount(many.of[many.unknown(attribute.name)], minlength=len(many))
-        made = fairness_columns(many, attribute, settings, cumulative=of is CUMULATIVE_FAIRNESS)
-        first[attribute.name] = made[0]
-        for place, one in enumerate(made):
-            add(f"({_label(attribute.name, one.divergence, place)})", one, unknown, rel=place == 0)
-    value, worst, best = (
-        combined({name: getattr(one, end) for name, one in first.items()}, settings.weights, len(many))
-        for end in ("value", "worst", "best")
-    )
-    some = np.zeros(len(many.of), dtype=bool)
-    for attribute in many.grounds[0].sets:
-        some |= many.unknown(attribute.name)
-    unknown = np.bincount(many.of[some], minlength=len(many))
-    add("", FairnessColumns("", value, worst, best), unknown, rel=True)
-    score = relevances(many)
-    value, worst, best = (settings.alpha * score + (1 - settings.alpha) * end for end in (value, worst, best))
-    found.append(many.column(_summary_name(summed, settings), value, worst, best, unknown))
-    return found
+    def _summary_name(self, settings: Settings) -> str:
+        return f"{self.summary}(alpha={number_text(settings.alpha)})"
 
 
 def _combine_sets(sets: Mapping[str, GroupFairness], settings: Settings) -> tuple[float, float, float]:
@@ -198,181 +208,130 @@ def _combine_sets(sets: Mapping[str, GroupFairness], settings: Settings) -> tupl
     return value, worst, combine({name: one.best for name, one in sets.items()}, settings.weights)
 
 
-def _undefined_figures(material: Material, of: Declaration, summed: Declaration) -> Iterator[Figure]:
-    sets, settings = material.sets, material.settings
-    names = [
-        f"{of.name}({_label(attribute.name, divergence, place)})"
-        for attribute in sets
-        for place, divergence in enumerate(divergence_names(attribute, settings))
-    ]
-    names += [of.name, _summary_name(summed, settings)]
-    if of is FAIRNESS:
-        where = FAIRNESS_WHERE_RELEVANT.name
-        names += [*(f"{where}({attribute.name})" for attribute in sets), where]
-    unjudged, reason = material.unjudged, material.unscorable
-    yield from (Figure(name, math.nan, 0, unjudged=unjudged, note=reason) for name in names)
-
-
-def _where_relevant(fairness: Figure, label: str, relevant: Sequence[Nugget]) -> Figure:
-    """The same where any nugget is relevant; undefined where nothing is, so that nothing was fair or unfair."""
-    name, one = f"{FAIRNESS_WHERE_RELEVANT.name}{label}", fairness
-    value, n, worst, best = (one.value, one.n, one.worst, one.best) if relevant else (math.nan, 0, math.nan, math.nan)
-    return Figure(name, value, n, unjudged=one.unjudged, unknown=one.unknown, note=one.note, worst=worst, best=best)
-
-
 def _label(attribute: str, divergence: str, place: int) -> str:
     return attribute if place == 0 else f"{attribute}, by={divergence}"
 
 
-def _summary_name(declaration: Declaration, settings: Settings) -> str:
-    return f"{declaration.name}(alpha={number_text(settings.alpha)})"
+_INDEPENDENT = _Family(False, "GF", "GFR", "DistrSim", "GF_rel")
+_CUMULATIVE = _Family(True, "GF_cum", "GFR_cum", "DistrSim_cum")
 
-
-def _by_other(term: Term) -> bool:
-    return term.get("by") is not None
-
-
-def _of_one_set(term: Term) -> bool:
-    return bool(term.arguments)
-
-
-_PARAMETERS = (
-    Parameter("by", "divergence of ordinal sets: RNOD or NMD", setting="ordinal", value=_divergence),
-    Parameter("irrelevant", "turns without relevant entities: ignore or uniform", setting="irrelevant"),
-    Parameter("turn_weight", "weight of a turn: one or largest-pw", setting="turn_weight"),
-)
-_SUMMARY_PARAMETERS = (Parameter("alpha", "weight of R", setting="alpha", value=a_number), *LIMITS)
 _TURNS = "turns that hold a relevant nugget"
 _UNKNOWN = "nothing is known of the topic's entities"
 
-FAIRNESS = Declaration(
+_fairness = partial(
+    Declaration,
+    of="conversation",
+    n=_TURNS,
+    needs=("gold",),
+    parameters=(
+        Parameter("by", "divergence of ordinal sets: RNOD or NMD", setting="ordinal", value=_divergence),
+        Parameter("irrelevant", "turns without relevant entities: ignore or uniform", setting="irrelevant"),
+        Parameter("turn_weight", "weight of a turn: one or largest-pw", setting="turn_weight"),
+    ),
+    arguments=(0, 1),
+    applies=_applies,
+    read=_read,
+)
+_summary = partial(
+    Declaration,
+    of="conversation",
+    source="[GFRC] Eq. 5",
+    undefined="as GF",
+    n=_TURNS,
+    needs=("gold",),
+    parameters=(Parameter("alpha", "weight of R", setting="alpha", value=a_number), *LIMITS),
+)
+_similarity = partial(Declaration, of="turn", undefined="no row without a relevant nugget", needs=("gold",))
+
+FAIRNESS = _fairness(
     name="GF",
     sentence="How close the groups of the relevant entities in each turn are to the gold shares.",
-    of="conversation",
     formula="mean of DistrSim over the turns with a relevant nugget; GF: mean over the M sets",
     source="[GFRC] Eq. 9 (whose 1/m is read as 1/M), 10",
     undefined=f"{_UNKNOWN}, or its type has no sets; 0 without a relevant nugget",
-    example="GF(RATINGS, by=NMD)",
-    n=_TURNS,
-    needs=("gold",),
-    parameters=_PARAMETERS,
-    written=("GF", "GF(SET)"),
-    arguments=(0, 1),
-    legend="group fairness",
     shown="always",
-    aside=_by_other,
+    example="GF(RATINGS, by=NMD)",
+    legend="group fairness",
+    aside=lambda term: term.get("by") is not None,
     aside_words="by=NMD",
-    score=_score,
-    applies=_applies,
-    family=_independent,
-    columns=_independent_columns,
-    column=_made_as,
-    read=_read,
+    written=("GF", "GF(SET)"),
+    score=_INDEPENDENT.score,
+    family=_INDEPENDENT.figures,
+    columns=_INDEPENDENT.columns,
+    column=_INDEPENDENT.column,
 )
-CUMULATIVE_FAIRNESS = Declaration(
+CUMULATIVE_FAIRNESS = _fairness(
     name="GF_cum",
     sentence="GF in which each turn counts with all relevant entities up to it.",
-    of="conversation",
     formula="as GF, with the mean membership of all relevant nuggets up to the turn",
     source="[GFRC] Eq. 10, cumulative",
     undefined="as GF",
-    example="GF_cum(RATINGS)",
-    n=_TURNS,
-    needs=("gold",),
-    parameters=_PARAMETERS,
-    written=("GF_cum", "GF_cum(SET)"),
-    arguments=(0, 1),
     shown="all",
     aside_words="GF_cum",
-    score=_score,
-    applies=_applies,
-    family=_cumulative,
-    columns=_cumulative_columns,
-    column=_made_as,
-    read=_read,
+    example="GF_cum(RATINGS)",
+    written=("GF_cum", "GF_cum(SET)"),
+    score=_CUMULATIVE.score,
+    family=_CUMULATIVE.figures,
+    columns=_CUMULATIVE.columns,
+    column=_CUMULATIVE.column,
 )
-FAIRNESS_WHERE_RELEVANT = Declaration(
+FAIRNESS_WHERE_RELEVANT = _fairness(
     name="GF_rel",
     sentence="GF over conversations with a relevant entity: it distinguishes unfair from empty-handed.",
-    of="conversation",
     formula="GF where any nugget is relevant",
     source="our own, from [GFRC] Eq. 10",
     undefined=f"{_UNKNOWN}, or without a relevant nugget",
-    example="GF_rel(RATINGS)",
-    n=_TURNS,
-    needs=("gold",),
-    parameters=_PARAMETERS,
-    written=("GF_rel", "GF_rel(SET)"),
-    arguments=(0, 1),
+    shown="always",
     legend="where anything was relevant",
-    shown="always",
-    aside=_of_one_set,
+    aside=lambda term: bool(term.arguments),
     aside_words="GF_rel by set",
-    score=_score,
-    applies=_applies,
-    family=_independent,
-    columns=_independent_columns,
-    column=_made_as,
-    read=_read,
+    example="GF_rel(RATINGS)",
+    written=("GF_rel", "GF_rel(SET)"),
+    score=_INDEPENDENT.score,
+    family=_INDEPENDENT.figures,
+    columns=_INDEPENDENT.columns,
+    column=_INDEPENDENT.column,
 )
-SUMMARY = Declaration(
-    name="GFR",
+SUMMARY = _summary(
+    name=_INDEPENDENT.summary,
     sentence="A summary of relevance and group fairness; read it together with R and each GF.",
-    of="conversation",
     formula="α·R + (1 - α)·GF",
-    source="[GFRC] Eq. 5",
-    undefined="as GF",
-    example="GFR(alpha=0.5, L=1250)",
-    n=_TURNS,
-    needs=("gold",),
-    parameters=_SUMMARY_PARAMETERS,
     shown="always",
-    score=_score,
-    family=_independent,
-    columns=_independent_columns,
-    column=_made_as,
+    example="GFR(alpha=0.5, L=1250)",
+    score=_INDEPENDENT.score,
+    family=_INDEPENDENT.figures,
+    columns=_INDEPENDENT.columns,
+    column=_INDEPENDENT.column,
 )
-CUMULATIVE_SUMMARY = Declaration(
-    name="GFR_cum",
+CUMULATIVE_SUMMARY = _summary(
+    name=_CUMULATIVE.summary,
     sentence="GFR with GF_cum instead of GF.",
-    of="conversation",
     formula="α·R + (1 - α)·GF_cum",
-    source="[GFRC] Eq. 5",
-    undefined="as GF",
-    example="GFR_cum(alpha=0.5)",
-    n=_TURNS,
-    needs=("gold",),
-    parameters=_SUMMARY_PARAMETERS,
     shown="all",
+    example="GFR_cum(alpha=0.5)",
     aside_words="GF_cum",
-    score=_score,
-    family=_cumulative,
-    columns=_cumulative_columns,
-    column=_made_as,
+    score=_CUMULATIVE.score,
+    family=_CUMULATIVE.figures,
+    columns=_CUMULATIVE.columns,
+    column=_CUMULATIVE.column,
 )
-SIMILARITY = Declaration(
-    name="DistrSim",
+SIMILARITY = _similarity(
+    name=_INDEPENDENT.similarity,
     sentence="How close the groups of the relevant entities in one turn are to the gold shares.",
-    of="turn",
     formula="1 - divergence(achieved, gold)",
     source="[GFRC] Eq. 10",
-    undefined="no row without a relevant nugget",
-    example="DistrSim(RATINGS)",
     n="relevant nuggets",
-    needs=("gold",),
     shown="always",
-    family=_independent,
+    example="DistrSim(RATINGS)",
+    family=_INDEPENDENT.figures,
 )
-CUMULATIVE_SIMILARITY = Declaration(
-    name="DistrSim_cum",
+CUMULATIVE_SIMILARITY = _similarity(
+    name=_CUMULATIVE.similarity,
     sentence="DistrSim of all relevant entities so far.",
-    of="turn",
     formula="1 - divergence(achieved so far, gold)",
     source="[GFRC] Eq. 10, cumulative",
-    undefined="no row without a relevant nugget",
-    example="DistrSim_cum(RATINGS)",
     n="relevant nuggets so far",
-    needs=("gold",),
     shown="all",
-    family=_cumulative,
+    example="DistrSim_cum(RATINGS)",
+    family=_CUMULATIVE.figures,
 )

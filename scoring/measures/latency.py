@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,34 +27,30 @@ def _mean(material: Material, measure: Measure, seconds: Callable[[SystemTurn], 
     return Figure(measure.name, math.fsum(known) / len(known) if known else math.nan, len(known))
 
 
-TTFT = Declaration(
+_of_seconds = partial(
+    Declaration,
+    of="conversation",
+    undefined="no turn was answered, or the recording has no times",
+    n="turns with a time",
+    range=(0.0, math.inf),
+    good="low",
+    has_top=False,
+    called=("fastest", "slowest"),
+)
+TTFT = _of_seconds(
     name="TTFT",
     sentence="How many seconds pass from a user turn until its answer begins.",
-    of="conversation",
     formula="mean over answered turns of the seconds from sending to the first piece of the answer",
     source="time to first token, as servers of language models report it; on a page, to the first words shown",
-    undefined="no turn was answered, or the recording has no times",
     example="TTFT",
-    n="turns with a time",
-    range=(0.0, math.inf),
-    good="low",
-    has_top=False,
-    called=("fastest", "slowest"),
     score=lambda material, measure: _mean(material, measure, lambda reply: reply.first_seconds),
 )
-LATENCY = Declaration(
+LATENCY = _of_seconds(
     name="latency",
     sentence="How many seconds pass from a user turn until its answer is whole.",
-    of="conversation",
     formula="mean over answered turns of the seconds from sending to the last piece of the answer",
     source="response time, as in load tests",
-    undefined="no turn was answered, or the recording has no times",
     example="latency",
-    n="turns with a time",
-    range=(0.0, math.inf),
-    good="low",
-    has_top=False,
-    called=("fastest", "slowest"),
     score=lambda material, measure: _mean(material, measure, lambda reply: reply.seconds),
 )
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -102,29 +103,25 @@ def _of(share: Callable[[KnownNuggets], float]) -> Callable[[Material, Measure],
     return score
 
 
-_UNDEFINED = "nothing is known of the topic's entities, or none is relevant"
-
-RECALL = Declaration(
+_of_known = partial(
+    Declaration,
+    of="conversation",
+    source="NTCIR 1CLICK (Sakai, Kato and Song, CIKM 2011)",
+    undefined="nothing is known of the topic's entities, or none is relevant",
+    n="relevant entities of the gold table",
+    needs=("gold",),
+)
+RECALL = _of_known(
     name="Recall",
     sentence="The share of the known relevant entities that a conversation names.",
-    of="conversation",
     formula="relevant entities named / relevant entities of the gold table",
-    source="NTCIR 1CLICK (Sakai, Kato and Song, CIKM 2011)",
-    undefined=_UNDEFINED,
     example="Recall",
-    n="relevant entities of the gold table",
-    needs=("gold",),
     score=_of(lambda known: recall(known.offsets)),
 )
-WEIGHTED_RECALL = Declaration(
+WEIGHTED_RECALL = _of_known(
     name="W-recall",
     sentence="The share of the total gain of all relevant entities that a conversation names.",
-    of="conversation",
     formula="gains of the relevant entities named / gains of those of the gold table",
-    source="NTCIR 1CLICK (Sakai, Kato and Song, CIKM 2011)",
-    undefined=_UNDEFINED,
     example="W-recall",
-    n="relevant entities of the gold table",
-    needs=("gold",),
     score=_of(lambda known: weighted_recall(known.weights, known.offsets)),
 )

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -100,33 +101,29 @@ def _of(form: Callable[[float], float]) -> Callable[[Material, Measure], Figure]
     return score
 
 
-_UNDEFINED = "nothing is known of the topic's entities, or none is relevant and within reach"
-
-S_MEASURE = Declaration(
-    name="S-measure",
-    sentence="Relevance as in R, divided by that of the best list: all relevant entities at once, best first.",
+_of_entities = partial(
+    Declaration,
     of="conversation",
-    formula="Σ g·max(0, L - WC) over the relevant entities named / the same of the pseudo-minimal output",
-    source="Sakai, Kato and Song, CIKM 2011; [GFRC] Eq. 2",
-    undefined=_UNDEFINED,
-    example="S-measure(L=600)",
+    undefined="nothing is known of the topic's entities, or none is relevant and within reach",
     n="relevant entities named",
     needs=("gold",),
     parameters=LIMITS,
+)
+S_MEASURE = _of_entities(
+    name="S-measure",
+    sentence="Relevance as in R, divided by that of the best list: all relevant entities at once, best first.",
+    formula="Σ g·max(0, L - WC) over the relevant entities named / the same of the pseudo-minimal output",
+    source="Sakai, Kato and Song, CIKM 2011; [GFRC] Eq. 2",
+    example="S-measure(L=600)",
     range=(0.0, math.inf),
     has_top=False,
     score=_of(lambda value: value),
 )
-S_FLAT = Declaration(
+S_FLAT = _of_entities(
     name="S-flat",
     sentence="S-measure, capped at 1 (it exceeds 1 if one word contains several addresses).",
-    of="conversation",
     formula="S-measure, at most 1",
     source="Sakai, Kato and Song, CIKM 2011",
-    undefined=_UNDEFINED,
     example="S-flat(L=600)",
-    n="relevant entities named",
-    needs=("gold",),
-    parameters=LIMITS,
     score=_of(s_flat),
 )

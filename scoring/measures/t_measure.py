@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -62,32 +63,27 @@ def _of(form: Callable[[float], float]) -> Callable[[Material, Measure], Figure]
     return score
 
 
-_UNDEFINED = "nothing is known of the topic's entities, or no word was exchanged"
-
-T_MEASURE = Declaration(
+_of_entities = partial(
+    Declaration,
+    of="conversation",
+    source="Sakai and Kato, AIRS 2012",
+    undefined="nothing is known of the topic's entities, or no word was exchanged",
+    n="relevant entities named",
+    needs=("gold",),
+    has_top=False,
+)
+T_MEASURE = _of_entities(
     name="T-measure",
     sentence="How much of the text is needed, at one word for each relevant entity named.",
-    of="conversation",
     formula="relevant entities named / words of the conversation",
-    source="Sakai and Kato, AIRS 2012",
-    undefined=_UNDEFINED,
     example="T-measure",
-    n="relevant entities named",
-    needs=("gold",),
     range=(0.0, math.inf),
-    has_top=False,
     score=_of(lambda value: value),
 )
-T_FLAT = Declaration(
+T_FLAT = _of_entities(
     name="T-flat",
     sentence="T-measure, capped at 1.",
-    of="conversation",
     formula="T-measure, at most 1",
-    source="Sakai and Kato, AIRS 2012",
-    undefined=_UNDEFINED,
     example="T-flat",
-    n="relevant entities named",
-    needs=("gold",),
-    has_top=False,
     score=_of(t_flat),
 )

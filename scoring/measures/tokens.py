@@ -7,6 +7,7 @@ other turns alone would be too small.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING
 
 from scoring.figure import Figure
@@ -36,48 +37,41 @@ def _cost(material: Material, measure: Measure) -> Figure:
     return Figure(measure.name, (read * to_read + written * to_write) / _PRICED, min(n, counted))
 
 
-TOKENS_IN = Declaration(
+_of_tokens = partial(
+    Declaration,
+    of="conversation",
+    n="turns with a count",
+    range=(0.0, math.inf),
+    good="low",
+    has_top=False,
+)
+TOKENS_IN = _of_tokens(
     name="tokens_in",
     sentence="How many tokens a conversation gives a system to read, with the history that is sent again each turn.",
-    of="conversation",
     formula="sum over answered turns of the prompt tokens that the system reports",
     source="`usage` of OpenAI-compatible servers",
     undefined="the system reports no count for one of the turns",
     example="tokens_in",
-    n="turns with a count",
-    range=(0.0, math.inf),
-    good="low",
-    has_top=False,
     called=("shortest", "longest"),
     score=lambda material, measure: Figure(measure.name, *_total(material, _IN)),
 )
-TOKENS_OUT = Declaration(
+TOKENS_OUT = _of_tokens(
     name="tokens_out",
     sentence="How many tokens a system writes in a conversation.",
-    of="conversation",
     formula="sum over answered turns of the completion tokens that the system reports",
     source="`usage` of OpenAI-compatible servers",
     undefined="the system reports no count for one of the turns",
     example="tokens_out",
-    n="turns with a count",
-    range=(0.0, math.inf),
-    good="low",
-    has_top=False,
     called=("shortest", "longest"),
     score=lambda material, measure: Figure(measure.name, *_total(material, _OUT)),
 )
-COST = Declaration(
+COST = _of_tokens(
     name="cost",
     sentence="What the tokens of a conversation cost, in the currency of the prices.",
-    of="conversation",
     formula="(tokens_in · input price + tokens_out · output price) / 1,000,000",
     source="price lists of language models, which are per million tokens",
     undefined="the system reports no count for one of the turns, or the scoring settings have no price for it",
     example="cost",
-    n="turns with a count",
-    range=(0.0, math.inf),
-    good="low",
-    has_top=False,
     called=("cheapest", "dearest"),
     score=_cost,
 )

@@ -24,7 +24,7 @@ not asked (`scoring.inference.unseen_topic`).
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -305,47 +305,40 @@ def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure
     return found
 
 
-USEFUL = Declaration(
+_of_labels = partial(
+    Declaration,
+    of="trials",
+    source="[GFRC] §5",
+    needs=("labels",),
+    percentage=True,
+    shown="always",
+)
+USEFUL = _of_labels(
     name="%useful",
     sentence="How often the answer of a turn is useful.",
-    of="trials",
     formula="of one trial: turns with o / topics asked, including turns that a bad end prevented; over trials: mean "
     "over topics of the share of their conversations with o there, of those that were asked it",
-    source="[GFRC] §5",
     undefined="no answer of the turn has a label",
     example="%useful S1",
     n="answers",
-    needs=("labels",),
     parameters=(Parameter("turn", "number of a system turn, written S1; without it, one row per turn"),),
-    percentage=True,
-    shown="always",
     read=_read,
 )
-MEAN_USEFUL = Declaration(
+MEAN_USEFUL = _of_labels(
     name="ave%useful",
     sentence="The share of a conversation's turns that get a useful answer.",
-    of="trials",
     formula="mean over conversations of the share of their turns that are o; over trials: mean over topics of it",
-    source="[GFRC] §5",
     undefined="no answer has a label",
     example="ave%useful",
     n="answers",
-    needs=("labels",),
-    percentage=True,
-    shown="always",
 )
-RECOVERY = Declaration(
+RECOVERY = _of_labels(
     name="%recovery",
     sentence="How often the second answer is useful if the first was not.",
-    of="trials",
     formula="conversations with x in turn 1 and o in turn 2 / those with x in turn 1 that have a turn 2; over trials: "
     "one ratio of sums over topics and trials",
-    source="[GFRC] §5",
     undefined="no first turn failed, or conversations have one turn by design",
     example="%recovery",
     n="first turns that failed",
     legend="one ratio of sums over topics and trials",
-    needs=("labels",),
-    percentage=True,
-    shown="always",
 )
