@@ -4,19 +4,18 @@ Each file begins with an `opened` line (format, worker, process, software, time)
 any 1.x, refuse other versions, and pass over keys they do not know.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from protocols.choice import Choice
-from protocols.route import Evidence, Route
-from recordings.conversations.answer_parts import answer_of, choice_of, choice_row, parts_row
-from recordings.conversations.conversation import Outcome, SystemTurn, TrialKey
+from recordings.conversations.answer_parts import choice_row, parts_row
+from recordings.conversations.conversation import SystemTurn
 from recordings.events.events import Answered, Asked, Event, Failed, Routed, TrialEnded, TrialStarted
+from recordings.events.line_fields import read_as
+from recordings.events.typed_lines import LINES
 from recordings.files.errors import RunError
 from recordings.files.json_text import Json, line
-from recordings.files.line_fields import MISSING, LineFields, object_of
 from topics.errors import Place
 
 FORMAT = "harvest-events/1"
@@ -161,132 +160,13 @@ def _encode_reply(reply: SystemTurn) -> dict[str, Any]:
     return row
 
 
-def _decode_started(row: LineFields) -> TrialStarted:
-    return TrialStarted(
-        trial_id=row.text("id", MISSING),
-        key=TrialKey(row.text("system", MISSING), row.text("topic", MISSING), row.count("trial", MISSING, least=1)),
-        attempt=row.count("attempt", MISSING, least=1),
-        session=row.text("session"),
-        place=row.count("place", 1),
-        user=row.text("user", "scripted"),
-        at=row.text("at"),
-        hashes=row.texts("hashes"),
-        worker=row.text("worker"),
-        original_attempt=row.count("original_attempt"),
-        goes_on_from=row.count("goes_on_from"),
-        member=row.text("member"),
-    )
-
-
-def _decode_choice(row: LineFields) -> Choice | None:
-    return None if row.absent("choice") else choice_of(row.inner("choice"))
-
-
-def _decode_asked(row: LineFields) -> Asked:
-    turn = row.count("turn", MISSING, least=1)
-    return Asked(
-        *_attempt(row),
-        turn,
-        row.text("state"),
-        row.text("text", MISSING),
-        row.text("at"),
-        row.text("user"),
-        row.text("act"),
-        row.text("worded"),
-        _decode_choice(row),
-        row.text("session"),
-    )
-
-
-def _decode_answered(row: LineFields) -> Answered:
-    pieces: list[tuple[float, int]] = []
-    for piece in row.rows("pieces"):
-        match piece:
-            case [int() | float() as seconds, int() as characters]:
-                pieces.append((row.finite(seconds, "pieces"), characters))
-            case _:
-                raise RunError("'pieces' holds something that is not [seconds, characters]", place=row.place)
-    reply = SystemTurn(
-        answer=answer_of(row),
-        asked_at=row.text("asked_at"),
-        first_seconds=row.seconds("first_seconds"),
-        seconds=row.seconds("seconds"),
-        finish=row.text("finish"),
-        tokens=row.counts("tokens"),
-        pieces=tuple(pieces),
-        evidence=row.texts("evidence"),
-        ended=row.flag("ended"),
-        sends=row.count("sends", 1),
-        sent_as=row.text("sent_as"),
-        model=row.text("model"),
-        notes=row.sentences("notes"),
-    )
-    return Answered(*_attempt(row), row.count("turn", MISSING, least=1), reply)
-
-
-def _decode_routed(row: LineFields) -> Routed:
-    pieces = [LineFields(object_of(piece, row.place), row.place) for piece in row.rows("evidence")]
-    route = Route(
-        turn=row.count("turn", MISSING, least=1),
-        state=row.text("state"),
-        label=row.text("label", MISSING),
-        rule=row.text("rule"),
-        version=row.text("version"),
-        evidence=tuple(
-            Evidence(
-                start=piece.count("start", -1, least=-1),
-                end=piece.count("end", -1, least=-1),
-                quote=piece.text("quote"),
-                note=piece.text("note"),
-            )
-            for piece in pieces
-        ),
-        target=row.text("target"),
-    )
-    return Routed(*_attempt(row), route)
-
-
-def _decode_failed(row: LineFields) -> Failed:
-    return Failed(
-        *_attempt(row),
-        reason=row.text("reason", MISSING),
-        detail=row.text("detail"),
-        partial=row.text("partial"),
-        evidence=row.texts("evidence"),
-        at=row.text("at"),
-        turn=row.count("turn"),
-    )
-
-
-def _decode_ended(row: LineFields) -> TrialEnded:
-    missing = row.count("missing") if "missing" in row.values else None
-    outcome = Outcome(
-        row.text("outcome", MISSING), row.text("reason"), row.text("detail"), missing, _decode_choice(row)
-    )
-    return TrialEnded(*_attempt(row), outcome, row.text("at"), row.count("redacted"))
-
-
-def _attempt(row: LineFields) -> tuple[str, int]:
-    return row.text("id", MISSING), row.count("attempt", MISSING, least=1)
-
-
-_DECODERS: Mapping[str, Callable[[LineFields], Event]] = {
-    "trial-started": _decode_started,
-    "asked": _decode_asked,
-    "turn": _decode_answered,
-    "route": _decode_routed,
-    "failed": _decode_failed,
-    "trial-ended": _decode_ended,
-}
-
-
 def decode(row: Mapping[str, Json], place: Place) -> Event | None:
     """The event of a line; None where its kind is not known here (a later 1.x). Raises RunError with the place."""
     kind = row.get("event")
     if not isinstance(kind, str):
-        raise RunError("a line without an event", place=place, allowed=", ".join(_DECODERS))
-    decoder = _DECODERS.get(kind)
-    return decoder(LineFields(row, place)) if decoder else None
+        raise RunError("a line without an event", place=place, allowed=", ".join(LINES))
+    form = LINES.get(kind)
+    return read_as(form, row, place).event() if form else None
 
 
 def check_format(found: Json, expected: str, place: Place) -> None:

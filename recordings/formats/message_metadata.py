@@ -10,9 +10,9 @@ from typing import Any
 
 from protocols.choice import Choice
 from protocols.labels import LABELS, MISSING, allowed_labels
-from recordings.conversations.answer_parts import choice_from
 from recordings.conversations.conversation import INVALID, LARGEST_NUMBER, Outcome
 from recordings.conversations.endings import NO_REPLY
+from recordings.events.line_fields import choice_from
 from recordings.files.times import moment, other_instant
 from recordings.formats.imported_names import INTERRUPTED, MOST_TURNS_ALLOWED, check_outcome, check_time
 from recordings.formats.transcript_turns import IMPORT_RULE, marked_breakdown

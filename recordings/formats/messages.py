@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Self
 
 from protocols.answer import Answer
-from recordings.conversations.answer_parts import with_parts
 from recordings.conversations.conversation import Conversation, SystemTurn, TrialKey, Turn
+from recordings.events.line_fields import with_parts
 from recordings.files.times import Now, instant, utc_now
 from recordings.formats.chatgpt import HIDDEN_KEPT
 from recordings.formats.import_drafts import Draft, Identity, Known

@@ -17,8 +17,9 @@ from urllib.parse import quote, unquote
 
 from protocols.answer import Answer
 from protocols.choice import Choice
-from recordings.conversations.answer_parts import choice_from, choice_row
+from recordings.conversations.answer_parts import choice_row
 from recordings.conversations.conversation import LARGEST_NUMBER, Conversation, Turn
+from recordings.events.line_fields import choice_from
 from recordings.files.errors import RunError
 from recordings.formats.imported_names import MOST_TURNS_ALLOWED
 from topics.errors import Place

@@ -16,7 +16,7 @@ from recordings.conversations.conversation import Conversation, TrialKey
 from recordings.events.attempts import Attempt, Attempts
 from recordings.events.event_lines import FORMAT, check_format, decode
 from recordings.events.events import Event, Failed
-from recordings.events.typed_lines import decode_line, decode_lines, event_of
+from recordings.events.typed_lines import decode_line, decode_lines
 from recordings.files.errors import RunError
 from recordings.files.json_text import Json, blocks_of, read_unended, row_of
 from recordings.log.chain import chain_file, closed_lines
@@ -186,7 +186,7 @@ def read_events(file: Path, attempts: Attempts) -> list[str]:
         while at < len(rows):
             after = attempts.take_lines(rows, at, reading.worker)
             if after == at:
-                reading.take_event(event_of(rows[at]), Place(name, number + at))
+                reading.take_event(rows[at].event(), Place(name, number + at))
                 after += 1
             at = after
     damage = reading.damage

@@ -13,7 +13,7 @@ from protocols.route import Evidence, Route
 from recordings.conversations.conversation import Outcome, SystemTurn, TrialKey
 from recordings.events.event_lines import decode, encode
 from recordings.events.events import Answered, Asked, Event, Failed, Routed, TrialEnded, TrialStarted
-from recordings.events.typed_lines import decode_line, decode_lines, event_of
+from recordings.events.typed_lines import decode_line, decode_lines
 from recordings.files.errors import RunError
 from recordings.files.json_text import line, row_of
 from topics.errors import Place
@@ -121,7 +121,7 @@ def test_a_damaged_byte_under_an_unknown_key_is_left_to_the_other_reading() -> N
 def test_many_lines_are_read_as_each_of_them_is() -> None:
     rows = decode_lines(b"".join(line(encode(event)) for event in EVENTS), len(EVENTS))
     assert rows is not None
-    assert tuple(map(event_of, rows)) == EVENTS
+    assert tuple(row.event() for row in rows) == EVENTS
 
 
 @given(st.sampled_from([b"", b"{}", b"\xff", b'{"event":"later"}', line(encode(EVENTS[1])).replace(b"ask", b"\xff")]))

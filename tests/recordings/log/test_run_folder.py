@@ -11,6 +11,7 @@ import pytest
 
 from recordings.conversations.conversation import Outcome, TrialKey
 from recordings.events.events import Asked, Failed, TrialEnded, TrialStarted
+from recordings.events.typed_lines import LINES
 from recordings.files import json_text
 from recordings.files.errors import RunError
 from recordings.log.chain import chain_file
@@ -223,9 +224,7 @@ async def test_where_only_what_was_spoken_is_kept_it_is_the_same_and_nothing_els
 
 def test_the_events_of_this_test_are_all_there_are() -> None:
     """A new kind of event needs its rules of order tested above."""
-    from recordings.events import event_lines
-
-    assert set(event_lines._DECODERS) == {"trial-started", "asked", "turn", "route", "failed", "trial-ended"}
+    assert set(LINES) == {"trial-started", "asked", "turn", "route", "failed", "trial-ended"}
 
 
 @pytest.mark.parametrize("block", [1, 7, 100, 1000, 2**20])

@@ -1,0 +1,108 @@
+"""Event lines read field by field, as `recordings.events.typed_lines` declares them.
+
+This is for lines that the quick reading leaves alone: it finds which field is wrong, and takes what that one cannot
+read, such as half of a surrogate pair.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any, TypeVar
+
+from msgspec import Struct, inspect
+
+from protocols.answer import PARTS, Answer
+from protocols.choice import Choice
+from recordings.events.typed_lines import ChoiceLine, TurnLine
+from recordings.files.errors import RunError
+from recordings.files.json_text import Json
+from topics.errors import Place
+from topics.links import Link
+
+_Row = TypeVar("_Row", bound=Struct)
+
+# By the type of a field: what JSON may have there, and what that is called.
+_KINDS: Mapping[type[inspect.Type], tuple[Any, str]] = {
+    inspect.StrType: ((str,), "text"),
+    inspect.BoolType: ((bool,), "true or false"),
+    inspect.IntType: ((int,), "a whole number"),
+    inspect.FloatType: ((int, float), "a number or null"),
+    inspect.DictType: ((dict,), "an object"),
+    inspect.StructType: ((dict,), "an object"),
+    inspect.DataclassType: ((dict,), "an object"),
+    inspect.VarTupleType: ((list,), "a list"),
+}
+_PAIRS = {"pieces": "[seconds, characters]", "noise": "[units, units changed]"}
+
+
+def read_as(form: type[_Row], values: Mapping[str, Json], place: Place) -> _Row:
+    """The JSON object `values` as a struct of the type `form`; keys that `form` does not declare are ignored.
+
+    Raises RunError, with the place, for a field that is missing or of another type.
+    """
+    found = {}
+    for field in _fields(form):
+        if field.name in values:
+            found[field.name] = _checked(values[field.name], field.type, field.name, place)
+        elif field.required:
+            raise RunError(f"the event has no {field.name!r}", place=place)
+    return form(**found)
+
+
+@cache
+def _fields(form: type[Struct]) -> tuple[inspect.Field, ...]:
+    declared = inspect.type_info(form)
+    assert isinstance(declared, inspect.StructType)
+    return declared.fields
+
+
+def _checked(value: Any, kind: inspect.Type, key: str, place: Place, verb: str = "is") -> Any:
+    """verb: "is" for the value of `key`, or "holds something that is" for an item in it."""
+    if isinstance(kind, inspect.UnionType):  # with null, each of them
+        if value is None:
+            return None
+        kind = next(one for one in kind.types if not isinstance(one, inspect.NoneType))
+    if isinstance(kind, inspect.TupleType):
+        try:
+            return tuple(_checked(one, of, key, place) for one, of in zip(value, kind.item_types, strict=True))
+        except (TypeError, ValueError, RunError):
+            raise RunError(f"{key!r} holds something that is not {_PAIRS[key]}", place=place) from None
+    allowed, called = _KINDS[type(kind)]
+    if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
+        raise RunError(f"{key!r} {verb} not {called}", place=place)
+    match kind:
+        case inspect.IntType(ge=least) if least is not None and value < least:
+            raise RunError(f"{key!r} is {value}, less than {least}", place=place)
+        case inspect.FloatType(gt=low, lt=high) if low is not None and high is not None:
+            if not low < value < high:  # JSON can write numbers that no float can hold
+                raise RunError(f"{key!r} is not a number of seconds that can have passed", place=place)
+            return float(value)
+        case inspect.FloatType():
+            if not 0 <= value <= 1:
+                raise RunError(f"{key!r} is {value}, and not a probability", place=place, allowed="0 to 1")
+            return float(value)
+        case inspect.DictType(value_type=inspect.FloatType() as of):
+            return {name: _checked(item, of, name, place) for name, item in value.items()}
+        case inspect.DictType(value_type=of):
+            return {name: _checked(item, of, key, place, "holds something that is") for name, item in value.items()}
+        case inspect.VarTupleType(item_type=of):
+            return tuple(_checked(item, of, key, place, "holds something that is") for item in value)
+        case inspect.StructType(cls=form):
+            return read_as(form, value, place)
+        case inspect.DataclassType():  # the only one is a link
+            if "href" not in value:
+                raise RunError("the event has no 'href'", place=place)
+            return Link(*(_checked(value.get(name, ""), inspect.StrType(), name, place) for name in ("text", "href")))
+    return value
+
+
+def choice_from(row: Mapping[str, Json], place: Place) -> Choice:
+    """The choice that `choice_row` wrote. Raises RunError with the place."""
+    return read_as(ChoiceLine, row, place).choice()
+
+
+def with_parts(answer: Answer, row: Mapping[str, Json], place: Place) -> Answer:
+    """`answer` with the parts that `parts_row` wrote. Raises RunError with the place."""
+    parts = {key: row[key] for key in PARTS if key in row}
+    turn = read_as(TurnLine, {"id": "", "attempt": 1, "turn": 1, "text": answer.text, **parts}, place)
+    return replace(turn.answer(), links=answer.links, links_left_out=answer.links_left_out)
