@@ -82,7 +82,8 @@ def _checked(value: Any, kind: inspect.Type, key: str, place: Place, verb: str =
                 raise RunError(f"{key!r} is {value}, and not a probability", place=place, allowed="0 to 1")
             return float(value)
         case inspect.DictType(value_type=inspect.FloatType() as of):
-            return {name: _checked(item, of, name, place) for name, item in value.items()}
+            # Probabilities, by what they are of; null has always been read as 0.
+            return {name: 0.0 if item is None else _checked(item, of, name, place) for name, item in value.items()}
         case inspect.DictType(value_type=of):
             return {name: _checked(item, of, key, place, "holds something that is") for name, item in value.items()}
         case inspect.VarTupleType(item_type=of):

@@ -60,7 +60,7 @@ class ChoiceLine(Struct, gc=False):
     took: str = ""
     coverage: _Share | None = None
     noise: dict[str, tuple[_Count, _Count]] = {}
-    refused: dict[str, _Count] = {}
+    refused: dict[str, int] = {}
     meant: str = ""
 
     def choice(self) -> Choice:
