@@ -3,19 +3,65 @@
 import asyncio
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from rich.text import Text
 
 from harvest.cli.output_file import check_output_file
 from harvest.cli.path import GivenPath
-from harvest.terminal import printable
+from harvest.tables.study_form import FORMS, StudyForm
+from harvest.terminal import people_console, printable
 from recordings.files.evidence import write_safely
 from topics.errors import InputError
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _KINDS = (".svg", ".png")
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where a study goes. form: a name in `harvest.tables.study_form.FORMS`, "" for people. figures: files to draw."""
+
+    form: str = ""
+    figures: tuple[Path, ...] = ()
+
+    def show(self, study: StudyForm) -> None:
+        """Print the study on standard output, then write its pictures. Raises InputError if the browser fails, or if
+        the study has no picture."""
+        if self.form:
+            click.echo(FORMS[self.form].write(study), nl=False)
+        else:
+            people = people_console()
+            for part in study.tables(people.width):
+                whole = isinstance(part, str) or (isinstance(part, Text) and bool(part.no_wrap))
+                people.print(part, soft_wrap=whole)
+        if self.figures and study.chart is None:
+            raise InputError("this study has no picture", advice="leave out --figure")
+        if study.chart is not None:
+            write_figures(self.figures, study.chart)
+
+
+def output_options(command: _Command) -> _Command:
+    """An option for each form of output, and --figure; the command gets what they say, as `output`."""
+    return figure_option(form_options(command))
+
+
+def form_options(command: _Command) -> _Command:
+    """The same for a study that is not drawn, or with `figure_option`."""
+
+    @wraps(command)
+    def with_output(*arguments: Any, figures: tuple[Path, ...] = (), **others: Any) -> Any:
+        forms = [name for name in FORMS if others.pop(f"as_{name}")]
+        check_output(figures, *(True for _ in forms))
+        return command(*arguments, output=Output(forms[0] if forms else "", figures), **others)
+
+    for name, form in reversed(list(FORMS.items())):
+        with_output = click.option(f"--{name}", f"as_{name}", is_flag=True, help=form.words)(with_output)
+    return with_output  # type: ignore[return-value]
 
 
 def study_output(command: _Command) -> _Command:
@@ -44,7 +90,8 @@ def figure_option(command: _Command) -> _Command:
 def check_output(figures: Sequence[Path], *forms: bool) -> None:
     """Refuse what cannot be printed or written, before anything is computed. forms: of output; at most one is true."""
     if sum(forms) > 1:
-        raise InputError("--json, --csv and --latex exclude each other", advice="give one of them")
+        *most, last = (f"--{name}" for name in FORMS)
+        raise InputError(f"{', '.join(most)} and {last} exclude each other", advice="give one of them")
     if len({path.absolute() for path in figures}) < len(figures):
         raise InputError("--figure names one file twice", advice="choose two names")
     for path in figures:

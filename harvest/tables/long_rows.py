@@ -7,10 +7,11 @@ table of LaTeX serves them all. Values are as they were computed: shares from 0 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Literal
+from typing import Any, Literal
 
 from harvest.tables.paper_tables import latex_text
 from recordings.files.json_text import Json
+from scoring.inference.interval import Interval
 from scoring.inference.paired import ESTIMANDS, Estimand
 from scoring.table import is_percentage
 from topics.decimals import decimal
@@ -76,6 +77,18 @@ def _plain(value: object) -> object:
 def unit_of(percentage: bool) -> Unit:
     """Of a measure's own values."""
     return "share" if percentage else "value"
+
+
+def interval_cells(interval: Interval, level: float) -> dict[str, Any]:
+    """The cells of a row that an interval fills: low, high, its level and method, and the note on it."""
+    known = not math.isnan(interval.low)
+    return {
+        "low": interval.low,
+        "high": interval.high,
+        "level": level if known else None,
+        "interval": interval.method,
+        "note": interval.note,
+    }
 
 
 def long_latex(rows: Sequence[LongRow], sources: Sequence[Mapping[str, Json]] = ()) -> str:

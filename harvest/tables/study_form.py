@@ -1,0 +1,69 @@
+"""The one form in which every study is printed: for programs, for papers and for people.
+
+A study builds its `StudyForm`; `FORMS` writes it. One more form of output is one more entry there, and every command
+that prints a study then has an option for it.
+"""
+
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from rich.console import RenderableType
+
+from harvest.tables.long_rows import LongRow, long_latex
+from harvest.tables.paper_tables import csv_rows
+from recordings.files.json_text import Json
+from recordings.log.provenance import software
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyForm:
+    """A study, ready to be printed.
+
+    head: what is not a figure, as JSON: `format` first, then settings, notes, verdicts. rows: the figures, each once.
+    tables: what people read, given the columns of their terminal; a string, or a text that does not wrap, is printed as
+    one line. sources: the runs that it is made from, as `harvest.studies.runs.sources` describes them. chart: an SVG
+    file; None if the study has no picture. details: figures that a table in a paper leaves out.
+    """
+
+    head: Mapping[str, Any]
+    rows: Callable[[], Iterable[LongRow]]
+    tables: Callable[[int], Iterable[RenderableType]]
+    sources: Sequence[Mapping[str, Json]] = ()
+    chart: Callable[[], str] | None = None
+    details: Collection[str] = ()
+
+    def document(self) -> dict[str, Any]:
+        """The head, the runs and the software behind the figures, then `long`: the figures as rows. Undefined is
+        null."""
+        return {
+            **self.head,
+            "sources": [dict(one) for one in self.sources],
+            "software": software(),
+            "long": [one.as_json() for one in self.rows()],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A form of output: what the help says about its option, and the text that it prints of a study."""
+
+    words: str
+    write: Callable[[StudyForm], str]
+
+
+FORMS: Mapping[str, Form] = MappingProxyType(
+    {
+        "json": Form(
+            "One JSON document on standard output.",
+            lambda study: json.dumps(study.document(), ensure_ascii=False) + "\n",
+        ),
+        "csv": Form("Every figure as a row of CSV on standard output.", lambda study: csv_rows(study.rows())),
+        "latex": Form(
+            "A table of the figures in LaTeX on standard output.",
+            lambda study: long_latex([row for row in study.rows() if row.figure not in study.details], study.sources),
+        ),
+    }
+)
