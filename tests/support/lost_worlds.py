@@ -6,6 +6,7 @@ The truth is known: no side is better, and every figure is that of whole convers
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -13,6 +14,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import numpy as np
 import pytest
 
 from harvest.audits.threshold import Threshold
@@ -39,7 +41,8 @@ from scoring.notation import Term
 from scoring.scores import SHIPPED
 from scoring.settings import Settings
 from scoring.swan.schema import load_schema
-from tests.support.failing_users import losing_models, played
+from simulators.outside import Prompt, Sample
+from tests.support.failing_users import intended, losing_models, played
 from topics.identity import generator
 
 SIDES = ("SYSA", "SYSB")
@@ -58,6 +61,21 @@ def lost_world(
     return played(
         seed, policy, losing_models(SIDES[1], seed, rate)[loss], systems=systems, useful=USEFUL, later=LATER, topics=20
     )
+
+
+def leaving_world(seed: int, after: str, *, rate: float = 0.8, later: float = LATER) -> Material:
+    """Alike systems, and a user that leaves after answers of one side that hold these words, where another would have
+    gone on. So later answers of this side are few, and come from conversations in which the words were not said."""
+    rng = np.random.default_rng((seed, 9))
+
+    def model(prompt: Prompt) -> Sample:
+        heard = prompt.messages[-1].text if len(prompt.messages) > 2 else ""
+        leaves = heard.startswith(SIDES[1]) and after in heard and rng.random() < rate
+        signs = re.findall(r"\[GIVES UP \w+\]", prompt.messages[0].text)
+        return Sample(signs[0] if leaves else intended(prompt), "stop")
+
+    material = played(seed, "free", model, useful=USEFUL, later=later, topics=20)
+    return replace(material, models={system: {"visitor": {"simulator": "llm", "mode": "free"}} for system in SIDES})
 
 
 def _armed(material: Material, systems: Sequence[ArmedSystem], factors: Mapping[str, Sequence[str]]) -> Armed:

@@ -51,7 +51,7 @@ def lost_attempts(
         return lost
     for one in material.finished:
         first = suspect.get(one.key, 0)
-        if first and first <= len(one.turns):
+        if first and first <= len(one.turns) + 1:  # one more than there are if the user left
             trial = one.key.topic, one.key.trial
             gone[trial] = (*gone.get(trial, ()), replace(one, turns=one.turns[: first - 1]))
     unlike = _bound_lost(key, measure, system, values, material, topics, gone, depends=True)

@@ -107,7 +107,8 @@ def _happened(turn: WordedTurn, rate: str, settled: Collection[Stratum]) -> bool
 
 def first_suspect(turns: Sequence[WordedTurn], others: Sequence[WordedTurn], rate: str) -> Mapping[TrialKey, int]:
     """By trial of a system whose users differ in the rate from those of another, the number of the first turn of which
-    it is not known what another user would have said: where the words differ, or with whose answer the user left."""
+    it is not known what another user would have said: where the words differ, or after the last one if the user left.
+    """
     settled = as_meant((*turns, *others))
     voices = {turn.model for turn in (*turns, *others)}
     found: dict[TrialKey, int] = {}
@@ -119,7 +120,8 @@ def first_suspect(turns: Sequence[WordedTurn], others: Sequence[WordedTurn], rat
         else:
             doubtful = bool(_happened(turn, rate, settled))
         if doubtful:
-            found.setdefault(turn.key, turn.number)
+            # A user that left has heard the answer of its last turn: only what would have followed is lost.
+            found.setdefault(turn.key, turn.number + (rate == LEFT))
     return found
 
 

@@ -14,6 +14,7 @@ from rich.console import Console
 from harvest.studies.robustness.ranking_by_user import unranked_pairs
 from harvest.studies.scores.lost_attempts import UNLIKE, loss_words, lost_attempts
 from harvest.studies.scores.trial_values import share_values
+from harvest.studies.validity.user_differences import LEFT
 from harvest.studies.watch.figures import watch_tables
 from harvest.studies.watch.words import system_sentence
 from scoring.catalogue import understand
@@ -23,6 +24,7 @@ from scoring.notation import Term
 from scoring.scores import SHIPPED
 from scoring.settings import Settings
 from scoring.swan.schema import load_schema
+from tests.support.failing_users import TURNS, pairs
 from tests.support.lost_worlds import (
     KEY,
     LOSSES,
@@ -35,6 +37,7 @@ from tests.support.lost_worlds import (
     factor_effects,
     group_difference,
     holds,
+    leaving_world,
     lost_world,
     only,
     population_figures,
@@ -210,6 +213,37 @@ def test_what_was_lost_is_counted_with_its_reasons() -> None:
     assert loss_words("SYSB", material) == (
         f"{cut} of 80 conversations were cut short by a failure of the user (endpoint-failed x {cut})"
     )
+
+
+@pytest.mark.parametrize("after", ["Here it is", "No idea", "SYSB"])
+def test_what_would_have_followed_is_lost_where_users_left_and_no_answer_that_was_given(after: str) -> None:
+    """The truth is that no side is better; the first answers of all are known, whoever left after them."""
+    material = leaving_world(3, after)
+    assert {one.rate for one in material.user_card.withholding} == {LEFT}
+    first, second, mean = pairs(material)
+    assert (first.bounds, first.found) == (None, False)
+    for pair in (second, mean):
+        assert pair.bounds is not None
+        assert pair.bounds[0] < 0 < pair.bounds[1]
+        assert (pair.verdict, pair.why) == ("cannot tell", f"{UNLIKE}: see the bounds")
+    topics = [topic.id for topic in material.topics.topics]
+    values = {name: share_values(name, material) for name in material.systems}
+    (measure,) = understand(Term(KEY[0]), Settings(), material.topics, load_schema(SHIPPED))
+    lost = lost_attempts(KEY, measure, "SYSB", values, material, topics)
+    left = {one.key: one for one in material.finished if one.key.system == "SYSB" and len(one.turns) < TURNS}
+    assert lost.low.keys() == {(key.topic, key.trial) for key in left}
+    for key, one in left.items():
+        at = key.topic, key.trial
+        useful = sum(turn.label == "o" for turn in one.turns)
+        assert lost.low[at] == (pytest.approx(useful / TURNS), 1.0)
+        assert lost.high[at] == (pytest.approx((useful + TURNS - len(one.turns)) / TURNS), 1.0)
+
+
+@pytest.mark.parametrize("after", ["Here it is", "No idea", "SYSB"])
+def test_users_who_left_more_often_mislead_in_no_study(after: str) -> None:
+    for seed in range(6):
+        material = leaving_world(seed, after, rate=(0.2, 0.5, 0.8)[seed % 3], later=(0.3, 1.0)[seed % 2])
+        assert not any(pair.found for pair in pairs(material))
 
 
 @pytest.mark.soak

@@ -120,7 +120,7 @@ def test_bounds_begin_where_words_may_be_unlike() -> None:
     assert first_suspect(free, free, LENGTH) == {key: 2}, "nothing was heard before the first turn"
     assert first_suspect(free, [replace(free[0], model="another")], LENGTH) == {key: 1}
     left = [replace(free[0], left=False), replace(free[1], left=True)]
-    assert first_suspect(left, [], LEFT) == {key: 2}
+    assert first_suspect(left, [], LEFT) == {key: 3}, "the answer with which the user left is known"
 
 
 def test_the_policys_own_words_are_no_difference_where_all_turns_are_in_them() -> None:
