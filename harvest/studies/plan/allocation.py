@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from harvest.audits.audit import Audit, place_errors
-from harvest.studies.plan.pilot import pilot_cells
+from harvest.studies.plan.pilot import pilot_cells, pilot_material
 from harvest.studies.plan.planned_measure import planned_measure
 from harvest.studies.runs.sources import sources
-from harvest.studies.scores.scorecard import Material, gather_material
+from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.trial_values import Key
 from harvest.studies.trees.merge_keys import merging_named
 from recordings.files.json_text import Json
@@ -104,7 +104,7 @@ def plan_spending(
     topics = [topic.id for topic in audit.topics.topics]
     whole = sum(audit.trials_with(topic) for topic in audit.topics.topics) if total is None else total
     _refuse(audit, topics, whole)
-    material = gather_material([run])
+    material = pilot_material(run)
     cells, systems, notes = _cells(audit, run, material, asked, key, settings, topics)
     yes_or_no = asked.declaration is USEFUL or asked.declaration.event
     try:

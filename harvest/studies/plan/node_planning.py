@@ -15,9 +15,9 @@ import numpy.typing as npt
 from harvest.audits.audit import Audit, place_errors
 from harvest.studies.plan.costs import PlanCosts, observed_costs
 from harvest.studies.plan.node_paths import find_way
+from harvest.studies.plan.pilot import pilot_material
 from harvest.studies.plan.planning import WANTED, multiples, refuse_large
 from harvest.studies.runs.sources import sources
-from harvest.studies.scores.scorecard import gather_material
 from harvest.studies.trees.merge_keys import merging_named
 from harvest.studies.trees.parted_systems import how_ended, turn_name
 from recordings.conversations.conversation import Conversation
@@ -119,7 +119,7 @@ def plan_node(
         settings = scoring_settings(audit.scoring, audit.topics, audit.gold, dict(changes or {}))
     alpha = round(1 - settings.level, 12)
     _refuse_untested(audit, alpha)
-    finished = [one for one in gather_material([run]).finished if one.turns]
+    finished = [one for one in pilot_material(run).finished if one.turns]
     pilot = _fold_pilot(finished, run)
     node, way = find_way(pilot.tree, pilot.ends, path)
     stops = way.branch == node

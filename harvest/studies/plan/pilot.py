@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harvest.studies.plan.costs import observed_costs
+from harvest.studies.scores.lost_attempts import loss_words
 from harvest.studies.scores.scorecard import Material, gather_material
 from harvest.studies.scores.trial_values import SHARES, Key, Values, key_name, measure_values, share_values
 from recordings.log.run_folder import Run
@@ -19,7 +20,7 @@ from scoring.settings import Settings
 from scoring.statistics.beta import beta_quantile
 from scoring.statistics.outcomes import Components, Shape
 from scoring.table import is_percentage
-from topics.errors import InputError
+from topics.errors import InputError, Place
 
 Floats = npt.NDArray[np.float64]
 
@@ -56,9 +57,22 @@ class Pilot:
     coming: Floats | None = None
 
 
+def pilot_material(run: Run) -> Material:
+    """The conversations of a pilot. Raises InputError where whether a trial was lost depended on what a system had
+    answered: what is left is a choice among its answers, and varies as no other run would."""
+    material = gather_material([run])
+    if material.concentrations:
+        raise InputError(
+            material.concentrations[0].sentence,
+            place=Place(str(run.path)),
+            advice="play another pilot once the cause is removed, or plan without --from",
+        )
+    return material
+
+
 def read_pilot(run: Run, measure: Measure, key: Key, settings: Settings) -> Pilot:
     """Raises InputError where the run cannot tell trials from topics: too few topics, or one trial of each."""
-    material = gather_material([run])
+    material = pilot_material(run)
     by_system, notes = pilot_cells(material, measure, key, settings)
     if not by_system:
         raise InputError(f"{run.path}: no trial has a value of {key_name(key)}", advice="plan without --from")
@@ -98,15 +112,21 @@ def _coming(material: Material, systems: Sequence[str], where: str) -> Floats:
 def pilot_cells(
     material: Material, measure: Measure, key: Key, settings: Settings
 ) -> tuple[dict[str, Floats], tuple[str, ...]]:
-    """By system, (topics, trials) values of a measure, NaN where there is none, and notes; without systems that have
-    no value at all."""
+    """By system, (topics, trials) values of a measure, NaN where there is none, and notes, also on what was lost;
+    without systems that have no value at all."""
     played = {one.key.system for one in material.finished}
     systems = [name for name in material.systems if name in played]
     shares = measure.declaration in SHARES
     scored, notes = measure_values(systems, material, [] if shares else [measure], settings)
     values = {name: share_values(name, material) if shares else scored[name] for name in systems}
     tables = {name: _table(values[name], key, material) for name in systems}
-    return {name: table for name, table in tables.items() if not np.isnan(table).all()}, notes
+    kept = {name: table for name, table in tables.items() if not np.isnan(table).all()}
+    lost = (
+        f"{name}: {loss_words(name, material)}; trials that are whole may vary more or less"
+        for name in kept
+        if name in material.cut_short
+    )
+    return kept, (*notes, *lost)
 
 
 def _table(values: Values, key: Key, material: Material) -> Floats:

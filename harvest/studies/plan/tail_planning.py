@@ -12,10 +12,9 @@ from typing import Any
 
 from harvest.audits.audit import Audit, place_errors
 from harvest.studies.plan.costs import PlanCosts, observed_costs
-from harvest.studies.plan.pilot import assumed_components, pilot_cells
+from harvest.studies.plan.pilot import assumed_components, pilot_cells, pilot_material
 from harvest.studies.plan.planning import WANTED, multiples, refuse_large
 from harvest.studies.runs.sources import sources
-from harvest.studies.scores.scorecard import gather_material
 from recordings.files.json_text import Json
 from recordings.log.run_folder import Run
 from scoring.catalogue import understand
@@ -180,7 +179,7 @@ def _models(
             return {"": replace(stated_tail_model(components), top=top)}, None, ()
         except ValueError as fault:
             raise InputError(f"{key[0]}: {fault}", advice="give a pilot run with --from") from None
-    material = gather_material([run])
+    material = pilot_material(run)
     cells, notes = pilot_cells(material, base, key, settings)
     if not cells:
         raise InputError(f"{run.path}: no trial has a value of {key[0]}", advice="choose another pilot")

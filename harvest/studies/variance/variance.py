@@ -7,7 +7,8 @@ systems also what lies between them.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from harvest.studies.runs.side_by_side import run_names, set_apart
 from harvest.studies.runs.silent_systems import what_went_wrong
 from harvest.studies.scores.gathered import Gathered
 from harvest.studies.scores.judges import Judges
+from harvest.studies.scores.lost_attempts import lost_attempts
 from harvest.studies.scores.scorecard import Material, gather_material, refuse_twice, told_apart
 from harvest.studies.scores.trial_values import Key, Values, measure_values, refuse_turn, share_values
 from harvest.studies.variance.facets import Facets, Group, facets, groups
@@ -29,6 +31,7 @@ from scoring.inference.components import Crossed, Nested, across_systems, within
 from scoring.inference.design import Design
 from scoring.inference.instability import Instability, between_trials
 from scoring.inference.interval import Interval, no_interval
+from scoring.inference.losses import why_withheld
 from scoring.inference.passes import all_pass, disagree, pairs_that_differ
 from scoring.inference.spreads import Range
 from scoring.library import list_forms, single
@@ -74,6 +77,22 @@ class SystemVariance:
     whole_trials: Instability
     carried: CarryOver | None
     fresh: str | None
+
+    def without_intervals(self, why: str) -> "SystemVariance":
+        """The same estimates without intervals and p, and why."""
+        none, carried = no_interval(why), self.carried
+        passes = self.passes and {k: replace(one, interval=none) for k, one in self.passes.items()}
+        if carried is not None:
+            carried = replace(carried, p=math.nan, p_lost=math.nan, found=None, interval=none, interval_lost=none)
+        return replace(
+            self,
+            split=self.split.without_intervals(why),
+            passes=passes,
+            disagree=replace(self.disagree, interval=none),
+            pairs=replace(self.pairs, interval=none),
+            whole_trials=replace(self.whole_trials, p=math.nan),
+            carried=carried,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,24 +155,24 @@ def study_variance(
     last = max((key[1] or 1 for own in values.values() for key in own), default=1)
     for term, measure in asked:
         refuse_turn(term, measure.turn, last)
-    ranges = {
-        key: Range(*one.range, has_top=one.declaration.has_top)
-        for _, one in asked
-        for key in _keys(one, values, scored)
-    }
+    of_keys = {key: one for _, one in asked for key in _keys(one, values, scored)}
     resampler = Resampler(
         generator(seed, "variance"), replications=settings.replications, level=settings.level, resample="topics"
     )
     beside = list(groups({name: kinds[name] for name in chosen}))
-    study = _Study(material, settings, resampler, values, ranges, twins, tuple(ks), seed)
+    study = _Study(material, settings, resampler, values, of_keys, twins, tuple(ks), seed)
     return VarianceStudy(
         systems=chosen,
         topics=len(material.topics.topics),
-        each={key: [study.system(name, key) for name in chosen] for key in ranges},
-        between={key: [(group, study.between(group.names, key)) for group in beside] for key in ranges},
+        each={key: [study.system(name, key) for name in chosen] for key in of_keys},
+        between={key: [(group, study.between(group.names, key)) for group in beside] for key in of_keys},
         settings=settings,
         contrasts=apart.contrasts,
-        notes=(*(() if systems or len(runs) > 1 else material.silent), *notes),
+        notes=(
+            *(() if systems or len(runs) > 1 else material.silent),
+            *(one.sentence for one in material.withholding(chosen)),
+            *notes,
+        ),
         runs=run_names(runs),
         recorded={
             name: place for place, (_, names) in zip(run_names(runs), told_apart(runs)) for name in names.values()
@@ -210,20 +229,20 @@ class _Study:
     settings: Settings
     resampler: Resampler
     values: Mapping[str, Values]
-    ranges: Mapping[Key, Range]
+    measures: Mapping[Key, Measure]
     twins: Mapping[str, str]
     ks: tuple[int, ...]
     seed: int
 
     def system(self, name: str, key: Key) -> SystemVariance:
         cells = self._cells(name, key)
-        split = within_system(cells, level=self.settings.level, within=self.ranges[key])
+        split = within_system(cells, level=self.settings.level, within=self._range(key))
         if why := self._hang_together([name], cells):
             split = split.without_intervals(why)
         passes = self._passes(name, cells) if np.isin(cells[~np.isnan(cells)], (0.0, 1.0)).all() else None
         apart, pairs = disagree(cells), pairs_that_differ(cells)
         carried = self._carry_over(name, key, cells) if is_percentage(key[0]) else None
-        return SystemVariance(
+        found = SystemVariance(
             system=name,
             key=key,
             split=split,
@@ -234,14 +253,29 @@ class _Study:
             carried=carried,
             fresh=self.twins.get(name) if carried is not None and carried.fresh else None,
         )
+        lost = self._lost([name], key)
+        return found.without_intervals(lost) if lost else found
 
     def between(self, systems: Sequence[str], key: Key) -> Crossed:
         tables = [self._cells(name, key) for name in systems]
         widest = max(table.shape[1] for table in tables)
         filled = [np.pad(table, ((0, 0), (0, widest - table.shape[1])), constant_values=np.nan) for table in tables]
-        found = across_systems(np.stack(filled), level=self.settings.level, within=self.ranges[key])
-        why = self._hang_together(systems, *tables)
+        found = across_systems(np.stack(filled), level=self.settings.level, within=self._range(key))
+        why = self._lost(systems, key) or self._hang_together(systems, *tables)
         return found.without_intervals(why) if why else found
+
+    def _range(self, key: Key) -> Range:
+        return Range(*self.measures[key].range, has_top=self.measures[key].declaration.has_top)
+
+    def _lost(self, systems: Sequence[str], key: Key) -> str:
+        """Why no interval says how much these systems vary: what they lost depends on their answers, or their users
+        differ; else ""."""
+        lost = {
+            name: lost_attempts(key, self.measures[key], name, self.values, self.material, self._topics)
+            for name in systems
+        }
+        beside = [lost[one].beside(other) for one, other in permutations(systems, 2)]
+        return why_withheld(beside or [own.beside("") for own in lost.values()])
 
     def _hang_together(self, systems: Sequence[str], *tables: Floats) -> str:
         """Why intervals of spreads would be too narrow, for which topics and trials are independent draws; else ""."""

@@ -15,8 +15,12 @@ from harvest.audits.audit import load_audit
 from harvest.report.finding import compared, single
 from harvest.studies.compare.comparison import compare_runs
 from harvest.studies.compare.figures import comparison_tables
+from harvest.studies.plan.allocation import plan_spending
+from harvest.studies.plan.planning import plan_study
 from harvest.studies.scores.scorecard import gather_material, score_material
 from harvest.studies.validity.concentrations import concentrations
+from harvest.studies.variance.figures import sentences
+from harvest.studies.variance.variance import study_variance
 from recordings.conversations.conversation import Conversation, Outcome, TrialKey, Turn
 from recordings.log.run_folder import Run
 from scoring.inference.losses import End, Lost, WithLost
@@ -26,6 +30,7 @@ from tests.harvest.voices.test_endpoint import completion, played
 from tests.servers.local_http import Asked, serving
 from tests.support.failing_users import MODELS, POLICIES, SYSTEMS, pairs
 from tests.support.failing_users import played as study
+from topics.errors import InputError
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -223,6 +228,36 @@ async def test_a_report_names_what_failing_users_lost_and_does_not_ask_for_more_
     assert "remove the cause and make a new run" in headline.next
     assert "topics like these" not in headline.next
     assert "cut short by a failure of the user" in headline.scope
+
+
+async def test_variance_has_no_interval_and_a_plan_no_pilot_where_losses_depend_on_answers(tmp_path: Path) -> None:
+    run = await _played(tmp_path, lambda last: last.startswith("SYSB No idea"))
+    found = study_variance([run])
+    assert any("answers labelled x were the last before the trial was lost" in note for note in found.notes)
+    first, mean = found.each.values()
+    assert all(one.split.icc.interval.printed for one in first), "every first answer is known"
+    whole, cut = mean
+    why = "whether trials were lost depended on what the system had answered"
+    assert whole.split.topic.interval.printed
+    assert not np.isnan([cut.split.topic.value, cut.disagree.value]).any()
+    spreads = [cut.split.topic.interval, cut.split.trial.interval, cut.disagree.interval, cut.pairs.interval]
+    assert all((one.printed, one.note) == (False, why) for one in spreads)
+    assert np.isnan(cut.whole_trials.p)
+    ((_, between),) = found.between["ave%useful", None]
+    assert (between.system.interval.printed, between.system.interval.note) == (False, why)
+    assert any(why in sentence for sentence in sentences(cut, 0.95))
+    audit = load_audit(str(tmp_path / "audit.yaml"))
+    with pytest.raises(InputError, match="labelled x were the last before the trial was lost"):
+        plan_study(audit, run=run, detect=20)
+    with pytest.raises(InputError, match="labelled x were the last before the trial was lost"):
+        plan_spending(audit, run=run)
+
+
+async def test_a_pilot_of_which_failing_users_cut_few_short_says_so(tmp_path: Path) -> None:
+    draws = np.random.default_rng(5)
+    run = await _played(tmp_path, lambda last: last.startswith("SYSA") and draws.random() < 0.1)
+    study = plan_study(load_audit(str(tmp_path / "audit.yaml")), run=run, detect=20, topics=(8,), trials=(2,))
+    assert any("cut short by a failure of the user (no-words x " in note for note in study.notes)
 
 
 async def test_a_report_of_one_system_names_them_too(tmp_path: Path) -> None:
