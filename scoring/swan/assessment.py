@@ -233,7 +233,7 @@ def _apply_rule(
         if rank is None:
             continue
         seen = Sight(sight.conversation, items, sight.nuggets, sight.entities, sight.attributes, sight.settings, known)
-        for verdict in rule.scores(seen):
+        for verdict in rule.judge(seen):
             ruled.setdefault(verdict.item, (verdict, Source("rule", str(rule), rule.version), rank))
     return ruled
 

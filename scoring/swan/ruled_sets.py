@@ -33,7 +33,7 @@ def set_verdicts(
         whole = SetSight(system, topic, tuple(own), _groups(system, topic, seen))
         for criterion in criteria:
             for rule in criterion.set_rules:
-                verdict = rule.score(whole)
+                verdict = rule.judge(whole)
                 if verdict is not None:
                     found[system, topic, criterion.name] = verdict, rule
                     break

@@ -17,7 +17,7 @@ from pydantic import Field
 
 from scoring.swan.item import Item
 from scoring.swan.rules.registry import parse_rule
-from scoring.swan.rules.rule import RuleScorer, SetRule
+from scoring.swan.rules.rule import Rule, SetRule
 from scoring.swan.weighting import Uniform, Weighting, parse_weighting
 from topics.document import Document, StrictModel, parse_document, read_document
 from topics.errors import InputError
@@ -67,7 +67,7 @@ class Criterion:
     types: tuple[str, ...]
     sampling: str
     judges: tuple[str, ...]
-    rules: tuple[RuleScorer, ...]
+    rules: tuple[Rule, ...]
     weight: float = 1.0
     weighting: Weighting = Uniform()  # noqa: RUF009  a frozen value without fields
     set_rules: tuple[SetRule, ...] = ()
@@ -206,7 +206,7 @@ def _criterion(document: Document, loc: Loc, one: _CriterionFile) -> Criterion:
     if not one.scorers:
         raise document.error((*loc, "scorers"), "scorers: who scores it?", allowed=f"{', '.join(JUDGES)}, or a rule")
     judges: list[str] = []
-    rules: list[RuleScorer] = []
+    rules: list[Rule] = []
     set_rules: list[SetRule] = []
     for i, scorer in enumerate(one.scorers):
         if scorer in one.scorers[:i]:

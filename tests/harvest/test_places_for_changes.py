@@ -756,39 +756,28 @@ def test_a_rule_that_scores_nuggets(build: Build) -> None:
         '''\
 """`politeness`: 1 where a turn says please."""
 
-from __future__ import annotations
+from collections.abc import Iterator
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import ClassVar, Literal
-
-from scoring.swan.rules.rule import Sight, Verdict
-
-__all__ = ["Politeness"]
+from scoring.swan.rules.rule import Rule, Sight, Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class Politeness:
-    level: ClassVar[Literal["turn"]] = "turn"
-    version: ClassVar[str] = "1"
-    needs: ClassVar[tuple[str, ...]] = ()
-    limits: ClassVar[str] = "counts a word"
-    silence: ClassVar[str] = "no turn"
+def judge(sight: Sight) -> Iterator[Verdict]:
+    """Whether each turn says please."""
+    for item in sight.items:
+        yield Verdict(item, float("Please" in sight.text(item)))
 
-    def scores(self, sight: Sight) -> Iterator[Verdict]:
-        for item in sight.items:
-            yield Verdict(item, float("Please" in sight.text(item)))
 
-    def __str__(self) -> str:
-        return "politeness"
+POLITENESS = Rule(
+    name="politeness", version="1", level="turn", limits="counts a word", silence="no turn", judge=judge
+)
 ''',
     )
     house.edit(
         (
             "from scoring.swan.rules.recovery",
-            "from scoring.swan.rules.politeness import Politeness\nfrom scoring.swan.rules.recovery",
+            "from scoring.swan.rules.politeness import POLITENESS\nfrom scoring.swan.rules.recovery",
         ),
-        ('        "label": _without', '        "politeness": _without(Politeness),\n        "label": _without'),
+        ("            LABEL,", "            POLITENESS,\n            LABEL,"),
     )
     shipped = (ROOT / "scoring/swan/sakai-2023.yaml").read_text()
     house.write("own.yaml", shipped.replace("brevity(words=250)", "politeness"))

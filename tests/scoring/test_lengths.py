@@ -20,8 +20,8 @@ from scoring.settings import Settings
 from scoring.swan.assessment import PageText, assess
 from scoring.swan.extraction import extract_nuggets
 from scoring.swan.item import nugget_items, turn_items
-from scoring.swan.rules.brevity import Brevity
-from scoring.swan.rules.padding import Padding
+from scoring.swan.rules.brevity import brevity
+from scoring.swan.rules.padding import PADDING
 from scoring.swan.schema import load_schema
 from scoring.swan.weighting import Linear, Places, parse_weighting
 from scoring.words import passages, word_count
@@ -199,7 +199,7 @@ def test_a_weighting_that_cannot_be_is_refused(text: str) -> None:
 def test_brevity_is_a_minute_of_reading_in_either_unit(text: str, wanted: float) -> None:
     talk = conversation(("And?", text))
     sight = PageText().sight(talk, None, None)
-    (verdict,) = Brevity().scores(replace(sight, items=turn_items(talk, sight.nuggets)))
+    (verdict,) = brevity().judge(replace(sight, items=turn_items(talk, sight.nuggets)))
     assert verdict.value == pytest.approx(wanted, rel=1e-12)
 
 
@@ -207,7 +207,7 @@ def test_padding_is_the_share_of_characters_said_twice() -> None:
     twice = "北口を出て右に曲がると小さな映画館があります。"
     talk = conversation(("And?", twice + twice + "今夜は次の作品です。"))
     sight = PageText().sight(talk, None, None)
-    (verdict,) = Padding().scores(replace(sight, items=turn_items(talk, sight.nuggets)))
+    (verdict,) = PADDING.judge(replace(sight, items=turn_items(talk, sight.nuggets)))
     assert verdict.value == 1 - 23 / 56
     assert verdict.because == "23 of 56 characters are pleasantries or said twice"
 

@@ -59,7 +59,6 @@ ANOTHER_THING = {
         ("protocols/rules/registry.py", "breakdown"),
         ("simulators/probing/items.py", "breakdown"),
         ("scoring/swan/rules/breakdown.py", "breakdown"),
-        ("scoring/swan/rules/registry.py", "breakdown"),
     },
     "a unit of time, and the pace of a system": {
         ("harvest/audits/audit.py", "min"),

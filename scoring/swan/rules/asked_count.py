@@ -3,10 +3,9 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Literal
 
 from scoring.swan.rules.own_words import own_words
-from scoring.swan.rules.rule import Sight, Verdict
+from scoring.swan.rules.rule import Rule, Sight, Verdict
 from topics.late_pattern import late_pattern
 from topics.sentences import sentences
 
@@ -125,31 +124,27 @@ def _number(text: str) -> int:
     return int(text) if text.isdecimal() else _NUMBERS[" ".join(text.lower().split())]
 
 
-@dataclass(frozen=True, slots=True)
-class AskedCount:
+def judge(sight: Sight) -> Iterator[Verdict]:
     """given/asked, at most 1, where the user turn asks for a number of things; a refusal gives none."""
+    refused = {
+        one.turn for one in sight.nuggets if one.speaker == "system" and one.act in ("REJECT", "HEDGE", "APOLOGY")
+    }
+    delivered = {one.turn for one in sight.nuggets if one.speaker == "system" and one.type == "F"}
+    for item in sight.items:
+        ask = asked_for(sight.said(item.turn))
+        if ask is None:
+            continue
+        count = 0 if item.turn in refused - delivered else given(sight.text(item))
+        because = f"{count} of {ask.count} asked for"
+        yield Verdict(item, min(1.0, count / ask.count), because, ((item.turn, "user", ask.start, ask.end),))
 
-    level: ClassVar[Literal["turn"]] = "turn"
-    version: ClassVar[str] = "1"
-    needs: ClassVar[tuple[str, ...]] = ()
-    limits: ClassVar[str] = (
-        "counts things of any kind, right or wrong, where an English user turn names a number; blind to requests "
-        "without one"
-    )
-    silence: ClassVar[str] = "the user turn asks for no number of things"
 
-    def scores(self, sight: Sight) -> Iterator[Verdict]:
-        refused = {
-            one.turn for one in sight.nuggets if one.speaker == "system" and one.act in ("REJECT", "HEDGE", "APOLOGY")
-        }
-        delivered = {one.turn for one in sight.nuggets if one.speaker == "system" and one.type == "F"}
-        for item in sight.items:
-            ask = asked_for(sight.said(item.turn))
-            if ask is None:
-                continue
-            count = 0 if item.turn in refused - delivered else given(sight.text(item))
-            because = f"{count} of {ask.count} asked for"
-            yield Verdict(item, min(1.0, count / ask.count), because, ((item.turn, "user", ask.start, ask.end),))
-
-    def __str__(self) -> str:
-        return "asked_count"
+ASKED_COUNT = Rule(
+    name="asked_count",
+    version="1",
+    level="turn",
+    limits="counts things of any kind, right or wrong, where an English user turn names a number; blind to requests "
+    "without one",
+    silence="the user turn asks for no number of things",
+    judge=judge,
+)

@@ -4,10 +4,10 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 from scoring.swan.rules.own_words import own_words
-from scoring.swan.rules.rule import Sight, Verdict
+from scoring.swan.rules.rule import Rule, Sight, Verdict
 from scoring.words import word_count
 from topics.late_pattern import late_pattern
 from topics.sentences import sentences
@@ -85,27 +85,25 @@ def _limit_of(found: re.Match[str]) -> Limit:
     return Limit(count, "words" if unit.lower().startswith("word") else "sentences", *found.span())
 
 
-@dataclass(frozen=True, slots=True)
-class AskedLength:
+def judge(sight: Sight) -> Iterator[Verdict]:
     """1 up to the length the user asked for, then exp(1 - n/length), as `brevity` does."""
+    for item in sight.items:
+        text, limit = sight.text(item), asked_limit(sight.said(item.turn))
+        count = word_count(text)
+        if limit is None or not count:
+            continue
+        if limit.unit == "sentences":
+            count = len(sentences(text))
+        value = min(1.0, math.exp(1 - count / limit.most))
+        because = f"{count} {limit.unit}, {limit.most} asked for"
+        yield Verdict(item, value, because, ((item.turn, "user", limit.start, limit.end),))
 
-    level: ClassVar[Literal["turn"]] = "turn"
-    version: ClassVar[str] = "1"
-    needs: ClassVar[tuple[str, ...]] = ()
-    limits: ClassVar[str] = "knows lengths that English user turns name, and counts words and sentences alone"
-    silence: ClassVar[str] = "the user turn names no length, or the turn has no words"
 
-    def scores(self, sight: Sight) -> Iterator[Verdict]:
-        for item in sight.items:
-            text, limit = sight.text(item), asked_limit(sight.said(item.turn))
-            count = word_count(text)
-            if limit is None or not count:
-                continue
-            if limit.unit == "sentences":
-                count = len(sentences(text))
-            value = min(1.0, math.exp(1 - count / limit.most))
-            because = f"{count} {limit.unit}, {limit.most} asked for"
-            yield Verdict(item, value, because, ((item.turn, "user", limit.start, limit.end),))
-
-    def __str__(self) -> str:
-        return "asked_length"
+ASKED_LENGTH = Rule(
+    name="asked_length",
+    version="1",
+    level="turn",
+    limits="knows lengths that English user turns name, and counts words and sentences alone",
+    silence="the user turn names no length, or the turn has no words",
+    judge=judge,
+)

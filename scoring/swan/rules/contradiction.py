@@ -3,13 +3,12 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal
 
 from scoring.swan.nugget import Nugget
 from scoring.swan.rules.comparing import Claims
 from scoring.swan.rules.normal_form import Form, claim_form, content_words
 from scoring.swan.rules.own_words import own_words
-from scoring.swan.rules.rule import Sight, Verdict
+from scoring.swan.rules.rule import Rule, Sight, Verdict
 from topics.late_pattern import late_pattern
 
 _REASON = late_pattern(r"\b(?:as|because|since)\s+(?=(?:the|it|this|that|there|he|she|they)\b)", re.IGNORECASE)
@@ -24,40 +23,36 @@ _LEAST = 3  # words of a predicate
 _Found = tuple[float, str, Nugget]
 
 
-@dataclass(frozen=True, slots=True)
-class Contradiction:
+def judge(sight: Sight) -> Iterator[Verdict]:
     """For claims whose normal form an earlier claim of the system has: 0 where a number, a date, a list or a negation
     differs, 1 where all agree. The same yes-no question has the same answer. Silent on claims that are new.
     """
+    items = {(one.turn, one.start, one.end): one for one in sight.items}
+    earlier = _Earlier(sight)
+    given = _answers(sight)
+    for nugget in sight.nuggets:
+        if nugget.speaker != "system" or nugget.type == "E":
+            continue
+        answered = given.pop(nugget.turn, None)
+        found = [] if answered is None else [answered]
+        for text in _claims(nugget):
+            found += earlier.against(text, nugget)
+        item = items.get((nugget.turn, nugget.start, nugget.end))
+        if item is None or not found:
+            continue
+        worst = min(found, key=lambda one: one[0])
+        yield Verdict(item, worst[0], worst[1], (worst[2].span,))
 
-    level: ClassVar[Literal["nugget"]] = "nugget"
-    version: ClassVar[str] = "1"
-    needs: ClassVar[tuple[str, ...]] = ()
-    limits: ClassVar[str] = (
-        "compares claims in the same words but for numbers, dates, lists and negation; blind to contradictions in "
-        "other words, and to what changed in between"
-    )
-    silence: ClassVar[str] = "no claim is made again in the same words"
 
-    def scores(self, sight: Sight) -> Iterator[Verdict]:
-        items = {(one.turn, one.start, one.end): one for one in sight.items}
-        earlier = _Earlier(sight)
-        given = _answers(sight)
-        for nugget in sight.nuggets:
-            if nugget.speaker != "system" or nugget.type == "E":
-                continue
-            answered = given.pop(nugget.turn, None)
-            found = [] if answered is None else [answered]
-            for text in _claims(nugget):
-                found += earlier.against(text, nugget)
-            item = items.get((nugget.turn, nugget.start, nugget.end))
-            if item is None or not found:
-                continue
-            worst = min(found, key=lambda one: one[0])
-            yield Verdict(item, worst[0], worst[1], (worst[2].span,))
-
-    def __str__(self) -> str:
-        return "contradiction"
+CONTRADICTION = Rule(
+    name="contradiction",
+    version="1",
+    level="nugget",
+    limits="compares claims in the same words but for numbers, dates, lists and negation; blind to contradictions in "
+    "other words, and to what changed in between",
+    silence="no claim is made again in the same words",
+    judge=judge,
+)
 
 
 def _claims(nugget: Nugget) -> Iterator[str]:

@@ -2,10 +2,8 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Literal
 
-from scoring.swan.rules.rule import Sight, Verdict
+from scoring.swan.rules.rule import Rule, Sight, Verdict
 
 _WORD = re.compile(r"\w+(?:'\w+)?")
 _RUN = 5  # words in a row that are a copy
@@ -25,40 +23,35 @@ def copied_share(words: Sequence[str], runs: set[tuple[str, ...]]) -> float:
     return sum(covered) / len(words) if words else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Copied:
+def judge(sight: Sight) -> Iterator[Verdict]:
     """1 - the share of a nugget's words that stand in runs of five or more in earlier turns of either side, or in the
     user turn it answers. Silent on nuggets of fewer than 8 words, on code, and where nothing of 8 words was said.
     """
+    runs: set[tuple[str, ...]] = set()
+    said = False
+    rules = {(one.turn, one.start): one.rule for one in sight.nuggets if one.speaker == "system"}
+    items = {number: [one for one in sight.items if one.turn == number] for number in {one.turn for one in sight.items}}
+    for turn in sight.conversation.turns:
+        said = _add(runs, turn.said) or said
+        for item in items.get(turn.number, ()):
+            words = _words(sight.text(item))
+            if len(words) < _LEAST or not said or rules.get((item.turn, item.start)) == "code":
+                continue
+            share = copied_share(words, runs)
+            yield Verdict(item, 1 - share, f"{share:.0%} of its words stand earlier in runs of {_RUN} or more")
+        if turn.reply is not None:
+            said = _add(runs, turn.reply.answer.text) or said
 
-    level: ClassVar[Literal["nugget"]] = "nugget"
-    version: ClassVar[str] = "1"
-    needs: ClassVar[tuple[str, ...]] = ()
-    limits: ClassVar[str] = (
-        "knows no text but the conversation: finds what is copied from it, and a 1 does not say that a nugget is new"
-    )
-    silence: ClassVar[str] = "nuggets of fewer than 8 words, code, or nothing before them to copy"
 
-    def scores(self, sight: Sight) -> Iterator[Verdict]:
-        runs: set[tuple[str, ...]] = set()
-        said = False
-        rules = {(one.turn, one.start): one.rule for one in sight.nuggets if one.speaker == "system"}
-        items = {
-            number: [one for one in sight.items if one.turn == number] for number in {one.turn for one in sight.items}
-        }
-        for turn in sight.conversation.turns:
-            said = _add(runs, turn.said) or said
-            for item in items.get(turn.number, ()):
-                words = _words(sight.text(item))
-                if len(words) < _LEAST or not said or rules.get((item.turn, item.start)) == "code":
-                    continue
-                share = copied_share(words, runs)
-                yield Verdict(item, 1 - share, f"{share:.0%} of its words stand earlier in runs of {_RUN} or more")
-            if turn.reply is not None:
-                said = _add(runs, turn.reply.answer.text) or said
-
-    def __str__(self) -> str:
-        return "copied"
+COPIED = Rule(
+    name="copied",
+    version="1",
+    level="nugget",
+    limits="knows no text but the conversation: finds what is copied from it, and a 1 does not say that a nugget "
+    "is new",
+    silence="nuggets of fewer than 8 words, code, or nothing before them to copy",
+    judge=judge,
+)
 
 
 def _add(runs: set[tuple[str, ...]], text: str) -> bool:

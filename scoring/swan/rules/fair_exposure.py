@@ -2,12 +2,10 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Literal
 
 from scoring.divergences import DIVERGENCES, distr_sim
 from scoring.fairness import combine, group_fairness
-from scoring.swan.rules.rule import Sight, Verdict
+from scoring.swan.rules.rule import Rule, Sight, Verdict
 from scoring.words import passages
 from topics.attributes import AttributeSet
 
@@ -33,37 +31,31 @@ def fairness_score(
     return combine(similar, weights)
 
 
-@dataclass(frozen=True, slots=True)
-class FairExposure:
+def judge(sight: Sight) -> Iterator[Verdict]:
     """Eq. 3 on the mean membership of a turn's relevant entities, as in [GFRC]; silent on turns without one.
 
     AW_a and the divergence of ordinal sets are those of the scoring settings (`weights`, `ordinal`).
     """
+    turns = {one.turn: one.first_position for one in passages(sight.conversation) if one.speaker == "system"}
+    sets = {one.name: one for one in sight.attributes}
+    achieved: dict[int, dict[str, tuple[float, ...]]] = {}
+    for name, attribute in sets.items():
+        for turn in group_fairness(sight.entities, turns, attribute, sight.settings)[0].turns:
+            if turn.nuggets:
+                achieved.setdefault(turn.turn, {})[name] = turn.achieved
+    for item in sight.items:
+        if item.turn in achieved:
+            value = fairness_score(achieved[item.turn], sets, sight.settings.weights, ordinal=sight.settings.ordinal)
+            if not math.isnan(value):
+                yield Verdict(item, value)
 
-    level: ClassVar[Literal["turn"]] = "turn"
-    version: ClassVar[str] = "1"
-    needs: ClassVar[tuple[str, ...]] = ()
-    limits: ClassVar[str] = (
-        "sees entities by their links, relevant ones only, and groups by the gold table; an unknown group counts "
-        "as uniform"
-    )
-    silence: ClassVar[str] = "the turn links to no relevant entity, or nothing is known of their groups"
 
-    def scores(self, sight: Sight) -> Iterator[Verdict]:
-        turns = {one.turn: one.first_position for one in passages(sight.conversation) if one.speaker == "system"}
-        sets = {one.name: one for one in sight.attributes}
-        achieved: dict[int, dict[str, tuple[float, ...]]] = {}
-        for name, attribute in sets.items():
-            for turn in group_fairness(sight.entities, turns, attribute, sight.settings)[0].turns:
-                if turn.nuggets:
-                    achieved.setdefault(turn.turn, {})[name] = turn.achieved
-        for item in sight.items:
-            if item.turn in achieved:
-                value = fairness_score(
-                    achieved[item.turn], sets, sight.settings.weights, ordinal=sight.settings.ordinal
-                )
-                if not math.isnan(value):
-                    yield Verdict(item, value)
-
-    def __str__(self) -> str:
-        return "fair_exposure"
+FAIR_EXPOSURE = Rule(
+    name="fair_exposure",
+    version="1",
+    level="turn",
+    limits="sees entities by their links, relevant ones only, and groups by the gold table; an unknown group counts "
+    "as uniform",
+    silence="the turn links to no relevant entity, or nothing is known of their groups",
+    judge=judge,
+)

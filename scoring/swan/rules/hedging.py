@@ -3,14 +3,14 @@
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from dataclasses import replace
+from functools import partial
 
 from scoring.notation import number_text
 from scoring.swan.extraction import is_english
 from scoring.swan.item import Item
 from scoring.swan.rules.own_words import own_words
-from scoring.swan.rules.rule import Sight, Verdict
+from scoring.swan.rules.rule import Rule, Sight, Verdict
 from topics.late_pattern import late_pattern
 from topics.sentences import sentences
 
@@ -38,41 +38,36 @@ def hedges(text: str) -> bool:
     return _HEDGE.search(_NOT_A_HEDGE.sub(" ", own_words(text))) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Hedging:
+def judge(confidence: float, sight: Sight) -> Iterator[Verdict]:
+    """1 - |confidence - Correctness| for each claim with a hedge, and Correctness for each without one."""
+    correct = sight.known.get("Correctness", {})
+    around = _Sentences(sight)
+    for item in sight.items:
+        sentence = around.of(item)
+        if item in correct and is_english(sentence):
+            hedged = hedges(sentence)
+            value = 1.0 - abs((confidence if hedged else 1.0) - correct[item])
+            yield Verdict(item, value, "with a hedge" if hedged else "stated flatly")
+
+
+def hedging(hedged: float = 0.5) -> Rule:
     """1 - |confidence - Correctness| for each claim whose Correctness has been scored; silent on all others.
 
     hedged: the confidence of a claim with a hedge in it, in [0, 1]; a claim without one has confidence 1. So a false
     claim stated flatly scores 0, and a true one that is hedged loses 1 - hedged.
     """
-
-    hedged: float = 0.5
-    level: ClassVar[Literal["nugget"]] = "nugget"
-    version: ClassVar[str] = "2"
-    needs: ClassVar[tuple[str, ...]] = ("Correctness",)
-    limits: ClassVar[str] = (
-        "needs Correctness to be scored; knows English hedges in the claim's own sentence, not doubt that stands "
-        "elsewhere"
+    if not 0 <= hedged <= 1:
+        raise ValueError("hedged is a number from 0 to 1")
+    return Rule(
+        name=f"hedging(hedged={number_text(hedged)})",
+        version="2",
+        level="nugget",
+        needs=("Correctness",),
+        limits="needs Correctness to be scored; knows English hedges in the claim's own sentence, not doubt that "
+        "stands elsewhere",
+        silence="nobody scored the Correctness of the claim, or it is not English",
+        judge=partial(judge, hedged),
     )
-    silence: ClassVar[str] = "nobody scored the Correctness of the claim, or it is not English"
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.hedged <= 1:
-            raise ValueError("hedged is a number from 0 to 1")
-
-    def scores(self, sight: Sight) -> Iterator[Verdict]:
-        correct = sight.known.get("Correctness", {})
-        around = _Sentences(sight)
-        for item in sight.items:
-            sentence = around.of(item)
-            if item in correct and is_english(sentence):
-                hedged = hedges(sentence)
-                confidence = self.hedged if hedged else 1.0
-                value = 1.0 - abs(confidence - correct[item])
-                yield Verdict(item, value, "with a hedge" if hedged else "stated flatly")
-
-    def __str__(self) -> str:
-        return f"hedging(hedged={number_text(self.hedged)})"
 
 
 class _Sentences:

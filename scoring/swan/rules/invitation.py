@@ -2,12 +2,10 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import ClassVar, Literal
 
 from scoring.swan.nugget import Nugget
 from scoring.swan.rules.own_words import own_words
-from scoring.swan.rules.rule import Sight, Verdict
+from scoring.swan.rules.rule import Rule, Sight, Verdict
 from topics.late_pattern import late_pattern
 
 _INVITES = frozenset(
@@ -54,43 +52,39 @@ _REPORTED = late_pattern(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Invitation:
+def judge(sight: Sight) -> Iterator[Verdict]:
     """1 for a turn that ends in a question, an offer or a request to the user; 0 for one that is empty, that only says
     what the system cannot do, know or tell, or bids farewell, or a bare acknowledgement of a turn that was no question.
     Silent on the rest.
     """
+    own: dict[int, list[Nugget]] = {}
+    for one in sight.nuggets:
+        if one.speaker == "system" and one.type != "E":
+            own.setdefault(one.turn, []).append(one)
+    for item in sight.items:
+        here = own.get(item.turn, [])
+        bare = len(sight.text(item).split()) <= _FEW or all(one.act == "ACKNOWLEDGE" for one in here)
+        if not sight.text(item).strip():
+            yield Verdict(item, 0.0, "nothing is said")
+        elif here and _invites(here[-1]):
+            yield Verdict(item, 1.0, f"ends in {here[-1].act.lower()}", (here[-1].span,))
+        elif here and (asks := _asks_for(here)) is not None:
+            yield Verdict(item, 1.0, "asks the user for something", (asks.span,))
+        elif here and all(map(_ends, here)):
+            yield Verdict(item, 0.0, "ends the matter", tuple(one.span for one in here))
+        elif here and bare and all(one.act in _BARE for one in here) and "?" not in sight.said(item.turn):
+            yield Verdict(item, 0.0, "a bare acknowledgement", tuple(one.span for one in here))
 
-    level: ClassVar[Literal["turn"]] = "turn"
-    version: ClassVar[str] = "2"
-    needs: ClassVar[tuple[str, ...]] = ()
-    limits: ClassVar[str] = (
-        "sees an invitation or a dead end by the acts of English words, and by a few phrases in German, French and "
-        "Spanish; blind to whether the turn is interesting"
-    )
-    silence: ClassVar[str] = "the turn neither ends in a question or offer nor is a dead end"
 
-    def scores(self, sight: Sight) -> Iterator[Verdict]:
-        own: dict[int, list[Nugget]] = {}
-        for one in sight.nuggets:
-            if one.speaker == "system" and one.type != "E":
-                own.setdefault(one.turn, []).append(one)
-        for item in sight.items:
-            here = own.get(item.turn, [])
-            bare = len(sight.text(item).split()) <= _FEW or all(one.act == "ACKNOWLEDGE" for one in here)
-            if not sight.text(item).strip():
-                yield Verdict(item, 0.0, "nothing is said")
-            elif here and _invites(here[-1]):
-                yield Verdict(item, 1.0, f"ends in {here[-1].act.lower()}", (here[-1].span,))
-            elif here and (asks := _asks_for(here)) is not None:
-                yield Verdict(item, 1.0, "asks the user for something", (asks.span,))
-            elif here and all(map(_ends, here)):
-                yield Verdict(item, 0.0, "ends the matter", tuple(one.span for one in here))
-            elif here and bare and all(one.act in _BARE for one in here) and "?" not in sight.said(item.turn):
-                yield Verdict(item, 0.0, "a bare acknowledgement", tuple(one.span for one in here))
-
-    def __str__(self) -> str:
-        return "invitation"
+INVITATION = Rule(
+    name="invitation",
+    version="2",
+    level="turn",
+    limits="sees an invitation or a dead end by the acts of English words, and by a few phrases in German, French and "
+    "Spanish; blind to whether the turn is interesting",
+    silence="the turn neither ends in a question or offer nor is a dead end",
+    judge=judge,
+)
 
 
 def _invites(last: Nugget) -> bool:

@@ -2,13 +2,11 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import ClassVar, Literal
 
 from protocols.rules.repetition import same_text
 from scoring.lengths import CHARACTERS_A_WORD, Unit, length, unit_of
 from scoring.swan.nugget import Nugget
-from scoring.swan.rules.rule import Sight, Verdict
+from scoring.swan.rules.rule import Rule, Sight, Verdict
 from topics.late_pattern import late_pattern
 
 _PLEASANTRY = late_pattern(
@@ -25,41 +23,39 @@ _LEAST = 8  # words of padding that are worth a word
 _SHORT = 3  # words that may be said again: a refrain, "Yes."
 
 
-@dataclass(frozen=True, slots=True)
-class Padding:
+def judge(sight: Sight) -> Iterator[Verdict]:
     """1 - padding/words of a turn with 8 words or more of pleasantries and of nuggets that stand in it before.
 
     Where words have no blanks between them, characters are counted, two for a word (see `scoring.lengths`).
     """
+    found: dict[int, list[Nugget]] = {}
+    said: set[tuple[int, str]] = set()
+    for one in sight.nuggets:
+        if one.speaker != "system" or one.type == "E":
+            continue
+        form = same_text(one.text).rstrip(".!?…:;,。！？")
+        again = (one.turn, form) in said and _words(form, unit_of((form,), sight.settings.unit)) > _SHORT
+        said.add((one.turn, form))
+        if again or _PLEASANTRY.match(one.text.replace("’", "'")):
+            found.setdefault(one.turn, []).append(one)
+    for item in sight.items:
+        idle = found.get(item.turn, [])
+        text = sight.text(item)
+        unit = unit_of((text,), sight.settings.unit)
+        if sum(_words(one.text, unit) for one in idle) >= _LEAST:
+            count, whole = sum(length(one.text, unit) for one in idle), length(text, unit)
+            because = f"{count} of {whole} {unit} are pleasantries or said twice"
+            yield Verdict(item, max(0.0, 1 - count / whole), because, tuple(one.span for one in idle))
 
-    level: ClassVar[Literal["turn"]] = "turn"
-    version: ClassVar[str] = "2"
-    needs: ClassVar[tuple[str, ...]] = ()
-    limits: ClassVar[str] = "knows set phrases of English and the same words twice; blind to the same in other words"
-    silence: ClassVar[str] = "fewer than 8 words of the turn are pleasantries or said twice"
 
-    def scores(self, sight: Sight) -> Iterator[Verdict]:
-        found: dict[int, list[Nugget]] = {}
-        said: set[tuple[int, str]] = set()
-        for one in sight.nuggets:
-            if one.speaker != "system" or one.type == "E":
-                continue
-            form = same_text(one.text).rstrip(".!?…:;,。！？")
-            again = (one.turn, form) in said and _words(form, unit_of((form,), sight.settings.unit)) > _SHORT
-            said.add((one.turn, form))
-            if again or _PLEASANTRY.match(one.text.replace("’", "'")):
-                found.setdefault(one.turn, []).append(one)
-        for item in sight.items:
-            idle = found.get(item.turn, [])
-            text = sight.text(item)
-            unit = unit_of((text,), sight.settings.unit)
-            if sum(_words(one.text, unit) for one in idle) >= _LEAST:
-                count, whole = sum(length(one.text, unit) for one in idle), length(text, unit)
-                because = f"{count} of {whole} {unit} are pleasantries or said twice"
-                yield Verdict(item, max(0.0, 1 - count / whole), because, tuple(one.span for one in idle))
-
-    def __str__(self) -> str:
-        return "padding"
+PADDING = Rule(
+    name="padding",
+    version="2",
+    level="turn",
+    limits="knows set phrases of English and the same words twice; blind to the same in other words",
+    silence="fewer than 8 words of the turn are pleasantries or said twice",
+    judge=judge,
+)
 
 
 def _words(text: str, unit: Unit) -> float:

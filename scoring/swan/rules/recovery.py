@@ -2,14 +2,12 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar, Literal
 
 from protocols.labels import NOT_USEFUL, USEFUL
 from recordings.conversations.conversation import Turn
 from scoring.swan.rules.own_words import own_words
-from scoring.swan.rules.rule import Sight, Verdict
+from scoring.swan.rules.rule import Rule, Sight, Verdict
 from topics.late_pattern import late_pattern
 
 _BAD = (
@@ -80,61 +78,49 @@ def _plain(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.casefold()))
 
 
-@dataclass(frozen=True, slots=True)
-class Recovery:
+def judge_by_label(sight: Sight) -> Iterator[Verdict]:
+    """After a turn labelled `x`: 1 for one labelled `o`, 0 for another `x`."""
+    found = {
+        after.number: float(after.label == USEFUL)
+        for before, after in pairwise(sight.conversation.turns)
+        if before.label == NOT_USEFUL and after.label in (USEFUL, NOT_USEFUL)
+    }
+    yield from (Verdict(item, found[item.turn]) for item in sight.items if item.turn in found)
+
+
+def judge_by_user(sight: Sight) -> Iterator[Verdict]:
+    """After a user turn that says it is dissatisfied: whether the user is content with the answer."""
+    turns, outcome = sight.conversation.turns, sight.conversation.outcome
+    found: dict[int, float] = {}
+    for i, turn in enumerate(turns):
+        if not i or turn.reply is None or not is_dissatisfied(turn.said):
+            continue
+        before = turns[i - 1].reply
+        if before is not None and _plain(before.answer.text) == _plain(turn.reply.answer.text):
+            found[turn.number] = 0.0
+        elif i + 1 < len(turns):
+            asked = frozenset(_plain(one.said) for one in turns[: i + 1])
+            found[turn.number] = float(not _is_let_down(turns[i + 1], turn, asked))
+        elif outcome is not None and outcome.kind == "user-stopped":
+            found[turn.number] = 0.0
+    yield from (Verdict(item, found[item.turn]) for item in sight.items if item.turn in found)
+
+
+def recovery(sign: str = "label") -> Rule:
     """Whether a turn makes good for the one before it ([SWAN] §4.11). Silent on turns with nothing to recover from.
 
     sign=label: after a turn labelled `x`, 1 where this one is labelled `o`, 0 where `x`. sign=user: after a user turn
     that says it is dissatisfied, 0 where the system says the same again; else 1 where the user goes on and is content,
     0 where the user goes on and is not, or stopped by choice; silent where the protocol ended the conversation.
     """
-
-    sign: str = "label"
-    level: ClassVar[Literal["turn"]] = "turn"
-    needs: ClassVar[tuple[str, ...]] = ()
-    limits: ClassVar[str] = (
-        "has no item where the conversation broke down right after the bad turn, which %recovery counts as not "
-        "recovered"
+    if sign not in ("label", "user"):
+        raise ValueError("sign is label or user")
+    return Rule(
+        name=f"recovery(sign={sign})",
+        version="3" if sign == "user" else "2",
+        level="turn",
+        limits="has no item where the conversation broke down right after the bad turn, which %recovery counts as not "
+        "recovered",
+        silence="nothing to recover from before the turn, or the conversation ended there",
+        judge=judge_by_user if sign == "user" else judge_by_label,
     )
-    silence: ClassVar[str] = "nothing to recover from before the turn, or the conversation ended there"
-
-    def __post_init__(self) -> None:
-        if self.sign not in ("label", "user"):
-            raise ValueError("sign is label or user")
-
-    @property
-    def version(self) -> str:
-        return "3" if self.sign == "user" else "2"
-
-    def scores(self, sight: Sight) -> Iterator[Verdict]:
-        found = self._by_label(sight) if self.sign == "label" else self._by_user(sight)
-        for item in sight.items:
-            if item.turn in found:
-                yield Verdict(item, found[item.turn])
-
-    def _by_label(self, sight: Sight) -> dict[int, float]:
-        turns = sight.conversation.turns
-        return {
-            after.number: float(after.label == USEFUL)
-            for before, after in pairwise(turns)
-            if before.label == NOT_USEFUL and after.label in (USEFUL, NOT_USEFUL)
-        }
-
-    def _by_user(self, sight: Sight) -> dict[int, float]:
-        turns, outcome = sight.conversation.turns, sight.conversation.outcome
-        found: dict[int, float] = {}
-        for i, turn in enumerate(turns):
-            if not i or turn.reply is None or not is_dissatisfied(turn.said):
-                continue
-            before = turns[i - 1].reply
-            if before is not None and _plain(before.answer.text) == _plain(turn.reply.answer.text):
-                found[turn.number] = 0.0
-            elif i + 1 < len(turns):
-                asked = frozenset(_plain(one.said) for one in turns[: i + 1])
-                found[turn.number] = float(not _is_let_down(turns[i + 1], turn, asked))
-            elif outcome is not None and outcome.kind == "user-stopped":
-                found[turn.number] = 0.0
-        return found
-
-    def __str__(self) -> str:
-        return f"recovery(sign={self.sign})"

@@ -3,14 +3,13 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Literal
 
 from protocols.rules.repetition import same_text
 from scoring.swan.item import Item
 from scoring.swan.nugget import Span
 from scoring.swan.rules.normal_form import values_in
 from scoring.swan.rules.own_words import own_words
-from scoring.swan.rules.rule import Sight, Verdict
+from scoring.swan.rules.rule import Rule, Sight, Verdict
 from topics.late_pattern import late_pattern
 
 _VALUE = r"(?P<value>[^.!?,;\n]{1,60})"
@@ -81,47 +80,43 @@ def _key(key: str, found: re.Match[str]) -> str:
     return f"{key} {' '.join(thing.lower().split())}".strip() if thing else key
 
 
-@dataclass(frozen=True, slots=True)
-class Remembered:
+def judge(sight: Sight) -> Iterator[Verdict]:
     """In a turn that is asked for what the user told: 1 for the nugget that gives it back, or else 0 for the first. In
     a turn that is asked to say it again: 1 for a nugget that does. Silent on all others. Of what was told twice, the
     last counts.
     """
+    by_turn: dict[int, list[Item]] = {}
+    for item in sight.items:
+        by_turn.setdefault(item.turn, []).append(item)
+    known: dict[str, tuple[str, Span]] = {}
+    heard: set[str] = set()
+    for turn in sight.conversation.turns:
+        for one in told(turn.said):
+            known[one.key] = one.value, (turn.number, "user", one.start, one.end)
+        here = by_turn.get(turn.number, [])
+        asked = asked_back(turn.said)
+        if here and asked in known:
+            value, span = known[asked]
+            holding = [item for item in here if _holds(sight.text(item), value)]
+            for item in holding or here[:1]:
+                because = "gives back what was told" if holding else "does not give back what was told"
+                yield Verdict(item, float(bool(holding)), because, (span,))
+        elif _AGAIN.search(own_words(turn.said)):
+            for item in here:
+                if same_text(sight.text(item)) in heard:
+                    yield Verdict(item, 1.0, "said again as asked")
+        heard.update(same_text(sight.text(item)) for item in here)
 
-    level: ClassVar[Literal["nugget"]] = "nugget"
-    version: ClassVar[str] = "1"
-    needs: ClassVar[tuple[str, ...]] = ()
-    limits: ClassVar[str] = (
-        "knows a few English ways to tell and to ask for a name, a home, a job, a date, an allergy, a possession; "
-        "blind to what should have been used unasked"
-    )
-    silence: ClassVar[str] = "the user asks for nothing that was told before"
 
-    def scores(self, sight: Sight) -> Iterator[Verdict]:
-        by_turn: dict[int, list[Item]] = {}
-        for item in sight.items:
-            by_turn.setdefault(item.turn, []).append(item)
-        known: dict[str, tuple[str, Span]] = {}
-        heard: set[str] = set()
-        for turn in sight.conversation.turns:
-            for one in told(turn.said):
-                known[one.key] = one.value, (turn.number, "user", one.start, one.end)
-            here = by_turn.get(turn.number, [])
-            asked = asked_back(turn.said)
-            if here and asked in known:
-                value, span = known[asked]
-                holding = [item for item in here if _holds(sight.text(item), value)]
-                for item in holding or here[:1]:
-                    because = "gives back what was told" if holding else "does not give back what was told"
-                    yield Verdict(item, float(bool(holding)), because, (span,))
-            elif _AGAIN.search(own_words(turn.said)):
-                for item in here:
-                    if same_text(sight.text(item)) in heard:
-                        yield Verdict(item, 1.0, "said again as asked")
-            heard.update(same_text(sight.text(item)) for item in here)
-
-    def __str__(self) -> str:
-        return "remembered"
+REMEMBERED = Rule(
+    name="remembered",
+    version="1",
+    level="nugget",
+    limits="knows a few English ways to tell and to ask for a name, a home, a job, a date, an allergy, a possession; "
+    "blind to what should have been used unasked",
+    silence="the user asks for nothing that was told before",
+    judge=judge,
+)
 
 
 def _holds(text: str, value: str) -> bool:

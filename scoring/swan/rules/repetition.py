@@ -1,50 +1,44 @@
 """`repetition`: Retentiveness as not saying, or naming, again what was given before ([SWAN] §4.17)."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import ClassVar, Literal
 
 from protocols.rules.repetition import same_text
-from scoring.swan.rules.rule import Sight, Verdict
+from scoring.swan.rules.rule import Rule, Sight, Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class Repetition:
+def judge(sight: Sight) -> Iterator[Verdict]:
     """For claims after the first system turn: 0 for one that an earlier turn made in the same words, or whose
     entities were all given in earlier turns; 1 for one with an entity that is new. Silent on the rest.
     """
+    said: dict[str, int] = {}
+    given: dict[str, int] = {}
+    for nugget in sight.nuggets:
+        if nugget.speaker == "system" and nugget.type == "E":
+            given.setdefault(nugget.entity, nugget.turn)
+    inside = _entities(sight)
+    for item in sight.items:
+        if item.type != "F":
+            continue
+        form = same_text(sight.text(item)).rstrip(".!?…:;,")
+        before = said.setdefault(form, item.turn)
+        named = inside.get((item.turn, item.start, item.end), ())
+        if item.turn == sight.items[0].turn:
+            continue
+        if any(given[entity] >= item.turn for entity in named):
+            yield Verdict(item, 1.0)
+        elif named or (form and before < item.turn):
+            yield Verdict(item, 0.0)
 
-    level: ClassVar[Literal["nugget"]] = "nugget"
-    version: ClassVar[str] = "1"
-    needs: ClassVar[tuple[str, ...]] = ()
-    limits: ClassVar[str] = (
-        "sees repeated words and links alone; wrong where the user asked to hear it again, blind to what is "
-        "forgotten silently"
-    )
-    silence: ClassVar[str] = "the first system turn, or a claim in new words without a link"
 
-    def scores(self, sight: Sight) -> Iterator[Verdict]:
-        said: dict[str, int] = {}
-        given: dict[str, int] = {}
-        for nugget in sight.nuggets:
-            if nugget.speaker == "system" and nugget.type == "E":
-                given.setdefault(nugget.entity, nugget.turn)
-        inside = _entities(sight)
-        for item in sight.items:
-            if item.type != "F":
-                continue
-            form = same_text(sight.text(item)).rstrip(".!?…:;,")
-            before = said.setdefault(form, item.turn)
-            named = inside.get((item.turn, item.start, item.end), ())
-            if item.turn == sight.items[0].turn:
-                continue
-            if any(given[entity] >= item.turn for entity in named):
-                yield Verdict(item, 1.0)
-            elif named or (form and before < item.turn):
-                yield Verdict(item, 0.0)
-
-    def __str__(self) -> str:
-        return "repetition"
+REPETITION = Rule(
+    name="repetition",
+    version="1",
+    level="nugget",
+    limits="sees repeated words and links alone; wrong where the user asked to hear it again, blind to what is "
+    "forgotten silently",
+    silence="the first system turn, or a claim in new words without a link",
+    judge=judge,
+)
 
 
 def _entities(sight: Sight) -> dict[tuple[int, int, int], tuple[str, ...]]:

@@ -1,13 +1,13 @@
-"""The seam for scoring rules: what one sees of a conversation, and what it gives.
+"""A scoring rule as its file declares it: what one sees of a conversation, and what it gives.
 
-A rule is a value: no I/O, no clock, no randomness. It scores what it can tell and is silent about the rest, because
-an item without a score is left out of a criterion and a made-up score is not.
+A rule does no I/O, reads no clock and draws nothing at random. It scores what it can tell and is silent about the
+rest, because an item without a score is left out of a criterion and a made-up score is not.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal
 
 from recordings.conversations.conversation import Conversation
 from scoring.nuggets import Nugget as Entity
@@ -64,39 +64,27 @@ class Verdict:
         return f"{self.because} ({'; '.join(places)})".strip() if places else self.because
 
 
-class RuleScorer(Protocol):
-    """Gives scores in [0, 1] to items of one level."""
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule that gives scores in [0, 1] to items of one level.
 
-    @property
-    def level(self) -> Literal["nugget", "turn"]: ...
+    name: as it is written in a schema file, with its parameter. version: raised whenever the same conversation could be
+    scored differently; it is on every score. limits: what the rule cannot see, in a sentence, for the table of
+    criteria. silence: why it gives an item no score, in a few words, shown with a criterion that is undefined. judge:
+    gives a score for each item that it can tell something about, and never raises because of what a system wrote.
+    needs: the criteria whose scores it reads; its own scores are then never kept in a layer, since those may change.
+    """
 
-    @property
-    def version(self) -> str:
-        """Raised whenever the same conversation could be scored differently; stands on every score."""
-        ...
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """Criteria whose scores it reads. Its own scores are then never kept in a layer, since those may change."""
-        ...
-
-    @property
-    def limits(self) -> str:
-        """What it cannot see, in a sentence, for the table of criteria."""
-        ...
-
-    @property
-    def silence(self) -> str:
-        """Why it gives an item no score, in a few words: what stands beside a criterion that is undefined."""
-        ...
-
-    def scores(self, sight: Sight) -> Iterator[Verdict]:
-        """A score for each item it can tell something about. Never raises on what a system wrote."""
-        ...
+    name: str
+    version: str
+    level: Literal["nugget", "turn"]
+    limits: str
+    silence: str
+    judge: Callable[[Sight], Iterator[Verdict]] = field(compare=False, repr=False)
+    needs: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """As it is written in a schema file."""
-        ...
+        return self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,27 +112,19 @@ class SetVerdict:
     because: str
 
 
-@runtime_checkable
-class SetRule(Protocol):
-    """Gives one score to all conversations of a system on a topic. See `RuleScorer` for what the words mean."""
+@dataclass(frozen=True, slots=True)
+class SetRule:
+    """A rule that gives one score in [0, 1] to all conversations of a system on a topic; the fields are as in `Rule`.
 
-    @property
-    def level(self) -> Literal["set"]: ...
+    judge: None where it can tell nothing; never raises because of what a system wrote.
+    """
 
-    @property
-    def version(self) -> str: ...
+    name: str
+    version: str
+    limits: str
+    silence: str
+    judge: Callable[[SetSight], SetVerdict | None] = field(compare=False, repr=False)
+    level: Literal["set"] = "set"
 
-    @property
-    def needs(self) -> tuple[str, ...]: ...
-
-    @property
-    def limits(self) -> str: ...
-
-    @property
-    def silence(self) -> str: ...
-
-    def score(self, sight: SetSight) -> SetVerdict | None:
-        """None where it can tell nothing. Never raises on what a system wrote."""
-        ...
-
-    def __str__(self) -> str: ...
+    def __str__(self) -> str:
+        return self.name

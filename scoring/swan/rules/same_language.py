@@ -2,11 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import ClassVar, Literal
 
 from scoring.swan.rules.own_words import own_words
-from scoring.swan.rules.rule import Sight, Verdict
+from scoring.swan.rules.rule import Rule, Sight, Verdict
 from topics.late_pattern import late_pattern
 
 _COMMON = {
@@ -77,25 +75,21 @@ def asked_language(said: str) -> str:
     return ""
 
 
-@dataclass(frozen=True, slots=True)
-class SameLanguage:
+def judge(sight: Sight) -> Iterator[Verdict]:
     """1 for a turn in the language that the user turn asks for, or else is in; 0 for one in another language."""
+    for item in sight.items:
+        said = sight.said(item.turn)
+        wanted, found = asked_language(said) or language_of(said), language_of(sight.text(item))
+        if wanted and found:
+            yield Verdict(item, float(wanted == found), f"{found}, where {wanted} is expected")
 
-    level: ClassVar[Literal["turn"]] = "turn"
-    version: ClassVar[str] = "1"
-    needs: ClassVar[tuple[str, ...]] = ()
-    limits: ClassVar[str] = (
-        "counts common words of eight languages, and scripts; one language a turn; blind to short turns, and takes a "
-        "language it does not know for its neighbour"
-    )
-    silence: ClassVar[str] = "too few words to tell the language of the user or of the turn"
 
-    def scores(self, sight: Sight) -> Iterator[Verdict]:
-        for item in sight.items:
-            said = sight.said(item.turn)
-            wanted, found = asked_language(said) or language_of(said), language_of(sight.text(item))
-            if wanted and found:
-                yield Verdict(item, float(wanted == found), f"{found}, where {wanted} is expected")
-
-    def __str__(self) -> str:
-        return "same_language"
+SAME_LANGUAGE = Rule(
+    name="same_language",
+    version="1",
+    level="turn",
+    limits="counts common words of eight languages, and scripts; one language a turn; blind to short turns, and takes "
+    "a language it does not know for its neighbour",
+    silence="too few words to tell the language of the user or of the turn",
+    judge=judge,
+)

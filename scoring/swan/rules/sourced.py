@@ -3,16 +3,16 @@
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from functools import partial
 
 from scoring.swan.nugget import Span
 from scoring.swan.rules.own_words import own_words
-from scoring.swan.rules.rule import Sight, Verdict
+from scoring.swan.rules.rule import Rule, Sight, Verdict
 from topics.late_pattern import late_pattern
 from topics.links import find_urls
 from topics.sentences import sentences
 
+_Opens = Callable[[str], bool | None]
 _PLACEHOLDER = late_pattern(r"//(?:www\.)?(?:example\.(?:com|org|net)|localhost|yoursite|domain\.com)\b", re.IGNORECASE)
 _NOBODY = (
     r"(?:my|me|us|our|experts?|studies|research|scientists|many|some|several|most|sources?|people|reports?|you|all|legend"
@@ -62,54 +62,52 @@ _OF_ITSELF = late_pattern(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Sourced:
+def judge(reachable: _Opens | None, sight: Sight) -> Iterator[Verdict]:
+    """Whether each claim about the world has a source."""
+    read: dict[int, _Turn] = {}
+    rules = {(one.turn, one.start): one.rule for one in sight.nuggets if one.speaker == "system"}
+    for item in sight.items:
+        if item.type != "F" or rules.get((item.turn, item.start)) == "code":
+            continue
+        if item.turn not in read:
+            text = next(
+                one.reply.answer.text for one in sight.conversation.turns if one.number == item.turn and one.reply
+            )
+            read[item.turn] = _Turn(item.turn, text, reachable)
+        turn = read[item.turn]
+        if _OF_ITSELF.match(sight.text(item)) or turn.is_source(item.start) or turn.is_heading(item.start):
+            continue
+        found, unknown = turn.source(item.start)
+        if found is not None:
+            yield Verdict(item, 1.0, "a source is shown", (found,))
+        elif not unknown:
+            yield Verdict(item, 0.0, "no source is shown")
+
+
+def sourced(reachable: _Opens | None = None) -> Rule:
     """1 for a claim with a source in its sentence, list item or row, or where the turn ends with a list of sources; 0
     for one without. A source is a link, a numbered reference that the turn lists, or a named work or body. Silent on
     code, and on claims about the talk or the system itself.
 
     reachable: called with each URL, says whether it can be opened, None where it cannot tell; a link that cannot be
     opened is no source, and a claim that rests on links nobody can tell of gets no score. None (the default) opens
-    nothing. A schema file cannot give it; Python can: `Sourced(reachable=…)`.
+    nothing. A schema file cannot give it; Python can: `sourced(reachable=…)`.
     """
-
-    reachable: Callable[[str], bool | None] | None = None
-    level: ClassVar[Literal["nugget"]] = "nugget"
-    version: ClassVar[str] = "2"
-    needs: ClassVar[tuple[str, ...]] = ()
-    limits: ClassVar[str] = (
-        "sees that a source is shown, not that it exists or says so; a claim may be grounded in one that is not shown"
+    return Rule(
+        name="sourced" if reachable is None else "sourced(links=opened)",
+        version="2",
+        level="nugget",
+        limits="sees that a source is shown, not that it exists or says so; a claim may be grounded in one that is "
+        "not shown",
+        silence="no claim about the world, or nobody can tell whether its link opens",
+        judge=partial(judge, reachable),
     )
-    silence: ClassVar[str] = "no claim about the world, or nobody can tell whether its link opens"
-
-    def scores(self, sight: Sight) -> Iterator[Verdict]:
-        read: dict[int, _Turn] = {}
-        rules = {(one.turn, one.start): one.rule for one in sight.nuggets if one.speaker == "system"}
-        for item in sight.items:
-            if item.type != "F" or rules.get((item.turn, item.start)) == "code":
-                continue
-            if item.turn not in read:
-                text = next(
-                    one.reply.answer.text for one in sight.conversation.turns if one.number == item.turn and one.reply
-                )
-                read[item.turn] = _Turn(item.turn, text, self.reachable)
-            turn = read[item.turn]
-            if _OF_ITSELF.match(sight.text(item)) or turn.is_source(item.start) or turn.is_heading(item.start):
-                continue
-            found, unknown = turn.source(item.start)
-            if found is not None:
-                yield Verdict(item, 1.0, "a source is shown", (found,))
-            elif not unknown:
-                yield Verdict(item, 0.0, "no source is shown")
-
-    def __str__(self) -> str:
-        return "sourced" if self.reachable is None else "sourced(links=opened)"
 
 
 class _Turn:
     """The sources of one system turn."""
 
-    def __init__(self, number: int, text: str, reachable: Callable[[str], bool | None] | None) -> None:
+    def __init__(self, number: int, text: str, reachable: _Opens | None) -> None:
         self.number = number
         self.plain = own_words(text, addresses=True)
         self.spans = [(one.start, one.end) for one in sentences(text)]

@@ -2,11 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import ClassVar, Literal
 
 from scoring.swan.rules.own_words import own_words
-from scoring.swan.rules.rule import SetSight, SetVerdict, Sight
+from scoring.swan.rules.rule import SetRule, SetSight, SetVerdict, Sight
 from topics.late_pattern import late_pattern
 from topics.sentences import sentences
 
@@ -36,34 +34,29 @@ def stated_years(text: str) -> Iterator[int]:
                 yield year
 
 
-@dataclass(frozen=True, slots=True)
-class UpToDate:
+def judge(sight: SetSight) -> SetVerdict | None:
     """Of the conversations on the newest day that say as of when they speak: the share whose newest year is that of the
     conversation, or the one before. Merge the runs of several audits to see whether a system moves along.
     """
+    dated = [
+        (one.conversation.started_at[:10], one) for one in sight.own if one.conversation.started_at[:4].isdecimal()
+    ]
+    newest = max((day for day, _ in dated), default="")
+    found = [(int(day[:4]), max(years)) for day, one in dated if day == newest and (years := [*_years(one)])]
+    if not found:
+        return None
+    fresh = sum(said - 1 <= year for said, year in found)
+    year = min(year for _, year in found)
+    return SetVerdict(fresh / len(found), f"speaks of {year} in {newest[:4]}, in {len(found)} conversations")
 
-    level: ClassVar[Literal["set"]] = "set"
-    version: ClassVar[str] = "1"
-    needs: ClassVar[tuple[str, ...]] = ()
-    limits: ClassVar[str] = (
-        "sees years that English turns state as today's; blind to what is stale without a year, and to what is new"
-    )
-    silence: ClassVar[str] = "no conversation says as of which year it speaks, or when it took place is unknown"
 
-    def score(self, sight: SetSight) -> SetVerdict | None:
-        dated = [
-            (one.conversation.started_at[:10], one) for one in sight.own if one.conversation.started_at[:4].isdecimal()
-        ]
-        newest = max((day for day, _ in dated), default="")
-        found = [(int(day[:4]), max(years)) for day, one in dated if day == newest and (years := [*_years(one)])]
-        if not found:
-            return None
-        fresh = sum(said - 1 <= year for said, year in found)
-        year = min(year for _, year in found)
-        return SetVerdict(fresh / len(found), f"speaks of {year} in {newest[:4]}, in {len(found)} conversations")
-
-    def __str__(self) -> str:
-        return "up_to_date"
+UP_TO_DATE = SetRule(
+    name="up_to_date",
+    version="1",
+    limits="sees years that English turns state as today's; blind to what is stale without a year, and to what is new",
+    silence="no conversation says as of which year it speaks, or when it took place is unknown",
+    judge=judge,
+)
 
 
 def _years(sight: Sight) -> Iterator[int]:

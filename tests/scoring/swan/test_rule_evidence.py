@@ -18,7 +18,7 @@ from scoring.swan.rules.asked_length import asked_limit
 from scoring.swan.rules.own_words import own_words
 from scoring.swan.rules.registry import RULES, parse_rule
 from scoring.swan.rules.rule import SetRule, SetSight
-from scoring.swan.rules.sourced import Sourced
+from scoring.swan.rules.sourced import sourced
 from scoring.swan.schema import load_schema
 from scoring.swan.wan import wan
 from tests.support.scoring_examples import conversation
@@ -96,9 +96,9 @@ def test_a_link_is_opened_only_by_a_fetcher_that_is_handed_in() -> None:
     talk = conversation(("Rivers?", "Elbe (https://a.test/1).\n\nOder (https://b.test/2).\n\nIsar (https://c.test/3)."))
     sight = PageText().sight(talk, None, None)
     sight = replace(sight, items=nugget_items(talk, sight.nuggets))
-    assert [one.value for one in Sourced().scores(sight)] == [1, 1, 1]
+    assert [one.value for one in sourced().judge(sight)] == [1, 1, 1]
     assert opened == []
-    assert [one.value for one in Sourced(fetch).scores(sight)] == [1, 0], "nobody can tell of the third"
+    assert [one.value for one in sourced(fetch).judge(sight)] == [1, 0], "nobody can tell of the third"
     assert opened == ["https://a.test/1", "https://b.test/2", "https://c.test/3"]
 
 
@@ -134,10 +134,10 @@ def test_no_text_breaks_a_rule_and_every_score_is_from_0_to_1_with_its_words_in_
     levels = {"nugget": nugget_items(talk, sight.nuggets), "turn": turn_items(talk, sight.nuggets)}
     for rule in map(parse_rule, RULES):
         if isinstance(rule, SetRule):
-            found = rule.score(SetSight("A [x]", "M002", (sight,), {"x": (sight, sight), "y": (sight,)}))
+            found = rule.judge(SetSight("A [x]", "M002", (sight,), {"x": (sight, sight), "y": (sight,)}))
             assert found is None or (0 <= found.value <= 1 and found.because)
             continue
-        for one in rule.scores(replace(sight, items=levels[rule.level])):
+        for one in rule.judge(replace(sight, items=levels[rule.level])):
             assert 0 <= one.value <= 1
             for turn, speaker, start, end in one.spans:
                 assert 0 <= start < end <= len(sides[turn, speaker])

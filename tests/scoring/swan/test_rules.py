@@ -16,14 +16,14 @@ from recordings.conversations.conversation import Conversation, Outcome
 from scoring.conversations import default_figures
 from scoring.swan.assessment import PageText, assess
 from scoring.swan.item import nugget_items, turn_items
-from scoring.swan.rules.breakdown import Breakdown
-from scoring.swan.rules.brevity import Brevity
-from scoring.swan.rules.fair_exposure import FairExposure, fairness_score
-from scoring.swan.rules.hedging import Hedging, hedges
-from scoring.swan.rules.label import Label
-from scoring.swan.rules.recovery import Recovery, is_dissatisfied
-from scoring.swan.rules.repetition import Repetition
-from scoring.swan.rules.rule import RuleScorer, Sight
+from scoring.swan.rules.breakdown import BREAKDOWN
+from scoring.swan.rules.brevity import brevity
+from scoring.swan.rules.fair_exposure import FAIR_EXPOSURE, fairness_score
+from scoring.swan.rules.hedging import hedges, hedging
+from scoring.swan.rules.label import LABEL
+from scoring.swan.rules.recovery import is_dissatisfied, recovery
+from scoring.swan.rules.repetition import REPETITION
+from scoring.swan.rules.rule import Rule, Sight
 from scoring.swan.schema import load_schema
 from tests.support.scoring_examples import (
     ATTRIBUTES,
@@ -42,25 +42,25 @@ GROUND = PageText(M002, paper_gold(), ATTRIBUTES)
 SCHEMA = load_schema()
 
 
-def sight(talk: Conversation, rule: RuleScorer, ground: PageText = GROUND) -> Sight:
+def sight(talk: Conversation, rule: Rule, ground: PageText = GROUND) -> Sight:
     seen = ground.sight(talk, None, None)
     items = (turn_items if rule.level == "turn" else nugget_items)(talk, seen.nuggets)
     return replace(seen, items=items)
 
 
-def given_by(rule: RuleScorer, talk: Conversation) -> dict[int, float]:
+def given_by(rule: Rule, talk: Conversation) -> dict[int, float]:
     """Scores by turn, of a rule for turns."""
-    return {one.item.turn: one.value for one in rule.scores(sight(talk, rule))}
+    return {one.item.turn: one.value for one in rule.judge(sight(talk, rule))}
 
 
 def test_label_is_1_for_o_0_for_x_and_silent_without_a_label() -> None:
     talk = conversation(("a", "b"), ("a", "b"), ("a", "b"), labels="ox?")
-    assert given_by(Label(), talk) == {1: 1.0, 2: 0.0}
+    assert given_by(LABEL, talk) == {1: 1.0, 2: 0.0}
 
 
 def test_brevity_is_1_up_to_its_words_then_falls_as_bleus_penalty_and_silent_on_nothing() -> None:
     talk = conversation(("a", filler(250)), ("a", filler(500)), ("a", " "))
-    assert given_by(Brevity(250), talk) == {1: 1.0, 2: pytest.approx(math.exp(-1))}
+    assert given_by(brevity(250), talk) == {1: 1.0, 2: pytest.approx(math.exp(-1))}
 
 
 def test_breakdown_is_what_the_detector_leaves_over_for_no_breakdown_and_half_of_a_possible_one() -> None:
@@ -68,19 +68,19 @@ def test_breakdown_is_what_the_detector_leaves_over_for_no_breakdown_and_half_of
     talk = conversation(*said)
     turns = [one for user, system in said for one in (Utterance("U", user), Utterance("S", system))]
     rows = load_detector().predict(turns, [1, 3])
-    found = given_by(Breakdown(), talk)
+    found = given_by(BREAKDOWN, talk)
     assert found == {turn: pytest.approx(row[0] + row[1] / 2) for turn, row in enumerate(rows, 1)}
     assert found[1] > found[2]
-    assert given_by(Breakdown(), conversation()) == {}
+    assert given_by(BREAKDOWN, conversation()) == {}
 
 
 def test_recovery_by_label_scores_only_turns_after_an_x() -> None:
     talk = conversation(*[("a", "b")] * 5, labels="oxxo?")
-    assert given_by(Recovery(), talk) == {3: 0.0, 4: 1.0}
+    assert given_by(recovery(), talk) == {3: 0.0, 4: 1.0}
 
 
 def test_recovery_by_the_user_follows_section_4_11_and_is_silent_where_the_protocol_ended_it() -> None:
-    rule = Recovery("user")
+    rule = recovery("user")
     bad = ("That is not what I asked.", "Sorry. Here.")
     assert given_by(rule, conversation(("a", "b"), bad, ("Great, thanks.", "Bye."))) == {2: 1.0}
     assert given_by(rule, conversation(("a", "b"), bad, ("Still useless.", "Oh."))) == {2: 0.0}
@@ -97,11 +97,11 @@ def test_dissatisfaction_is_told_by_words() -> None:
 
 def test_hedging_needs_correctness_and_punishes_flat_falsehood_and_needless_doubt() -> None:
     talk = conversation(("a", "It is old. It may be red. It was built in May 1985."))
-    seen = sight(talk, Hedging())
-    assert list(Hedging().scores(seen)) == []
+    seen = sight(talk, hedging())
+    assert list(hedging().judge(seen)) == []
     flat, doubtful, month = seen.items
     known = {flat: 0.0, doubtful: 1.0, month: 1.0}
-    found = {one.item: one.value for one in Hedging().scores(replace(seen, known={"Correctness": known}))}
+    found = {one.item: one.value for one in hedging().judge(replace(seen, known={"Correctness": known}))}
     assert found == {flat: 0.0, doubtful: 0.5, month: 1.0}
     assert not hedges("It opened on May 4.")
 
@@ -111,8 +111,8 @@ def test_repetition_is_0_for_what_was_given_before_and_1_for_a_new_entity_from_t
         ("list", f"- Alien {movie(1)}\n- Heat {movie(2)}\nBoth are old."),
         ("more", f"- Alien {movie(1)}\n- Ran {movie(3)}\nBoth are old.\nOne is new."),
     )
-    seen = sight(talk, Repetition())
-    found = {seen.text(one.item)[:9]: one.value for one in Repetition().scores(seen)}
+    seen = sight(talk, REPETITION)
+    found = {seen.text(one.item)[:9]: one.value for one in REPETITION.judge(seen)}
     assert found == {"Alien htt": 0.0, "Ran https": 1.0, "Both are ": 0.0}
 
 
@@ -120,7 +120,7 @@ def test_fair_exposure_over_one_set_is_the_distrsim_that_gfrc_has_for_the_turn()
     talk = paper_b1()
     only = replace(M002, type=replace(M002.type, attributes=("RATINGS",)))
     ground = PageText(only, paper_gold(), ATTRIBUTES)
-    found = {one.item.turn: one.value for one in FairExposure().scores(sight(talk, FairExposure(), ground))}
+    found = {one.item.turn: one.value for one in FAIR_EXPOSURE.judge(sight(talk, FAIR_EXPOSURE, ground))}
     printed = {
         figure.turn: figure.value
         for figure in default_figures(seen(talk, only, paper_gold()))
@@ -132,9 +132,9 @@ def test_fair_exposure_over_one_set_is_the_distrsim_that_gfrc_has_for_the_turn()
 
 
 def test_fair_exposure_of_figure_5_is_the_mean_of_its_two_sets_and_silent_where_no_entity_is_relevant() -> None:
-    found = given_by(FairExposure(), paper_b1())
+    found = given_by(FAIR_EXPOSURE, paper_b1())
     assert found[1] == pytest.approx((0.6773 + 0.4303) / 2, abs=1e-4)  # [GFRC] Table 2, combined by [SWAN] Eq. 3
-    assert given_by(FairExposure(), conversation(("list", "None."))) == {}
+    assert given_by(FAIR_EXPOSURE, conversation(("list", "None."))) == {}
 
 
 def test_eq_3_is_a_mean_weighted_by_attribute_set() -> None:
@@ -181,4 +181,4 @@ def test_every_rule_gives_scores_in_0_to_1_to_items_of_its_criterion_once(
 
 def test_a_topic_without_attribute_sets_has_no_fair_exposure() -> None:
     chat = PageText(replace(M002, type=replace(M002.type, attributes=())), paper_gold(), MappingProxyType({}))
-    assert list(FairExposure().scores(sight(paper_b1(), FairExposure(), chat))) == []
+    assert list(FAIR_EXPOSURE.judge(sight(paper_b1(), FAIR_EXPOSURE, chat))) == []
