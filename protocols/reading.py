@@ -135,7 +135,7 @@ def _state(document: Document, name: str, state: StateEntry, entry: ProtocolEntr
     if state.user is not None and state.user not in entry.users:
         raise _unknown(document, (*loc, "user"), "user", state.user, entry.users)
     wording = None if state.say is None else Wording(state.say, each=state.each is not None)
-    fault = next(faults(wording), None) if wording else None
+    fault = next(iter(faults(wording)), None) if wording else None
     if fault and state.say is not None:
         place = _place_in_template(document, (*loc, "say"), state.say, fault)
         raise InputError(f"states.{name}.say: {fault.what}", place=place, allowed=fault.allowed)

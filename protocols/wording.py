@@ -119,8 +119,13 @@ def _bound_length(pieces: Iterable[str]) -> str:
     return "".join(found)
 
 
-def faults(wording: Wording) -> Iterator[Fault]:
-    """What is wrong with a template, whatever the topic; empty where nothing is."""
+@lru_cache(maxsize=256)  # users check their templates again for every conversation
+def faults(wording: Wording) -> tuple[Fault, ...]:
+    """What is wrong with a template, whatever the topic; () if nothing is."""
+    return tuple(_look_for_faults(wording))
+
+
+def _look_for_faults(wording: Wording) -> Iterator[Fault]:
     from jinja2 import TemplateSyntaxError, nodes
 
     if len(wording.template) > _LONGEST_TEMPLATE:

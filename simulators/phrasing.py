@@ -31,7 +31,7 @@ def _item_template(template: str) -> str:
 
 
 def _check_wording(wording: Wording) -> str:
-    fault = next(faults(wording), None)
+    fault = next(iter(faults(wording)), None)
     if fault:
         raise refusal(fault.what, allowed=fault.allowed)
     if not wording.template.strip():
