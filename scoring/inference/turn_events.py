@@ -72,6 +72,18 @@ def event_table(cases: Iterable[TurnCase]) -> EventTable:
     return counts
 
 
+def joined_events(tables: Iterable[EventTable]) -> dict[str, dict[str, tuple[int, int]]]:
+    """The counts of several tables added up."""
+    found: dict[str, dict[str, tuple[int, int]]] = {}
+    for table in tables:
+        for topic, strata in table.items():
+            own = found.setdefault(topic, {})
+            for stratum, (events, turns) in strata.items():
+                before = own.get(stratum, (0, 0))
+                own[stratum] = before[0] + events, before[1] + turns
+    return found
+
+
 def compare_events(
     first: EventTable, second: EventTable, rng: np.random.Generator, *, clusters: Mapping[str, str] | None = None
 ) -> Contrast:

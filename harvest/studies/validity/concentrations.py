@@ -8,6 +8,9 @@ compared, too: how often an attempt is lost after an answer of this kind and of 
 first attempt of a trial counts, which is lost at most once. Answers are compared within topic and turn, since topics
 and late turns may lose more whatever is answered, and lengths within labels. Topics with many answers of a label are
 compared with topics that have few, too, as a system may always give a topic the same.
+
+A baseline holds how often attempts were lost, by topic, turn and label of the answer before (`loss_table`), so that a
+later audit that loses others than it did is not held against it.
 """
 
 from collections import Counter, defaultdict
@@ -18,13 +21,18 @@ from statistics import median
 from protocols.labels import NOT_USEFUL, USEFUL
 from recordings.conversations.conversation import Conversation, TrialKey
 from recordings.conversations.endings import is_cut_short
+from scoring.inference.turn_events import EventTable, TurnCase, compare_events, event_table
 from scoring.statistics.association import fisher_exact
 from scoring.statistics.stratified import compare_within
 from topics.counting import pluralize
+from topics.identity import generator
 
 # For each system: how seldom it may be said that losses concentrate where they do not. A half of it is for states, a
 # quarter for labels and a quarter for lengths.
 ALPHA = 0.01
+
+# For each look at a watched system: how seldom its losses may be said to have changed where they have not.
+_EACH_LOOK = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +191,31 @@ def _steps(conversations: Iterable[Conversation]) -> Iterator[_Step]:
                 continue  # nothing was to follow
             length = len(turn.reply.answer.text)
             yield _Step(key.topic, turn.number, turn.label or "", length, one if last else None)
+
+
+def loss_table(conversations: Iterable[Conversation]) -> EventTable:
+    """How often first attempts of one system were lost after an answer with which they were to go on: by topic, and by
+    number and label of the turn."""
+    return event_table(
+        TurnCase(one.topic, place, f"{one.turn} {one.label}".rstrip(), one.lost is not None)
+        for place, one in enumerate(_steps(conversations))
+    )
+
+
+def changed_losses(system: str, before: EventTable, now: EventTable) -> str:
+    """A sentence on how often attempts of a system are lost, if that is not what it was; "" if it is, and where one of
+    them is not known."""
+    if not before or not now:
+        return ""
+    found = compare_events(now, before, generator(0, "losses", "baseline", system))
+    if not found.p <= _EACH_LOOK:
+        return ""
+    more = "more" if found.difference > 0 else "less"
+    return (
+        f"trials are lost {more} often than those of the baseline by {abs(100 * found.difference):.0f} points of "
+        f"answers, within topic, turn and label (p = {found.p:.1g}, {found.n[0]} and {found.n[1]} answers), so a "
+        "difference may be that of what was lost: remove the cause, or bless runs that lose as much"
+    )
 
 
 def _by_answer(system: str, conversations: Sequence[Conversation], alpha: float) -> Iterator[Concentration]:

@@ -34,7 +34,14 @@ from recordings.conversations.conversation import Conversation, TrialKey
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.design import Design
 from scoring.inference.interval import Interval, no_interval
-from scoring.inference.turn_events import Contrast, EventTable, TurnCase, compare_events, effect_of_events
+from scoring.inference.turn_events import (
+    Contrast,
+    EventTable,
+    TurnCase,
+    compare_events,
+    effect_of_events,
+    joined_events,
+)
 from scoring.statistics.exchange import holm
 from simulators.llm.faults import FAULTS
 from topics.identity import generator
@@ -168,15 +175,8 @@ def joined_tables(
     """The tables of several runs added up; {} if one of them has none."""
     if not all(tables):
         return {}
-    found: dict[str, dict[str, dict[str, tuple[int, int]]]] = {}
-    for name in dict.fromkeys(name for one in tables for name in one):
-        own = found.setdefault(name, {})
-        for one in tables:
-            for topic, strata in one.get(name, one[ALL_TURNS]).items():
-                for stratum, (events, turns) in strata.items():
-                    before = own.setdefault(topic, {}).get(stratum, (0, 0))
-                    own[topic][stratum] = before[0] + events, before[1] + turns
-    return found
+    names = dict.fromkeys(name for one in tables for name in one)
+    return {name: joined_events(one.get(name, one[ALL_TURNS]) for one in tables) for name in names}
 
 
 def changed_users(system: str, before: Mapping[str, EventTable], now: Mapping[str, EventTable]) -> str:

@@ -22,6 +22,7 @@ from harvest.studies.scores.lost_attempts import loss_words
 from harvest.studies.scores.scorecard import Material, gather_material, refuse_twice
 from harvest.studies.scores.trial_figures import Figure, figure_values, figures_of
 from harvest.studies.trees.merge_keys import merging_named
+from harvest.studies.validity.concentrations import loss_table
 from harvest.studies.validity.user_card import joined_tables
 from recordings.conversations.conversation import Conversation
 from recordings.conversations.endings import CUT_ENDS, end_name, says_how
@@ -31,6 +32,7 @@ from recordings.log.run_folder import Run
 from recordings.trees.builder import path_of
 from scoring.inference.drift import Baseline
 from scoring.inference.losses import losses_matter
+from scoring.inference.turn_events import joined_events
 from scoring.notation import Term
 from scoring.settings import Settings, scoring_settings
 from topics.document import StrictModel, read_json_document
@@ -54,6 +56,9 @@ _MOST = 999_999_999
 
 _Count = Annotated[int, Field(ge=1, le=_MOST)]
 
+# As `scoring.inference.turn_events.EventTable`.
+_Events = dict[str, dict[str, tuple[Annotated[int, Field(ge=0)], _Count]]]
+
 
 class FigureBaseline(StrictModel):
     """topics: by topic, (trials, mean, variance of the trials or null). runs: the figure of each run."""
@@ -75,7 +80,9 @@ class FigureBaseline(StrictModel):
 class SystemBaseline(StrictModel):
     """identity: content hash of the system as audits define it. planned, valid: trials. models: what it called the
     models that answered. ways: by topic, each way through the protocol as its turns, and how many trials took it.
-    users: how often each fault of users that a model words first happened (`harvest.studies.validity.user_card`)."""
+    users: how often each fault of users that a model words first happened (`harvest.studies.validity.user_card`).
+    lost: how often attempts were lost after an answer (`harvest.studies.validity.concentrations`); {} of a baseline
+    from before it was held."""
 
     identity: str
     planned: Annotated[int, Field(ge=0, le=_MOST)]
@@ -83,7 +90,8 @@ class SystemBaseline(StrictModel):
     figures: dict[str, FigureBaseline]
     ways: dict[str, tuple[tuple[tuple[Turn, ...], _Count], ...]]
     models: tuple[str, ...] = ()
-    users: dict[str, dict[str, dict[str, tuple[Annotated[int, Field(ge=0)], _Count]]]] = Field(default_factory=dict)
+    users: dict[str, _Events] = Field(default_factory=dict)
+    lost: _Events = Field(default_factory=dict)
 
     @property
     def cut_short(self) -> int:
@@ -208,6 +216,12 @@ def _refuse_silence(run: Run, material: Material) -> None:
 
 def _refuse_losses(run: Run, material: Material) -> None:
     """Of a baseline that is only what failing users left of the conversations, nothing could ever be said."""
+    if material.concentrations:
+        raise InputError(
+            material.concentrations[0].sentence,
+            place=Place(str(run.path)),
+            advice="remove the cause, and bless a new run",
+        )
     for system, cut in material.cut_short.items():
         valid = sum(one.key.system == system for one in material.finished)
         if losses_matter((cut.total(), 0), (valid - cut.total(), 0)):
@@ -244,6 +258,9 @@ def _system(
         ways={topic: tuple(taken.items()) for topic, taken in ways(finished).items()},
         models=models_of(finished),
         users=joined_tables([material.fault_tables(system) for material in each]),
+        lost=joined_events(
+            loss_table(one for one in material.conversations if one.key.system == system) for material in each
+        ),
     )
 
 

@@ -9,6 +9,7 @@ from harvest.studies.trees.parted_systems import end_title
 from harvest.studies.watch.baseline import MERGE, Turn, Ways
 from protocols.labels import USEFUL
 from recordings.conversations.conversation import TrialKey
+from recordings.conversations.endings import CUT_ENDS
 from recordings.trees.builder import TreeBuilder
 from recordings.trees.node_text import node_title
 from recordings.trees.tree import ConversationTree, FoldedTrial
@@ -70,7 +71,8 @@ def changed_topics(before: Ways, now: Ways) -> Iterator[ChangedTopic]:
 
 
 def changed_turns(before: Ways, now: Ways, level: float, seed: int) -> Iterator[ChangedTurn]:
-    """Turns after which conversations go on otherwise, the most certain first."""
+    """Turns after which conversations go on otherwise, the most certain first. Not those after which a failure of a
+    user cut conversations short: how these would have gone on is not known."""
     builder, how = TreeBuilder(merging_named(MERGE)), dict[FoldedTrial, str]()
     topics = before.keys() & now.keys()
     for name, side in (("before", before), ("now", now)):
@@ -94,7 +96,10 @@ def changed_turns(before: Ways, now: Ways, level: float, seed: int) -> Iterator[
     except InputError:
         return
     found = part(both)
-    nodes = [node for node in range(len(tree)) if tests.p[node] <= alpha and found.branch[node] >= 0]
+    cut = {int(node) for node, trial in zip(tree.ends, tree.trials, strict=True) if how[trial] in CUT_ENDS}
+    nodes = [
+        node for node in range(len(tree)) if tests.p[node] <= alpha and found.branch[node] >= 0 and node not in cut
+    ]
     for node in sorted(nodes, key=lambda one: -tests.z[one])[:_MOST_CHANGES]:
         branch = int(found.branch[node])
         portion, came = found.portion[:, node].tolist(), found.arrivals[:, node].tolist()

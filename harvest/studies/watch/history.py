@@ -66,7 +66,8 @@ class LookFigure(StrictModel):
     word: what the audit was called. difference: from the baseline. own: variance of the value from its trials.
     confirms: whether it lies beyond the limits of a drop, or rise, by itself. waits: an alarm was left to be confirmed.
     left, spent: of the chance of a wrong *same* at this run, before this look and by it. All are null in lines from
-    before states were.
+    before states were. cut: how far below and above the value could be, had failures of users cut no conversation
+    short; null if they did not.
     """
 
     value: _Finite
@@ -84,6 +85,7 @@ class LookFigure(StrictModel):
     waits: bool | None = None
     left: Annotated[_Finite, Field(ge=0, le=1)] | None = None
     spent: Annotated[_Finite, Field(ge=0, le=1)] | None = None
+    cut: tuple[_Finite, _Finite] | None = None
 
     @property
     def shown(self) -> tuple[float, float] | None:
@@ -358,7 +360,8 @@ def rules_of(looks: Sequence[Look], baseline: str, at: str) -> WatchRules:
 
 def moves(looks: Sequence[Look], system: str, figure: str, seed: int = 0) -> dict[int, ChangePoint]:
     """Where a figure moved to another level, in looking back, by the place of the first look at that level; looks that
-    could not measure it are passed over. {} for fewer than `change_points.FEWEST` that did."""
+    could not measure it are passed over, and so is a move that what failures of users cut short could have hidden or
+    made. {} for fewer than `change_points.FEWEST` that did."""
     places = [
         place
         for place, look in enumerate(looks)
@@ -366,6 +369,30 @@ def moves(looks: Sequence[Look], system: str, figure: str, seed: int = 0) -> dic
         and figure in look.systems[system].figures
         and math.isfinite(look.systems[system].figures[figure].value)
     ]
-    values = [looks[place].systems[system].figures[figure].value for place in places]
-    found = change_points(values, generator(seed, "change points", system, figure))
-    return {places[one.at]: one for one in found}
+    seen = [looks[place].systems[system].figures[figure] for place in places]
+
+    def found(values: Sequence[float]) -> tuple[ChangePoint, ...]:
+        return change_points(values, generator(seed, "change points", system, figure))
+
+    moved = found([one.value for one in seen])
+    if any(one.cut for one in seen):
+        ends = (0, *(one.at for one in moved), len(seen))
+        moved = tuple(
+            one
+            for one, start, end in zip(moved, ends, ends[2:], strict=False)
+            if any(
+                start < other.at < end and (other.after > other.before) == (one.after > one.before)
+                for other in found(_against(seen, one))
+            )
+        )
+    return {places[one.at]: one for one in moved}
+
+
+def _against(seen: Sequence[LookFigure], moved: ChangePoint) -> list[float]:
+    """The values at those ends of what was cut short that leave least of a move."""
+    rises = moved.after > moved.before
+    values = []
+    for place, one in enumerate(seen):
+        down, up = one.cut or (0.0, 0.0)
+        values.append(one.value + up if (place < moved.at) == rises else one.value - down)
+    return values

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from harvest.studies.scores.lost_attempts import loss_words
 from harvest.studies.scores.scorecard import Material, gather_material
 from harvest.studies.scores.trial_figures import Figure, cut_reaches, figure_values, figures_of
+from harvest.studies.validity.concentrations import changed_losses, loss_table
 from harvest.studies.validity.user_card import changed_users
 from harvest.studies.watch.baseline import BaselineFile, SystemBaseline, identities, models_of, refuse_other_audit, ways
 from harvest.studies.watch.changes import ChangedTopic, ChangedTurn, changed_topics, changed_turns
@@ -77,7 +78,8 @@ class WatchedFigure:
     for a gated one.
 
     judged: of a gated figure, the audit and the state of the watch before and after it. over: None where all topics
-    that have a value now have one at the baseline, and the other way round.
+    that have a value now have one at the baseline, and the other way round. cut: how far below and above the value
+    could be with what failures of users cut short.
     """
 
     name: str
@@ -95,6 +97,7 @@ class WatchedFigure:
     judged: Judged | None = None
     matters: float = MATTERS
     over: Over | None = None
+    cut: tuple[float, float] = (0.0, 0.0)
 
     @property
     def word(self) -> Word:
@@ -127,6 +130,7 @@ class WatchedFigure:
             waits=self.state.waits,
             left=found.left,
             spent=found.spent,
+            cut=self.cut if any(self.cut) else None,
         )
 
 
@@ -339,6 +343,9 @@ class _Audit:
         return (
             self.otherwise
             or self._cut_short(name, before)
+            or changed_losses(
+                name, before.lost, loss_table(one for one in self.material.conversations if one.key.system == name)
+            )
             or changed_users(name, before.users, self.material.fault_tables(name))
         )
 
@@ -421,6 +428,7 @@ def _widened(one: WatchedFigure, cut: tuple[float, float], matters: float) -> Wa
     found = one.difference
     if not down + up:
         return one
+    one = replace(one, cut=cut)
     if down + up > matters and not one.gated:
         why = "conversations were cut short by failures of the user"
         no = math.nan

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -13,10 +14,14 @@ from rich.console import Console
 
 from harvest.studies.robustness.ranking_by_user import unranked_pairs
 from harvest.studies.scores.lost_attempts import UNLIKE, loss_words, lost_attempts
+from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.trial_values import share_values
+from harvest.studies.validity.concentrations import changed_losses, loss_table
 from harvest.studies.validity.user_differences import LEFT
+from harvest.studies.watch import watch as watching
 from harvest.studies.watch.figures import watch_tables
 from harvest.studies.watch.words import system_sentence
+from recordings.conversations.conversation import Conversation, Outcome
 from scoring.catalogue import understand
 from scoring.inference.losses import WITHIN, End, Lost, WithLost, why_withheld
 from scoring.inference.matched import Difference, compare, difference, within_bounds
@@ -163,6 +168,58 @@ def test_few_conversations_that_were_cut_short_widen_what_is_watched(monkeypatch
     assert system.incomparable == ""
     part = system.figures[0]
     assert part.difference.high - part.difference.low > whole.difference.high - whole.difference.low
+
+
+def _played_again(material: Material, each: int) -> Material:
+    """The first attempt of every so many trials is lost after its first answer, and played again."""
+    found: list[Conversation] = []
+    for place, one in enumerate(material.conversations):
+        if place % each == 0:
+            found.append(replace(one, turns=one.turns[:1], outcome=Outcome("invalid", "endpoint-failed")))
+            one = replace(one, attempt=2)
+        found.append(one)
+    return replace(material, conversations=tuple(found))
+
+
+def test_a_baseline_holds_losses_and_other_ones_leave_nothing_to_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The trials that were lost are played again until they are whole, so that no figure shows that they were."""
+    systems = ("SYSA", "SYSC", "SYSD", "SYSE", "SYSF")
+    world = lost_world(6, "of one side", systems=systems)
+    before, now = [only(world, name) for name in systems[:-1]], only(world, systems[-1])
+
+    def of(blessed: Sequence[Material], held: Material) -> str:
+        (one,) = watched(blessed, held, monkeypatch).systems
+        return one.incomparable
+
+    losing = [_played_again(one, 4) for one in before]
+    assert of(before, now) == of(losing, _played_again(now, 4)) == ""
+    assert of(before, _played_again(now, 40)) == "", "two of eighty may be chance"
+    more, less = of(before, _played_again(now, 4)), of(losing, now)
+    assert more.startswith("trials are lost more often than those of the baseline by ")
+    assert less.startswith("trials are lost less often than those of the baseline by ")
+    monkeypatch.setattr(watching, "loss_table", lambda _: {})
+    assert of(before, _played_again(now, 4)) == "", "a baseline from before losses were held says nothing of them"
+
+
+def test_alike_losses_are_seldom_said_to_have_changed() -> None:
+    said = 0
+    for seed in range(40):
+        world = lost_world(seed, "after useless answers", systems=("SYSB1", "SYSB2"), rate=0.3)
+        tables = [loss_table(only(world, name).conversations) for name in ("SYSB1", "SYSB2")]
+        said += bool(changed_losses("S", *tables))
+    assert said <= 2
+
+
+def test_no_run_is_blessed_whose_losses_depend_on_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = lost_world(6, "of one side", systems=("SYSA", "SYSC"))
+    lost = only(world, "SYSA")
+    found = []
+    for one in lost.conversations:
+        if one.turns[0].label == "x":
+            found.append(replace(one, turns=one.turns[:1], outcome=Outcome("invalid", "endpoint-failed")))
+        found.append(replace(one, attempt=1 + (one.turns[0].label == "x")))
+    with pytest.raises(InputError, match="answers labelled x were the last before the trial was lost"):
+        watched([replace(lost, conversations=tuple(found))], only(world, "SYSC"), monkeypatch)
 
 
 def test_a_figure_that_is_only_shown_says_nothing_where_it_was_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,6 +48,15 @@ def test_conversations_that_end_otherwise_after_the_same_label_changed_there(
     assert not [*changed_turns(ways(talked(now)), ways(talked(now)), 0.95, 0)]
 
 
+@pytest.mark.parametrize("reason", ["no-words", "endpoint-failed", "user-fault"])
+def test_a_turn_after_which_users_failed_is_no_change_of_the_system(reason: str) -> None:
+    satisfied, failed = talked(Outcome("user-stopped", "satisfied")), talked(Outcome("user-stopped", reason))
+    part = [bad if place % 2 else good for place, (good, bad) in enumerate(zip(satisfied, failed, strict=True))]
+    for now in (failed, part):
+        assert not [*changed_turns(ways(satisfied), ways(now), 0.95, 0)]
+        assert not [*changed_turns(ways(now), ways(satisfied), 0.95, 0)]
+
+
 def test_a_baseline_from_before_ends_were_told_apart_is_compared_by_its_turns() -> None:
     satisfied, broken = (ways(talked(one)) for one in (Outcome("user-stopped", "satisfied"), Outcome("breakdown", "r")))
     assert not [*changed_turns(without_ends(satisfied), broken, 0.95, 0)]

@@ -47,6 +47,24 @@ def test_a_drop_is_placed_at_the_first_audit_that_shows_it_past_one_that_could_n
     assert "raises no alarm" in words[1]
 
 
+@pytest.mark.parametrize(("reach", "kept"), [(0.1, True), (0.2, False)])
+def test_a_move_that_what_was_cut_short_could_have_made_is_none(
+    dropped: tuple[Look, ...], reach: float, kept: bool
+) -> None:
+    """Users failed in the last five audits, and in one of the first."""
+
+    def with_losses(place: int, one: Look) -> Look:
+        figures = one.systems["bot"].figures
+        if place in (2, *range(9, 14)):
+            figures = {NAME: figures[NAME].model_copy(update={"cut": (reach, reach)})}
+        return one.model_copy(update={"systems": {"bot": one.systems["bot"].model_copy(update={"figures": figures})}})
+
+    looks = [with_losses(place, one) for place, one in enumerate(dropped)]
+    assert list(moves(looks, "bot", NAME)) == [9] * kept
+    rising = [one.model_copy(update={"at": other.at}) for one, other in zip(reversed(looks), dropped, strict=True)]
+    assert len(moves(rising, "bot", NAME)) == kept
+
+
 def test_where_nothing_moved_or_too_little_was_seen_that_is_said(dropped: tuple[Look, ...]) -> None:
     console = Console(width=100, file=io.StringIO(), record=True)
     console.print(next(iter(history_tables(dropped, "bot", NAME))))
