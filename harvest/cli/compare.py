@@ -1,11 +1,9 @@
 """`harvest compare`: which systems differ, over the topics that all of them were asked."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.text import Text
 
 from harvest.cli.garbage import uncollected
 from harvest.cli.guard_option import guard_option
@@ -13,15 +11,10 @@ from harvest.cli.judges_options import check_judges, judges_options
 from harvest.cli.number import WholeNumberRange
 from harvest.cli.path import GivenPath
 from harvest.cli.setting_options import setting_options
-from harvest.cli.study_output import check_output, study_output, write_figures
-from harvest.studies.compare.chart import comparison_chart
+from harvest.cli.study_output import Output, output_options
 from harvest.studies.compare.comparison import compare_runs
-from harvest.studies.compare.document import comparison_document, comparison_rows
-from harvest.studies.compare.figures import comparison_tables
+from harvest.studies.compare.document import comparison_form
 from harvest.studies.scores.judges import Judges
-from harvest.tables.long_rows import long_latex
-from harvest.tables.paper_tables import csv_rows
-from harvest.terminal import people_console
 from recordings.log.run_folder import read
 from scoring.inference.paired import ESTIMANDS, Estimand, Guard
 from scoring.notation import parse_all
@@ -47,7 +40,7 @@ from topics.errors import InputError
 @setting_options("level", level="Confidence level of the intervals; a p of at most 1 - level tells systems apart")
 @click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Of permutations.")
 @judges_options
-@study_output
+@output_options
 def command(
     runs: tuple[Path, ...],
     systems: str | None,
@@ -57,10 +50,7 @@ def command(
     by_type: bool,
     across: str | None,
     seed: int,
-    as_json: bool,
-    as_csv: bool,
-    as_latex: bool,
-    figures: tuple[Path, ...],
+    output: Output,
     judges: Judges,
     **changes: Any,
 ) -> int:
@@ -76,7 +66,6 @@ def command(
         raise InputError(f"--systems names {twice} twice", advice="name each system once: --systems A,B")
     if not all(text.strip() for text in wanted):
         raise InputError("--measure is empty", advice="write a measure as tables print it, for example ave%useful or R")
-    check_output(figures, as_json, as_csv, as_latex)
     measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
     check_judges(judges, measures)
     with uncollected():
@@ -92,16 +81,5 @@ def command(
             seed=seed,
             judges=judges,
         )
-    details = bool(wanted) or len(found.systems) == 2
-    if as_json:
-        click.echo(json.dumps(comparison_document(found), ensure_ascii=False))
-    elif as_csv:
-        click.echo(csv_rows(comparison_rows(found)), nl=False)
-    elif as_latex:
-        click.echo(long_latex(list(comparison_rows(found, drivers=False)), found.runs), nl=False)
-    else:
-        people = people_console()
-        for part in comparison_tables(found, width=people.width, details=details):
-            people.print(part, soft_wrap=isinstance(part, Text) and bool(part.no_wrap))
-    write_figures(figures, lambda: comparison_chart(found, details=details))
+    output.show(comparison_form(found, details=bool(wanted) or len(found.systems) == 2))
     return 0 if any(pair.verdict != "no value" for one in found.measures for pair in one.pairs) else 3

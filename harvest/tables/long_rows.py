@@ -12,6 +12,7 @@ from typing import Any, Literal
 from harvest.tables.paper_tables import latex_text
 from recordings.files.json_text import Json
 from scoring.inference.interval import Interval
+from scoring.inference.matched import Difference
 from scoring.inference.paired import ESTIMANDS, Estimand
 from scoring.table import is_percentage
 from topics.decimals import decimal
@@ -31,8 +32,12 @@ class LongRow:
     it is made from, with commas. figure: what it is, as `difference` or `variance between topics`. system, other: what
     it is of; of a difference, the first minus the other. node: the way to a turn of a tree. estimand: `like-these` or
     `these`, of which topics estimate, interval and p speak; "" for what is only counted. estimate, low, high, p: NaN
-    where undefined. p: by itself. p_corrected: over all pairs of the measure, or all turns tested. interval: its
-    method. topics, trials: topics, and trials of each, that it is over or that are planned. detect: of a plan, the true
+    where undefined. interval: its method; resampled: what was resampled for it. p: by itself. p_corrected: over all
+    pairs of the measure, or all turns tested. p_interval: the smallest chance of error at which the interval leaves out
+    0, corrected as p is. p_least: the smallest p that so many units can give. lowest, highest: the ends between which a
+    difference lies if what was lost had been as bad, or as good, as can be; NaN if losses do not matter. verdict: what
+    the test says; "" if nothing was tested. topics, trials: topics, and trials of each, that it is over or that are
+    planned; pairs: matched trials; sessions: of those that run through all topics. detect: of a plan, the true
     difference to be found. note: what else a reader must know.
     """
 
@@ -53,10 +58,18 @@ class LongRow:
     high: float = math.nan
     level: float | None = None
     interval: str = ""
+    resampled: str = ""
     p: float = math.nan
     p_corrected: float = math.nan
+    p_interval: float = math.nan
+    p_least: float = math.nan
+    lowest: float = math.nan
+    highest: float = math.nan
+    verdict: str = ""
     topics: int | None = None
     trials: int | None = None
+    pairs: int | None = None
+    sessions: int | None = None
     detect: float = math.nan
     note: str = ""
 
@@ -80,15 +93,44 @@ def unit_of(percentage: bool) -> Unit:
 
 
 def interval_cells(interval: Interval, level: float) -> dict[str, Any]:
-    """The cells of a row that an interval fills: low, high, its level and method, and the note on it."""
-    known = not math.isnan(interval.low)
+    """The cells of a row that an interval fills: low, high, its level, method and units, and the note on it."""
     return {
         "low": interval.low,
         "high": interval.high,
-        "level": level if known else None,
+        "level": level if interval.printed else None,
         "interval": interval.method,
+        "resampled": interval.resampled,
         "note": interval.note,
     }
+
+
+def bound_cells(bounds: tuple[float, float] | None) -> dict[str, Any]:
+    """The cells `lowest` and `highest`; none of them if losses do not matter."""
+    return dict(zip(("lowest", "highest"), sorted(bounds or ()), strict=False))
+
+
+def difference_cells(one: Difference, level: float) -> dict[str, Any]:
+    """The cells of a row that a difference over matched trials fills: the estimate, its interval, p, bounds, verdict
+    (`found`, `not found`, `cannot tell`; "" if it was not tested) and counts."""
+    tested = one.n > 0 and not math.isnan(one.adjusted)
+    return {
+        "estimand": "like-these",
+        "estimate": one.value,
+        **interval_cells(one.interval, level),
+        "p": one.p,
+        "p_corrected": one.adjusted,
+        "p_interval": one.outside,
+        "p_least": one.least,
+        **bound_cells(one.bounds),
+        "verdict": _VERDICTS[one.beyond] if tested or one.beyond is not None else "",
+        "topics": one.topics,
+        "pairs": one.n,
+        "sessions": one.sessions or None,
+        "note": one.interval.note or one.withheld,
+    }
+
+
+_VERDICTS = {True: "found", False: "not found", None: "cannot tell"}
 
 
 def long_latex(rows: Sequence[LongRow], sources: Sequence[Mapping[str, Json]] = ()) -> str:

@@ -4,104 +4,74 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from harvest.studies.compare.chart import comparison_chart
 from harvest.studies.compare.comparison import Comparison
+from harvest.studies.compare.figures import comparison_tables
 from harvest.studies.trees.parted_systems import PartedSystems
 from harvest.studies.trees.parting_figures import parting_document
-from harvest.tables.long_rows import LongRow, unit_of
-from recordings.log.provenance import software
+from harvest.tables.long_rows import LongRow, bound_cells, interval_cells, unit_of
+from harvest.tables.study_form import StudyForm
 from scoring.comparison.result import MeasureComparison, Pair
 from scoring.table import is_percentage
 
-FORMAT = "harvest-comparison/1"
+FORMAT = "harvest-comparison/2"
 
-_DIGITS = 12  # fewer than a float has, so that two machines print the same
+_TOPICS = ("part in the difference", "difference without the topic")
 
 
-def comparison_document(found: Comparison) -> dict[str, Any]:
-    """The `harvest-comparison/1` document: one row for each pair, measure and topic type. Undefined is null."""
+def comparison_form(found: Comparison, *, details: bool = False) -> StudyForm:
+    """details: for people, also which topics drive the difference of each pair."""
+    return StudyForm(
+        head={
+            "format": FORMAT,
+            "estimand": found.estimand,
+            "guard": found.guard,
+            "systems": list(found.systems),
+            "settings": found.settings.as_json(),
+            "seed": found.seed,
+            "invalid": dict(found.invalid),
+            "unplayed": dict(found.unplayed),
+            "differences": [one.as_json() for one in found.contrasts],
+            "notes": list(found.notes),
+            "measures": [_measure_head(one) for one in found.measures],
+            "parting": [parting_document(one) for one in found.parted],
+        },
+        rows=lambda: comparison_rows(found),
+        tables=lambda width: comparison_tables(found, width=width, details=details),
+        sources=found.runs,
+        chart=lambda: comparison_chart(found, details=details),
+        details=_TOPICS,
+    )
+
+
+def _measure_head(one: MeasureComparison) -> dict[str, Any]:
+    """Of a measure what is not a figure: the topics and trials it is over, and why verdicts are as they are."""
     return {
-        "format": FORMAT,
-        "estimand": found.estimand,
-        "guard": found.guard,
-        "sources": [dict(one) for one in found.runs],
-        "software": software(),
-        "systems": list(found.systems),
-        "settings": found.settings.as_json(),
-        "seed": found.seed,
-        "invalid": dict(found.invalid),
-        "unplayed": dict(found.unplayed),
-        "differences": [one.as_json() for one in found.contrasts],
-        "notes": list(found.notes),
-        "figures": [
-            {**_key(one), "system": name, "value": _json(value), "letters": one.letters[name]}
-            for one in found.measures
-            for name, value in one.figures.items()
-        ],
-        "rows": [_row(one, pair) for one in found.measures for pair in one.pairs],
-        "long": [one.as_json() for one in comparison_rows(found)],
-        "parting": [parting_document(one) for one in found.parted],
-    }
-
-
-def _key(measure: MeasureComparison) -> dict[str, Any]:
-    return {"measure": measure.measure, "turn": measure.turn, "topic_type": measure.topic_type}
-
-
-def _row(measure: MeasureComparison, pair: Pair) -> dict[str, Any]:
-    return {
-        **_key(measure),
-        "first": pair.first,
-        "second": pair.second,
-        "value": _json(pair.value),
-        "low": _json(pair.interval.low),
-        "high": _json(pair.interval.high),
-        "interval": pair.interval.method or None,
-        "note": pair.interval.note,
-        "p": _json(pair.p),
-        "p_corrected": _json(pair.corrected),
-        "p_least": _json(pair.least),
-        "p_interval": _json(pair.outside),
-        "assumes": pair.interval.assumes,
-        "why": pair.why,
-        "bounds": None if pair.bounds is None else [_json(end) for end in pair.bounds],
-        "typical": None
-        if pair.typical is None
-        else {"value": _json(pair.typical[0]), "low": _json(pair.typical[1].low), "high": _json(pair.typical[1].high)},
-        "clusters": measure.clusters or None,
-        "effect": _json(pair.effect),
-        "wins": pair.wins,
-        "ties": pair.ties,
-        "losses": pair.losses,
-        "verdict": pair.verdict,
-        "topics": len(measure.topics),
-        "topics_left_out": list(measure.left_out),
-        "trials_fewest": measure.trials[0],
-        "trials_most": measure.trials[1],
-        "sessions": min(
-            (measure.sessions[name] for name in (pair.first, pair.second) if name in measure.sessions), default=None
-        ),
-        "topics_needed": _json(pair.needed.topics),
-        "trials_needed": _json(pair.needed.trials),
-        "drivers": [
-            {"topic": one.topic, "share": _json(one.share), "without": _json(one.without)} for one in pair.drivers
+        "measure": one.measure,
+        "turn": one.turn,
+        "topic_type": one.topic_type,
+        "letters": dict(one.letters),
+        "topics_left_out": list(one.left_out),
+        "clusters": one.clusters or None,
+        "trials_fewest": one.trials[0],
+        "trials_most": one.trials[1],
+        "pairs": [
+            {"first": pair.first, "second": pair.second, "why": pair.why, "assumes": pair.interval.assumes}
+            for pair in one.pairs
         ],
     }
 
 
-def _json(value: float) -> float | None:
-    return round(value, _DIGITS) + 0.0 if math.isfinite(value) else None
-
-
-def comparison_rows(found: Comparison, *, drivers: bool = True) -> Iterator[LongRow]:
+def comparison_rows(found: Comparison) -> Iterator[LongRow]:
     """The figures of a comparison in long form: of each measure those of systems, then of pairs, with each topic's part
-    in a difference (the parts add up to it); last where conversations part. drivers: whether with parts of topics."""
+    in a difference (the parts add up to it); last where conversations part."""
     for one in found.measures:
         unit = unit_of(is_percentage(one.measure))
         for system, value in one.figures.items():
             said = f"letters: {one.letters[system]}" if len(found.systems) > 2 else ""
             yield LongRow(**_common(found, one, system), figure="system", unit=unit, estimate=value, note=said)
         for pair in one.pairs:
-            yield from _pair_rows(found, one, pair, drivers)
+            yield from _pair_rows(found, one, pair)
     for parted in found.parted:
         yield from _parted_rows(found, parted)
 
@@ -126,22 +96,23 @@ def _common(found: Comparison, one: MeasureComparison, *systems: str) -> dict[st
     }
 
 
-def _pair_rows(found: Comparison, one: MeasureComparison, pair: Pair, drivers: bool) -> Iterator[LongRow]:
+def _pair_rows(found: Comparison, one: MeasureComparison, pair: Pair) -> Iterator[LongRow]:
     unit, common = unit_of(is_percentage(one.measure)), _common(found, one, pair.first, pair.second)
-    has_interval = not math.isnan(pair.interval.low)
+    level = found.settings.level
     yield LongRow(
         **common,
         figure="difference",
         unit=unit,
         estimand=one.estimand,
         estimate=pair.value,
-        low=pair.interval.low,
-        high=pair.interval.high,
-        level=found.settings.level if has_interval else None,
-        interval=pair.interval.method,
+        **{**interval_cells(pair.interval, level), "note": pair.interval.note or pair.why},
         p=pair.p,
         p_corrected=pair.corrected,
-        note="; ".join(filter(None, (pair.verdict, pair.interval.note or pair.why))),
+        p_interval=pair.outside,
+        p_least=pair.least,
+        **bound_cells(pair.bounds),
+        verdict=pair.verdict,
+        sessions=min((one.sessions[name] for name in (pair.first, pair.second) if name in one.sessions), default=None),
     )
     if pair.typical is not None:
         middle, around = pair.typical
@@ -151,15 +122,8 @@ def _pair_rows(found: Comparison, one: MeasureComparison, pair: Pair, drivers: b
             unit=unit,
             estimand=one.estimand,
             estimate=middle,
-            low=around.low,
-            high=around.high,
-            level=found.settings.level if around.printed else None,
-            interval=around.method,
-            note="median of the topics' differences, not their mean",
+            **{**interval_cells(around, level), "note": "median of the topics' differences, not their mean"},
         )
-    for name, end in zip(("lowest", "highest"), sorted(pair.bounds or ()), strict=False):
-        said = "with what was lost at the ends of the measure"
-        yield LongRow(**common, figure=f"{name} difference", unit=unit, estimate=end, note=said)
     over = f"over the {len(found.systems)} systems compared" if len(found.systems) > 2 else ""
     yield LongRow(**common, figure="effect size", unit="ratio", estimate=pair.effect, note=over)
     own = "by topics' own ratios, without those where a side has none" if one.pooled else ""
@@ -171,9 +135,9 @@ def _pair_rows(found: Comparison, one: MeasureComparison, pair: Pair, drivers: b
             settling = f"{what} that would settle it"
             rough = "an estimate from an estimate"
             yield LongRow(**common, figure=settling, unit="count", estimate=float(number), note=rough)
-    for driver in pair.drivers if drivers else ():
-        part = driver.share * pair.value
-        yield LongRow(**common, figure="part in the difference", unit=unit, topic=driver.topic, estimate=part)
+    for driver in pair.drivers:
+        for figure, value in zip(_TOPICS, (driver.share * pair.value, driver.without), strict=True):
+            yield LongRow(**common, figure=figure, unit=unit, topic=driver.topic, estimate=value)
 
 
 def _parted_rows(found: Comparison, one: PartedSystems) -> Iterator[LongRow]:

@@ -12,6 +12,7 @@ import pytest
 from recordings.judged.judgments import Judgment, Layer, Target, write_layer
 from recordings.log.run_folder import read
 from tests.support.command_line import harvest
+from tests.support.study_rows import figures
 
 AUDIT = """\
 format: harvest-audit/1
@@ -56,8 +57,8 @@ def difference(run: Path, *options: str) -> tuple[float, list[str]]:
     done = harvest("compare", run, "-m", WAN, "--json", *options)
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
-    (row,) = document["rows"]
-    return row["value"], document["notes"]
+    (row,) = figures(document, "difference")
+    return row["estimate"], document["notes"]
 
 
 def test_whose_judgments_count_is_chosen_as_in_score(run: Path) -> None:

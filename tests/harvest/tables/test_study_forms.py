@@ -90,28 +90,13 @@ def test_the_long_form_of_a_comparison_has_its_figures_and_parts_that_add_up(
     commands: dict[str, Sequence[object]],
 ) -> None:
     document = json.loads(printed(*commands["compare"], "--json"))
-    table, known = document["long"], one(document["rows"], measure="ave%useful", topic_type=None)
+    table = document["long"]
     found = one(table, measure="ave%useful", figure="difference")
-    for name in ("low", "high", "p"):
-        assert found[name] == known[name]
-    assert (found["estimate"], found["p_corrected"]) == (known["value"], known["p_corrected"])
     assert (found["system"], found["other"], found["estimand"], found["topics"]) == ("A_1", "B", "like-these", 6)
-    wanted = {
-        "topics that would settle it": "topics_needed",
-        "trials of each topic that would settle it": "trials_needed",
-    }
-    settled = [
-        (row["measure"], row["turn"], row["topic_type"], row["figure"], row["estimate"])
-        for row in table
-        if row["figure"] in wanted
-    ]
-    assert settled == [
-        (row["measure"], row["turn"], row["topic_type"], figure, row[name])
-        for row in document["rows"]
-        for figure, name in wanted.items()
-        if row[name] is not None
-    ]
-    assert settled
+    assert found["verdict"] in ("better", "worse", "cannot tell", "too few")
+    assert found["p_least"] <= found["p"] <= found["p_corrected"]
+    assert "rows" not in document
+    assert "figures" not in document, "each figure stands once"
     parts = [
         row["estimate"] for row in table if (row["measure"], row["figure"]) == ("ave%useful", "part in the difference")
     ]
@@ -122,7 +107,7 @@ def test_the_long_form_of_a_comparison_has_its_figures_and_parts_that_add_up(
     assert math.fsum(row["estimate"] for row in nodes) == pytest.approx(whole["estimate"])
     assert all(row["node"].startswith("U ask") for row in nodes)
     counts = [one(table, measure="ave%useful", figure=f"topics {word}")["estimate"] for word in ("won", "tied", "lost")]
-    assert counts == [known["wins"], known["ties"], known["losses"]]
+    assert sum(counts) == 6
 
 
 def test_the_long_form_of_a_variance_keeps_signs_and_names_the_k_of_pass_k(

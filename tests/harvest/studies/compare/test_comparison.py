@@ -22,6 +22,7 @@ from recordings.log.run_folder import read
 from scoring.notation import parse
 from tests.support.command_line import harvest
 from tests.support.scoring_examples import CHAT, MOVIE, conversation, movie, topic_set
+from tests.support.study_rows import figures
 from topics.decimals import roughly
 from topics.errors import InputError
 from topics.topic import Topic
@@ -96,10 +97,10 @@ def test_the_figures_are_those_of_score_where_all_systems_have_all_topics(tmp_pa
         if (row.topic, row.trial, row.topic_type) == (None, None, None)
     }
     value = document(run, "-m", "%useful", "-m", "ave%useful", "-m", "%recovery", "-m", "breakdown")
-    assert len(value["figures"]) == 10
-    for one in value["figures"]:
-        assert one["value"] == pytest.approx(scored[one["system"], one["measure"], one["turn"]]), one
-    usual = {(one["measure"], one["turn"]) for one in document(run)["rows"]}
+    assert len(figures(value, "system")) == 10
+    for one in figures(value, "system"):
+        assert one["estimate"] == pytest.approx(scored[one["system"], one["measure"], one["turn"]]), one
+    usual = {(one["measure"], one["turn"]) for one in figures(document(run), "difference")}
     assert usual == {("%useful", 1), ("%useful", 2), ("ave%useful", None), ("%recovery", None)}, "gold is not there"
 
 
@@ -118,16 +119,20 @@ def test_eight_topics_that_cannot_tell_say_what_would_and_which_topics_drive_it(
     told = harvest("compare", run, "-m", "%useful S1", width=80)
     assert told.returncode == 0
     first, *rest = told.stdout.splitlines()
-    (row,) = document(run, "-m", "%useful S1")["rows"]
+    value = document(run, "-m", "%useful S1")
+    (row,), parts = figures(value, "difference"), figures(value, "part in the difference")
+    (needed,) = figures(value, "topics that would settle it")
     assert first == "A and B: cannot tell in %useful S1."
     assert row["verdict"] == "cannot tell"
-    assert row["topics_needed"] > 8
+    assert needed["estimate"] > 8
     said = " ".join(" ".join(rest).split())
     assert "Over 8 common topics with 10 trials of each. This speaks of topics like these" in said
-    assert f"roughly {roughly(row['topics_needed'])} topics like these" in said
-    assert f"driven by {row['drivers'][0]['topic']} " in said
-    assert sum(one["share"] for one in row["drivers"]) == pytest.approx(1)
-    assert row["low"] < row["value"] < row["high"]
+    assert f"roughly {roughly(needed['estimate'])} topics like these" in said
+    assert f"driven by {parts[0]['topic']} " in said
+    assert sum(one["estimate"] for one in parts) == pytest.approx(row["estimate"])
+    without = figures(value, "difference without the topic", topic=parts[0]["topic"])[0]["estimate"]
+    assert abs(without) < abs(row["estimate"])
+    assert row["low"] < row["estimate"] < row["high"]
     these = harvest("compare", run, "-m", "%useful S1", "--estimand", "these", width=80).stdout
     assert "This speaks of these topics" in " ".join(these.split())
 
@@ -138,11 +143,11 @@ def test_a_difference_that_is_found_is_a_sentence_with_its_size_and_every_system
     run = recorded(tmp_path / "run", drawn(5, 12, 4, A=0.3, B=0.3, C=0.8))
     told = harvest("compare", run, "-m", "ave%useful", width=120).stdout
     value = document(run, "-m", "ave%useful")
-    size = next(-row["value"] for row in value["rows"] if (row["first"], row["second"]) == ("A", "C"))
+    size = -figures(value, "difference", system="A", other="C")[0]["estimate"]
     assert f"A and C: C is better in ave%useful (by {100 * size:.1f} points)." in told
     assert "A and B: cannot tell in ave%useful." in told
-    assert {one["system"]: one["letters"] for one in value["figures"]} == {"A": "b", "B": "b", "C": "a"}
-    assert [one["system"] for one in document(run, "--systems", "C,A")["figures"]][:2] == ["C", "A"]
+    assert value["measures"][0]["letters"] == {"A": "b", "B": "b", "C": "a"}
+    assert [one["system"] for one in figures(document(run, "--systems", "C,A"), "system")][:2] == ["C", "A"]
     assert document(run, "-m", "ave%useful") == value, "the same seed"
     printed = harvest("compare", run, width=80).stdout.splitlines()
     assert max(len(line) for line in printed if not line.startswith(COMMAND)) <= 80, "commands are to be copied whole"
@@ -154,8 +159,9 @@ def test_topics_without_a_valid_trial_are_left_out_for_all_and_counted(tmp_path:
     run = recorded(tmp_path / "run", labels)
     value = document(run, "-m", "%useful S1")
     assert value["invalid"] == {"A": 0, "B": 2}
-    (row,) = value["rows"]
-    assert (row["topics"], row["topics_left_out"]) == (5, ["C0"])
+    (row,) = figures(value, "difference")
+    assert (row["topics"], value["measures"][0]["topics_left_out"]) == (5, ["C0"])
+    assert row["p_least"] == pytest.approx(1 / 16), "of 5 topics, by exchanging their sides"
     told = harvest("compare", run, "-m", "%useful S1", width=100).stdout
     assert "invalid trials, in no figure: B 2" in told
     assert "1 topic without a value of some system, left out: %useful S1" in told
@@ -176,7 +182,7 @@ def test_of_one_topic_it_is_said_that_its_conversations_can_be_compared(tmp_path
 
 def test_types_of_topics_are_compared_by_themselves_where_that_is_asked(tmp_path: Path) -> None:
     run = recorded(tmp_path / "run", drawn(6, 10, 2, A=0.7, B=0.4))
-    rows = document(run, "-m", "%useful S1", "--by-type")["rows"]
+    rows = figures(document(run, "-m", "%useful S1", "--by-type"), "difference")
     assert [(row["topic_type"], row["topics"]) for row in rows] == [(None, 10), ("movie", 5), ("chat", 5)]
     assert "%useful S1 [movie]" in harvest("compare", run, "-m", "%useful S1", "--by-type").stdout
 
@@ -211,12 +217,12 @@ def test_sessions_that_go_on_are_taken_whole_and_where_conversations_part_is_not
         for system, bad in (("A", 2), ("B", 9))
     }
     fresh = document(recorded(tmp_path / "fresh", labels), "-m", "ave%useful", "--estimand", "these")
-    assert fresh["rows"][0]["verdict"] == "worse"
+    assert figures(fresh, "difference")[0]["verdict"] == "worse"
     run = recorded(tmp_path / "run", labels, system={"session": "continued"})
     for estimand in ("like-these", "these"):
         value = document(run, "-m", "ave%useful", "--estimand", estimand)
-        (row,) = value["rows"]
-        assert (row["verdict"], row["sessions"], row["trials_needed"] is None) == (
+        (row,) = figures(value, "difference")
+        assert (row["verdict"], row["sessions"], not figures(value, "trials of each topic that would settle it")) == (
             "cannot tell",
             5,
             estimand == "like-these",
