@@ -8,13 +8,9 @@ from itertools import combinations
 
 from scoring.conversations import figure
 from scoring.figure import Figure
-from scoring.forms.readings import POOLED
 from scoring.inference.design import INDEPENDENT, Design
 from scoring.material import Judged, Material
 from scoring.measure import Measure
-from scoring.measures.swan import SWAN, swan_of
-from scoring.measures.value_share import SHARE
-from scoring.measures.wan import WAN, criterion_of, weighted_schema
 from scoring.swan.assessment import Assessment, nugget_notes
 from scoring.swan.checking import check
 from scoring.swan.item import Source
@@ -84,16 +80,18 @@ class Asked:
             refuse_unsettled(self.assessments, judgments, schema, self._criteria())
 
     def _criteria(self) -> set[str]:
-        """What the measures rest on: every criterion, or those of the WANs and shares and what their rules need."""
+        """What the measures rest on: every criterion, or one each and what its rules need."""
         schema = self.judged().schema
-        if any(measure.declaration not in (WAN, SHARE) for measure in self._of_judgments):
-            return {one.name for one in schema}
-        own = {criterion_of(one.base, schema) for one in self._of_judgments}
+        own: set[str] = set()
+        for measure in self._of_judgments:
+            if measure.declaration.criterion is None:
+                return {one.name for one in schema}
+            own.add(measure.declaration.criterion(measure, schema))
         return own | {name for one in own for rule in schema[one].rules for name in rule.needs}
 
     def _set_opinions(self) -> list[Opinion]:
         """Scores of sets of conversations, which are in pooled readings alone."""
-        if not any(measure.form is POOLED for measure in self._of_judgments):
+        if not any(measure.form is not None and measure.form.of_sets for measure in self._of_judgments):
             return []
         here = {(one.key.system, one.key.topic) for one in self.assessments}
         sets, names = self.judged().judgments.sets, self._criteria()
@@ -135,10 +133,10 @@ class Asked:
         made_of = {
             name: self._criterion(measure)
             for measure in self.measures
-            if measure.declaration in (SWAN, WAN)
+            if measure.declaration.scored
             for name in (str(measure.base), measure.name)
         }
-        pools = {measure.name for measure in self.measures if measure.form is POOLED}
+        pools = {measure.name for measure in self.measures if measure.form is not None and measure.form.of_sets}
         pooled: Scorers | None = None
         types = {topic.id: topic.type.name for topic in topics}
         for row in rows:
@@ -158,14 +156,13 @@ class Asked:
             yield self._correct_row(replace(row, scorers=named), types)
 
     def _correct_row(self, row: ScoreRow, types: Mapping[str, str]) -> ScoreRow:
-        """The row, corrected by people where it is a WAN of a system that models scored, and people enough of it."""
-        measure = next(
-            (one for one in self.measures if one.declaration is WAN and one.form is None and one.name == row.measure),
-            None,
-        )
-        if measure is None or UNCHECKED not in (row.scorers or "") or row.topic is not None or row.trial is not None:
+        """The row, corrected by people if it is a weighted mean that models scored, and people enough of it."""
+        measure = next((one for one in self.measures if one.form is None and one.name == row.measure), None)
+        weighting = measure.declaration.weighting if measure is not None else None
+        if measure is None or weighting is None:
             return row
-        schema, own = weighted_schema(self.judged().schema, measure.base), self._criterion(measure)
+        if UNCHECKED not in (row.scorers or "") or row.topic is not None or row.trial is not None:
+            return row
         level = measure.settings.level
         found = check(
             (
@@ -173,8 +170,8 @@ class Asked:
                 for one in self.assessments
                 if one.key.system == row.system and row.topic_type in (None, types.get(one.key.topic))
             ),
-            own,
-            schema[own].weighting,
+            self._criterion(measure),
+            weighting(measure, self.judged().schema),
             level=level,
             design=self.designs.get(row.system, INDEPENDENT),
         )
@@ -198,8 +195,9 @@ class Asked:
         )
 
     def _criterion(self, measure: Measure) -> str:
-        """Of a WAN, as the schema names it; "" for SWAN."""
-        return criterion_of(measure.base, self.judged().schema) if measure.declaration is WAN else ""
+        """The one that the measure rests on, as the schema names it; "" for all of them."""
+        criterion = measure.declaration.criterion
+        return "" if criterion is None else criterion(measure, self.judged().schema)
 
     def _judges(self) -> tuple[str, ...]:
         """Whose judgments, other than those of rules, SWAN and WAN rest on."""
@@ -245,7 +243,7 @@ class Asked:
 
     def _resting(self) -> str:
         """What is said to rest on judgments."""
-        shares = [measure.declaration is SHARE for measure in self._of_judgments]
+        shares = [measure.declaration.of_values for measure in self._of_judgments]
         if all(shares):
             return "Shares of values"
         return "Shares of values, SWAN and WAN" if any(shares) else "SWAN and WAN"
@@ -254,9 +252,14 @@ class Asked:
         """What SWAN and WAN are made of: criteria that do not compare, and judges that are mixed."""
         return (*self.checked, *self._coverage_notes(), *self._mixed_sources(), *self._unlike())
 
+    def _asked_criteria(self) -> set[str]:
+        """The criteria whose scores were asked for by themselves."""
+        alone = (one for one in self.measures if one.declaration.scored and one.declaration.criterion is not None)
+        return {self._criterion(one) for one in alone}
+
     def _mixed_sources(self) -> Iterator[str]:
         """The criteria of each system that sources of several kinds scored, each some of the items."""
-        asked = {self._criterion(measure) for measure in self.measures if measure.declaration is WAN}
+        asked = self._asked_criteria()
         for system in dict.fromkeys(one.key.system for one in self.assessments):
             own = [one for one in self.assessments if one.key.system == system]
             names = asked | set(self.covered[system].scored if system in self.covered else ())
@@ -272,7 +275,7 @@ class Asked:
 
     def _unlike(self) -> Iterator[str]:
         """The criteria that other people, or sources of another kind, scored for one system than for another."""
-        asked = {self._criterion(measure) for measure in self.measures if measure.declaration is WAN}
+        asked = self._asked_criteria()
         names = asked | {name for found in self.covered.values() for name in found.scored}
         for name in (one.name for one in self.judged().schema if one.name in names):
             whose: dict[str, set[str]] = {}
@@ -288,7 +291,7 @@ class Asked:
 
     def _coverage_notes(self) -> tuple[str, ...]:
         """Which criteria the SWAN of each system covers, and where; two over different ones do not compare."""
-        if not any(measure.declaration is SWAN for measure in self.measures):
+        if not any(measure.declaration.swan for measure in self.measures):
             return ()
         said = []
         for system, found in self.covered.items():
@@ -321,15 +324,15 @@ class Asked:
             if one is None:  # the topic's type has no such attribute set
                 continue
             found.append(one)
-            if measure.declaration is WAN:
-                self._keep_scorers(under, self._criterion(measure), [self._criterion(measure)])
-            elif measure.declaration is SWAN:
-                of_all = swan_of(under, measure)
+            if measure.declaration.swan is not None:
+                of_all = measure.declaration.swan(under, measure)
                 self._keep_scorers(under, "", of_all.covered)
                 if not told:  # with two weightings of SWAN the criteria are the same
                     covered = self.covered.setdefault(material.conversation.key.system, _Covered())
                     covered.add(material.assessment, of_all)
                     told = True
+            elif measure.declaration.scored:
+                self._keep_scorers(under, self._criterion(measure), [self._criterion(measure)])
         if material.assessed:
             self.assessments.append(material.assessment)
             self.seen.add((material.conversation.trial_id, material.conversation.attempt))

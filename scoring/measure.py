@@ -11,7 +11,7 @@ and the documentation. A measure of single conversations can come from another d
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -22,10 +22,13 @@ from topics.errors import InputError
 from topics.topic import Topic, TopicSet
 
 if TYPE_CHECKING:  # each of these stands on measures
+    from recordings.conversations.conversation import Conversation
     from scoring.columns import Column, Conversations
     from scoring.material import Material
     from scoring.pool import Pool, Reading
     from scoring.swan.schema import Schema
+    from scoring.swan.wan import Swan
+    from scoring.swan.weighting import Weighting
 
 __all__ = ["Asking", "Declaration", "Measure", "Of", "Parameter", "a_number"]
 
@@ -91,7 +94,12 @@ class Declaration:
     None where it is to be taken one by one, as every measure can be, and those of other distributions are. column: the
     name of its column; None for its own.
     read: what a written form of it asks for; None: its parameters and arguments, checked. rows: of a measure over many
-    conversations.
+    conversations. notes: sentences about the conversations of a run, printed where it is asked for.
+
+    Of a measure that needs judgments. criterion: the one criterion it rests on, as the schema names it; None for all.
+    of_values: it rests on the values that things were given, not on scores. weighting: that of a weighted mean of the
+    scores of its criterion, so that people's judgments can correct what models said. swan: of a mean over criteria,
+    which of them are in it. of_sets: of a form that also takes in criteria that are scored once for a topic.
     """
 
     name: str
@@ -123,6 +131,12 @@ class Declaration:
     column: Callable[[Measure], str] | None = None
     read: Read | None = None
     rows: Callable[[Measure, Pool], Iterator[Reading]] | None = None
+    notes: Callable[[Collection[Conversation]], Iterator[str]] | None = None
+    criterion: Callable[[Measure, Schema], str] | None = None
+    of_values: bool = False
+    weighting: Callable[[Measure, Schema], Weighting] | None = None
+    swan: Callable[[Material, Measure], Swan] | None = None
+    of_sets: bool = False
 
     def better(self, term: Term, inner: Good = "high") -> Good:
         """Which end of the measure's range is good, as it is written. inner: the good end of what it is taken of."""
@@ -140,6 +154,11 @@ class Declaration:
     def stands_aside(self, term: Term) -> bool:
         """Whether it is in tables only with --all."""
         return self.shown == "all" or self.aside(term)
+
+    @property
+    def scored(self) -> bool:
+        """Whether it is made of scores by criteria, so that its rows name the kinds of sources that gave them."""
+        return self.swan is not None or (self.criterion is not None and not self.of_values)
 
     @property
     def words(self) -> bool:

@@ -21,8 +21,6 @@ from scoring.inference.design import Design
 from scoring.lengths import Unit
 from scoring.material import Judged, Material
 from scoring.measure import Measure
-from scoring.measures.latency import LATENCY, TTFT, load_notes
-from scoring.measures.usefulness import USEFUL
 from scoring.notation import Term
 from scoring.pool import Pool, Reading
 from scoring.settings import Settings, check_weights
@@ -170,14 +168,13 @@ def score(
     parts: list[ScoreRow | Late] = []
     for late, joint in blocks:
         parts += [*late, *asked.with_scorers(joint, topics.topics)]
-    timed = any(one.declaration in (LATENCY, TTFT) for one in wanted.values())
-    loads = load_notes(found.values()) if timed else ()
+    remarks = dict.fromkeys(one.declaration.notes for one in wanted.values() if one.declaration.notes is not None)
     notes = (
         *_of_sessions([one.system for one in each if one.system in continued]),
         *_notes(gold, unlabelled, unjudged, len(lost), missing, not_asked, unknown_ends),
         *filter(None, drifting),
         *(_of_lengths(found.values(), settings) if gold is not None or wanted else ()),
-        *loads,
+        *(note for make in remarks for note in make(found.values())),
         *asked.notes(),
     )
     whole = ScoreTable(tuple(parts), settings, notes, asked.coverage(), each)
@@ -326,12 +323,14 @@ def _turns(
 
 
 def _refuse_late_turns(measures: Iterable[Measure], table: ScoreTable) -> None:
-    last = max((measure.turn for measure in measures if measure.turn), default=0)
-    turns = (row.turn or 0 for row in table.joint if row.measure == USEFUL.name)
-    most = max(turns, default=last) if last else 0
+    latest = max((one for one in measures if one.turn), key=lambda one: one.turn or 0, default=None)
+    if latest is None or latest.turn is None:
+        return
+    name, last = latest.declaration.name, latest.turn
+    most = max((row.turn or 0 for row in table.joint if row.measure == name), default=last)
     if last > most:
         allowed = f"S1 to S{most}" if most > 1 else "S1"
-        raise InputError(f"{USEFUL.name} S{last}: no conversation can have so many turns", allowed=allowed)
+        raise InputError(f"{name} S{last}: no conversation can have so many turns", allowed=allowed)
 
 
 def _notes(

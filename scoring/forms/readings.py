@@ -140,7 +140,7 @@ def _of_nuggets(measure: Measure, pool: Pool) -> Iterator[Reading]:
             if found.covered:
                 interval = _of_swan(found, names, scores.trials, here, schema, judgments, resampler)
         else:
-            name = criterion_of(measure.base, schema)
+            name = criterion_of(measure, schema)
             whole = found.wans[name]
             value, n, note = whole.value, whole.n, f"{whole.items - whole.n} of {whole.items} items are not scored"
             every = zip(here, every_wan(here, schema), strict=True)
@@ -237,6 +237,7 @@ POOLED = Declaration(
     arguments=(1, 1),
     read=_read,
     rows=_rows,
+    of_sets=True,
 )
 OF_POOLED = Declaration(
     name="of_pooled",

@@ -27,6 +27,24 @@ def _mean(material: Material, measure: Measure, seconds: Callable[[SystemTurn], 
     return Figure(measure.name, math.fsum(known) / len(known) if known else math.nan, len(known))
 
 
+def load_notes(conversations: Iterable[Conversation]) -> Iterator[str]:
+    """A sentence for each system of which several turns were under way at a time, by the times of its answered turns:
+    what an answer takes depends on how many the system works on."""
+    times: dict[str, list[tuple[float, float]]] = {}
+    for one in conversations:
+        for turn in one.turns:
+            if turn.reply is not None and turn.reply.seconds is not None and turn.reply.asked_at:
+                began = moment(turn.reply.asked_at)
+                times.setdefault(one.key.system, []).append((began, began + turn.reply.seconds))
+    for system, spans in sorted(times.items()):
+        begins, ends = np.sort(np.array(spans), axis=0).T
+        under_way = np.searchsorted(begins, begins, side="right") - np.searchsorted(ends, begins, side="right")
+        low, high = (int(np.quantile(under_way, share, method="nearest")) for share in _MIDDLE)
+        if high > 1:
+            many = str(high) if low == high else f"{low} to {high}"
+            yield f"{system}: {many} turns under way at a time, for 90% of them; how long one takes depends on that."
+
+
 _of_seconds = partial(
     Declaration,
     of="conversation",
@@ -36,6 +54,7 @@ _of_seconds = partial(
     good="low",
     has_top=False,
     called=("fastest", "slowest"),
+    notes=load_notes,
 )
 TTFT = _of_seconds(
     name="TTFT",
@@ -53,21 +72,3 @@ LATENCY = _of_seconds(
     example="latency",
     score=lambda material, measure: _mean(material, measure, lambda reply: reply.seconds),
 )
-
-
-def load_notes(conversations: Iterable[Conversation]) -> Iterator[str]:
-    """A sentence for each system of which several turns were under way at a time, by the times of its answered turns:
-    what an answer takes depends on how many the system works on."""
-    times: dict[str, list[tuple[float, float]]] = {}
-    for one in conversations:
-        for turn in one.turns:
-            if turn.reply is not None and turn.reply.seconds is not None and turn.reply.asked_at:
-                began = moment(turn.reply.asked_at)
-                times.setdefault(one.key.system, []).append((began, began + turn.reply.seconds))
-    for system, spans in sorted(times.items()):
-        begins, ends = np.sort(np.array(spans), axis=0).T
-        under_way = np.searchsorted(begins, begins, side="right") - np.searchsorted(ends, begins, side="right")
-        low, high = (int(np.quantile(under_way, share, method="nearest")) for share in _MIDDLE)
-        if high > 1:
-            many = str(high) if low == high else f"{low} to {high}"
-            yield f"{system}: {many} turns under way at a time, for 90% of them; how long one takes depends on that."

@@ -48,4 +48,5 @@ SWAN = Declaration(
     legend="mean of criteria",
     score=_score,
     read=_read,
+    swan=swan_of,
 )

@@ -14,7 +14,6 @@ from scoring.figure import Figure
 from scoring.measure import Asking, Declaration, Measure
 from scoring.measures.wan import criterion_of
 from scoring.notation import Term, number_text
-from scoring.swan.schema import Schema
 from scoring.understanding import refuse_arguments, refuse_parameters
 from topics.errors import InputError
 
@@ -49,13 +48,8 @@ def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure
     return tuple(Measure(one, one, asking.settings, declaration) for one in terms)
 
 
-def value_of(term: Term, schema: Schema) -> tuple[str, str]:
-    """The criterion and the value of a share, as the schema names them."""
-    return criterion_of(term, schema), str(term.arguments[1])
-
-
 def _score(material: Material, measure: Measure) -> Figure:
-    criterion, value = value_of(measure.base, material.judged().schema)
+    criterion, value = criterion_of(measure, material.judged().schema), str(measure.base.arguments[1])
     judged = material.assessment.valued.get(criterion, ())
     whole = math.fsum(one.share for one in judged)
     share = math.fsum(one.share * dict(one.shares).get(value, 0.0) for one in judged)
@@ -80,4 +74,6 @@ SHARE = Declaration(
     legend="share of a value",
     score=_score,
     read=_read,
+    criterion=criterion_of,
+    of_values=True,
 )

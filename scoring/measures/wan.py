@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from scoring.material import Material
 
 
-def criterion_of(term: Term, schema: Schema) -> str:
-    """The criterion of a WAN, as the schema names it."""
-    return schema[str(term.arguments[0])].name
+def criterion_of(measure: Measure, schema: Schema) -> str:
+    """The criterion that a measure is written with, as the schema names it."""
+    return schema[str(measure.base.arguments[0])].name
 
 
 def weighted_schema(schema: Schema, term: Term) -> Schema:
@@ -58,10 +58,6 @@ def _weighting(term: Term) -> Weighting:
         raise InputError(f"{term}: {fault}") from None
 
 
-def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:
-    return read_wan(declaration, term, asking)
-
-
 def read_wan(declaration: Declaration, term: Term, asking: Asking, *, sets: bool = False) -> tuple[Measure, ...]:
     """The measure that a term names. sets: criteria of sets are accepted. Raises InputError."""
     refuse_parameters(term, [one.name for one in declaration.parameters])
@@ -89,7 +85,7 @@ def read_wan(declaration: Declaration, term: Term, asking: Asking, *, sets: bool
 
 def _score(material: Material, measure: Measure) -> Figure:
     assessment, schema = material.assessment, weighted_schema(material.judged().schema, measure.base)
-    criterion = criterion_of(measure.base, schema)
+    criterion = criterion_of(measure, schema)
     if schema[criterion].level == "set":
         return Figure(measure.name, math.nan, 0, note="scored once for all conversations of a topic")
     one = assessment.wans(schema)[criterion]
@@ -115,5 +111,7 @@ WAN = Declaration(
     arguments=(1, 1),
     legend="one criterion",
     score=_score,
-    read=_read,
+    read=read_wan,
+    criterion=criterion_of,
+    weighting=lambda measure, schema: weighted_schema(schema, measure.base)[criterion_of(measure, schema)].weighting,
 )

@@ -44,6 +44,7 @@ BREVITY = Declaration(
     legend="short answers",
     shown="all",
     score=_score,
+    notes=lambda conversations: iter([f"words of {len(conversations)} conversations are counted"]),
 )
 '''
 
@@ -100,6 +101,7 @@ def test_a_run_is_scored_by_it_and_held_to_a_threshold_of_it(installed: Path, ru
 
     assert {row["value"] for row in rows(asked, "Brevity(words=1)")} == {0.0}
     assert {row["value"] for row in rows(asked, "Brevity(words=1000)")} == {1.0}
+    assert "words of 8 conversations are counted" in json.loads(asked.stdout)["notes"]
     lowest = min(row["value"] for row in each)
     assert {row["value"] for row in rows(asked, "min(Brevity)") if row["topic_type"] is None} == {lowest}
 
