@@ -105,6 +105,7 @@ class Traffic:
     _polls: set[tuple[str, str]] = field(default_factory=set)
     _polled: float | None = None
     _rounds: dict[tuple[str, str], deque[float]] = field(default_factory=dict)  # when the last of each began
+    _sent_by: set[tuple[str, str]] = field(default_factory=set)  # by which turns went out
     _always: set[tuple[str, str]] = field(default_factory=set)  # what was asked again and again before the turn, too
     _sockets: set[Hashable] = field(default_factory=set)
     _met: float = -math.inf  # when the last web socket was opened
@@ -117,7 +118,8 @@ class Traffic:
     def mark(self) -> None:
         """The turn is sent now."""
         self.marked = self.clock.monotonic()
-        self._background = {_route(request.method, request.url) for request in self._open.values()}
+        # A page that still keeps its books of the last turn sends the next one by the same address: that is no poll.
+        self._background = {_route(request.method, request.url) for request in self._open.values()} - self._sent_by
         for request in self._open.values():
             request.background = True
         self._heard, self._wall = None, self.clock.now().timestamp()
@@ -149,6 +151,8 @@ class Traffic:
         direct = kind in CARRYING and not background and self._direct(method, route, kind)
         self._open[key] = _Open(method, url, kind, self.clock.monotonic(), background, direct)
         if kind in CARRYING and not background:
+            if direct and method != "GET" and not self._begun and self._pressed is not None:
+                self._sent_by.add(route)
             self._begun += 1
 
     def responded(self, key: Hashable, status: int, media_type: str = "", at: float | None = None) -> None:

@@ -390,6 +390,7 @@ class Chat:
         waited = sample.quiet >= self._manners.patience.stuck
         self._experience.asks_on = self._experience.asks_on or (sample.asking and waited)
         self._experience.stayed |= self._completion.outlasting(sample)
+        self._experience.trails += self._completion.trailed(sample)
         self._experience.put_in(self._completion.put_in_after(sample), self._manners.patience.most)
         if not lasted:
             patience = self._manners.patience

@@ -13,7 +13,9 @@ A stop button, `aria-busy` or the site's own sign (`TRUSTED`) is waited for as l
 are known to stay for ever on some pages (an endless animation, a box that stays disabled, a request that is never
 answered): they are waited for until the text has been quiet for `stuck` seconds, or for `alone` seconds where they have
 outlasted a whole answer before and a firm sign went with this one to its end. A page far away may still send one
-request after the other then: as long as some of them end, it is at work, and gets three times as long.
+request after the other then: as long as some of them end, it is at work, and gets three times as long. Some pages keep
+their books then (they store the conversation, say, in several round trips): once this has brought no word after several
+answers, it is not waited for after the end of a trusted sign.
 """
 
 import math
@@ -106,7 +108,7 @@ class Completion:
         """Whether the text, as it is now, is the whole of it. None: wait."""
         if sample.began is None:
             return None
-        now = sample.now - self.known.mistrusted
+        now = self._held_by(sample)
         if now:
             outlasts = now <= self.known.stayed and bool(FIRM & self.lasted(sample).keys())
             stuck = self.patience.alone if outlasts else self.patience.stuck
@@ -119,7 +121,7 @@ class Completion:
     def left(self, sample: Sample) -> float | None:
         """Seconds of quiet after which the text, as it is now, will be whole; None while a sign is there, or no
         text."""
-        if sample.began is None or sample.now - self.known.mistrusted:
+        if sample.began is None or self._held_by(sample):
             return None
         return max(0.0, self._quiet_asked(sample, self._quiet_needed(sample)[1]) - sample.quiet)
 
@@ -168,6 +170,27 @@ class Completion:
             return set()
         late = sample.last_change + self.patience.alone
         return {sign for sign, end in sample.ended.items() if sign in LOOSE and sign not in sample.now and end > late}
+
+    def trailed(self, sample: Sample) -> bool:
+        """True if requests or loose signs outlasted, by more than `alone` seconds, a trusted sign that was there to the
+        end of the text."""
+        told = self._trusted_end(sample)
+        after = max((end for sign, end in sample.ended.items() if sign not in TRUSTED), default=0.0)
+        return told is not None and not sample.now and after - told > self.patience.alone
+
+    def _held_by(self, sample: Sample) -> frozenset[str]:
+        """The signs that must end before the text counts as whole."""
+        now = sample.now - self.known.mistrusted
+        told = self._trusted_end(sample)
+        if now & TRUSTED or told is None or sample.at - told < self.patience.covered:
+            return now
+        trusted = TRUSTED & self.lasted(sample).keys()
+        return frozenset() if any(map(self.known.ignores_trail_of, trusted)) else now
+
+    def _trusted_end(self, sample: Sample) -> float | None:
+        """Seconds since the send at which the last trusted sign that was there to the end of the text ended; None if
+        there was none."""
+        return max((at for sign, at in self.lasted(sample).items() if sign in TRUSTED), default=None)
 
     def _stays(self, sample: Sample, stuck: float) -> bool:
         """Whether nothing has come of the signs that are there for so long that nothing will."""

@@ -14,6 +14,7 @@ _PROVEN = 6  # answers to whose end a sign stood, after which little quiet is as
 _PROVEN_ALONE = 10  # … and where nothing else says so
 _ENOUGH = 2  # answers after which it is known how soon a sign comes
 _KEPT = 8  # the last ones of which that is kept
+_TRAILS = 3  # answers after whose end requests went on and brought nothing, after which these are not waited for
 _LATER = 1.5  # times as late as ever before a sign may come …
 _SLACK = 0.5  # … and seconds more
 _LONGER = 1.5  # times as long as an answer paused before it went on, the next ones are waited for
@@ -44,7 +45,8 @@ class Experience:
     untried: how many answers are still given longer, because nothing is known of the site yet.
     unsettled: how many conversations are looked at some seconds after their end, for the same reason. in_vain: how
     often an answer grew though it had been given longer than the last one that did: then no wait helps. asks_on: a page
-    went on to poll for as long as anything is waited for behind an answer.
+    went on to poll for as long as anything is waited for behind an answer. trails: answers after which requests went on
+    for long and brought no word.
     """
 
     ended: set[str] = field(default_factory=set)
@@ -58,6 +60,7 @@ class Experience:
     unsettled: int = 0
     in_vain: int = 0
     asks_on: bool = False
+    trails: int = 0
     _onsets: dict[str, deque[tuple[float, float]]] = field(default_factory=dict)
     _stood: Counter[str] = field(default_factory=Counter)  # answers to whose end each sign did
     _passed: set[str] = field(default_factory=set)  # signs that text came after, even once
@@ -103,6 +106,10 @@ class Experience:
         enough = _PROVEN_ALONE if alone else _PROVEN
         return self._stood[sign] >= enough and sign not in self.unsteady | self._passed
 
+    def ignores_trail_of(self, sign: str) -> bool:
+        """True if no text ever came after the end of this sign here, though requests went on after several answers."""
+        return self.trails >= _TRAILS and not self.after and sign not in self.unsteady | self._passed
+
     def try_out(self) -> bool:
         """Whether the next answer is to be given longer because the site is new. Other windows are not held up."""
         first = self.untried > 0
@@ -129,6 +136,7 @@ class Experience:
         signed: signs had told its end."""
         self.unsteady |= self._onsets.keys()
         self._passed |= self._stood.keys()
+        self.trails = 0
         known = self.after if signed else self.alone
         self.in_vain += 0.0 < known < pause
         if signed:

@@ -53,6 +53,21 @@ def test_what_was_under_way_at_the_mark_and_its_next_rounds_are_background() -> 
     assert [one.method for one in wire.traffic.pending] == ["POST"]
 
 
+def test_a_turn_is_no_background_though_the_last_one_is_still_stored_at_its_address() -> None:
+    wire = Wire()
+    wire.traffic.mark()
+    wire.traffic.pressed()
+    wire.traffic.began("say", "POST", SAY, "fetch")
+    wire.traffic.ended("say")
+    wire.traffic.began("store", "POST", SAY, "fetch")
+    wire.traffic.mark()
+    wire.traffic.pressed()
+    assert not wire.traffic.pending
+    wire.traffic.began("say again", "POST", SAY, "fetch")
+    assert len(wire.traffic.pending) == 1
+    assert wire.traffic.ended("say again")
+
+
 def test_what_is_asked_again_and_again_does_not_tell_the_end_by_its_own() -> None:
     wire = Wire()
     wire.traffic.mark()

@@ -78,6 +78,7 @@ def play(known: Experience, *answers: Simulated, step: float = STEP) -> list[flo
         lasted, began = completion.lasted(sample), sample.began or 0.0
         unclear = completion.unclear(sample) - lasted.keys()
         known.finished(sample.ended.keys(), sample.came, lasted, began, sample.last_change, unclear=unclear)
+        known.trails += completion.trailed(sample)
         waited.append(found[0] - page.writes[-1])
     return waited
 
@@ -310,6 +311,37 @@ def test_a_sign_that_has_outlasted_a_whole_answer_is_waited_for_no_longer_than_a
     alone = replace(stuck, signs=stuck.signs[1:]).judged(Completion(known=known))
     fresh = stuck.judged(Completion())
     assert [found and round(found[0]) for found in (alone, fresh)] == [31, 31]
+
+
+def stored(seconds: float, *, bubble: float | None = None) -> Simulated:
+    """An answer under a stop button after which the page sends requests for so many seconds. bubble: when these bring
+    more text."""
+    writes = [0.5, 0.6, 0.7] + ([] if bubble is None else [0.7 + bubble])
+    return Simulated(writes, [("stop", 0.2, 1.0), ("network", 0.1, 0.8), ("network", 0.8, 1.0 + seconds)])
+
+
+def test_requests_after_the_stop_button_are_waited_for_until_they_brought_nothing_after_three_answers() -> None:
+    known = Experience()
+    waited = play(known, *[stored(24.0)] * 5)
+    assert waited == pytest.approx([24.3, 24.3, 24.3, 0.8, 0.8], abs=0.15)
+
+
+def test_requests_after_the_stop_button_are_always_waited_for_where_one_of_them_brought_text() -> None:
+    known = Experience()
+    waited = play(known, stored(24.0, bubble=9.0), *[stored(24.0)] * 5)
+    assert waited == pytest.approx([15.3, *[24.3] * 5], abs=0.15)
+
+
+def test_an_answer_that_went_on_after_its_stop_button_ends_the_trust_in_what_follows_it() -> None:
+    known = Experience(trails=3)
+    known.went_on(9.0, 20.0, signed=True)
+    assert play(known, stored(24.0)) == pytest.approx([24.3], abs=0.15)
+
+
+def test_short_requests_after_the_stop_button_teach_nothing() -> None:
+    known = Experience()
+    play(known, *[stored(3.0)] * 5)
+    assert known.trails == 0
 
 
 def test_a_sign_that_sticks_now_and_then_is_neither_trusted_for_ever_nor_given_up() -> None:

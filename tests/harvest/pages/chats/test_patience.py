@@ -35,6 +35,7 @@ def awaited(
     seconds: float = 240.0,
     patience: Patience | None = None,
     picture: Callable[[], Awaitable[bytes | None]] = no_picture,
+    known: Experience | None = None,
 ) -> Awaited:
     """What waiting for the answer comes to, once the page has taken the turn."""
 
@@ -51,7 +52,7 @@ def awaited(
             place,
             SAID,
             habits=Habits(),
-            completion=Completion(patience or Patience()),
+            completion=Completion(patience or Patience(), known or Experience()),
             selectors={},
             trouble=trouble,
             picture=picture,
@@ -81,6 +82,18 @@ def test_an_answer_whose_request_ended_with_its_last_word_is_whole_half_a_second
     found = awaited(page)
     assert (found.turn.text, found.verdict and found.verdict.how) == (TEXT, "signs")
     assert page.time.seconds == about(1.4 + 0.5)
+
+
+@pytest.mark.parametrize(("trails", "waited"), [(2, 32.0), (3, 8.0 + 0.5)])
+def test_a_far_page_that_stores_the_answer_is_waited_for_until_that_is_known_to_bring_nothing(
+    trails: int, waited: float
+) -> None:
+    steps = [Request(1.4 + 8 * step, end=1.4 + 8 * (step + 1)) for step in range(4)]
+    signs = [("stop", 0.0, 9.4), ("composer", 0.0, 25.4)]
+    page = ScriptedPage(writes=ANSWER, signs=signs, sends=[Request(0.0, end=1.4), *steps])
+    found = awaited(page, known=Experience(trails=trails))
+    assert (found.turn.text, found.verdict and found.verdict.how) == (TEXT, "signs")
+    assert page.time.seconds == about(1.4 + waited)
 
 
 def test_an_answer_with_a_loose_sign_alone_is_given_a_second() -> None:
