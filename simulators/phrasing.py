@@ -7,7 +7,7 @@ start, so that a missing value ends the trial before its first turn, and no vari
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
@@ -68,6 +68,10 @@ class Phrasebook:
     """templates: by act, its variants."""
 
     templates: Mapping[str, tuple[str, ...]]
+    # By the id of a topic, with what it passed the check last: most topics begin many conversations.
+    _passed: dict[str, tuple[Topic, Mapping[str, tuple[str, ...]]]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def variants(self, act: str) -> int:
         """How many ways there are to say it."""
@@ -82,6 +86,12 @@ class Phrasebook:
 
         Raises InputError for the first variant that fails, or that says the item of an act that has none.
         """
+        given = topic, {act: tuple(some) for act, some in items.items()}
+        if self._passed.get(topic.id) != given:
+            self._fill_in(*given)
+            self._passed[topic.id] = given
+
+    def _fill_in(self, topic: Topic, items: Mapping[str, tuple[str, ...]]) -> None:
         for act, templates in self.templates.items():
             for number, template in enumerate(templates):
                 variant = f"variant {number + 1} of act {act!r}"
