@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.interval import no_interval
-from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL, Share
+from scoring.measures.usefulness import Share
 from scoring.summaries import Part, SystemScores
 from scoring.table import ScoreRow
 
@@ -114,37 +114,21 @@ def _bare_rows(scores: SystemScores, parts: Sequence[Part]) -> list[list[ScoreRo
         return cells if by_topic else np.ascontiguousarray(cells[members].T)
 
     rows: list[list[ScoreRow]] = [[] for _ in parts]
-    for measure, turn, there, found, lost in _shares(scores, parts, take):
+    for one in scores.tallies():
+        there = [bool(one.there[list(part.topics)].any()) for part in parts]
+        whole = np.array([[one.whole[list(part.topics)].max()] for part in parts])
+        lost = take(one.lost)
+        found = share_values(take(one.above), take(one.below), lost, whole, pooled=one.pooled)
         invalid = lost.sum(axis=1).tolist()
-        each = zip(*(getattr(found, one.name).tolist() for one in fields(found)), strict=True)
+        each = zip(*(getattr(found, field.name).tolist() for field in fields(found)), strict=True)
         for i, (value, n, counted, worst, best) in enumerate(each):
             if there[i]:
                 share = Share(value, n, counted, no_interval(), worst, best)
-                rows[i].append(scores.share_row(measure, share, parts[i], invalid[i], turn))
+                rows[i].append(scores.share_row(one.measure, share, parts[i], invalid[i], one.turn))
     for i, row in _means(scores, parts, take, members, by_topic=by_topic):
         rows[i].append(row)
     tried = np.any(take(scores.valid | scores.invalid), axis=1).tolist()
     return [own if some else [] for own, some in zip(rows, tried, strict=True)]
-
-
-def _shares(
-    scores: SystemScores, parts: Sequence[Part], take: _Take
-) -> Iterator[tuple[str, int | None, Sequence[bool], ShareValues, Flags]]:
-    """Measure, turn, (parts,) which have it, values, and (parts, units) what was lost of it."""
-    turns = np.array([scores.turns[topic.id] for topic in scores.topics])
-    most = np.array([turns[list(part.topics)].max() for part in parts])
-    invalid, everywhere = scores.invalid, [True] * len(parts)
-    for turn in range(int(most.max(initial=0))):
-        here, lost = take(scores.useful[:, :, turn]), take(invalid & (turns > turn)[:, None])
-        found = share_values(here, np.where(np.isnan(here), np.nan, 1.0), lost, 1.0, pooled=False)
-        yield USEFUL.name, turn + 1, (most > turn).tolist(), found, lost
-    above, below = take(np.nansum(scores.useful, axis=2)), take((~np.isnan(scores.useful)).sum(axis=2).astype(float))
-    whole, lost = most[:, None].astype(float), take(invalid)
-    found = share_values(above, np.where(below > 0, below, np.nan), lost, whole, pooled=False)
-    yield MEAN_USEFUL.name, None, everywhere, found, lost
-    lost = take(invalid & (turns > 1)[:, None])
-    found = share_values(take(scores.recovered), take(scores.failed), lost, 1.0, pooled=True)
-    yield RECOVERY.name, None, everywhere, found, lost
 
 
 def _means(

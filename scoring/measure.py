@@ -23,6 +23,7 @@ from topics.topic import Topic, TopicSet
 
 if TYPE_CHECKING:  # each of these stands on measures
     from recordings.conversations.conversation import Conversation
+    from scoring.answers import Answers, Tally
     from scoring.columns import Column, Conversations
     from scoring.material import Material
     from scoring.pool import Pool, Reading
@@ -94,7 +95,8 @@ class Declaration:
     None where it is to be taken one by one, as every measure can be, and those of other distributions are. column: the
     name of its column; None for its own.
     read: what a written form of it asks for; None: its parameters and arguments, checked. rows: of a measure over many
-    conversations. notes: sentences about the conversations of a run, printed where it is asked for.
+    conversations. tallies: of a share over trials, its two sides, made of the labels of a system's answers. notes:
+    sentences about the conversations of a run, printed where it is asked for.
 
     Of a measure that needs judgments. criterion: the one criterion it rests on, as the schema names it; None for all.
     of_values: it rests on the values that things were given, not on scores. weighting: that of a weighted mean of the
@@ -131,6 +133,7 @@ class Declaration:
     column: Callable[[Measure], str] | None = None
     read: Read | None = None
     rows: Callable[[Measure, Pool], Iterator[Reading]] | None = None
+    tallies: Callable[[Answers], Iterator[Tally]] | None = None
     notes: Callable[[Collection[Conversation]], Iterator[str]] | None = None
     criterion: Callable[[Measure, Schema], str] | None = None
     of_values: bool = False

@@ -14,18 +14,16 @@ import numpy.typing as npt
 from recordings.conversations.conversation import Conversation
 from recordings.conversations.endings import says_how
 from recordings.files.times import moment
+from scoring.answers import Answers, Tally
 from scoring.columns import Columns
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.design import INDEPENDENT, Design
 from scoring.inference.in_time import trials_in_time
 from scoring.inference.interval import Interval, no_interval
-from scoring.library import declared
+from scoring.library import declared, measures
 from scoring.measures.usefulness import (
-    MEAN_USEFUL,
     NOT_ASKED,
-    RECOVERY,
     UNLABELLED,
-    USEFUL,
     Share,
     labels,
     recovery_cells,
@@ -42,8 +40,6 @@ Floats = npt.NDArray[np.float64]
 
 _IN_TIME = 3  # measures that are asked whether trials hang together in time
 _ALIKE = 0.05  # p at which they do
-# Topics of which a first turn failed (within one topic: trials) that an interval of %recovery needs.
-FEWEST_FAILED = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +79,7 @@ class SystemScores:
     topics: in the order of the topic set. trials: numbers, ascending. turns: by topic, how many user turns the
     protocol can take. design: what hangs together. `add` once for each valid conversation, `fill` once with their
     figures, `lose` once for each trial that never became valid.
-    useful: (topics, trials, turns), recovered, failed, valid: (topics, trials) so far, and cells: by measure.
+    answers: the labels so far. valid: (topics, trials) so far. cells: by measure.
     unlabelled: replies without a label so far, which are not counted. not_asked: conversations so far that ended well
     before the protocol's last turn. unknown_ends: the same of which the recording does not know how they ended.
     """
@@ -102,12 +98,10 @@ class SystemScores:
         self._row = {topic.id: row for row, topic in enumerate(topics)}
         self._column = {trial: column for column, trial in enumerate(trials)}
         self._shape = (len(topics), len(trials))
-        self.useful = np.full((*self._shape, max((turns[topic.id] for topic in topics), default=0)), np.nan)
-        self.recovered = np.full(self._shape, np.nan)
-        self.failed = np.full(self._shape, np.nan)
+        most = np.array([turns[topic.id] for topic in topics], dtype=np.int64)
+        self.answers = Answers.empty(most, len(trials))
         self.unlabelled = self.not_asked = self.unknown_ends = 0
         self.valid = np.zeros(self._shape, dtype=bool)
-        self._invalid = np.zeros(self._shape, dtype=bool)
         self.times = np.full(self._shape, np.nan)
         self.cells: dict[str, _Cells] = {}
         self._measured: set[tuple[int, str]] = set()
@@ -123,8 +117,8 @@ class SystemScores:
             known = conversation.outcome is None or says_how(conversation.outcome)
             self.not_asked += known
             self.unknown_ends += not known
-        self.useful[at][: len(row)] = useful_cells(row)
-        self.recovered[at], self.failed[at] = recovery_cells(row)
+        self.answers.useful[at][: len(row)] = useful_cells(row)
+        self.answers.recovered[at], self.answers.failed[at] = recovery_cells(row)
         began = moment(conversation.started_at)
         self.times[at] = began if math.isfinite(began) else math.nan
 
@@ -144,15 +138,14 @@ class SystemScores:
 
     def lose(self, topic: str, trial: int) -> None:
         """Add a trial whose every attempt failed for reasons of infrastructure."""
-        self._invalid[self._row[topic], self._column[trial]] = True
+        self.answers.invalid[self._row[topic], self._column[trial]] = True
 
     def heed_time(self) -> str:
         """Widen the intervals of trials where trials near each other in time are alike, and say so in a sentence; "" if
-        they are not. Asked are ave%useful and the first measures of conversations; each of them counts in p."""
-        useful = np.where(np.isnan(self.useful), 0.0, self.useful).sum(axis=2)
-        asked = (~np.isnan(self.useful)).sum(axis=2)
-        shares = np.divide(useful, asked, out=np.full(self._shape, np.nan), where=asked > 0)
-        chosen = {MEAN_USEFUL.name: shares, **{name: one.values for name, one in self.cells.items()}}
+        they are not. Asked are shares of a conversation's answers and the first measures of conversations; each of
+        them counts in p."""
+        shares = {one.measure: one.above / one.below for one in self.tallies() if one.turn is None and not one.pooled}
+        chosen = {**shares, **{name: one.values for name, one in self.cells.items()}}
         known = [(name, values) for name, values in chosen.items() if not np.isnan(values).all()][:_IN_TIME]
         found = [(name, trials_in_time(values, self.times)) for name, values in known]
         if not found:
@@ -171,7 +164,11 @@ class SystemScores:
     @property
     def invalid(self) -> npt.NDArray[np.bool_]:
         """(topics, trials) whether the infrastructure failed the trial in every attempt."""
-        return self._invalid.copy()
+        return self.answers.invalid.copy()
+
+    def tallies(self) -> list[Tally]:
+        """Both sides of each share over trials, in the order of tables."""
+        return [one for made in measures() if made.tallies is not None for one in made.tallies(self.answers)]
 
     def rows(self, resampler: Resampler) -> Iterator[ScoreRow]:
         """Rows by topic type, and over everything."""
@@ -187,35 +184,26 @@ class SystemScores:
 
     def part_rows(self, parts: Iterable[Part], resampler: Resampler) -> Iterator[ScoreRow]:
         """The rows of each part, with intervals."""
+        tallies = self.tallies()
         for part in parts:
-            if (self.valid | self._invalid)[np.ix_(part.topics, part.trials)].any():
-                yield from self._shares(part, resampler)
+            if (self.valid | self.answers.invalid)[np.ix_(part.topics, part.trials)].any():
+                yield from self._shares(part, tallies, resampler)
                 yield from self._means(part, resampler)
 
-    def _shares(self, part: Part, resampler: Resampler) -> Iterator[ScoreRow]:
-        grid = np.ix_(part.topics, part.trials)
-        invalid = self._invalid[grid]
-        useful = self.useful[grid]
-        turns = max(self.turns[self.topics[row].id] for row in part.topics)
-        for turn in range(turns):
-            here = useful[:, :, turn]
-            lost = invalid & np.array([[self.turns[self.topics[row].id] > turn] for row in part.topics])
-            found = self._share(part, here, np.where(np.isnan(here), np.nan, 1.0), lost, resampler)
-            yield self.share_row(USEFUL.name, found, part, int(lost.sum()), turn + 1)
-        seen = ~np.isnan(useful)
-        above, below = np.where(seen, useful, 0.0).sum(axis=2), seen.sum(axis=2).astype(np.float64)
-        below = np.where(below > 0, below, np.nan)
-        found = self._share(part, above, below, invalid, resampler, whole=float(turns))
-        yield self.share_row(MEAN_USEFUL.name, found, part, int(invalid.sum()))
-        lost = invalid & np.array([[self.turns[self.topics[row].id] > 1] for row in part.topics])
-        found = self._share(part, self.recovered[grid], self.failed[grid], lost, resampler, pooled=True)
-        goes_on = self.design.continued and not part.one
-        if 0 < found.units < FEWEST_FAILED and (found.interval.printed or not goes_on):
-            unit = part.unit if part.one else self.design.unit([self.topics[row].id for row in part.topics])
-            unit = "session" if goes_on and found.units < found.topics else unit
-            few = f"{pluralize(found.units, unit)} with a first turn that failed, too few for an interval"
-            found = replace(found, interval=no_interval(few))
-        yield self.share_row(RECOVERY.name, found, part, int(lost.sum()))
+    def _shares(self, part: Part, tallies: Sequence[Tally], resampler: Resampler) -> Iterator[ScoreRow]:
+        grid, topics = np.ix_(part.topics, part.trials), list(part.topics)
+        for one in tallies:
+            if not one.there[topics].any():
+                continue
+            lost, whole = one.lost[grid], float(one.whole[topics].max())
+            found = self._share(part, one.above[grid], one.below[grid], lost, resampler, whole=whole, pooled=one.pooled)
+            goes_on = self.design.continued and not part.one
+            if 0 < found.units < one.fewest[0] and (found.interval.printed or not goes_on):
+                unit = part.unit if part.one else self.design.unit([self.topics[row].id for row in part.topics])
+                unit = "session" if goes_on and found.units < found.topics else unit
+                few = f"{pluralize(found.units, unit)} with {one.fewest[1]}, too few for an interval"
+                found = replace(found, interval=no_interval(few))
+            yield self.share_row(one.measure, found, part, int(lost.sum()), one.turn)
 
     def _share(
         self,
@@ -278,7 +266,7 @@ class SystemScores:
         if part.one:
             names, units = [str(self.trials[column]) for column in part.trials], np.moveaxis(stacked, 0, 1)
         intervals = resampler.under(self.design).means(names, units, top=top, unit=part.unit)
-        lost = self._invalid[grid]
+        lost = self.answers.invalid[grid]
         invalid, valid = int(lost.sum()), self.valid[grid]
         columns = np.ascontiguousarray(np.moveaxis(stacked, -1, 0))
         means = _over_topics(columns)
@@ -348,7 +336,7 @@ class SystemScores:
     def event_row(self, measure: str, part: Part) -> ScoreRow:
         """A share, with the interval of one: P(breakdown) is the same figure."""
         grid = np.ix_(part.topics, part.trials)
-        names, lost = [self.topics[row].id for row in part.topics], self._invalid[grid]
+        names, lost = [self.topics[row].id for row in part.topics], self.answers.invalid[grid]
         values, level = self.cells[measure].values[grid], self.settings.level
         rate = rate_of(names, values, level=level, invalid=lost, design=self.design)
         return replace(self.share_row(measure, rate.share, part, int(lost.sum())), note=rate.note)

@@ -22,7 +22,7 @@ not asked (`scoring.inference.unseen_topic`).
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
@@ -33,6 +33,7 @@ from protocols.labels import MISSING, NOT_USEFUL
 from protocols.labels import USEFUL as USEFUL_LABEL
 from recordings.conversations.conversation import Conversation
 from recordings.conversations.endings import ended_badly, missing_turns
+from scoring.answers import Answers, Tally
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.design import INDEPENDENT, Design, crossed, too_few_sessions
 from scoring.inference.interval import METHOD, Interval, no_interval, too_few
@@ -305,6 +306,40 @@ def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure
     return found
 
 
+# Topics in which a first turn failed (within one topic: trials) that an interval of %recovery needs.
+FEWEST_FAILED = 4
+
+
+def _tally_turns(answers: Answers) -> Iterator[Tally]:
+    for turn in range(answers.useful.shape[2]):
+        here, there = answers.useful[:, :, turn], answers.turns > turn
+        below = np.where(np.isnan(here), np.nan, 1.0)
+        yield Tally(USEFUL.name, turn + 1, here, below, answers.invalid & there[:, None], np.ones(len(there)), there)
+
+
+def _tally_conversations(answers: Answers) -> Iterator[Tally]:
+    seen = ~np.isnan(answers.useful)
+    above, below = np.where(seen, answers.useful, 0.0).sum(axis=2), seen.sum(axis=2).astype(np.float64)
+    below = np.where(below > 0, below, np.nan)
+    there = np.ones(len(answers.turns), dtype=bool)
+    yield Tally(MEAN_USEFUL.name, None, above, below, answers.invalid, answers.turns.astype(np.float64), there)
+
+
+def _tally_failures(answers: Answers) -> Iterator[Tally]:
+    lost, topics = answers.invalid & (answers.turns > 1)[:, None], len(answers.turns)
+    yield Tally(
+        RECOVERY.name,
+        None,
+        answers.recovered,
+        answers.failed,
+        lost,
+        np.ones(topics),
+        np.ones(topics, dtype=bool),
+        pooled=True,
+        fewest=(FEWEST_FAILED, "a first turn that failed"),
+    )
+
+
 _of_labels = partial(
     Declaration,
     of="trials",
@@ -323,6 +358,7 @@ USEFUL = _of_labels(
     n="answers",
     parameters=(Parameter("turn", "number of a system turn, written S1; without it, one row per turn"),),
     read=_read,
+    tallies=_tally_turns,
 )
 MEAN_USEFUL = _of_labels(
     name="ave%useful",
@@ -331,6 +367,7 @@ MEAN_USEFUL = _of_labels(
     undefined="no answer has a label",
     example="ave%useful",
     n="answers",
+    tallies=_tally_conversations,
 )
 RECOVERY = _of_labels(
     name="%recovery",
@@ -341,4 +378,5 @@ RECOVERY = _of_labels(
     example="%recovery",
     n="first turns that failed",
     legend="one ratio of sums over topics and trials",
+    tallies=_tally_failures,
 )

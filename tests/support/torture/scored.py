@@ -8,8 +8,7 @@ from scoring.inference.bootstrap import Resampler
 from scoring.inference.design import Design, Estimand
 from scoring.inference.in_time import trials_in_time
 from scoring.inference.interval import Interval, no_interval
-from scoring.measures.usefulness import share
-from scoring.summaries import FEWEST_FAILED
+from scoring.measures.usefulness import FEWEST_FAILED, share
 from tests.support.torture.cells import Engine, Said
 from tests.support.torture.classical import ONE, student, topic_means
 from tests.support.torture.study import Kind, Study
