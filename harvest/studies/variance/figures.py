@@ -66,19 +66,16 @@ def variance_tables(study: VarianceStudy) -> Iterator[RenderableType]:
 
 def variance_legend(study: VarianceStudy) -> Iterator[Text]:
     """What the columns mean, and what the words above them."""
-    lines = [*_LEGEND, *_of_facets(study)]
+    facets = {group.facet: group.several for between in study.between.values() for group, _ in between}
+    lines = [*_LEGEND]
+    for facet, several in facets.items():
+        lines += _OF_SYSTEMS if facet == "system" else [_OF_FACET.format(facet=facet, several=several)]
     carried = {one.carried.exchanged: one.carried for each in study.each.values() for one in each if one.carried}
     for exchanged, found in carried.items():
         of = "of the difference from fresh conversations; p" if found.fresh else "p"
         lines.append(f"slope per place: from one place in a session to the next; {of} by {_EXCHANGED[exchanged]}")
     for line in lines:
         yield Text(line.format(level=100 * study.settings.level), style="dim")
-
-
-def _of_facets(study: VarianceStudy) -> Iterator[str]:
-    known = {group.facet: group.several for beside in study.between.values() for group, _ in beside}
-    for facet, several in known.items():
-        yield from _OF_SYSTEMS if facet == "system" else (_OF_FACET.format(facet=facet, several=several),)
 
 
 def _table(rows: list[_Row]) -> Table:

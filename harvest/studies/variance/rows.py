@@ -1,157 +1,130 @@
-"""How much trials vary, in long form: one figure a row, variances with their sign."""
+"""How much trials vary, in the form of all studies: variances with their sign, and pass^k with its k in its name."""
 
-import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
-from harvest.studies.scores.trial_values import Key
-from harvest.studies.variance.facets import Group
+from rich.console import RenderableType
+from rich.text import Text
+
+from harvest.studies.runs.sources import sources
+from harvest.studies.variance.chart import variance_chart
+from harvest.studies.variance.figures import variance_legend, variance_tables
 from harvest.studies.variance.variance import Figure, SystemVariance, VarianceStudy
-from harvest.tables.long_rows import LongRow, Unit
-from scoring.inference.components import Component, Crossed
-from scoring.inference.interval import Interval, no_interval
-from scoring.inference.paired import ESTIMANDS, Estimand
+from harvest.tables.long_rows import LongRow, Unit, interval_cells, unit_of
+from harvest.tables.study_form import StudyForm
+from harvest.terminal import printable
+from recordings.log.run_folder import Run
+from scoring.inference.components import Component
 from scoring.table import is_percentage
 
-FORMAT = "harvest-variance/1"
-
-_DIGITS = 12  # fewer than a float has, so that two machines print the same
-_LIKE = "topics like these"
+FORMAT = "harvest-variance/2"
 
 
-def variance_rows(study: VarianceStudy) -> Iterator[dict[str, Any]]:
-    """Every row has the same keys; undefined numbers are null. `of` says what the interval speaks of."""
-    for key, systems in study.each.items():
+def variance_form(study: VarianceStudy, runs: Sequence[Run], seed: int) -> StudyForm:
+    """runs, seed: those of the study."""
+    return StudyForm(
+        head={
+            "format": FORMAT,
+            "settings": study.settings.as_json(),
+            "notes": list(study.notes),
+            "differences": [one.as_json() for one in study.contrasts],
+            "together": [
+                {"measure": measure, "turn": turn, "facet": group.facet, "systems": list(group.names)}
+                for (measure, turn), between in study.between.items()
+                for group, _ in between
+            ],
+            "carried": [_carried_head(one) for each in study.each.values() for one in each if one.carried is not None],
+            "seed": seed,
+        },
+        rows=lambda: variance_rows(study),
+        tables=lambda _: _tables(study),
+        sources=sources(runs),
+        chart=lambda: variance_chart(study),
+    )
+
+
+def _tables(study: VarianceStudy) -> Iterator[RenderableType]:
+    for contrast in study.contrasts:
+        differ = "the runs differ" if len(contrast.by_run) > 1 else "the run differs within itself"
+        yield Text(printable(f"{differ}: {contrast.said}", line=True), style="yellow")
+    yield from variance_tables(study)
+    yield from variance_legend(study)
+    yield from (Text(f"note: {note}") for note in study.notes)
+
+
+def _carried_head(one: SystemVariance) -> dict[str, Any]:
+    """How it was tested whether answers depend on their place in a session, of a system whose sessions went on."""
+    found = one.carried
+    assert found is not None
+    how = {"exchanged": found.exchanged, "units": found.units, "fresh": found.fresh, "found": found.found}
+    return {"measure": one.key[0], "turn": one.key[1], "system": one.system, **how}
+
+
+def variance_rows(study: VarianceStudy) -> Iterator[LongRow]:
+    """Of each measure the figures of each system, then those over all systems that differ in one facet."""
+    for (measure, turn), systems in study.each.items():
+        base = LongRow(study="variance", run="", figure="", unit="variance", measure=measure, turn=turn)
         for one in systems:
-            yield from _of_system(one, study.settings.level)
-        for group, found in study.between[key]:
-            yield from _of_group(group, found, key, study.settings.level)
+            own = replace(base, run=study.recorded.get(one.system, ""), system=one.system, estimand="like-these")
+            yield from _system_rows(own, one, study.settings.level)
+        for group, found in study.between[measure, turn]:
+            together = replace(
+                base,
+                run=", ".join(dict.fromkeys(study.recorded.get(name, "") for name in group.names)),
+                system=", ".join(group.names),
+                estimand="like-these",
+                topics=found.topics,
+                trials=found.trials,
+            )
+            parts = {
+                f"variance between {group.several}": found.system,
+                "variance between topics": found.topic,
+                f"variance of {group.facet} and topic": found.both,
+                "variance between trials": found.trial,
+            }
+            for figure, part in parts.items():
+                yield _component_row(together, figure, "variance", part, study.settings.level)
+            if group.facet == "system":
+                for kind, part in (("relative", found.relative), ("absolute", found.absolute)):
+                    yield _component_row(together, f"{kind} reliability", "ratio", part, study.settings.level)
 
 
-def _of_system(one: SystemVariance, level: float) -> Iterator[dict[str, Any]]:
-    split, key, name = one.split, one.key, one.system
-    counts = {"topics": split.topics, "trials": split.trials}
-    parts = {"variance between topics": split.topic, "variance between trials of a topic": split.trial}
-    for figure, component in {**parts, "ICC(1)": split.icc}.items():
-        yield _of_component(key, name, figure, component, level, counts)
-    for figure, share in (("topics whose trials disagree", one.disagree), ("pairs of trials that differ", one.pairs)):
-        yield _of_figure(key, name, figure, share, level)
-    for k, share in (one.passes or {}).items():
-        yield {**_of_figure(key, name, "pass^k", share, level), "k": k}
+def _component_row(base: LongRow, figure: str, unit: Unit, one: Component, level: float) -> LongRow:
+    return replace(base, figure=figure, unit=unit, estimate=one.value, **interval_cells(one.interval, level))
+
+
+def _system_rows(base: LongRow, one: SystemVariance, level: float) -> Iterator[LongRow]:
+    split, unit = one.split, unit_of(is_percentage(one.key[0]))
+    counted = replace(base, topics=split.topics, trials=split.trials)
+    yield _component_row(counted, "variance between topics", "variance", split.topic, level)
+    yield _component_row(counted, "variance between trials of a topic", "variance", split.trial, level)
+    yield _component_row(counted, "ICC(1)", "ratio", split.icc, level)
+    shares: dict[str, Figure] = {
+        "topics whose trials disagree": one.disagree,
+        "pairs of trials that differ": one.pairs,
+        **{f"pass^{k}": share for k, share in (one.passes or {}).items()},
+    }
+    for figure, share in shares.items():
+        yield replace(
+            base,
+            figure=figure,
+            unit="share",
+            estimate=share.value,
+            topics=share.topics,
+            trials=share.trials,
+            **interval_cells(share.interval, level),
+        )
     whole = one.whole_trials
     trials = sum(count > 0 for count in whole.topics)
-    over = {"topics": max(whole.topics, default=0), "trials": trials, "of": "these topics"}
-    yield _row(key, name, "spread of whole trials", whole.spread, no_interval(), level, p=_plain(whole.p), **over)
-    yield _row(key, name, "spread of whole trials by chance", whole.by_chance, no_interval(), level, **over)
-    if one.carried is None:
+    over = replace(base, unit=unit, estimand="these", topics=max(whole.topics, default=0), trials=trials)
+    yield replace(over, figure="spread of whole trials", estimate=whole.spread, p=whole.p)
+    yield replace(over, figure="spread of whole trials by chance", estimate=whole.by_chance)
+    if (found := one.carried) is None:
         return
-    found = one.carried
-    counts = {"topics": found.topics, "trials": found.conversations, "sessions": found.sessions, "fresh": found.fresh}
-    how = {"exchanged": found.exchanged, "units": found.units, "found": found.found}
-    yield _row(key, name, "slope a place", found.slope, found.interval, level, p=_plain(found.p), **counts, **how)
+    place = replace(base, unit=unit, topics=found.topics, trials=found.conversations, sessions=found.sessions)
+    cells = interval_cells(found.interval, level)
+    yield replace(place, figure="slope a place", estimate=found.slope, p=found.p, **cells)
     if found.fresh:
-        p = _plain(found.p_lost)
-        yield _row(key, name, "continued less fresh", found.lost, found.interval_lost, level, p=p, **counts, **how)
-
-
-def _of_group(group: Group, found: Crossed, key: Key, level: float) -> Iterator[dict[str, Any]]:
-    counts = {"systems": found.systems, "topics": found.topics, "trials": found.trials}
-    parts = {
-        f"variance between {group.several}": found.system,
-        "variance between topics": found.topic,
-        f"variance of {group.facet} and topic": found.both,
-        "variance between trials": found.trial,
-    }
-    if group.facet == "system":
-        parts |= {"relative reliability": found.relative, "absolute reliability": found.absolute}
-    for figure, component in parts.items():
-        of = {"facet": group.facet, "together": list(group.names)}
-        yield _of_component(key, None, figure, component, level, counts) | of
-
-
-def _of_component(
-    key: Key, name: str | None, figure: str, one: Component, level: float, counts: dict[str, int]
-) -> dict[str, Any]:
-    return _row(key, name, figure, one.value, one.interval, level, **counts)
-
-
-def _of_figure(key: Key, name: str, figure: str, one: Figure, level: float) -> dict[str, Any]:
-    return _row(key, name, figure, one.value, one.interval, level, topics=one.topics, trials=one.trials, systems=1)
-
-
-def _row(
-    key: Key, system: str | None, figure: str, value: float, interval: Interval, level: float, **more: object
-) -> dict[str, Any]:
-    measure, turn = key
-    known = not math.isnan(interval.low)
-    return {
-        "measure": measure,
-        "turn": turn,
-        "system": system,
-        "figure": figure,
-        "k": None,
-        "value": _plain(value),
-        "low": _plain(interval.low),
-        "high": _plain(interval.high),
-        "level": level if known else None,
-        "interval": interval.method or None,
-        "resampled": interval.resampled or None,
-        "of": _LIKE,
-        "systems": 1,
-        "topics": 0,
-        "trials": 0,
-        "sessions": None,
-        "fresh": None,
-        "p": None,
-        "exchanged": None,
-        "units": None,
-        "found": None,
-        "facet": None,
-        "together": None,
-        "note": interval.note,
-        **more,
-    }
-
-
-def _plain(value: float) -> float | None:
-    return round(value, _DIGITS) + 0.0 if math.isfinite(value) else None
-
-
-def long_variance_rows(study: VarianceStudy) -> Iterator[LongRow]:
-    """The same in the long form of all studies; pass^k has its k in its name."""
-    speaks: dict[str, Estimand] = {words: estimand for estimand, words in ESTIMANDS.items()}
-    for row in variance_rows(study):
-        of = row["system"]
-        yield LongRow(
-            study="variance",
-            run=", ".join(dict.fromkeys(study.recorded.get(name, "") for name in row["together"] or [of])),
-            figure=f"pass^{row['k']}" if row["k"] is not None else row["figure"],
-            unit=_unit(row["figure"], row["measure"]),
-            measure=row["measure"],
-            turn=row["turn"],
-            system=", ".join(row["together"] or [of]),
-            estimand=speaks[row["of"]],
-            estimate=_number(row["value"]),
-            low=_number(row["low"]),
-            high=_number(row["high"]),
-            level=row["level"],
-            interval=row["interval"] or "",
-            p=_number(row["p"]),
-            topics=row["topics"],
-            trials=row["trials"],
-            note=row["note"],
-        )
-
-
-def _unit(figure: str, measure: str) -> Unit:
-    if figure.startswith("variance"):
-        return "variance"
-    if figure == "ICC(1)" or figure.endswith("reliability"):
-        return "ratio"
-    if figure in ("topics whose trials disagree", "pairs of trials that differ", "pass^k"):
-        return "share"
-    return "share" if is_percentage(measure) else "value"
-
-
-def _number(value: float | None) -> float:
-    return math.nan if value is None else value
+        cells = interval_cells(found.interval_lost, level)
+        yield replace(place, figure="continued less fresh", estimate=found.lost, p=found.p_lost, **cells)

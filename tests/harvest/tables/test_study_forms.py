@@ -115,8 +115,7 @@ def test_the_long_form_of_a_variance_keeps_signs_and_names_the_k_of_pass_k(
 ) -> None:
     document = json.loads(printed(*commands["variance"], "--json"))
     table = document["long"]
-    assert len(table) == len(document["rows"])
-    assert [row["estimate"] for row in table] == [row["value"] for row in document["rows"]]
+    assert min(row["estimate"] for row in table if row["unit"] == "variance") < 0
     assert one(table, measure="%useful", system="B", figure="pass^3")["unit"] == "share"
     assert one(table, measure="%useful", figure="variance between systems")["system"] == "A_1, B"
     whole = [row for row in table if row["figure"] == "spread of whole trials"]

@@ -22,6 +22,7 @@ from scoring.inference.instability import between_trials
 from scoring.inference.interval import no_interval
 from scoring.inference.spreads import Range
 from scoring.notation import parse_all
+from tests.support.study_rows import figures
 from topics.errors import InputError
 
 BOT = '''
@@ -147,21 +148,25 @@ def test_rows_are_alike_and_say_of_what_they_are(run: Path, capsys: pytest.Captu
     with pytest.raises(SystemExit):
         main(["variance", str(run), "--json", "-k", "3", "-k", "9", "--level", "0.9"])
     document = json.loads(capsys.readouterr().out)
-    assert document["format"] == "harvest-variance/1"
-    rows = document["rows"]
-    assert len({tuple(row) for row in rows}) == 1
+    assert document["format"] == "harvest-variance/2"
+    rows = document["long"]
     assert {row["level"] for row in rows} == {0.9, None}
-    assert {row["of"] for row in rows} == {"topics like these", "these topics"}
-    (three, nine) = [row for row in rows if row["figure"] == "pass^k" and row["system"] == "tires" and row["turn"] == 1]
-    assert (three["k"], three["value"], three["topics"], three["trials"]) == (3, 0.5, 8, 40)
-    assert (nine["k"], nine["value"], nine["note"]) == (9, None, "no topic has 9 trials")
-    assert all(row["n"] if "n" in row else row["topics"] for row in rows if row["value"] is not None)
+    assert {row["estimand"] for row in rows} == {"like-these", "these"}
+    (three,) = figures(document, "pass^3", system="tires", turn=1)
+    (nine,) = figures(document, "pass^9", system="tires", turn=1)
+    assert (three["estimate"], three["topics"], three["trials"]) == (0.5, 8, 40)
+    assert (nine["estimate"], nine["note"]) == (None, "no topic has 9 trials")
+    assert all(row["topics"] for row in rows if row["estimate"] is not None)
+    (how,) = (one for one in document["carried"] if (one["system"], one["turn"]) == ("tires", 1))
+    assert (how["exchanged"], how["units"], how["fresh"], how["found"]) == ("sessions", 10, 40, True)
+    assert {row["sessions"] for row in figures(document, "slope a place", system="tires")} == {5}
+    assert ("system", ["tires", "steady"]) in [(one["facet"], one["systems"]) for one in document["together"]]
 
 
 def test_the_same_run_and_seed_give_the_same_rows_and_a_system_alone_the_same_as_beside_others(run: Path) -> None:
-    whole = list(variance_rows(study_variance([read(run)])))
-    assert whole == list(variance_rows(study_variance([read(run)])))
-    alone = list(variance_rows(study_variance([read(run)], systems=["tires"])))
+    whole = [row.as_json() for row in variance_rows(study_variance([read(run)]))]
+    assert whole == [row.as_json() for row in variance_rows(study_variance([read(run)]))]
+    alone = [row.as_json() for row in variance_rows(study_variance([read(run)], systems=["tires"]))]
     assert alone == [row for row in whole if row["system"] == "tires"]
 
 
