@@ -67,7 +67,14 @@ def _dialogue(name: str, row: Json, place: Place, level: Level) -> Dialogue:
             words = said.get("utterance_text")
             act = "+".join(sorted(set(intents))) if level == "top" else intents[0]
             turns.append(ActTurn(act, said=words if isinstance(words, str) else ""))
-            person, waiting = _person(said.get("worker_id"), where, place) or person, True
+            worker = said.get("worker_id")
+            if isinstance(worker, bool) or not isinstance(worker, (int, str, type(None))):
+                raise InputError(
+                    f"{where}: 'worker_id' is neither a number nor text",
+                    place=place,
+                    allowed='17, "w17", or null where not known',
+                )
+            person, waiting = person if worker is None else str(worker) or person, True
         elif waiting:
             answer = "+".join(sorted(set(_intents(said, _TOP, where, place))))
             turns[-1], waiting = replace(turns[-1], answer=answer), False
@@ -77,19 +84,6 @@ def _dialogue(name: str, row: Json, place: Place, level: Level) -> Dialogue:
         raise InputError(f"dialogue {name}: the seeker says nothing", place=place)
     accepted = bool(row.get("accepted_recommendation"))
     return Dialogue(id=name, turns=tuple(turns), ended=True, person=person, system="iard", score=float(accepted))
-
-
-def _person(value: Json, where: str, place: Place) -> str:
-    """ "" where nobody is named."""
-    if value is None:
-        return ""
-    if isinstance(value, bool) or not isinstance(value, (int, str)):
-        raise InputError(
-            f"{where}: 'worker_id' is neither a number nor text",
-            place=place,
-            allowed='17, "w17", or null where not known',
-        )
-    return str(value)
 
 
 def _intents(said: dict[str, Json], key: str, where: str, place: Place) -> Sequence[str]:

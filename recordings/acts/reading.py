@@ -84,20 +84,21 @@ def _dialogue(row: Mapping[str, Json], place: Place) -> Dialogue:
     for key, value in texts.items():
         if not isinstance(value, str):
             raise InputError(f"dialogue {name!r}: {key!r} is not text", place=place, advice="put it in quotation marks")
+    acts = []
+    for number, turn in enumerate(turns, 1):
+        match turn:
+            case [str(act), str() | None as answer] if act and answer != "":
+                acts.append(ActTurn(act, answer))
+            case _:
+                what = f"dialogue {name!r}, turn {number} is not [act, answer]"
+                raise InputError(what, place=place, allowed='["ask", "o"], or ["ask", null]')
     return Dialogue(
         id=name,
-        turns=tuple(_turn(turn, f"dialogue {name!r}, turn {number}", place) for number, turn in enumerate(turns, 1)),
+        turns=tuple(acts),
         ended=ended,
         score=math.nan if score is None else float(score),
         **{key: str(value) for key, value in texts.items()},
     )
-
-
-def _turn(value: Json, where: str, place: Place) -> ActTurn:
-    match value:
-        case [str(act), str() | None as answer] if act and answer != "":
-            return ActTurn(act, answer)
-    raise InputError(f"{where} is not [act, answer]", place=place, allowed='["ask", "o"], or ["ask", null]')
 
 
 _KINDS = (

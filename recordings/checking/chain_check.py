@@ -77,7 +77,16 @@ def recording_hash(run: Path) -> str:
 
 def check_recording(run: Path) -> Checked:
     """Every file of the run folder `run`, also where it cannot be read as a run. Raises OSError."""
-    strange = [Fault(name, None, f"this is {kind}, not a file, and is not read") for name, kind in _not_files(run)]
+    paths = [run / "run.json", run / INVENTORY, *sorted(run.glob("trials-*"))]
+    for folder in ("judgments", DECISIONS):
+        for pattern in ("*.jsonl", "*.chain"):
+            paths += entries(run, folder, pattern)
+    kinds = {path: kind_of(path) if path.exists() or path.is_symlink() else "" for path in paths}
+    strange = [
+        Fault(path.relative_to(run).as_posix(), None, f"this is {kind}, not a file, and is not read")
+        for path, kind in kinds.items()
+        if kind
+    ]
     if strange:  # a pipe would be waited on for ever, and a link leads out of the folder
         return Checked("", gaps=strange)
     found, named = _check_journal(run)
@@ -110,7 +119,8 @@ def _check_journal(run: Path) -> tuple[Checked, set[str]]:
     files = event_files(run)
     inventory = read_inventory(run)
     later = later_accounts(files)
-    declared = _declares_chains(run)
+    header = read_object(read_inside(run, "run.json")) or {}
+    declared = CHAINED in header  # chains and an inventory; earlier versions wrote neither
     named: set[str] = set()
     chained: list[ChainedFile] = []
     for file in files:
@@ -128,7 +138,9 @@ def _check_journal(run: Path) -> tuple[Checked, set[str]]:
     layers = _check_layers(run, found)
     _check_inventory(run, inventory, [*chained, *decided], layers, found, declared=declared)
     gold = any(name.startswith(_GOLD) for name in (*layers, *found.gone))
-    if declared and found.lines > len(files) and not gold and _wants_gold(run):
+    audit = header.get("audit")
+    wants_gold = isinstance(audit, dict) and bool(audit.get("gold"))  # kept as a layer before anything is asked
+    if declared and found.lines > len(files) and not gold and wants_gold:
         what = "run.json names a gold table, and the layer that kept it is gone"
         found.gaps.append(Fault(f"{_GOLD}*.jsonl", None, what))
         found.gone.append(f"{_GOLD}*.jsonl")
@@ -159,35 +171,11 @@ def _check_gone(chains: Iterable[Path], found: Checked) -> list[ChainedFile]:
     return gone
 
 
-def _not_files(run: Path) -> Iterator[tuple[str, str]]:
-    """What is in the place of a file of the run and is none, by its path in the run, and what it is."""
-    paths = [run / "run.json", run / INVENTORY, *sorted(run.glob("trials-*"))]
-    for folder in ("judgments", DECISIONS):
-        for pattern in ("*.jsonl", "*.chain"):
-            paths += entries(run, folder, pattern)
-    for path in paths:
-        kind = kind_of(path) if path.exists() or path.is_symlink() else ""
-        if kind:
-            yield path.relative_to(run).as_posix(), kind
-
-
 def _take(files: Sequence[ChainedFile], found: Checked) -> None:
     for one in files:
         found.faults += one.faults
         found.gaps += one.gaps
         found.notes += one.notes
-
-
-def _declares_chains(run: Path) -> bool:
-    """Whether `run.json` says that the files of the run have chains, and an inventory: those of earlier versions do
-    not."""
-    return CHAINED in (read_object(read_inside(run, "run.json")) or {})
-
-
-def _wants_gold(run: Path) -> bool:
-    """Whether `run.json` names a gold table, which is kept as a layer before anything is asked."""
-    audit = (read_object(read_inside(run, "run.json")) or {}).get("audit")
-    return isinstance(audit, dict) and bool(audit.get("gold"))
 
 
 def _check_header(run: Path, headers: list[str], found: Checked, *, declared: bool) -> None:
@@ -271,7 +259,8 @@ def _check_inventory(
     unclosed = [
         name
         for name, one in files.items()
-        if one.closing and name not in inventory.closed and name not in inventory.copied and _is_chained(run, name)
+        if one.closing and name not in inventory.closed and name not in inventory.copied
+        if (run / name).exists() and says_chained(run / name)
     ]
     written = [name for name in unlisted if name in files and files[name].lines > 1]
     if written or (unclosed and len({*unlisted, *unclosed}) > 1):
@@ -285,10 +274,6 @@ def _check_inventory(
     for name in unclosed:
         what = "its chain is closed, and the inventory does not say so: its writer was stopped at that moment, or"
         found.notes.append(Fault(name, None, f"{what} the inventory was cut"))
-
-
-def _is_chained(run: Path, name: str) -> bool:
-    return (run / name).exists() and says_chained(run / name)
 
 
 def _check_closed(one: ChainedFile, lines: int, head: str, found: Checked) -> None:

@@ -175,11 +175,14 @@ class _Trusted(Attempts):
         return "" if attempt.ended else self._contradictions.within(attempt, event)
 
     def refuse(self, fault: RunError, row: dict[str, Json] | None) -> None:
-        if row is not None and _is_of_another_version(row):
+        row = row or {}
+        # Another major version, as far as a line that may be damaged shows it.
+        version = re.fullmatch(rf"{FORMAT.partition('/')[0]}/\d+(\.\d+)*", str(row.get("format")))
+        if row.get("event") == "opened" and version:
             raise fault
         place = fault.place or Place(str(self.path))
         self._faults.append(f"{place}: {fault.what}")
-        name = _named_attempt(row)
+        name = (row.get("id"), row.get("attempt"))  # of the attempt, if the line gives them as lines do
         if name in self._cuts:
             return
         # What cannot be read may have been of any attempt that was under way, and two lines run into one of several.
@@ -204,18 +207,6 @@ class _Trusted(Attempts):
         return told
 
 
-def _named_attempt(row: dict[str, Json] | None) -> AttemptId | None:
-    """The attempt that a line names, where it names one as lines do."""
-    name, number = (row.get("id"), row.get("attempt")) if row is not None else (None, None)
-    return (name, number) if isinstance(name, str) and isinstance(number, int) else None
-
-
 def _whose(attempt: Attempt) -> str:
     key = attempt.started.key
     return f"{key.system}, {key.topic}, trial {key.trial}, attempt {attempt.started.attempt}"
-
-
-def _is_of_another_version(row: dict[str, Json]) -> bool:
-    """Whether it opens a file of another major version, as far as can be told from a line that may be damaged."""
-    name = FORMAT.partition("/")[0]
-    return row.get("event") == "opened" and re.fullmatch(rf"{name}/\d+(\.\d+)*", str(row.get("format"))) is not None

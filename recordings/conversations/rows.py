@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from protocols.answer import Answer
-from recordings.conversations.conversation import Conversation, SystemTurn, Turn
+from recordings.conversations.conversation import Conversation, SystemTurn
 from topics.languages import language_of
 
 # Libraries of data frames, in the order in which they are looked for.
@@ -58,7 +58,16 @@ def turn_rows(conversations: Iterable[Conversation], run: str | None = None) -> 
     (from sending to the first and to the last piece), finish, model, sends, ended.
     """
     return [
-        {**_attempt(one, run), "valid": one.valid, **_turn(turn), **_reply(turn.reply)}
+        {
+            **_attempt(one, run),
+            "valid": one.valid,
+            "turn": turn.number,
+            "state": turn.state,
+            "act": turn.act,
+            "said": turn.said,
+            "label": turn.label,
+            **_reply(turn.reply),
+        }
         for one in conversations
         for turn in one.turns
     ]
@@ -90,10 +99,6 @@ def _unicode(value: Any) -> Any:
 def _attempt(one: Conversation, run: str | None) -> dict[str, Any]:
     key = one.key
     return {"run": run, "system": key.system, "topic": key.topic, "trial": key.trial, "attempt": one.attempt}
-
-
-def _turn(turn: Turn) -> dict[str, Any]:
-    return {"turn": turn.number, "state": turn.state, "act": turn.act, "said": turn.said, "label": turn.label}
 
 
 def _reply(reply: SystemTurn | None) -> dict[str, Any]:

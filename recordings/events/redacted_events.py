@@ -29,7 +29,9 @@ def redacted_value(value: Any, redactor: Redactor) -> Any:
     if isinstance(value, str):
         return redactor.text(value)
     if isinstance(value, tuple) and len(value) > 1 and all(type(item) is Link for item in value):
-        return _links(value, redactor)
+        texts = [part for link in value for part in (link.text, link.href)]
+        cleaned = redactor.texts(texts)
+        return value if cleaned == texts else tuple(map(Link, cleaned[::2], cleaned[1::2]))
     if isinstance(value, tuple):
         items = [redacted_value(item, redactor) for item in value]
         return value if all(map(operator.is_, items, value)) else tuple(items)
@@ -40,12 +42,6 @@ def redacted_value(value: Any, redactor: Redactor) -> Any:
         changed = {name: item for name, item in clean.items() if item is not getattr(placed, name)}
         return dataclasses.replace(placed, **changed) if changed else placed
     return redactor.value(value)
-
-
-def _links(links: tuple[Link, ...], redactor: Redactor) -> tuple[Link, ...]:
-    texts = [part for link in links for part in (link.text, link.href)]
-    clean = redactor.texts(texts)
-    return links if clean == texts else tuple(map(Link, clean[::2], clean[1::2]))
 
 
 @cache

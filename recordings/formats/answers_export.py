@@ -21,24 +21,21 @@ def write_answers(
 ) -> None:
     """Write the conversations to `path`, whole or not at all. requests: by topic, what the user wants; where one is
     missing, the first words of the user stand for it. Raises as `write_export` does."""
-    write_export(path, b"".join(_record(one, requests or {}) for one in conversations))
-
-
-def _record(one: Conversation, requests: Mapping[str, str]) -> bytes:
-    answers = [exchange.answer for exchange in one.exchanges]
-    places: dict[str, int] = {}
-    answer: list[Json] = []
-    for each in answers:
-        named = dict.fromkeys(filter(None, (source.href or source.title for source in each.sources)))
-        answer.append({"text": each.text, "citations": [places.setdefault(name, len(places)) for name in named]})
-    first = one.turns[0].said if one.turns else ""
-    return line(
-        {
+    lines = []
+    for one in conversations:
+        answers = [exchange.answer for exchange in one.exchanges]
+        places: dict[str, int] = {}
+        answer: list[Json] = []
+        for each in answers:
+            sources = dict.fromkeys(filter(None, (source.href or source.title for source in each.sources)))
+            answer.append({"text": each.text, "citations": [places.setdefault(name, len(places)) for name in sources]})
+        row: dict[str, Json] = {
             "run_id": f"{one.key.system}/{one.key.trial}",
             "topic_id": one.key.topic,
-            "topic": requests.get(one.key.topic) or first,
+            "topic": (requests or {}).get(one.key.topic) or (one.turns[0].said if one.turns else ""),
             "references": list(places),
             "response_length": sum(len(each.text.split()) for each in answers),
             "answer": answer,
         }
-    )
+        lines.append(line(row))
+    write_export(path, b"".join(lines))

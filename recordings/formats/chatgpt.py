@@ -59,7 +59,8 @@ def paths_of(value: Mapping[str, Any]) -> tuple[Sequence[Path], InputError | Non
     nodes = value["mapping"]
     parents = {node["parent"] for node in nodes.values()}
     roots = sum(not node["parent"] for node in nodes.values())
-    gone = _missing(value)
+    named = [one for node in nodes.values() for one in (node["parent"], *_child_names(node.get("children")))]
+    gone = {str(one) for one in (*named, value.get("current_node")) if one and one not in nodes}
     paths: dict[tuple[str, ...], Path] = {}
     reached: set[str] = set()
     broken = 0
@@ -108,13 +109,6 @@ def name_of(value: Mapping[str, Any]) -> str:
     return str(value.get("conversation_id") or value.get("id") or "")
 
 
-def _missing(value: Mapping[str, Any]) -> set[str]:
-    """The nodes that others name, and that are not there."""
-    nodes = value["mapping"]
-    named = [one for node in nodes.values() for one in (node["parent"], *_child_names(node.get("children")))]
-    return {str(one) for one in (*named, value.get("current_node")) if one and one not in nodes}
-
-
 def _child_names(children: Json) -> list[str]:
     return [one for one in children if isinstance(one, str)] if isinstance(children, list) else []
 
@@ -142,26 +136,21 @@ def _is_hidden(message: Any) -> bool:
     return isinstance(about, dict) and bool(about.get("is_visually_hidden_from_conversation"))
 
 
-def _is_of_system(message: Any) -> bool:
-    author = message.get("author") if isinstance(message, dict) else None
-    return isinstance(author, dict) and author.get("role") == "system"
-
-
 def _message(message: Json) -> dict[str, Any]:
     """The message as others write it; {} for one of the program's own. What is not text keeps its kind alone."""
-    if not isinstance(message, dict) or not isinstance(message.get("author"), dict) or _is_of_system(message):
+    author = message.get("author") if isinstance(message, dict) else None
+    if not isinstance(message, dict) or not isinstance(author, dict) or author.get("role") == "system":
         return {}
-    role, content = message["author"].get("role"), message.get("content")
+    role, content = author.get("role"), message.get("content")
     if not isinstance(content, dict):
         return {"role": role, "content": [{"type": "without content"}]}
     kind = content.get("content_type")
     if role == "assistant" and message.get("recipient") not in (None, "all"):
         return {"role": "assistant", "content": [{"type": "tool_call"}]}
     if kind in ("text", "multimodal_text") and isinstance(content.get("parts"), list):
-        parts = [part if isinstance(part, str) else {"type": _kind(part)} for part in content["parts"]]
+        parts: list[Json] = []
+        for part in content["parts"]:
+            kind = str(part.get("content_type")) if isinstance(part, dict) else "unknown"
+            parts.append(part if isinstance(part, str) else {"type": kind})
         return {"role": role, "content": parts}
     return {"role": role, "content": [{"type": str(kind)}]}
-
-
-def _kind(part: Json) -> str:
-    return str(part.get("content_type")) if isinstance(part, dict) else "unknown"

@@ -210,15 +210,13 @@ def _dialogues(file: Path, counts: Counts) -> Iterator[tuple[str, JsonValue, str
 def _compact(turn: JsonValue, counts: Counts) -> tuple[str, _Said, JsonValue]:
     speaker = turn["s"].text(("S", "U"))
     text = turn["u"].value if turn.has("u") else ""
-    annotated = _counts(turn[_KEYS[counts]]) if turn.has("c") or turn.has("cr") else None
+    annotated = None
+    if turn.has("c") or turn.has("cr"):
+        at = turn[_KEYS[counts]]
+        annotated = tuple(one.index() for one in at.elements())
+        if len(annotated) != len(_ANNOTATED) or not sum(annotated):
+            raise at.error("not the numbers of annotators who said O, T and X", allowed="[O, T, X], not all 0")
     return speaker, _Said(_words(turn, text), annotated), turn
-
-
-def _counts(at: JsonValue) -> tuple[int, ...]:
-    found = tuple(one.index() for one in at.elements())
-    if len(found) != len(_ANNOTATED) or not sum(found):
-        raise at.error("not the numbers of annotators who said O, T and X", allowed="[O, T, X], not all 0")
-    return found
 
 
 def _official(turn: JsonValue) -> tuple[str, _Said, JsonValue]:

@@ -55,20 +55,16 @@ def write_dialogues(
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as fault:
             raise StoreError(path.parent, fault) from fault
-        write_export(path, line(_dialogue(one, counts or {})))
+        turns: list[Json] = []
+        for turn in one.turns:
+            turns.append(_turn(len(turns), "U", turn.said, {}))
+            if turn.reply is not None:
+                said = (counts or {}).get(Target(one.trial_id, one.attempt, turn.number), {})
+                turns.append(_turn(len(turns), "S", turn.reply.answer.text, said))
+        name = one.session or f"{key.topic}/{key.trial}"
+        write_export(path, line({"dialogue-id": name, "speaker-id": "", "group-id": key.system, "turns": turns}))
         written += 1
     return written
-
-
-def _dialogue(one: Conversation, counts: Mapping[Target, Counts]) -> dict[str, Json]:
-    turns: list[Json] = []
-    for turn in one.turns:
-        turns.append(_turn(len(turns), "U", turn.said, {}))
-        if turn.reply is not None:
-            said = counts.get(Target(one.trial_id, one.attempt, turn.number), {})
-            turns.append(_turn(len(turns), "S", turn.reply.answer.text, said))
-    name = one.session or f"{one.key.topic}/{one.key.trial}"
-    return {"dialogue-id": name, "speaker-id": "", "group-id": one.key.system, "turns": turns}
 
 
 def _turn(number: int, speaker: str, text: str, counts: Counts) -> dict[str, Json]:

@@ -47,10 +47,10 @@ class Helpdesk:
 
 @dataclass
 class _Exchange:
-    """system: None where the helpdesk did not answer."""
+    """reply: None if the helpdesk did not answer."""
 
     user: str
-    system: str | None = None
+    reply: SystemTurn | None = None
 
 
 def read_helpdesk(files: Sequence[Path], *, system: str = "") -> Helpdesk:
@@ -59,6 +59,7 @@ def read_helpdesk(files: Sequence[Path], *, system: str = "") -> Helpdesk:
     Raises InputError with file:line:column: a dialogue that comes twice, two blocks of one side in a row, a number of
     types other than that of the blocks, a type or a level that does not exist.
     """
+    outcome = Outcome("completed", IMPORT_RULE, "the file does not say how the conversation ended")
     conversations: list[Conversation] = []
     said: dict[int, list[Judgment]] = {}
     seen: dict[tuple[str, str], str] = {}
@@ -73,7 +74,12 @@ def read_helpdesk(files: Sequence[Path], *, system: str = "") -> Helpdesk:
             seen[about, name] = str(file)
             senders, exchanges, numbers = _exchanges(dialogue["turns"])
             identity = trial_identity(None, name, {"name": about}, 1)
-            conversations.append(_conversation(TrialKey(about, name, 1), identity, exchanges))
+            turns = tuple(
+                Turn(number, state_name([], number), said_by.user, said_by.reply)
+                for number, said_by in enumerate(exchanges, 1)
+            )
+            key = TrialKey(about, name, 1)
+            conversations.append(Conversation(key, identity, 1, turns, outcome, session=name, user="imported"))
             for place, one in enumerate(dialogue["annotations"].elements() if dialogue.has("annotations") else ()):
                 mine = said.setdefault(place, [])
                 if one.has("nugget"):
@@ -133,7 +139,7 @@ def _exchanges(turns: JsonValue) -> tuple[list[str], list[_Exchange], list[int]]
             exchanges.append(_Exchange(text))
         else:
             exchanges = exchanges or [_Exchange("")]
-            exchanges[-1].system = text
+            exchanges[-1].reply = SystemTurn(Answer.of(text))
         senders.append(sender)
         numbers.append(len(exchanges))
     if not senders:
@@ -148,17 +154,6 @@ def _text(utterances: JsonValue) -> str:
     if not said:
         raise utterances.error("a turn in which nothing was said", advice="leave it out, with its annotations")
     return "\n".join(said)
-
-
-def _conversation(key: TrialKey, identity: str, exchanges: Sequence[_Exchange]) -> Conversation:
-    outcome = Outcome("completed", IMPORT_RULE, "the file does not say how the conversation ended")
-    turns = tuple(
-        Turn(
-            number, state_name([], number), one.user, None if one.system is None else SystemTurn(Answer.of(one.system))
-        )
-        for number, one in enumerate(exchanges, 1)
-    )
-    return Conversation(key, identity, 1, turns, outcome, session=key.topic, user="imported")
 
 
 def _types(at: JsonValue, trial: str, senders: Sequence[str], numbers: Sequence[int]) -> list[Judgment]:

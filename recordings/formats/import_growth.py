@@ -64,7 +64,11 @@ class RecordedImports:
                 self.counts["other words"] += draft.known == "id" and bool(of_this_id)
         for known in self._attempts.get(one.trial_id, ()):
             if known.attempt == one.attempt:
-                one = _in_its_notation(one, known)
+                # Times as the run has them, if they are the same in another notation.
+                times = {name: getattr(known, name) for name in ("started_at", "ended_at")}
+                one = replace(
+                    one, **{name: at for name, at in times.items() if instant(at) == instant(getattr(one, name))}
+                )
         return replace(draft, conversation=one)
 
     def told(self) -> Iterator[str]:
@@ -150,16 +154,6 @@ def _begins(shorter: Words, longer: Words) -> bool:
 
 def _about(conversation: Conversation) -> _About:
     return conversation.key.system, conversation.key.topic
-
-
-def _in_its_notation(one: Conversation, known: Conversation) -> Conversation:
-    """Times as the run has them, if they are the same in another notation."""
-    same = {
-        name: getattr(known, name)
-        for name in ("started_at", "ended_at")
-        if instant(getattr(known, name)) == instant(getattr(one, name))
-    }
-    return replace(one, **same)
 
 
 def _recorded_beginning(recorded: Conversation) -> InputError:

@@ -147,10 +147,14 @@ def read_gfrc(request: Request) -> Found:
         read_transcript(file, system=request.system_of(file), trial=request.trial, topics=topics)
         for file in request.files
     ]
+    most_turns: dict[tuple[str, str], int] = {}
+    for transcript in read:
+        for about, most in transcript.most_turns.items():
+            most_turns[about] = max(most, most_turns.get(about, 0))
     return Found(
         tuple(one for transcript in read for one in transcript.conversations),
         topics,
-        _longest(read),
+        most_turns,
         _unite_gold(request.files, read),
         {about: words for transcript in read for about, words in transcript.notes.items()},
         tuple(warning for transcript in read for warning in transcript.warnings),
@@ -253,15 +257,6 @@ def made_of(conversations: Iterable[Conversation]) -> TopicSet:
         first = conversation.turns[0].said if conversation.turns else ""
         made.setdefault(conversation.key.topic, Topic(conversation.key.topic, kind, first or conversation.key.topic))
     return TopicSet(MADE, tuple(made.values()), {})
-
-
-def _longest(files: Iterable[Transcript]) -> dict[tuple[str, str], int]:
-    """User turns that the protocol could take at most, by (system, topic), where any of the files says so."""
-    found: dict[tuple[str, str], int] = {}
-    for file in files:
-        for about, most in file.most_turns.items():
-            found[about] = max(most, found.get(about, 0))
-    return found
 
 
 def _unite_gold(files: Iterable[Path], transcripts: Iterable[Transcript]) -> GoldTable:

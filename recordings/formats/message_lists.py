@@ -74,7 +74,11 @@ def whole_conversation(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
     left = [one for i, one in enumerate(every) if not _is_elsewhere(one, i, every)]
     own = sorted((one for one in left if one.is_own), key=lambda one: LISTS.index(str(one.path[0])))
     if not left:
-        return _empty(record)
+        # Nobody says anything in any list; rather one that holds something.
+        empty = sorted((key for key in LISTS if isinstance(record.get(key), list)), key=lambda key: not record[key])
+        if not empty:
+            return None
+        return {**{one: record[one] for one in record if one != empty[0]}, "messages": record[empty[0]]}
     chosen = own[0] if own else left[0]
     answers = [one for one in left if one is not chosen and any(side == "assistant" for side, _ in one.said)]
     if (not own and len(left) > 1) or (answers and not chosen.answered):
@@ -121,14 +125,6 @@ def _is_elsewhere(one: MessageList, at: int, every: Sequence[MessageList]) -> bo
         and any(other.said[start : start + length] == one.said for start in range(len(other.said) - length + 1))
         for i, other in enumerate(every)
     )
-
-
-def _empty(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The record by a list in which nobody says anything, rather one that holds something."""
-    lists = [key for key in LISTS if isinstance(record.get(key), list)]
-    for key in sorted(lists, key=lambda key: not record[key])[:1]:
-        return {**{one: record[one] for one in record if one != key}, "messages": record[key]}
-    return None
 
 
 def _answer_beside(record: Mapping[str, Any], chosen: MessageList, every: Sequence[MessageList]) -> str:

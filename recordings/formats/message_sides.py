@@ -66,7 +66,8 @@ def sides_of(messages: Sequence[Json]) -> Sides:
             found.prompts.append(text or "")
         elif role in _USER:
             if text is None:
-                if _only_tools(message):
+                content = message.get("content")
+                if not isinstance(content, list) or all(part["type"] in _TOOLS for part in content):
                     continue
                 text = ""  # a picture, say: the user did speak
             found.last = "user"
@@ -143,8 +144,3 @@ def _join_texts(texts: Sequence[str]) -> str:
         goes_on = not found or not text or found[-1].isspace() or text[0].isspace() or text[0] in _AFTER_WORDS
         found = f"{found}{text}" if goes_on else f"{found}\n{text}"
     return found
-
-
-def _only_tools(message: Mapping[str, Any]) -> bool:
-    content = message.get("content")
-    return not isinstance(content, list) or all(part["type"] in _TOOLS for part in content)

@@ -101,7 +101,7 @@ def _decision(known: str, row: Mapping[str, Any], place: Place) -> Decision:
             raise RunError(f"{key!r} of a decision is {str(text)[:40]!r}", place=place, allowed="text")
         texts[key] = text
     about = row.get("about")
-    if not isinstance(about, list) or not about or not all(map(_is_thing, about)) or "value" not in row:
+    if not isinstance(about, list) or not about or not all(map(is_about, about)) or "value" not in row:
         raise RunError("a decision holds 'about' (a list of objects) and 'value'", place=place)
     adjudicates = row.get("adjudicates", False)
     if not isinstance(adjudicates, bool):
@@ -109,7 +109,8 @@ def _decision(known: str, row: Mapping[str, Any], place: Place) -> Decision:
     return Decision(known, about=tuple(about), value=row["value"], adjudicates=adjudicates, **texts)
 
 
-def _is_thing(about: object) -> bool:
+def is_about(about: object) -> bool:
+    """True for an object that names one thing: its values are texts and whole numbers."""
     return isinstance(about, dict) and all(
         isinstance(item, (str, int)) and not isinstance(item, bool) for item in about.values()
     )

@@ -25,7 +25,7 @@ from recordings.files.inner_folder import inner_folder
 from recordings.files.json_text import Json, line, read_lines
 from recordings.files.leftovers import remove_leftovers
 from recordings.files.times import moment
-from recordings.judged.decisions import Decision, read_decisions
+from recordings.judged.decisions import Decision, is_about, read_decisions
 from recordings.log.inventory import list_file
 from recordings.secrets.redaction import Redactor
 from topics.errors import Place
@@ -269,7 +269,7 @@ def _judgment(row: Mapping[str, Any], place: Place) -> Judgment:
     about, criterion, note, samples = (row.get(key) for key in ("about", "criterion", "note", "samples"))
     if not isinstance(about, dict) or not isinstance(criterion, str) or not criterion or "value" not in row:
         raise RunError("a judgment holds 'about' (an object), 'criterion' (text) and 'value'", place=place)
-    if not all(isinstance(item, (str, int)) and not isinstance(item, bool) for item in about.values()):
+    if not is_about(about):
         raise RunError("'about' holds something that is neither text nor a whole number", place=place)
     if not isinstance(note, (str, type(None))):
         raise RunError("'note' is not text", place=place, allowed="text")

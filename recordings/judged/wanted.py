@@ -69,7 +69,8 @@ def read_wanted(
     elsewhere: dict[str, JsonValue] = {}
     failed: Counter[str] = Counter()
     for record in read_json(path):
-        topic = _name_of(record["qid"])
+        qid = record["qid"]
+        topic = str(qid.index()) if isinstance(qid.value, int) else qid.text()  # some programs write a number
         if topic not in names:
             elsewhere.setdefault(topic, record)
             continue
@@ -130,11 +131,6 @@ def read_wanted(
             *(f"{what}: {count}" for what, count in failed.items() if count),
         ),
     )
-
-
-def _name_of(value: JsonValue) -> str:
-    """The name of a topic, which some programs write as a number."""
-    return str(value.index()) if isinstance(value.value, int) else value.text()
 
 
 def _nuggets(record: JsonValue, cleaner: Redactor) -> dict[str, str]:

@@ -152,15 +152,19 @@ def make_header(
     clock: Now = utc_now,
 ) -> Header:
     """The header of a new run. systems: definition by name, without secrets. folder: where the audit file stands."""
-    encoded = None
+    encoded_protocol, encoded_topics = None, None
+    if protocol is not None:
+        from protocols.library import encode_protocol
+
+        encoded_protocol = encode_protocol(protocol)
     if topics is not None:
         from topics.topic_file import encode_topics
 
-        encoded = encode_topics(topics)
+        encoded_topics = encode_topics(topics)
     return Header(
         audit=plain(audit),
-        protocol=None if protocol is None else _encoded_protocol(protocol),
-        topics=plain(encoded),
+        protocol=plain(encoded_protocol),
+        topics=plain(encoded_topics),
         systems={name: plain(definition) for name, definition in systems.items()},
         seed=seed,
         hashes={
@@ -192,12 +196,6 @@ def trial_identities(protocol: Protocol | None, system: Json) -> Callable[[Topic
         return content_hash("trial", {**shared, "topic": named, "trial": trial})
 
     return identity
-
-
-def _encoded_protocol(protocol: Protocol) -> Json:
-    from protocols.library import encode_protocol
-
-    return plain(encode_protocol(protocol))
 
 
 def _protocol_hash(protocol: Protocol) -> str:

@@ -76,13 +76,17 @@ def header_faults(value: Mapping[str, Any]) -> Iterator[tuple[Loc, str]]:
     for key in ("changes", "parts"):
         yield from _each(value.get(key), dict, (key,))
     yield from _in_audit(value.get("audit") or {}, ("audit",))
-    yield from _in_hashes(value["hashes"])
+    hashes: Mapping[str, Any] = value["hashes"]
+    kinds: dict[str, _Kind] = {"protocol": str, "topics": dict, "systems": dict}
+    yield from _of_kinds(hashes, kinds, ("hashes",), needed=kinds)
+    for key in ("topics", "systems"):
+        yield from _each(hashes.get(key), str, ("hashes", key))
     for i, part in enumerate(value.get("parts") or ()):
         missing = [key for key in PART if key not in part]
         if missing:
             yield ("parts", i), f"has no {missing[0]!r}"
-        kinds = {key: _OPTIONAL[key] for key in PART if key in _OPTIONAL}
-        yield from _of_kinds(part, kinds, ("parts", i), needed=("software", "redaction"))
+        part_kinds = {key: _OPTIONAL[key] for key in PART if key in _OPTIONAL}
+        yield from _of_kinds(part, part_kinds, ("parts", i), needed=("software", "redaction"))
         yield from _in_audit(part["audit"] or {}, ("parts", i, "audit"))
         yield from _each(part.get("changes"), dict, ("parts", i, "changes"))
 
@@ -104,13 +108,6 @@ def _in_audit(audit: Mapping[str, Any], loc: Loc) -> Iterator[tuple[Loc, str]]:
     for system, topics in (audit.get("most_turns") or {}).items():
         yield from _each({system: topics}, dict, (*loc, "most_turns"))
         yield from _each(topics, int, (*loc, "most_turns", system))
-
-
-def _in_hashes(hashes: Mapping[str, Any]) -> Iterator[tuple[Loc, str]]:
-    kinds: dict[str, _Kind] = {"protocol": str, "topics": dict, "systems": dict}
-    yield from _of_kinds(hashes, kinds, ("hashes",), needed=kinds)
-    for key in ("topics", "systems"):
-        yield from _each(hashes.get(key), str, ("hashes", key))
 
 
 def _of_kinds(

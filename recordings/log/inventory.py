@@ -161,7 +161,11 @@ def _is_listed(whole: bytes, row: Mapping[str, Any]) -> bool:
 def _first(run: Path, files: Origin) -> Mapping[str, Any]:
     layers = entries(run, "judgments", "*.jsonl")
     growing = _growing(run)
-    held = {file.relative_to(run).as_posix(): content_digest(file) for file in layers if _is_regular(file)}
+    held = {
+        file.relative_to(run).as_posix(): content_digest(file)
+        for file in layers
+        if file.is_file() and not file.is_symlink()
+    }
     held |= {file.relative_to(run).as_posix(): "" for file in growing}
     told = {"recorded": "again", "copied": "copied"}.get(files)
     known = {told: True} if told and any(map(says_chained, growing)) else {}
@@ -170,10 +174,6 @@ def _first(run: Path, files: Origin) -> Mapping[str, Any]:
 
 def _growing(run: Path) -> list[Path]:
     return [*sorted(run.glob("trials-*.jsonl")), *entries(run, "decisions", "*.jsonl")]
-
-
-def _is_regular(file: Path) -> bool:
-    return file.is_file() and not file.is_symlink()
 
 
 def says_chained(file: Path) -> bool:

@@ -44,16 +44,13 @@ def _held_lines(events: Path, names: list[str]) -> bool:
         return True
     for name in names:
         if name.endswith(".chain"):
-            before = _opening(events.parent, name).get("before")
+            try:
+                with open_inside(events.parent, name) as file:
+                    opening = read_object(file.readline()) or {}
+            except OSError:
+                continue
+            before = opening.get("before")
             said = before.get(events.name) if isinstance(before, dict) else None
             if isinstance(said, dict) and said.get("bytes"):
                 return True
     return False
-
-
-def _opening(run: Path, chain: str) -> dict[str, object]:
-    try:
-        with open_inside(run, chain) as file:
-            return read_object(file.readline()) or {}
-    except OSError:
-        return {}

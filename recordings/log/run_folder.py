@@ -5,7 +5,7 @@ Reading changes nothing and needs no lock, so a run can be looked at while it is
 
 import os
 import shlex
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,6 +22,7 @@ from recordings.files.json_text import Json, blocks_of, read_unended, row_of
 from recordings.log.chain import chain_file, closed_lines
 from recordings.log.header import Header, topic_order
 from recordings.log.lost_events import lost_events
+from recordings.log.provenance import DISTRIBUTION
 from recordings.log.store import read_header
 from topics.counting import pluralize
 from topics.errors import Place
@@ -228,8 +229,12 @@ class _Reading:
                 if row is None:
                     self.damage.append(torn)
                     return
-            if begins and _is_opening(row, place, attempts):
-                return
+            if begins:
+                if row.get("event") == "opened":
+                    check_format(row.get("format"), FORMAT, place)
+                    attempts.begin(row, place)
+                    return
+                attempts.refuse(RunError("the file does not begin with an opened line", place=place), None)
             event = decode(row, place)
             if event is None:
                 self.unknown.setdefault(str(row["event"]), place)
@@ -244,15 +249,6 @@ class _Reading:
             self._attempts.take(event, {}, self.worker, place)
         except RunError as fault:
             self._attempts.refuse(fault, None)
-
-
-def _is_opening(row: dict[str, Json], place: Place, attempts: Attempts) -> bool:
-    if row.get("event") == "opened":
-        check_format(row.get("format"), FORMAT, place)
-        attempts.begin(row, place)
-        return True
-    attempts.refuse(RunError("the file does not begin with an opened line", place=place), None)
-    return False
 
 
 def order_attempts(attempts: Iterable[Attempt], header: Header) -> list[Attempt]:
@@ -273,3 +269,26 @@ def order_attempts(attempts: Iterable[Attempt], header: Header) -> list[Attempt]
         )
 
     return sorted(attempts, key=rank)
+
+
+def harvest_versions(run: Run) -> tuple[str, ...]:
+    """The versions of Harvest that recorded `run`, sorted; () where none is known, as of an import by hand.
+
+    Of a merged run those of its parts; of one whose pages were read again those that recorded it, not the reader.
+    """
+    source = run.header.source
+    if isinstance(source, Mapping) and isinstance(source.get("recorded_with"), list):
+        return tuple(sorted(map(str, source["recorded_with"])))
+    said: list[object] = [run.header.software, *(_software_of(change) for change in run.header.changes)]
+    if run.header.parts:
+        said = [_software_of(part) for part in run.header.parts]
+    for file in event_files(run.path):
+        with suppress(OSError, RunError):  # what is damaged is said where the run is read
+            first = read_inside(run.path, file.name, OPENING).partition(b"\n")[0]
+            said.append(_software_of(row_of(first, Place(str(file), 1))))
+    found = {str(one.get(DISTRIBUTION, "")) for one in said if isinstance(one, Mapping)}
+    return tuple(sorted(found - {""}))
+
+
+def _software_of(value: object) -> object:
+    return value.get("software") if isinstance(value, Mapping) else None

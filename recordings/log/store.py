@@ -279,8 +279,9 @@ class RunWriter:
         try:
             await self.close()
         except StoreError:
-            if not _is_of_the_store(fault):  # what failed first says more
-                raise
+            several = fault.subgroup(StoreError) if isinstance(fault, BaseExceptionGroup) else None
+            if several is None and not isinstance(fault, StoreError):
+                raise  # otherwise what failed first says more
 
     def _store_lines(self, events: Sequence[_Event]) -> tuple[tuple[_Event, ...], list[bytes]]:
         """The events as they are stored, and their lines."""
@@ -300,7 +301,12 @@ class RunWriter:
         data = event_line(row)
         found = 0
         if self._marks_at:
-            found = sum(self._marks_at.get(address, 0) for address in _evidence(event).values())
+            evidence: Mapping[str, str] = {}
+            if isinstance(event, Answered):
+                evidence = event.reply.evidence
+            elif isinstance(event, Failed):
+                evidence = event.evidence
+            found = sum(self._marks_at.get(address, 0) for address in evidence.values())
         if b"[redacted:" in data:
             found += marks_in(data.decode())
         if found:
@@ -308,23 +314,11 @@ class RunWriter:
         return data
 
 
-def _is_of_the_store(fault: BaseException | None) -> bool:
-    if isinstance(fault, BaseExceptionGroup):
-        return fault.subgroup(StoreError) is not None
-    return isinstance(fault, StoreError)
-
-
 def _size(event: Event) -> int:
     """About how many characters are to be looked at."""
     if isinstance(event, Answered):
         return len(event.reply.answer.text)
     return len(event.partial) if isinstance(event, Failed) else 0
-
-
-def _evidence(event: Event) -> Mapping[str, str]:
-    if isinstance(event, Answered):
-        return event.reply.evidence
-    return event.evidence if isinstance(event, Failed) else {}
 
 
 def _refuse_filled(run: Path) -> None:

@@ -17,11 +17,13 @@ from typing import Any
 
 from recordings.checking.chain_check import check_written
 from recordings.checking.salvage import DamagedFile, salvage_run
-from recordings.events.attempts import Attempt, AttemptId
+from recordings.events.attempts import AttemptId
 from recordings.events.event_lines import FORMAT
 from recordings.files.errors import RunError
 from recordings.files.json_text import Json
-from recordings.log.audits_apart import SCORED_BY, audits_apart
+from recordings.judged.gold_layers import TABLE
+from recordings.judged.judgments import read_layers
+from recordings.log.audits_apart import SCORED_BY, audits_apart, both, values_apart
 from recordings.log.continuation import differences, united_topics
 from recordings.log.header import Header
 from recordings.log.header_faults import PART
@@ -29,12 +31,12 @@ from recordings.log.noted import Noted, noted_of, with_noted
 from recordings.log.run_folder import Run, read
 from recordings.log.shard import Shard, missing_of_shards, other_audits, shard_of
 from recordings.merging.folder_copy import carry, keep_damaged, lacking, whole_folder, write_run
-from recordings.merging.gold_apart import gold_apart
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 from topics.identity import canonical_json
 
 _NAMED = 3  # of what was changed in one run
+_FIRST_KEYS = ("event", "id", "system", "topic", "trial", "attempt", "turn", "state", "label", "text")
 # The lines of an attempt under its first number and worker: its identity across runs.
 _Content = tuple[bytes, ...]
 
@@ -119,8 +121,7 @@ def merge(
         tuple(conflicts),
         told,
         (*missing, lost) if lost else tuple(missing),
-        _names(header),
-        _settings(header, gold),
+        *_describe_audits(header, gold),
         interrupted,
         shard_of(header.audit),
         any(one.open for one in noted),
@@ -141,19 +142,18 @@ def _find_changes(run: Run, damaged: Sequence[DamagedFile], left_out: Sequence[s
     return told, list(found.noted(run.path, [*saved, *left_out], rest))
 
 
-def _names(united: Header) -> str:
-    """Nothing keeps two audits of one protocol and seed apart but their names: whoever unites them should know."""
-    named = dict.fromkeys(_name(part["audit"]) for part in united.parts if isinstance(part, dict))
-    if len(named) < 2:
-        return ""
-    said = f"runs of {len(named)} audits are united: {', '.join(named)}"
-    return f"{said}; the new run goes by the name of the one that began first, {_name(united.audit)}"
-
-
-def _settings(united: Header, gold: str) -> tuple[str, ...]:
+def _describe_audits(united: Header, gold: str) -> tuple[str, tuple[str, ...]]:
+    """`names` and `settings` of `Merged`: only the names keep two audits of one protocol and seed apart."""
     audits = [part["audit"] for part in united.parts if isinstance(part, dict)]
-    first = [f"{said}; the new run has that of the audit that began first" for said in audits_apart(audits, SCORED_BY)]
-    return (*first, *([f"{gold}; where both judge an entity, the newer table counts"] if gold else []))
+    names = dict.fromkeys(map(_name, audits))
+    sentence = ""
+    if len(names) > 1:
+        sentence = f"runs of {len(names)} audits are united: {', '.join(names)}"
+        sentence += f"; the new run goes by the name of the one that began first, {_name(united.audit)}"
+    apart = [f"{said}; the new run has that of the audit that began first" for said in audits_apart(audits, SCORED_BY)]
+    if gold:
+        apart.append(f"{gold}; where both judge an entity, the newer table counts")
+    return sentence, tuple(apart)
 
 
 def _name(audit: Json) -> str:
@@ -161,10 +161,17 @@ def _name(audit: Json) -> str:
 
 
 def _contents(run: Run) -> dict[AttemptId, set[_Content]]:
-    """Of each attempt. A run that was salvaged may have two of one number, which two machines wrote in one folder."""
+    """The contents of each attempt. A salvaged run may have two with one number, from two machines in one folder."""
     found: dict[AttemptId, set[_Content]] = defaultdict(set)
     for attempt in run.attempts:
-        found[attempt.started.trial_id, attempt.started.attempt].add(_content(attempt))
+        started = attempt.started
+        rows = [{**row, "attempt": started.original_attempt or started.attempt} for row in attempt.rows]
+        rows[0]["worker"] = started.worker or attempt.worker
+        rows[0].pop("original_attempt", None)
+        if "original_goes_on_from" in rows[0]:
+            rows[0]["goes_on_from"] = rows[0].pop("original_goes_on_from")
+        content = tuple(canonical_json(row).encode("utf-8", "surrogatepass") for row in rows)
+        found[started.trial_id, started.attempt].add(content)
     return found
 
 
@@ -199,16 +206,6 @@ def _numbers_of(
     return found
 
 
-def _content(attempt: Attempt) -> _Content:
-    started = attempt.started
-    rows = [{**row, "attempt": started.original_attempt or started.attempt} for row in attempt.rows]
-    rows[0]["worker"] = started.worker or attempt.worker
-    rows[0].pop("original_attempt", None)
-    if "original_goes_on_from" in rows[0]:
-        rows[0]["goes_on_from"] = rows[0].pop("original_goes_on_from")
-    return tuple(canonical_json(row).encode("utf-8", "surrogatepass") for row in rows)
-
-
 def _number_attempts(
     contents: dict[str, set[_Content]],
 ) -> tuple[list[list[dict[str, Any]]], list[str], dict[str, dict[_Content, int]]]:
@@ -236,7 +233,12 @@ def _number_attempts(
                 if begun != first["goes_on_from"]:
                     first["original_goes_on_from"], first["goes_on_from"] = first["goes_on_from"], begun
             rank = (first["system"], first["topic"], first["trial"], number, trial_id)
-            attempts.append((rank, [_in_order({**row, "attempt": number}) for row in rows]))
+            numbered = [{**row, "attempt": number} for row in rows]
+            # Keys in the order in which people look for them.
+            orders = [(*_FIRST_KEYS, *sorted(row)) for row in numbered]
+            attempts.append(
+                (rank, [{key: row[key] for key in order if key in row} for row, order in zip(numbered, orders)])
+            )
         for original, given in numbers.items():
             if len(given) > 1:
                 conflicts.append(
@@ -272,16 +274,8 @@ def _answers(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{**row, "attempt": 0} for row in rows if row["event"] == "turn"]
 
 
-_FIRST_KEYS = ("event", "id", "system", "topic", "trial", "attempt", "turn", "state", "label", "text")
-
-
-def _in_order(row: dict[str, Any]) -> dict[str, Any]:
-    """Keys in the order in which people look for them."""
-    return {key: row[key] for key in (*_FIRST_KEYS, *sorted(row)) if key in row}
-
-
 def _unite_headers(headers: Sequence[Header], paths: Sequence[Path], *, saved: bool) -> Header:
-    """saved: what is left of one shard alone is that shard, to be gone on with as such."""
+    """saved: the runs were salvaged; what is left of a single shard stays that shard and can be continued."""
     for (one, first), (two, second) in combinations(zip(headers, paths), 2):
         changed = differences(one, two)
         if changed:
@@ -291,7 +285,15 @@ def _unite_headers(headers: Sequence[Header], paths: Sequence[Path], *, saved: b
                 place=Place(str(second)),
                 advice="merge only runs of the same protocol, seed, topics and systems",
             )
-    parts = {canonical_json(part): part for header in headers for part in _parts(header)}
+    parts: dict[str, dict[str, Any]] = {}
+    for header in headers:
+        # A merged run whose audit was changed since then counts as one run: its parts were of the audit as it was.
+        if header.parts and not header.changes:
+            own = [part for part in header.parts if isinstance(part, dict)]
+        else:
+            value = header.as_json()
+            own = [{key: value[key] for key in PART}]
+        parts |= {canonical_json(part): part for part in own}
     ordered = [parts[text] for text in sorted(parts, key=lambda text: (str(parts[text]["created_at"]), text))]
     united = headers[0]
     for header in headers[1:]:
@@ -308,10 +310,12 @@ def _unite_headers(headers: Sequence[Header], paths: Sequence[Path], *, saved: b
         )
     first_part = ordered[0]
     shards = {shard_of(header.audit) for header in headers}
-    one_shard = saved and len(shards) == 1 and None not in shards
+    audit: Json = first_part["audit"]
+    if isinstance(audit, dict) and not (saved and len(shards) == 1 and None not in shards):
+        audit = {key: value for key, value in audit.items() if key != "shard"}  # united, shards are the whole audit
     return replace(
         united,
-        audit=first_part["audit"] if one_shard else _whole(first_part["audit"]),
+        audit=audit,
         created_at=str(first_part["created_at"]),
         software=first_part["software"],
         audit_commit=str(first_part["audit_commit"]),
@@ -322,20 +326,6 @@ def _unite_headers(headers: Sequence[Header], paths: Sequence[Path], *, saved: b
     )
 
 
-def _parts(header: Header) -> list[dict[str, Any]]:
-    """What a merged header remembers of each run that went in. A merged run whose audit was changed since then is one
-    run: its parts were of the audit as it was."""
-    if header.parts and not header.changes:
-        return [part for part in header.parts if isinstance(part, dict)]
-    value = header.as_json()
-    return [{key: value[key] for key in PART}]
-
-
-def _whole(audit: Json) -> Json:
-    """The audit without the shard that it was played in: united, shards are that audit."""
-    return {key: value for key, value in audit.items() if key != "shard"} if isinstance(audit, dict) else audit
-
-
 def _both(one: Any, two: Any) -> dict[str, Json]:
     """Both mappings; in their own order where it is the same, else sorted, so that who comes first does not matter."""
     if list(one) == list(two):
@@ -343,4 +333,40 @@ def _both(one: Any, two: Any) -> dict[str, Json]:
     united = {**one, **{key: item for key, item in two.items() if key not in one}}
     return {
         key: min(one.get(key, united[key]), two.get(key, united[key]), key=canonical_json) for key in sorted(united)
+    }
+
+
+_Gold = Mapping[tuple[str, str], Mapping[str, Json]]
+
+
+def gold_apart(runs: Iterable[Run]) -> str:
+    """Where the gold of the runs' audits differs, with two of the values; "" where it does not.
+
+    Compared is what the newest table of each run says of the topics that both have.
+    """
+    tables = [(set(run.header.hashes.get("topics", {})), *_gold(run)) for run in runs]
+    for (topics, named, one), (others, also_named, two) in combinations(tables, 2):
+        if bool(named) != bool(also_named):
+            return f"gold differs ({both(named or None, also_named or None)})"
+        if not one or not two:
+            continue  # a run of a version that kept none, or one in which nothing was played yet
+        changed = sorted(name for name in {*one, *two} if name[0] in topics & others and one.get(name) != two.get(name))
+        if changed:
+            (topic, entity), more = changed[0], len(changed) - 1
+            path, *values = next(values_apart("", one.get(changed[0]), two.get(changed[0])))
+            others_too = f"; and of {pluralize(more, 'more entity')}" if more else ""
+            return f"the gold of {entity} in {topic} differs ({path[1:]}: {both(*values)}){others_too}"
+    return ""
+
+
+def _gold(run: Run) -> tuple[str, _Gold]:
+    """The name of the gold of a run's audit, and what it says by topic and entity."""
+    audit = run.header.audit
+    name = audit.get("gold") if isinstance(audit, dict) else None
+    tables = [one for one in read_layers(run.path) if (one.kind, one.author, one.source) == ("gold", TABLE, name)]
+    judgments = tables[-1].judgments if name and tables else ()
+    return str(name or ""), {
+        (str(one.about.get("topic")), str(one.about.get("entity"))): one.value
+        for one in judgments
+        if isinstance(one.value, dict)
     }

@@ -23,9 +23,8 @@ from recordings.files.json_text import Json, line
 from recordings.files.times import Now, stamp, utc_now
 from recordings.log.noted import with_noted
 from recordings.log.provenance import software
-from recordings.log.run_folder import Run
+from recordings.log.run_folder import Run, harvest_versions
 from recordings.merging.folder_copy import carry, whole_folder, write_run
-from recordings.merging.openings import harvest_versions
 from recordings.secrets.redaction import Redactor, marks_in
 from topics.errors import Place
 from topics.regular_file import read_inside
@@ -65,7 +64,10 @@ def write_revision(
         "format": "reread",
         "run": run.path.resolve().name,
         "created_at": run.header.created_at,
-        "files": {file.name: _digest(file) for file in sorted(run.path.glob("trials-*.jsonl"))},
+        "files": {
+            file.name: hashlib.blake2b(read_inside(run.path, file.name), digest_size=20).hexdigest()
+            for file in sorted(run.path.glob("trials-*.jsonl"))
+        },
         "at": stamp(clock()),
         "software": dict(software()),
         "recorded_with": list(harvest_versions(run)),
@@ -126,7 +128,3 @@ def _now(attempt: Attempt, row: Mapping[str, Any], revision: Revision) -> dict[s
         value = encode(TrialEnded(trial_id, number, revision.outcome))
         return {key: value[key] for key in _END}
     return {}
-
-
-def _digest(file: Path) -> str:
-    return hashlib.blake2b(read_inside(file.parent, file.name), digest_size=20).hexdigest()

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from recordings.secrets.cut_secrets import APART
 from recordings.secrets.escapes import Span
+from recordings.secrets.secret_forms import APART
 
 # Characters from which all forms together are looked for, and not one after the other.
 _LONG = 2**12
@@ -41,13 +41,10 @@ def _plain(character: str) -> str:
             return chr(code - first + begin)
     for kind in ("NFKC", "NFD") if code > 0x7F else ():
         plain, *marks = list(unicodedata.normalize(kind, character))  # NFD parts a letter from its marks
-        if plain.isascii() and plain.isprintable() and plain != " " and not any(map(_is_letter, marks)):
+        are_marks = all(unicodedata.category(mark).startswith("M") for mark in marks)
+        if plain.isascii() and plain.isprintable() and plain != " " and are_marks:
             return plain
     return character
-
-
-def _is_letter(mark: str) -> bool:
-    return not unicodedata.category(mark).startswith("M")
 
 
 # Tags, letters in black circles and squares, and those of flags: Unicode has them stand for nothing else.
@@ -204,7 +201,10 @@ class BareForms:
         found = list(self._found(told))
         if not found:
             return
-        places = _places(letters)
+        import numpy as np  # late: commands that read no long text do without it
+
+        # Where each letter and digit is in the text.
+        places: list[int] = np.flatnonzero(np.frombuffer(letters.translate(_IS_KEPT), bool)).tolist()
         for at, form in found:
             start, end = places[at], places[at + len(form) - 1] + 1
             place, how = text[start:end], self._forms[form]
@@ -243,14 +243,6 @@ def _begun(told: bytes, grams: dict[bytes, list[bytes]]) -> Iterator[int]:
         yield from (found * _GRAM + offset).tolist()
 
 
-def _places(letters: bytes) -> list[int]:
-    """Of each letter and digit, where it stands in the text."""
-    import numpy as np
-
-    places: list[int] = np.flatnonzero(np.frombuffer(letters.translate(_IS_KEPT), bool)).tolist()
-    return places
-
-
 def _codes(data: bytes) -> Iterator[bytes]:
     """What bytes become in common codes, with or without something before and after them."""
     numbers = (
@@ -273,9 +265,10 @@ def _codes(data: bytes) -> Iterator[bytes]:
 
 def _groups_of_five(data: bytes) -> Iterator[bytes]:
     """What is certain of bytes in codes of base 85, in which five characters stand for four bytes."""
-    for encode in (base64.b85encode, base64.a85encode, _z85):
-        for skip in range(4):
-            yield encode(data[skip : skip + (len(data) - skip) // 4 * 4])
+    for skip in range(4):
+        groups = data[skip : skip + (len(data) - skip) // 4 * 4]
+        in_b85 = base64.b85encode(groups)
+        yield from (in_b85, base64.a85encode(groups), in_b85.translate(_TO_Z85))
 
 
 def _in_lower_case(text: bytes) -> bytes:
@@ -291,8 +284,4 @@ def _certain(encode: Callable[[bytes], bytes], data: bytes, bits: int) -> Iterat
 
 _Z85 = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
 _B85 = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
-
-
-def _z85(data: bytes) -> bytes:
-    """The alphabet of ZeroMQ's base85."""
-    return base64.b85encode(data).translate(bytes.maketrans(_B85, _Z85))
+_TO_Z85 = bytes.maketrans(_B85, _Z85)  # the alphabet of ZeroMQ

@@ -22,10 +22,9 @@ from operator import itemgetter, le
 from typing import Any
 
 from recordings.secrets.bare_text import BareForms
-from recordings.secrets.cut_secrets import APART, CutSecrets
 from recordings.secrets.escapes import Span, has_codes, undo_letters, unescape
 from recordings.secrets.searched_text import SearchedText
-from recordings.secrets.secret_forms import forms_of, lines_of, parts_of
+from recordings.secrets.secret_forms import APART, CutSecrets, forms_of, lines_of, parts_of
 from recordings.secrets.secret_patterns import KINDS, PATTERNS, cookies, may_match
 from topics.lower_case import to_lower
 
@@ -39,25 +38,18 @@ def over_pieces(text: str, clean: Callable[[Sequence[str]], Sequence[str]]) -> s
         fields: defaultdict[str, list[str]] = defaultdict(list)
         for name, piece in expression.findall(text):
             fields[name].append(piece)
-        cleaned = {name: clean(pieces) for name, pieces in fields.items() if _goes_on(pieces)}
+        # A field with the same value in every piece is not cut into pieces.
+        cleaned = {name: clean(pieces) for name, pieces in fields.items() if pieces.count(pieces[0]) < len(pieces)}
         changed = {name: iter(pieces) for name, pieces in cleaned.items() if list(pieces) != fields[name]}
-        if changed:
-            text = _put_back(text, expression, changed)
+        if not changed:
+            continue
+        kept, at = [], 0
+        for match in expression.finditer(text):
+            if match[1] in changed:
+                kept += [text[at : match.start(2)], next(changed[match[1]])]
+                at = match.end(2)
+        text = "".join([*kept, text[at:]])
     return text
-
-
-def _goes_on(pieces: list[str]) -> bool:
-    """Not one value, said with every piece."""
-    return pieces.count(pieces[0]) < len(pieces)
-
-
-def _put_back(text: str, expression: re.Pattern[str], changed: dict[str, Iterator[str]]) -> str:
-    kept, at = [], 0
-    for match in expression.finditer(text):
-        if match[1] in changed:
-            kept += [text[at : match.start(2)], next(changed[match[1]])]
-            at = match.end(2)
-    return "".join([*kept, text[at:]])
 
 
 # Characters a secret must have to be looked for by its value.
@@ -311,8 +303,8 @@ def _occurrences(text: str, form: str) -> Iterator[Span]:
 
 def _apart(spans: list[Span]) -> list[Span]:
     """The spans in order; those that overlap are one. What we were told of names it, else what was found first."""
-    if _are_apart(spans):
-        return spans
+    if all(map(le, map(itemgetter(1), spans), map(itemgetter(0), islice(spans, 1, None)))):
+        return spans  # they are in order already, and none overlaps the next
     spans = list(dict.fromkeys(spans))  # where there are escapes, most are seen twice
     spans.sort(key=itemgetter(1), reverse=True)
     spans.sort(key=itemgetter(0))
@@ -324,11 +316,6 @@ def _apart(spans: list[Span]) -> list[Span]:
             first, last, before = found[-1]
             found[-1] = first, max(last, end), kind if kind == "secret" else before
     return found
-
-
-def _are_apart(spans: list[Span]) -> bool:
-    """Whether the spans are in order, and none overlaps the next."""
-    return all(map(le, map(itemgetter(1), spans), map(itemgetter(0), islice(spans, 1, None))))
 
 
 def _mark_spans(pieces: Sequence[str], spans: Sequence[Span]) -> list[str]:

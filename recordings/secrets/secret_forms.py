@@ -9,11 +9,13 @@ import html
 import json
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from urllib.parse import quote, quote_plus, unquote, urlsplit
 
-from recordings.secrets.escapes import undo_letters
+from recordings.secrets.escapes import Span, undo_letters
+from recordings.secrets.searched_text import SearchedText
 
 
 def forms_of(secret: str) -> Iterator[str]:
@@ -33,7 +35,9 @@ def forms_of(secret: str) -> Iterator[str]:
         plain.add(quote(data, safe=safe))
     plain.add(quote_plus(data))
     if not secret.isascii():  # of JSON and URLs nothing else is undone
-        plain |= {"".join(f"\\u{unit:{form}}" for unit in _units(secret)) for form in ("04x", "04X")}
+        wide = secret.encode("utf-16-be", "surrogatepass")
+        units = [int.from_bytes(wide[i : i + 2], "big") for i in range(0, len(wide), 2)]
+        plain |= {"".join(f"\\u{unit:{form}}" for unit in units) for form in ("04x", "04X")}
         plain |= {"".join(f"%{byte:02X}" for byte in data)}
     for form in plain:
         yield form
@@ -48,11 +52,6 @@ def forms_of(secret: str) -> Iterator[str]:
             yield form.replace("/", "\\/")
         if set(form) & set("+/="):
             yield quote(form, safe="")
-
-
-def _units(text: str) -> Iterator[int]:
-    data = text.encode("utf-16-be", "surrogatepass")
-    return (int.from_bytes(data[i : i + 2], "big") for i in range(0, len(data), 2))
 
 
 def _base64(data: bytes) -> Iterator[str]:
@@ -139,3 +138,47 @@ def _said_by_base64(secret: str) -> str:
     except ValueError:
         return ""
     return text if len(text) >= _LONG_ENOUGH and all(one.isprintable() or one in "\r\n\t" for one in text) else ""
+
+
+# Put between texts that are looked at together: no secret goes on over it.
+APART = "\x02\n\"'<>[]\n\x02"
+
+# Characters that must be left of a secret: fewer are often the known beginning of a kind of keys (`sk-proj-`).
+_LEAST = 12
+
+_AT_A_CUT = ("…", "...", "\\u2026", APART)
+
+
+class CutSecrets:
+    """The forms of known secrets, by how they begin."""
+
+    def __init__(self) -> None:
+        self._forms: defaultdict[str, set[str]] = defaultdict(set)
+
+    def add(self, forms: Iterable[str]) -> None:
+        for form in forms:
+            if len(form) > _LEAST:
+                self._forms[form[:_LEAST]].add(form)
+
+    @property
+    def beginnings(self) -> Iterable[str]:
+        """One of these stands in every text in which a cut secret does."""
+        return self._forms.keys()
+
+    def spans(self, searched: SearchedText) -> Iterator[Span]:
+        """Where the beginning of a secret stands right before a cut."""
+        text = searched.text
+        for beginning, forms in self._forms.items():
+            at = text.find(beginning) if searched.may_hold(beginning) else -1
+            while at >= 0:
+                end = at + max(_in_common(text, at, form) for form in forms)
+                if end == len(text) or text.startswith(_AT_A_CUT, end):
+                    yield at, end, "secret"
+                at = text.find(beginning, at + 1)
+
+
+def _in_common(text: str, at: int, form: str) -> int:
+    """How many characters of `form` stand in the text from `at` on."""
+    if text.startswith(form, at):
+        return len(form)
+    return next(n for n, letter in enumerate(form) if text[at + n : at + n + 1] != letter)

@@ -66,7 +66,9 @@ def assemble(raw: Raw) -> ConversationTree:
     cells = at * len(names) + np.concatenate([column[raw.endings[1]], kinds[known]])
     endings = np.bincount(cells, minlength=nodes * len(names)).reshape(nodes, len(names))
     if trials:
-        by_name = sorted(range(len(trials)), key=lambda i: _name(trials[i]))
+        # Comparing these takes a fifth of the time of comparing the trials themselves.
+        names_of = [(trial.key.system, trial.key.topic, trial.key.trial, trial.attempt) for trial in trials]
+        by_name = sorted(range(len(trials)), key=names_of.__getitem__)
         ends, kinds, trials = ends[by_name], kinds[by_name], tuple(trials[i] for i in by_name)
         twice = next((one for one, two in pairwise(trials) if one == two), None)
         if twice is not None:
@@ -88,8 +90,3 @@ def assemble(raw: Raw) -> ConversationTree:
         endings=endings,
         fingerprints=Fingerprints.grouped(place[raw.marked], raw.marks, nodes),
     )
-
-
-def _name(trial: FoldedTrial) -> tuple[str, str, int, int]:
-    """What trials are ordered by; comparing these takes a fifth of the time of comparing the trials themselves."""
-    return trial.key.system, trial.key.topic, trial.key.trial, trial.attempt

@@ -16,8 +16,7 @@ from harvest.studies.runs.contrast import Contrast
 from harvest.studies.runs.recorded_audit import recorded_audit
 from recordings.files.json_text import Json
 from recordings.log.provenance import DISTRIBUTION
-from recordings.log.run_folder import Run
-from recordings.merging.openings import harvest_versions
+from recordings.log.run_folder import Run, harvest_versions
 
 _PAGES = "browser"  # the driver whose answers are read off pages; the others hand on what a system says
 _UNKNOWN = "an unknown version"

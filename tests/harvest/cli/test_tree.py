@@ -25,8 +25,7 @@ from recordings.log.header import make_header, trial_identity
 from recordings.log.run_folder import read
 from recordings.log.store import RunWriter
 from recordings.trees.document import read_trees
-from recordings.trees.entity_names import entity_names
-from recordings.trees.node_text import cells
+from recordings.trees.node_text import cells, entity_names
 from scoring.inference.proportions import FEW, clopper_pearson, jeffreys, wilson
 from tests.support.checkout import DATA
 from tests.support.recorded_run import record

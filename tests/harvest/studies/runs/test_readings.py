@@ -22,8 +22,7 @@ from recordings.files.json_text import Json
 from recordings.formats.imports import record
 from recordings.log.header import make_header
 from recordings.log.provenance import DISTRIBUTION
-from recordings.log.run_folder import Run, read
-from recordings.merging.openings import harvest_versions
+from recordings.log.run_folder import Run, harvest_versions, read
 from recordings.merging.revision import write_revision
 from tests.support.command_line import harvest
 from tests.support.scoring_examples import CHAT, conversation, topic_set
