@@ -63,10 +63,11 @@ def _checked(value: Any, kind: inspect.Type, key: str, place: Place, verb: str =
             return None
         kind = next(one for one in kind.types if not isinstance(one, inspect.NoneType))
     if isinstance(kind, inspect.TupleType):
-        try:
-            return tuple(_checked(one, of, key, place) for one, of in zip(value, kind.item_types, strict=True))
-        except (TypeError, ValueError, RunError):
-            raise RunError(f"{key!r} holds something that is not {_PAIRS[key]}", place=place) from None
+        kinds = kind.item_types
+        whole = isinstance(value, list) and len(value) == len(kinds)
+        if not whole or not all(isinstance(one, _KINDS[type(of)][0]) for one, of in zip(value, kinds)):
+            raise RunError(f"{key!r} holds something that is not {_PAIRS[key]}", place=place)
+        return tuple(_checked(one, of, key, place) for one, of in zip(value, kinds))
     allowed, called = _KINDS[type(kind)]
     if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
         raise RunError(f"{key!r} {verb} not {called}", place=place)
