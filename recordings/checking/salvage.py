@@ -182,8 +182,9 @@ class _Trusted(Attempts):
             raise fault
         place = fault.place or Place(str(self.path))
         self._faults.append(f"{place}: {fault.what}")
-        name = (row.get("id"), row.get("attempt"))  # of the attempt, if the line gives them as lines do
-        if name in self._cuts:
+        name = (row.get("id"), row.get("attempt"))
+        names_one = isinstance(name[0], str) and isinstance(name[1], int)  # in a damaged line it may be a list
+        if names_one and name in self._cuts:
             return
         # What cannot be read may have been of any attempt that was under way, and two lines run into one of several.
         open_ones = [one for one, attempt in self.found.items() if not attempt.ended and one not in self._cuts]

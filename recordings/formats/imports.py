@@ -108,7 +108,9 @@ async def _record(
             known = recorded.get(name) or numbered.get((one.key, one.attempt))
             if known is None:
                 continue
-            if known.trial_id != one.trial_id or not _same(redacted_value(one, redactor), known):
+            clean = redacted_value(one, redactor)
+            same = known.worker == (clean.worker or known.worker) and _as_known(known) == _as_known(clean, known)
+            if known.trial_id != one.trial_id or not same:
                 raise RunError(
                     f"another conversation is recorded as {_words(known)}",
                     place=Place(str(run)),
@@ -129,11 +131,6 @@ def _name(conversation: Conversation) -> AttemptId:
 def _words(conversation: Conversation) -> str:
     key = conversation.key
     return f"{key.system}, {key.topic}, trial {key.trial}, attempt {conversation.attempt}"
-
-
-def _same(conversation: Conversation, known: Conversation) -> bool:
-    worker = conversation.worker or known.worker
-    return known.worker == worker and _as_known(known) == _as_known(conversation, known)
 
 
 def _as_known(conversation: Conversation, known: Conversation | None = None) -> Conversation:

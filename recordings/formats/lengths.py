@@ -10,7 +10,7 @@ from recordings.conversations.conversation import Conversation
 from recordings.conversations.endings import ended_badly, missing_turns
 from recordings.files.json_text import Json
 from recordings.log.header import Header
-from topics.topic import Topic, TopicSet
+from topics.topic import Topic
 
 # What the audit of a run of imports calls the turns that the protocol could take at most, by system and topic.
 MOST_TURNS = "most_turns"
@@ -53,7 +53,7 @@ def told_most_turns(header: Header) -> dict[tuple[str, str], int]:
 def with_missing_turns(conversations: Iterable[Conversation], header: Header) -> Iterator[Conversation]:
     """The conversations of a run, with the number of missing turns wherever its protocol tells it."""
     protocol, topics = header.played_protocol(), header.topic_set()
-    known = _by_id(topics)
+    known = {topic.id: topic for topic in topics.topics} if topics else {}
     for one in conversations:
         topic = known.get(one.key.topic)
         if protocol is None or topic is None or not one.turns or not ended_badly(one.outcome):
@@ -74,10 +74,6 @@ def _missing(conversation: Conversation, protocol: Protocol, topic: Topic) -> in
         else:  # the protocol was through as well
             return 0
     return fewest_turns_onward(protocol, topic, last.state, lists, last.number, target=target)
-
-
-def _by_id(topics: TopicSet | None) -> Mapping[str, Topic]:
-    return {topic.id: topic for topic in topics.topics} if topics else {}
 
 
 def _object(value: Json) -> Mapping[str, Json]:

@@ -77,13 +77,21 @@ def parse_heading(pairs: Iterable[str]) -> Heading:
             if not isinstance(links, list) or not all(_is_texts(link, 2) for link in links):
                 raise ValueError("links= holds something that is not [text, address]")
             found[number] = tuple(Link(text, href) for text, href in links)
-    return Heading(own, found, _speakers(own), _gold_entry(own) if "judged" in own else None, _choices(own))
+    rows = _read_list(own, "speakers")
+    if not all(_is_texts(row, 2, 3, 4) for row in rows):
+        raise ValueError("speakers= holds something that is not [user, act], with worded and session where needed")
+    speakers = {number: tuple(row) for number, row in enumerate(rows, 1)}
+    return Heading(own, found, speakers, _gold_entry(own) if "judged" in own else None, _choices(own))
 
 
 def heading_line(conversation: Conversation, form: str, most_turns: int = 0) -> str:
     """The line above a conversation. most_turns: user turns that its protocol could take; 0 where nothing says."""
     key, outcome = conversation.key, conversation.outcome
-    speakers = [_speaker(turn) for turn in conversation.turns]
+    speakers = []
+    for turn in conversation.turns:
+        # How it was worded and the session that begins are written only where there are any.
+        more = [turn.worded, turn.session] if turn.session else [turn.worded] if turn.worded else []
+        speakers.append([turn.user, turn.act, *more])
     links = own_links(conversation.turns)
     chosen = [outcome.choice if outcome else None, *(turn.choice for turn in conversation.turns)]
     choices = [choice_row(one) if one else None for one in chosen]
@@ -110,12 +118,6 @@ def heading_line(conversation: Conversation, form: str, most_turns: int = 0) -> 
         "links": json.dumps(links) if any(one is not None for one in links) else "",
     }
     return " ".join(["######", form, *_write_pairs(pairs)])
-
-
-def _speaker(turn: Turn) -> list[str]:
-    """Who spoke, and what was done; how it was worded, and the session that begins, where there is such a thing."""
-    more = [turn.worded, turn.session] if turn.session else [turn.worded] if turn.worded else []
-    return [turn.user, turn.act, *more]
 
 
 def judged_line(entry: GoldEntry) -> str:
@@ -159,13 +161,6 @@ def _vector(text: str) -> tuple[float, ...]:
     except (ValueError, ZeroDivisionError):
         pass
     raise ValueError(f"{text} is not a vector of shares, such as (0,1/2,1/2)")
-
-
-def _speakers(own: Mapping[str, str]) -> dict[int, tuple[str, ...]]:
-    speakers = _read_list(own, "speakers")
-    if not all(_is_texts(speaker, 2, 3, 4) for speaker in speakers):
-        raise ValueError("speakers= holds something that is not [user, act], with worded and session where needed")
-    return {number: tuple(speaker) for number, speaker in enumerate(speakers, 1)}
 
 
 def _choices(own: Mapping[str, str]) -> dict[int, Choice]:

@@ -150,7 +150,7 @@ def _conversation(
         given = Answer.of(answer) if own is None else Answer(answer, own)
         turns.append(Turn(turn.number, state, text, SystemTurn(given), route, **spoke, choice=choice))
     return Conversation(
-        key=_key(draft),
+        key=TrialKey(draft.system, draft.topic_id, draft.trial),
         trial_id=draft.own.get("id") or draft.trial_id,
         attempt=draft.attempt,
         turns=tuple(turns),
@@ -163,10 +163,6 @@ def _conversation(
         started_at=draft.own.get("started_at", ""),
         ended_at=draft.own.get("ended_at", ""),
     )
-
-
-def _key(draft: Draft) -> TrialKey:
-    return TrialKey(draft.system, draft.topic_id, draft.trial)
 
 
 def topic_names(topics: TopicSet) -> str:
