@@ -87,8 +87,10 @@ def _address(url: str) -> Address | None:
         port = ""
     query = parts[4] or ""
     items = [_shortest_encoding(item, safe="!$'()*+,;=:@/?") for item in query.split("&") if item]
-    kept = [item for item in items if not _tracks(item.partition("=")[0])]
-    return Address(scheme, host, port, _path(parts[3]), "&".join(sorted(kept, key=lambda item: item.partition("=")[0])))
+    named = [(item.partition("=")[0], item) for item in items]
+    kept = [(name, item) for name, item in named if not (name.startswith("utm_") or name in TRACKING)]
+    kept.sort(key=lambda pair: pair[0])
+    return Address(scheme, host, port, _path(parts[3]), "&".join(item for _, item in kept))
 
 
 _cached_address = lru_cache(maxsize=4096)(_address)
@@ -156,10 +158,6 @@ def _path(path: str) -> str:
                 kept.append("")
         path = "/" + "/".join(kept)
     return path or "/"
-
-
-def _tracks(name: str) -> bool:
-    return name.startswith("utm_") or name in TRACKING
 
 
 def _shortest_encoding(text: str, safe: str) -> str:

@@ -78,7 +78,8 @@ def nearly_same(topics: Sequence[Topic]) -> list[tuple[str, ...]]:
     Groups are joined through topics that are nearly the same as both. Time is nearly linear in the number of topics.
     """
     numbers = clusters_of(topics)
-    said = [frozenset(_WORD.findall(_words(topic).casefold())) for topic in topics]
+    texts = ["\n".join((topic.request, *topic.turns, *topic.fields.values())) for topic in topics]
+    said = [frozenset(_WORD.findall(text.casefold())) for text in texts]
     kinds: defaultdict[str, list[int]] = defaultdict(list)
     for at, topic in enumerate(topics):
         kinds[topic.type.name].append(at)
@@ -109,10 +110,6 @@ def nearly_same_note(topics: Sequence[Topic]) -> str:
 def _list_topics(group: Sequence[str]) -> str:
     first = group[:4]
     return ", ".join(first) + (f" and {len(group) - len(first)} more" if len(group) > len(first) else "")
-
-
-def _words(topic: Topic) -> str:
-    return "\n".join((topic.request, *topic.turns, *topic.fields.values()))
 
 
 def _one_more(members: Sequence[int], said: Sequence[frozenset[str]]) -> Iterator[tuple[int, int]]:

@@ -26,6 +26,7 @@ from pydantic import BeforeValidator
 from pydantic_core import PydanticCustomError
 
 from topics.errors import InputError, Place
+from topics.shown_names import shorten
 from topics.text_file import place_in
 
 _BREAKS = "\r\n\x85\u2028\u2029"
@@ -113,7 +114,7 @@ def commented(value: object, path: str, around: Surroundings) -> object:
         return value
     found = next((one for one in cut if one.alone or not one.behind), cut[0])
     style = '"' if around.style in ("'", '"') else "|" if around.style else ""
-    what = f"{_short(found.text)} is taken for a comment, and only {_short(value)} is left of the text"
+    what = f"{shorten(found.text, 40)!r} is taken for a comment, and only {shorten(value, 40)!r} is left of the text"
     if not found.alone and found.at >= around.end.index and not found.apart:
         sentence = " " in value and found.blank == " "
         if sentence or not found.blank or not _HONEST.match(found.text):
@@ -129,7 +130,7 @@ def refuse_emptied(source: str, path: str, start: Mark, end: Mark) -> None:
     for found in _COMMENT.finditer(source, start.index, end.index):
         comment = _comment_at(source, found.start())
         if not (comment.plausible if comment.alone else comment.behind):
-            what = f"{_short(comment.text)} is taken for a comment, and nothing is left of the list"
+            what = f"{shorten(comment.text, 40)!r} is taken for a comment, and nothing is left of the list"
             raise InputError(what, place=place_in(source, path, comment.at), advice=_ADVICE[""])
 
 
@@ -146,7 +147,7 @@ def _refuse_nothing_left(path: str, around: Surroundings) -> None:
     if comment is None or comment.alone or not comment.blank or _HONEST.match(comment.text):
         return
     raise InputError(
-        f"{_short(comment.text)} is taken for a comment, and nothing is left of the value",
+        f"{shorten(comment.text, 40)!r} is taken for a comment, and nothing is left of the value",
         place=Place(path, around.end.line + 1, around.end.column + 1 + len(comment.blank)),
         advice=_ADVICE[""],
     )
@@ -233,10 +234,6 @@ def _line_of(source: str, at: int) -> int:
 def _skip_source(what: re.Pattern[str], source: str, at: int) -> int:
     found = what.match(source, at)
     return found.end() if found else at
-
-
-def _short(text: str) -> str:
-    return repr(text if len(text) <= 40 else f"{text[:39]}…")
 
 
 def _uncut(value: Any) -> Any:

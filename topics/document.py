@@ -148,7 +148,12 @@ class Document:
             if other := self._of_another_kind(model):
                 raise other from None
             errors = self._meant(fault.errors())
-            details = [self._describe_error(error, words, _form(model, error["loc"])) for error, words in errors]
+            details = []
+            for error, words in errors:
+                # The example of the field at the top that the value is in, where it declares one.
+                field = model.model_fields.get(str(error["loc"][0])) if error["loc"] else None
+                form = str(field.examples[0]) if field is not None and field.examples else None
+                details.append(self._describe_error(error, words, form))
             raise min(details, key=lambda e: (e.place.line, e.place.column) if e.place else (0, 0)) from None
 
     def _of_another_kind(self, model: type[BaseModel]) -> InputError | None:
@@ -202,7 +207,8 @@ class Document:
             )
         if kind == "missing":
             where = self._known(loc[:-1])
-            return self.error(where, f"missing key {str(loc[-1])!r}{_inside(where)}", advice="add it")
+            inside = f" in {'.'.join(map(str, where))}" if where else ""
+            return self.error(where, f"missing key {str(loc[-1])!r}{inside}", advice="add it")
         name = next((str(part) for part in reversed(self._known(loc)) if isinstance(part, str)), "")
         given = error["input"]
         shown = written or _as_written(given)
@@ -267,12 +273,6 @@ class Document:
         return found
 
 
-def _form(model: type[BaseModel], loc: Loc) -> str | None:
-    """The example of the field at the top that a value at `loc` is in, where it declares one."""
-    field = model.model_fields.get(str(loc[0])) if loc else None
-    return str(field.examples[0]) if field is not None and field.examples else None
-
-
 @lru_cache(maxsize=1)  # every fault of a file asks
 def _lines(source: str) -> Sequence[str]:
     return re.split("\r\n|[\n\r]", source)
@@ -293,10 +293,6 @@ def _too_many_or_few(kind: str, context: Mapping[str, Any]) -> str:
     stands = f", and has {found}" if isinstance(found, int) else ""
     verb = "needs" if words == "at least" else "takes"
     return f"{verb} {words} {pluralize(context[name], unit)}{stands}"
-
-
-def _inside(loc: Loc) -> str:
-    return f" in {'.'.join(str(part) for part in loc)}" if loc else ""
 
 
 def read_document(path: str | PathLike[str]) -> Document:

@@ -25,8 +25,8 @@ from types import MappingProxyType
 from topics.attributes import AttributeSet
 from topics.csv_rows import Cell, Table, csv_line, decode_table, read_table
 from topics.errors import InputError, Place
-from topics.kinds import UrlKind
 from topics.regular_file import read_bytes
+from topics.shown_names import shorten
 from topics.suggestions import did_you_mean
 from topics.topic import Topic, TopicSet
 
@@ -102,21 +102,21 @@ class GoldTable:
     def _add(self, entry: GoldEntry) -> None:
         entries = self._topics.setdefault(entry.topic, {})
         known = entries.get(entry.entity)
-        entries[entry.entity] = entry if known is None else _merge_entries(known, entry)
-
-
-def _merge_entries(known: GoldEntry, new: GoldEntry) -> GoldEntry:
-    if known.grade != new.grade:
-        raise ValueError(f"{new.entity} has grade L{known.grade} already, and L{new.grade} here")
-    for name, vector in new.groups.items():
-        if known.groups.get(name, vector) != vector:
-            raise ValueError(f"{new.entity} has {name} {written_vector(known.groups[name])} already, and another here")
-    return replace(
-        known,
-        title=known.title or new.title,
-        groups=MappingProxyType({**new.groups, **known.groups}),
-        raw=MappingProxyType({**new.raw, **known.raw}),
-    )
+        if known is None:
+            entries[entry.entity] = entry
+            return
+        if known.grade != entry.grade:
+            raise ValueError(f"{entry.entity} has grade L{known.grade} already, and L{entry.grade} here")
+        for name, vector in entry.groups.items():
+            if known.groups.get(name, vector) != vector:
+                before = written_vector(known.groups[name])
+                raise ValueError(f"{entry.entity} has {name} {before} already, and another here")
+        entries[entry.entity] = replace(
+            known,
+            title=known.title or entry.title,
+            groups=MappingProxyType({**entry.groups, **known.groups}),
+            raw=MappingProxyType({**entry.raw, **known.raw}),
+        )
 
 
 def read_gold(path: str | PathLike[str], topics: TopicSet) -> GoldTable:
@@ -236,12 +236,15 @@ class _Reader:
         kind = topic.type.url
         if kind is None:
             return " ".join(cell.text.split())
-        key = kind.key(cell.text) or _own_key(cell.text, kind)
+        key = kind.key(cell.text)
+        if key is None and "{id}" in kind.identity:  # it may be an identifier alone (`tt0088763`)
+            whole = kind.identity.replace("{id}", cell.text)
+            key = whole if kind.key(whole) == whole else None
         if key is None:
             raise self.error(
                 cell,
-                f"{_short(cell.text)!r} is not a URL of the kind {kind.name} that topic {topic.id} asks for",
-                allowed=_example(kind),
+                f"{shorten(cell.text, 100)!r} is not a URL of the kind {kind.name} that topic {topic.id} asks for",
+                allowed=kind.identity or "an http(s) URL with the host of a public site",
             )
         return key
 
@@ -260,20 +263,6 @@ class _Reader:
                 raise self.error(cell, f"{name}: {fault}") from None
             self.memberships[name, cell.text] = known
         return known
-
-
-def _own_key(text: str, kind: UrlKind) -> str | None:
-    """The key meant by an identifier alone (`tt0088763`)."""
-    key = kind.identity.replace("{id}", text)
-    return key if "{id}" in kind.identity and kind.key(key) == key else None
-
-
-def _example(kind: UrlKind) -> str:
-    return kind.identity or "an http(s) URL with the host of a public site"
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 100 else f"{text[:99]}…"
 
 
 def write_gold(table: GoldTable, path: str | PathLike[str], topics: TopicSet) -> None:

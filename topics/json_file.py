@@ -37,6 +37,11 @@ class _Source:
     text: str
     line: int
 
+    def place(self, at: int) -> Place:
+        """The place in the file of a position in the text."""
+        place = place_in(self.text, self.path, at)
+        return Place(self.path, place.line + self.line - 1, place.column)
+
 
 @dataclass(frozen=True, slots=True)
 class JsonValue:
@@ -60,11 +65,8 @@ class JsonValue:
         """Its place in the file. The text is read again for this, so ask only to report it."""
         source = self._source
         if self.loc and isinstance(self.loc[-1], int):
-            at = element_starts(source.text, self.loc[:-1])[self.loc[-1]]
-        else:
-            at = start_of(source.text, self.loc)
-        place = place_in(source.text, source.path, at)
-        return Place(source.path, place.line + source.line - 1, place.column)
+            return source.place(element_starts(source.text, self.loc[:-1])[self.loc[-1]])
+        return source.place(start_of(source.text, self.loc))
 
     def marks(self) -> tuple[dict[Loc, tuple[int, int]], dict[Loc, tuple[int, int]]]:
         """(line, column) of each value of the text, and of each key, by the path to it. Reads the text again."""
@@ -89,7 +91,9 @@ class JsonValue:
         if not isinstance(self.value, dict):
             raise self.error(f"{_kind(self.value)} where an object is needed", allowed="{…}")
         if key not in self.value:
-            raise self.error(f"the object has no {key!r}{_list_keys(self.value)}")
+            shown = ", ".join(map(repr, list(self.value)[:8]))
+            more = ", …" if len(self.value) > 8 else ""
+            raise self.error(f"the object has no {key!r}" + (f" (it has {shown}{more})" if shown else ": it is empty"))
         return JsonValue(self.value[key], (*self.loc, key), self._source)
 
     def keys(self) -> tuple[str, ...]:
@@ -184,9 +188,13 @@ def json_lines(
         try:
             value = _parse_text(_Source(path, line, number))
         except InputError as fault:
-            if torn is not None and isinstance(fault, NotJsonError) and _breaks_off(line):
-                torn.append(Place(path, number))
-                continue
+            if torn is not None and isinstance(fault, NotJsonError) and line.startswith("{"):
+                # More is opened in it than closed: no whole object is the beginning of another.
+                rest = _STRING.sub("", line)
+                opened, closed = (sum(map(rest.count, marks)) for marks in ("{[", "}]"))
+                if '"' in rest or opened > closed:
+                    torn.append(Place(path, number))
+                    continue
             if first and start < len(text) and _is_json(text):
                 raise NotJsonError(
                     "one JSON value over several lines, where each line is to be a value of its own",
@@ -274,13 +282,6 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _breaks_off(line: str) -> bool:
-    """Whether more is opened in it than closed: no whole object is the beginning of another."""
-    rest = _STRING.sub("", line)
-    opened, closed = (sum(map(rest.count, marks)) for marks in ("{[", "}]"))
-    return line.startswith("{") and ('"' in rest or opened > closed)
-
-
 def value_at(text: str, at: int, path: str, line: int = 1) -> tuple[object, int, InputError | None]:
     """The value that begins at a position, where it ends, and what is wrong with it; its end is -1 if it is not known.
     line: the line of the file on which the text begins."""
@@ -289,8 +290,7 @@ def value_at(text: str, at: int, path: str, line: int = 1) -> tuple[object, int,
         value, end = _STRICT.raw_decode(text, at)
     except json.JSONDecodeError as fault:
         place = Place(path, line + fault.lineno - 1, fault.colno)
-        cut = _END.match(text, fault.pos) or fault.msg.startswith("Unterminated string")
-        return None, -1, NotJsonError(f"not valid JSON: {fault.msg}", place=place, advice=_CUT if cut else _CORRECT)
+        return None, -1, NotJsonError(f"not valid JSON: {fault.msg}", place=place, advice=_mending_advice(text, fault))
     except (_RepeatedKeyError, _ConstantError):
         with suppress(ValueError, RecursionError):
             _, end = JSONDecoder().raw_decode(text, at)
@@ -313,12 +313,20 @@ def _parse_text(source: _Source, of_more: str | None = None) -> JsonValue:
         value = json.loads(source.text, object_pairs_hook=_object, parse_constant=_no_constant)
     except json.JSONDecodeError as fault:
         place = Place(source.path, source.line + fault.lineno - 1, fault.colno)
-        advice = of_more if fault.msg == "Extra data" else _advice(source.text, fault)
+        if fault.msg == "Extra data":
+            advice = of_more
+        elif fault.pos == len(source.text) - len(source.text.lstrip()):
+            advice = "this does not begin as JSON does ({ or [): check which file is meant"
+        else:
+            advice = _mending_advice(source.text, fault)
         raise NotJsonError(f"not valid JSON: {fault.msg}", place=place, advice=advice) from None
     except _RepeatedKeyError:
         raise _repeated_key_error(source) from None
     except _ConstantError as fault:
-        raise _constant(source, fault.name) from None
+        # The text before it is valid JSON, and the walk reads what Python does.
+        starts = (at for _, key, at in walk(source.text) if not key and source.text.startswith(fault.name, at))
+        what = f"not valid JSON: {fault.name} is not a number in JSON"
+        raise InputError(what, place=source.place(next(starts, 0)), advice="leave it out, or write null") from None
     except ValueError:  # Python reads no whole number of more digits than it could write
         raise InputError(
             "not valid JSON: a number of thousands of digits", place=Place(source.path, source.line)
@@ -334,16 +342,12 @@ class NotJsonError(InputError):
     """A file, or a line of one, is not written in JSON."""
 
 
-def _advice(text: str, fault: json.JSONDecodeError) -> str:
-    if fault.pos == len(text) - len(text.lstrip()):
-        return "this does not begin as JSON does ({ or [): check which file is meant"
+def _mending_advice(text: str, fault: json.JSONDecodeError) -> str:
     if _END.match(text, fault.pos) or fault.msg.startswith("Unterminated string"):
-        return _CUT
-    return _CORRECT
+        return "the text breaks off before it is complete: write the file again, or take it from a copy"
+    return "correct it there, or write the file again with the program that made it"
 
 
-_CUT = "the text breaks off before it is complete: write the file again, or take it from a copy"
-_CORRECT = "correct it there, or write the file again with the program that made it"
 _END = re.compile(r"\s*\Z")
 
 
@@ -371,29 +375,15 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
 _STRICT = JSONDecoder(object_pairs_hook=_object, parse_constant=_no_constant)
 
 
-def _constant(source: _Source, name: str) -> InputError:
-    """The text up to it is valid JSON, and the walk reads what Python does."""
-    starts = (start for _, key, start in walk(source.text) if not key and source.text.startswith(name, start))
-    place = place_in(source.text, source.path, next(starts, 0))
-    at = Place(source.path, place.line + source.line - 1, place.column)
-    return InputError(f"not valid JSON: {name} is not a number in JSON", place=at, advice="leave it out, or write null")
-
-
 def _repeated_key_error(source: _Source) -> InputError:
     seen: set[Loc] = set()
     for loc, key, start in walk(source.text):
         if key and loc in seen:
-            place = place_in(source.text, source.path, start)
-            at = Place(source.path, place.line + source.line - 1, place.column)
-            return InputError(f"the key {loc[-1]!r} appears twice in one object", place=at, advice="keep one of them")
+            what = f"the key {loc[-1]!r} appears twice in one object"
+            return InputError(what, place=source.place(start), advice="keep one of them")
         if key:
             seen.add(loc)
     return InputError("a key appears twice in one object", place=Place(source.path, source.line))
-
-
-def _list_keys(keys: dict[str, object]) -> str:
-    shown = ", ".join(repr(key) for key in list(keys)[:8])
-    return f" (it has {shown}{', …' if len(keys) > 8 else ''})" if keys else ": it is empty"
 
 
 def _kind(value: object) -> str:

@@ -11,6 +11,7 @@ from urllib.parse import unquote_plus
 
 from topics.addresses import Address, address, canonical_host, looks_public
 from topics.patterns import LONGEST_MATCHED, matchable
+from topics.shown_names import shorten
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class UrlKind:
             try:
                 named.update(_compile_pattern(matchable(pattern)).groupindex)
             except ValueError as fault:
-                raise ValueError(f"{_short(pattern)!r} {fault}") from None
+                raise ValueError(f"{shorten(pattern, 80)!r} {fault}") from None
         if "{id}" in self.identity and "id" not in named:
             raise ValueError("the identity holds {id}, so path or query must hold a group (?P<id>…)")
 
@@ -78,10 +79,6 @@ def _key_of(kind: UrlKind, url: str) -> str | None:
     if parts is None:
         return None
     return next((key for shape in (kind, *kind.also) if (key := shape._key(parts)) is not None), None)
-
-
-def _short(pattern: str) -> str:
-    return pattern if len(pattern) <= 80 else f"{pattern[:79]}…"
 
 
 def _on_host(parts: Address, name: str) -> bool:

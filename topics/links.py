@@ -177,7 +177,12 @@ def _candidates(text: str, www: bool, covered: Sequence[tuple[int, int]] = ()) -
     """Where a URL may begin, in order, and the URL; None where it is none. covered: stretches [start, end), ordered by
     their starts, in which no URL may begin."""
     i = reach = 0
-    for begin, stop in _runs(text, www):
+    # [begin, stop) of what holds no white space, from a scheme on (www: or from `www.` on).
+    if www:
+        runs = (run.span() for run in _RUN_OR_WWW.finditer(to_lower(text)))
+    else:
+        runs = ((_scheme(text, run.start()), run.end()) for run in _RUN.finditer(text))
+    for begin, stop in runs:
         plain = stop - begin <= _LONGEST_PLAIN and _PLAIN.fullmatch(text, begin, stop) is not None
         for start, limit in ((begin, stop),) if plain else _pieces(text, begin, stop):
             while start < limit:
@@ -197,16 +202,6 @@ def _candidates(text: str, www: bool, covered: Sequence[tuple[int, int]] = ()) -
                         end = end if mention else start + 1
                     yield start, mention
                 start = next(_starts(text, end, limit), limit)
-
-
-def _runs(text: str, www: bool) -> Iterator[tuple[int, int]]:
-    """[start, end) of what holds no white space, from a scheme on (www: or from `www.` on)."""
-    if www:
-        for run in _RUN_OR_WWW.finditer(to_lower(text)):
-            yield run.span()
-    else:
-        for run in _RUN.finditer(text):
-            yield _scheme(text, run.start()), run.end()
 
 
 def _starts(text: str, begin: int, end: int) -> Iterator[int]:
@@ -252,8 +247,12 @@ def _url_end(text: str, start: int, limit: int) -> int:
     """Where the URL that begins at `start` ends; `start` where there is no host."""
     scheme = _SCHEME.match(text, start, limit)
     authority = AUTHORITY.match(text, scheme.end() if scheme else start, limit)
-    if authority is None or canonical_host(authority["host"].rstrip("._-")) is None or _no_port(authority["port"]):
-        return start  # before the rest is looked at, which may hold the beginnings of a million more
+    # Before the rest is looked at, which may hold the beginnings of a million more.
+    if authority is None or canonical_host(authority["host"].rstrip("._-")) is None:
+        return start
+    port = (authority["port"] or "").lstrip("0")
+    if len(port) > 5 or int(port or 0) > 65535:
+        return start
     end = authority.end()
     depth = {"(": 0, "[": 0, "{": 0}
     if end < limit and text[end] in "/?#":
@@ -271,11 +270,6 @@ def _url_end(text: str, start: int, limit: int) -> int:
     while end > start and text[end - 1] in trailing:
         end -= 1
     return end
-
-
-def _no_port(digits: str | None) -> bool:
-    port = (digits or "").lstrip("0")
-    return len(port) > 5 or int(port or 0) > 65535
 
 
 def _in_emphasis(text: str, start: int) -> bool:

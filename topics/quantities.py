@@ -46,7 +46,10 @@ def quantity(text: str) -> tuple[Range, ...]:
     for pattern, kind in ((_UP_TO, "to"), (_FROM, "from"), (_BELOW, "below"), (_ABOVE, "from"), (_OR_MORE, "from")):
         bound = pattern.fullmatch(plain)
         if bound:
-            return tuple(_parse_range(value, kind) for value in _readings(bound[1], text))
+            values = _readings(bound[1], text)
+            if kind == "from":
+                return tuple(Range(value, None) for value in values)
+            return tuple(Range(None, value, below=kind == "below") for value in values)
     try:
         return tuple(Range(value, value) for value in _readings(plain, text))
     except ValueError:
@@ -58,12 +61,6 @@ def quantity(text: str) -> tuple[Range, ...]:
     if not ranges:
         raise ValueError(f"{text!r} runs from more to less")
     return ranges
-
-
-def _parse_range(value: Fraction, kind: str) -> Range:
-    if kind == "from":
-        return Range(value, None)
-    return Range(None, value, below=kind == "below")
 
 
 def _readings(text: str, whole: str) -> tuple[Fraction, ...]:

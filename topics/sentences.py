@@ -66,12 +66,14 @@ def sentences(text: str) -> tuple[Sentence, ...]:
         else:
             pieces = _split(text, start, end, covered)
         for first, last in pieces:
-            trimmed = _trim_span(text, first, last)
-            if trimmed is None:
-                continue
-            piece = text[slice(*trimmed)]
+            # Without white space and table bars around it.
+            while first < last and (text[first].isspace() or text[first] == "|"):
+                first += 1
+            while first < last and (text[last - 1].isspace() or text[last - 1] == "|"):
+                last -= 1
+            piece = text[first:last]
             if has_word(piece) or (piece == text.strip() and any(map(str.isalnum, piece))):  # "12." answers how many
-                found.append(Sentence(*trimmed, shape))
+                found.append(Sentence(first, last, shape))
     return tuple(
         Sentence(one.start, one.end, one.shape, one.shape != "code" and text[one.end - 1] in ":：" and i < len(found))
         for i, one in enumerate(found, start=1)
@@ -123,9 +125,13 @@ def _blocks(text: str) -> Iterator[tuple[int, int, Shape]]:
             block = None
             continue
         first, shape = _marker(text, start, end)
-        if block and shape == "prose" and _continues(text, block, first):
-            block = (block[0], end, block[2])
-            continue
+        if block and shape == "prose" and block[2] != "heading":
+            # The line goes on with the sentence before it if that one did not end and this one begins small.
+            before = text[max(block[0], block[1] - 80) : block[1]].rstrip()
+            following = text[first : first + 80].lstrip()
+            if before and before[-1] not in _TERMINAL and following[:1].islower():
+                block = (block[0], end, block[2])
+                continue
         if block:
             yield block
         block = (first, end, shape)
@@ -145,13 +151,6 @@ def _marker(text: str, start: int, end: int) -> tuple[int, Shape]:
             return match.end(), shape
     quote = _QUOTE.match(text, start, end)
     return (quote.end() if quote else start), "prose"
-
-
-def _continues(text: str, block: tuple[int, int, Shape], first: int) -> bool:
-    """Whether a line goes on with the sentence of the line before it: that one did not end, this one begins small."""
-    before = text[max(block[0], block[1] - 80) : block[1]].rstrip()
-    following = text[first : first + 80].lstrip()
-    return bool(before) and before[-1] not in _TERMINAL and following[:1].islower() and block[2] != "heading"
 
 
 def _split(text: str, start: int, end: int, covered: _Covered) -> Iterator[tuple[int, int]]:
@@ -213,12 +212,3 @@ def _ending(text: str, first: int, mark: re.Match[str], end: int) -> bool:
     if len(token) == 1 and token.isalpha() and token != "I":  # an initial
         return False
     return not small or (len(token) > 1 and token.isalpha())
-
-
-def _trim_span(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """The span without white space and table bars around it; None where nothing is left."""
-    while start < end and (text[start].isspace() or text[start] == "|"):
-        start += 1
-    while start < end and (text[end - 1].isspace() or text[end - 1] == "|"):
-        end -= 1
-    return (start, end) if start < end else None

@@ -1,6 +1,14 @@
-"""Names as tables show them: two that differ in blanks or capitals alone are one to whoever reads or filters them."""
+"""Names and texts as tables and messages show them.
+
+Two names that differ only in blanks or capitals look the same to whoever reads or filters a table.
+"""
 
 from collections.abc import Iterable
+
+
+def shorten(text: str, most: int) -> str:
+    """`text`, or its beginning and `…` if it has more than `most` characters."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def shown_name(name: str) -> str:

@@ -112,7 +112,17 @@ def encode_topics(topics: TopicSet) -> dict[str, Any]:
         "format": FORMAT,
         "name": topics.name,
         "about": topics.about,
-        "attributes": {name: _encoded_attribute(entry) for name, entry in topics.attributes.items()},
+        "attributes": {
+            name: {
+                "scale": attribute.scale,
+                "groups": list(attribute.groups),
+                "bounds": list(attribute.bounds),
+                "gold": list(attribute.gold),
+                "mapping": attribute.mapping,
+                "of": attribute.of,
+            }
+            for name, attribute in topics.attributes.items()
+        },
         "types": {
             name: {
                 "asks_for": entry.asks_for,
@@ -143,17 +153,6 @@ def decode_topics(value: object, path: str = "run.json") -> TopicSet:
     marks: dict[Loc, tuple[int, int]] = {}
     plain = _as_tuples(value, (), marks)
     return read_topics(Document(path, plain, marks, marks))
-
-
-def _encoded_attribute(attribute: AttributeSet) -> dict[str, Any]:
-    return {
-        "scale": attribute.scale,
-        "groups": list(attribute.groups),
-        "bounds": list(attribute.bounds),
-        "gold": list(attribute.gold),
-        "mapping": attribute.mapping,
-        "of": attribute.of,
-    }
 
 
 def _encoded_kind(kind: UrlKind) -> str | dict[str, Any]:
@@ -219,25 +218,21 @@ def _type(document: Document, name: str, entry: _Type, attributes: Mapping[str, 
             )
         if attribute in entry.attributes[:i]:
             raise document.error((*loc, "attributes", i), f"{attribute!r} is listed twice")
-    return TopicType(name, entry.asks_for.strip(), _kind(document, name, entry.url), entry.attributes)
-
-
-def _kind(document: Document, type_name: str, entry: str | _Url | None) -> UrlKind | None:
-    loc: Loc = ("types", type_name, "url")
-    if entry is None:
-        return None
-    if isinstance(entry, str):
-        if entry not in KINDS:
+    kind = None
+    if isinstance(entry.url, str):
+        kind = KINDS.get(entry.url)
+        if kind is None:
             raise document.error(
-                loc,
-                f"unknown kind of URL {entry!r}{did_you_mean(entry, KINDS)}",
+                (*loc, "url"),
+                f"unknown kind of URL {entry.url!r}{did_you_mean(entry.url, KINDS)}",
                 allowed=f"{', '.join(KINDS)}, or a mapping with hosts and path",
             )
-        return KINDS[entry]
-    try:
-        return _made(entry, entry.name or type_name)
-    except ValueError as fault:
-        raise document.error(loc, str(fault)) from None
+    elif entry.url is not None:
+        try:
+            kind = _made(entry.url, entry.url.name or name)
+        except ValueError as fault:
+            raise document.error((*loc, "url"), str(fault)) from None
+    return TopicType(name, entry.asks_for.strip(), kind, entry.attributes)
 
 
 def _made(entry: _Url, name: str) -> UrlKind:
@@ -254,7 +249,9 @@ def _attribute(document: Document, name: str, entry: _Attribute) -> AttributeSet
     if groups is None:
         if not bounds:
             raise document.error(loc, "the set has no groups", advice="list `groups`, or `bounds` of an ordinal set")
-        groups = _range_names(tuple(str(bound) for bound in entry.bounds))
+        # Names for the groups between bounds: `x < 100`, `100 <= x < 10K`, …, `1M <= x`.
+        between = (f"{low} <= x < {high}" for low, high in pairwise(entry.bounds))
+        groups = (f"x < {entry.bounds[0]}", *between, f"{entry.bounds[-1]} <= x")
     gold_loc = (*loc, "gold")
     if isinstance(entry.gold, str):
         if entry.gold != "uniform":
@@ -284,9 +281,3 @@ def _bound(document: Document, loc: Loc, bound: Number | str) -> float:
             raise document.error(loc, f"{bound!r} is not one number", allowed="numbers like 100, 10K, 1.5M")
         return float(exact)
     return float(bound)
-
-
-def _range_names(bounds: tuple[str, ...]) -> tuple[str, ...]:
-    """Names for the groups between bounds: `x < 100`, `100 <= x < 10K`, …, `1M <= x`."""
-    between = (f"{low} <= x < {high}" for low, high in pairwise(bounds))
-    return (f"x < {bounds[0]}", *between, f"{bounds[-1]} <= x")

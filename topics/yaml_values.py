@@ -57,7 +57,14 @@ def read_yaml(text: str, path: str) -> YamlValues:
             what = f"not valid YAML: {named(text[at])} where YAML needs an ordinary blank or line end"
             advice = "write an ordinary blank or line end, or put the text in quotation marks"
             raise InputError(what, place=place_in(text, path, at), advice=advice) from None
-        raise InputError(f"not valid YAML: {fault.problem}{context}", place=place, advice=_advice(fault)) from None
+        said = f"{fault.problem}"
+        if r"'\t'" in said:
+            advice = "indent with spaces: YAML does not allow tabs there"
+        elif "cannot start any token" in said or "mapping values are not allowed" in said:
+            advice = "put a text with such characters in quotation marks"
+        else:
+            advice = "look for an unclosed bracket or quotation mark, or inconsistent indentation, here or just above"
+        raise InputError(f"not valid YAML: {said}{context}", place=place, advice=advice) from None
     except yaml.reader.ReaderError as fault:
         what = f"character U+{ord(text[fault.position]):04X} is not allowed in YAML"
         raise InputError(what, place=place_in(text, path, fault.position)) from None
@@ -71,15 +78,6 @@ def read_yaml(text: str, path: str) -> YamlValues:
     value = reader.value(node, ())
     refuse_lost_breaks(text, path, value)
     return YamlValues(value, reader.marks, reader.key_marks)
-
-
-def _advice(fault: yaml.MarkedYAMLError) -> str:
-    said = f"{fault.problem}"
-    if r"'\t'" in said:
-        return "indent by spaces: YAML takes no tabs there"
-    if "cannot start any token" in said or "mapping values are not allowed" in said:
-        return "put a text with such characters in quotation marks"
-    return "look for a bracket or quotation mark that is not closed, or an indentation that differs, here or just above"
 
 
 def _quickly_composed(text: str, path: str) -> yaml.Node | None:

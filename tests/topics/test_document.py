@@ -72,9 +72,9 @@ def test_keys_are_text_whatever_they_look_like() -> None:
 @pytest.mark.parametrize(
     ("text", "advice"),
     [
-        ("a: 1\n\tb: 2\n", "indent by spaces"),
-        ("a: [1, 2\nb: 3\n", "look for a bracket or quotation mark that is not closed"),
-        ("a: 'open\n", "look for a bracket or quotation mark that is not closed"),
+        ("a: 1\n\tb: 2\n", "indent with spaces"),
+        ("a: [1, 2\nb: 3\n", "look for an unclosed bracket or quotation mark"),
+        ("a: 'open\n", "look for an unclosed bracket or quotation mark"),
         ("a: b: c\n", "in quotation marks"),
         ("a: 1\nb: @x\n", "in quotation marks"),
     ],
