@@ -41,7 +41,9 @@ def with_way_out(states: Mapping[str, State]) -> frozenset[str]:
     for name, state in states.items():
         for target in _targets(state):
             back[target].append(name)
-        if _can_stop(state):
+        # An edge, or the lack of one that fits, may end the conversation right there.
+        ends = [*(edge.target for edge in state.edges), *(end for end in (state.then, state.empty) if end)]
+        if any(end.outcome for end in ends) or not state.edges or state.edges[-1].rule != "":
             waiting.append(name)
     found = set(waiting)
     while waiting:
@@ -60,7 +62,13 @@ def endless(start: str, states: Mapping[str, State], *, silent: bool = False) ->
     separately, because a loop that speaks could hide one that does not.
     """
     for topic_has_turns in (True, False):
-        dry = {name: _dry(state, topic_has_turns) for name, state in states.items()}
+        dry: dict[str, tuple[str, ...]] = {}
+        for name, state in states.items():
+            used_up = state.then if topic_has_turns else state.empty or state.then
+            if state.then is None or used_up is None:
+                dry[name] = _edges(state)
+            else:
+                dry[name] = (used_up.state,) if used_up.state else ()
         ways = {name: (*_edges(state), *dry[name]) for name, state in states.items()} if topic_has_turns else dry
         looked_at = {name for name in _reachable_states(start, ways) if states[name].each or not silent}
         loop = _loop(
@@ -71,25 +79,12 @@ def endless(start: str, states: Mapping[str, State], *, silent: bool = False) ->
     return None
 
 
-def _dry(state: State, topic_has_turns: bool) -> tuple[str, ...]:
-    if state.then is None:
-        return _edges(state)
-    target = state.then if topic_has_turns else state.empty or state.then
-    return (target.state,) if target.state else ()
-
-
 def _edges(state: State) -> tuple[str, ...]:
     return tuple(dict.fromkeys(edge.target.state for edge in state.edges if edge.target.state))
 
 
 def _targets(state: State) -> tuple[str, ...]:
     return (*_edges(state), *(target.state for target in (state.then, state.empty) if target and target.state))
-
-
-def _can_stop(state: State) -> bool:
-    """Whether an edge, or the lack of one that fits, ends the conversation right there."""
-    ends = [*(edge.target for edge in state.edges), *(target for target in (state.then, state.empty) if target)]
-    return any(target.outcome for target in ends) or not state.edges or state.edges[-1].rule != ""
 
 
 def _loop(ways: Mapping[str, tuple[str, ...]]) -> tuple[str, ...] | None:

@@ -11,7 +11,7 @@ turns with which the protocol, continued from that point, could have reached its
 - A turn limit is a bound and no plan: where nothing else ends the protocol, only the next turn counts.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from protocols.protocol import Protocol
 from protocols.states import Target
@@ -54,15 +54,11 @@ def _to_the_end(protocol: Protocol, topic: Topic, positions: set[_Position]) -> 
             for edge in protocol.states[state].edges
         }
         onward = {one for one in landed if isinstance(one, tuple)}
-        if "completed" in landed or _a_user_speaks(protocol, onward):
+        if "completed" in landed or any(protocol.states[state].user for state, _ in onward):
             return turns
         positions = onward - seen
         seen |= positions
     return 0
-
-
-def _a_user_speaks(protocol: Protocol, positions: Iterable[_Position]) -> bool:
-    return any(protocol.states[state].user for state, _ in positions)
 
 
 def _landing(protocol: Protocol, topic: Topic, target: Target, used: tuple[tuple[str, int], ...]) -> _Position | str:

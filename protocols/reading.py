@@ -8,7 +8,7 @@ from protocols.graph import endless, reachable_states, with_way_out
 from protocols.protocol import Protocol
 from protocols.rules.registry import read_rule
 from protocols.rules.rule import Rule
-from protocols.schema import NAME, EdgeEntry, ProtocolEntry, StateEntry, TargetEntry
+from protocols.schema import NAME, ProtocolEntry, StateEntry, TargetEntry
 from protocols.states import Edge, SimulatedUser, State, Target
 from protocols.wording import Fault, Wording, faults, occurrence
 from topics.document import Document
@@ -43,7 +43,15 @@ def read_protocol(document: Document) -> Protocol:
         users=MappingProxyType(users),
     )
     _check_graph(document, protocol)
-    _check_users(document, protocol)
+    speaking = {state.user for state in protocol.states.values()}
+    for name in protocol.users:
+        if name not in speaking:
+            raise document.error(
+                ("users", name),
+                f"user {name!r} is not used in any state",
+                advice=f"give a state user: {name}, or remove it",
+                key=True,
+            )
     return protocol
 
 
@@ -118,18 +126,6 @@ def plain(value: object) -> object:
     return [plain(part) for part in value] if isinstance(value, (list, tuple)) else value
 
 
-def _check_users(document: Document, protocol: Protocol) -> None:
-    speaking = {state.user for state in protocol.states.values()}
-    for name in protocol.users:
-        if name not in speaking:
-            raise document.error(
-                ("users", name),
-                f"user {name!r} is not used in any state",
-                advice=f"give a state user: {name}, or remove it",
-                key=True,
-            )
-
-
 def _state(document: Document, name: str, state: StateEntry, entry: ProtocolEntry, rules: dict[str, Rule]) -> State:
     loc: Loc = ("states", name)
     if state.user is not None and state.user not in entry.users:
@@ -144,7 +140,16 @@ def _state(document: Document, name: str, state: StateEntry, entry: ProtocolEntr
         here = (*loc, "edges", number)
         if number and state.edges[number - 1].otherwise:
             raise document.error(here, "this edge is never tried: it comes after otherwise", advice="move it up")
-        edges.append(_edge(document, here, edge, name, state, entry, rules))
+        if edge.if_ is not None and edge.if_ not in rules:
+            raise _unknown(document, (*here, "if"), "rule", edge.if_, rules)
+        if edge.go != NEXT:
+            target = _target(document, here, edge, entry)
+        elif state.each is not None:
+            target = Target(state=name)
+        else:
+            what = "next is for states with each: this one has no list"
+            raise document.error((*here, "go"), what, allowed=", ".join(entry.states))
+        edges.append(Edge(edge.if_ or "", edge.label, target))
     if not state.edges[-1].otherwise and entry.no_match is None:
         raise document.error(
             (*loc, "edges"),
@@ -156,33 +161,13 @@ def _state(document: Document, name: str, state: StateEntry, entry: ProtocolEntr
         name,
         wording,
         tuple(edges),
-        then=_target(document, (*loc, "then"), state.then, name, entry) if state.then else None,
-        empty=_target(document, (*loc, "empty"), state.empty, name, entry) if state.empty else None,
+        then=_target(document, (*loc, "then"), state.then, entry) if state.then else None,
+        empty=_target(document, (*loc, "empty"), state.empty, entry) if state.empty else None,
         user=state.user or "",
     )
 
 
-def _edge(
-    document: Document,
-    loc: Loc,
-    edge: EdgeEntry,
-    name: str,
-    state: StateEntry,
-    entry: ProtocolEntry,
-    rules: dict[str, Rule],
-) -> Edge:
-    if edge.if_ is not None and edge.if_ not in rules:
-        raise _unknown(document, (*loc, "if"), "rule", edge.if_, rules)
-    if edge.go == NEXT:
-        if state.each is None:
-            raise document.error(
-                (*loc, "go"), "next is for states with each: this one has no list", allowed=", ".join(entry.states)
-            )
-        return Edge(edge.if_ or "", edge.label, Target(state=name))
-    return Edge(edge.if_ or "", edge.label, _target(document, loc, edge, name, entry))
-
-
-def _target(document: Document, loc: Loc, target: TargetEntry, name: str, entry: ProtocolEntry) -> Target:
+def _target(document: Document, loc: Loc, target: TargetEntry, entry: ProtocolEntry) -> Target:
     if target.go is not None and target.go not in entry.states:
         raise _unknown(document, (*loc, "go"), "state", target.go, entry.states)
     return Target(state=target.go or "", outcome=target.stop or "")

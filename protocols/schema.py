@@ -36,7 +36,8 @@ class TargetEntry(StrictModel):
     @model_validator(mode="after")
     def _one_way(self) -> TargetEntry:
         if (self.go is None) == (self.stop is None):
-            raise PydanticCustomError("one_way", "give either go or stop: {given}", {"given": _given_keys(self)})
+            given = "both are given" if self.go is not None else "neither is given"
+            raise PydanticCustomError("one_way", "give either go or stop: {given}", {"given": given})
         return self
 
 
@@ -109,7 +110,3 @@ class ProtocolEntry(StrictModel):
     start: str
     states: dict[str, StateEntry] = Field(min_length=1)
     no_match: NoMatchEntry | None = None
-
-
-def _given_keys(entry: TargetEntry) -> str:
-    return "both are given" if entry.go is not None else "neither is given"

@@ -150,7 +150,8 @@ def _look_for_faults(wording: Wording) -> Iterator[Fault]:
     own = {node.name for node in tree.find_all(nodes.Name) if node.ctx in ("store", "param")}
     allowed = ", ".join(sorted({"turn", *(f"topic.{word}" for word in TOPIC_WORDS), *(allowed_names - {"topic"})}))
     for name in sorted(own & allowed_names):
-        yield Fault(f"the template sets {name!r} anew", "another name", _line_of(tree, name), name)
+        places = (node.lineno for node in tree.find_all(nodes.Name) if node.name == name and node.ctx != "load")
+        yield Fault(f"the template sets {name!r} anew", "another name", next(places), name)
     yield from _walk(tree, frozenset(allowed_names | own | {"loop"}), allowed)
 
 
@@ -287,12 +288,6 @@ def _chain_text(node: nodes.Node) -> str:
     if not chain:
         return str(getattr(node, "name", ""))
     return ".".join("…" if part is None else str(part) for part in chain)
-
-
-def _line_of(tree: nodes.Template, name: str) -> int:
-    from jinja2 import nodes
-
-    return next(node.lineno for node in tree.find_all(nodes.Name) if node.name == name and node.ctx != "load")
 
 
 def fields_used(wording: Wording) -> frozenset[str]:

@@ -84,7 +84,9 @@ class Detector:
         for place, words in enumerate(known):
             if words:
                 found[place] += np.sum([self.words[gram] for gram in words], axis=0) / np.sqrt(len(words))
-        return _kept_in_bounds(found)
+        # As probabilities: at least .01 each, divided by their sum.
+        bounded = np.maximum(found, _LEAST)
+        return np.asarray(bounded / bounded.sum(axis=1, keepdims=True))
 
     def explain(self, turns: Sequence[Utterance], at: int, *, passed: int = 0) -> Detection:
         """The prediction for `turns[at]`, with what each feature and each known piece of wording added. passed: turns
@@ -133,13 +135,6 @@ class Detector:
             f'"dialogues": {json.dumps(list(self.dialogues), ensure_ascii=False)}',
         ]
         return "{\n" + ",\n".join(lines) + "\n}\n"
-
-
-def _kept_in_bounds(rows: Floats) -> Floats:
-    """(n, 3) sums of weights as probabilities: at least .01 each, divided by their sum."""
-    bounded = np.maximum(rows, _LEAST)
-    found: Floats = bounded / bounded.sum(axis=1, keepdims=True)
-    return found
 
 
 def load_detector(path: Path | None = None) -> Detector:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
 from protocols.breakdown.features import WINDOW, Utterance
-from protocols.route import Evidence
 from protocols.rules.rule import Sight, Verdict, absence, span
 from topics.decimals import decimal
 from topics.document import StrictModel
 from topics.topic import Topic
 
 if TYPE_CHECKING:  # numpy takes 0.2 s to import, and most protocols detect nothing
-    from protocols.breakdown.detector import Contribution
+    pass
 
 _SHOWN = 5  # features named as evidence
 _QUOTED = re.compile("^system says “(.*)”$")
@@ -47,20 +45,17 @@ class Breakdown(StrictModel):
         o, t, x = found.probabilities
         said = f"O {o:.3f}, T {t:.3f}, X {x:.3f}; an average turn begins at X {found.base:.3f}"
         pieces = [absence(f"probability of a breakdown above {self.above:g}", said)]
-        pieces += _spoke(sight.answer.text, found.contributions[:_SHOWN])
+        text = sight.answer.text
+        for one in found.contributions[:_SHOWN]:
+            quoted = _QUOTED.match(one.name)
+            words = re.sub(r"\(start\) | \(end\)", "", quoted[1]) if quoted else ""
+            place = text.lower().find(words) if words else -1
+            note = f"{decimal(one.added, 3, signed=True)}: {one.name}" + ("" if quoted else f" ({one.value:.3g})")
+            if place >= 0 and text[place : place + len(words)].lower() == words:
+                pieces.append(span(text, place, place + len(words), note))
+            else:
+                pieces.append(absence(one.name, note))
         return Verdict(x > self.above, tuple(pieces))
 
     def unfit(self, topic: Topic) -> str | None:
         return None
-
-
-def _spoke(text: str, contributions: tuple[Contribution, ...]) -> Iterator[Evidence]:
-    for one in contributions:
-        quoted = _QUOTED.match(one.name)
-        words = re.sub(r"\(start\) | \(end\)", "", quoted[1]) if quoted else ""
-        place = text.lower().find(words) if words else -1
-        note = f"{decimal(one.added, 3, signed=True)}: {one.name}" + ("" if quoted else f" ({one.value:.3g})")
-        if place >= 0 and text[place : place + len(words)].lower() == words:
-            yield span(text, place, place + len(words), note)
-        else:
-            yield absence(one.name, note)
