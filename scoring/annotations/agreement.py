@@ -55,7 +55,11 @@ def agreement(
     told = [[one for one in row if one is not None] for row in judged]
     given = [row for row in told if len(row) > 1]
     scores = _code_rows(given)
-    alpha = _alpha(scores)
+    every = np.concatenate(scores) if scores else np.empty((0, 1))
+    alpha = math.nan
+    if len(np.unique(every, axis=0)) > 1:
+        observed = math.fsum(_differences(row) / (len(row) - 1) for row in scores) / len(every)
+        alpha = 1 - observed / (_differences(every) / (len(every) * (len(every) - 1)))
     often = Counter(one for row in given for one in row)
     usual = max(often, key=lambda one: (often[one], str(one)), default=None)
     values = any(isinstance(one, str) for one in often)
@@ -81,15 +85,6 @@ def _code_rows(rows: Sequence[Sequence[float | str]]) -> list[Rows]:
     if not place:
         return [np.array(row, dtype=np.float64)[:, None] for row in rows]
     return [np.eye(len(place))[[place[str(one)] for one in row]] for row in rows]
-
-
-def _alpha(rows: Sequence[Rows]) -> float:
-    every = np.concatenate(rows) if rows else np.empty((0, 1))
-    if len(np.unique(every, axis=0)) < 2:
-        return math.nan
-    observed = math.fsum(_differences(row) / (len(row) - 1) for row in rows) / len(every)
-    expected = _differences(every) / (len(every) * (len(every) - 1))
-    return 1 - observed / expected
 
 
 def _differences(scores: Rows) -> float:

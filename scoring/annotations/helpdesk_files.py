@@ -210,10 +210,15 @@ def _submission(
             raise claim["id"].error(f"dialogue {dialogue!r} is predicted twice", advice="keep one of them")
         seen.add(dialogue)
         if dialogue in gold:
-            estimates[dialogue] = Estimate(
-                _nuggets(claim["nugget"], gold[dialogue]) if nuggets else None,
-                _quality(claim["quality"], gold[dialogue]) if quality else None,
-            )
+            known, blocks, ratings = gold[dialogue], None, None
+            if nuggets:
+                given = claim["nugget"].elements()
+                _same_blocks(claim["nugget"], len(given), len(known.sides))
+                sides = zip(given, known.sides, strict=True)
+                blocks = tuple(_distribution(block, known.types[side]) for block, side in sides)
+            if quality:
+                ratings = {name: _distribution(claim["quality"][name], known.levels) for name in known.quality}
+            estimates[dialogue] = Estimate(blocks, ratings)
     missing = [dialogue for dialogue in gold if dialogue not in estimates]
     if missing:
         raise InputError(
@@ -222,16 +227,6 @@ def _submission(
             advice="predict every annotated dialogue, or give fewer annotations",
         )
     return HelpdeskSubmission(name, estimates, nuggets, quality), len(seen) - len(estimates)
-
-
-def _nuggets(value: JsonValue, gold: AnnotatedDialogue) -> tuple[Row, ...]:
-    blocks = value.elements()
-    _same_blocks(value, len(blocks), len(gold.sides))
-    return tuple(_distribution(block, gold.types[side]) for block, side in zip(blocks, gold.sides, strict=True))
-
-
-def _quality(value: JsonValue, gold: AnnotatedDialogue) -> dict[str, Row]:
-    return {question: _distribution(value[question], gold.levels) for question in gold.quality}
 
 
 def _distribution(value: JsonValue, names: tuple[str, ...]) -> Row:

@@ -74,7 +74,10 @@ def compare_pairs(
         for place, p in zip(pairs, holm([one.p for one in found]), strict=True):
             corrected[place] = p
     elif known:
-        own = _of_units(values, aligned)
+        # What is permuted: the values of topics, or their sums over clusters, which are permuted whole. (U, m)
+        own = values
+        if aligned.clusters is not None:
+            own = np.asarray((np.arange(_units(aligned))[:, None] == aligned.clusters) @ values)
         table = tukey_p(own, rng)
         for place in pairs:
             corrected[place] = table[place]
@@ -120,6 +123,7 @@ def compare_pairs(
     best = np.argsort(figures if good == "low" else -figures, kind="stable")
     sets = letters(undistinguished(apart, alpha), [int(place) for place in best])
     spread = residual_variance(values) if known else math.nan
+    noise = math.sqrt(spread) if spread > _SAME**2 else math.nan
     return MeasureComparison(
         measure=measure,
         turn=turn,
@@ -129,7 +133,7 @@ def compare_pairs(
         topics=aligned.topics,
         left_out=aligned.left_out,
         trials=(int(aligned.trials.min(initial=2**31)), int(aligned.trials.max(initial=0))) if values.size else (0, 0),
-        pairs=tuple(replace(one, effect=_effect(one.value, spread)) for one in made),
+        pairs=tuple(replace(one, effect=abs(one.value) / noise) for one in made),
         letters=dict(zip(aligned.systems, sets, strict=True)),
         pooled=aligned.pooled,
         sessions={name: int(count) for name, count in zip(aligned.systems, aligned.sessions, strict=True) if count},
@@ -140,13 +144,6 @@ def compare_pairs(
 
 def _units(aligned: Aligned) -> int:
     return len(aligned.topics) if aligned.clusters is None else int(aligned.clusters.max()) + 1
-
-
-def _of_units(values: Floats, aligned: Aligned) -> Floats:
-    """(U, m) what is permuted: the values of topics, or their sums over clusters, which are permuted whole."""
-    if aligned.clusters is None:
-        return values
-    return np.asarray((np.arange(_units(aligned))[:, None] == aligned.clusters) @ values)
 
 
 def _sides(lost: Mapping[str, Lost], names: tuple[str, str]) -> tuple[Lost, Lost]:
@@ -179,10 +176,6 @@ def _alike_in_time(aligned: Aligned, names: tuple[str, str]) -> str:
         "differences of trials near each other in time are alike whatever the topic, as if sessions went on (then "
         "declare it, session: continued) or a load was on one system only"
     )
-
-
-def _effect(value: float, spread: float) -> float:
-    return abs(value) / math.sqrt(spread) if spread > _SAME**2 else math.nan
 
 
 def _pair(

@@ -6,7 +6,6 @@ import numpy as np
 import numpy.typing as npt
 
 from protocols.labels import NOT_USEFUL, USEFUL
-from scoring.figure import Good
 from scoring.inference.dependence import MISSING, Dependence, dependence
 from scoring.inference.interval import no_interval
 from scoring.measure import Asking, Declaration, Measure
@@ -36,10 +35,6 @@ def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure
         known = ", ".join(f"({source}, {_END if target == '-' else target})" for source, target in TRANSITIONS)
         raise InputError(f"{term}: there is no such transition", allowed=known)
     return found
-
-
-def _good(term: Term, inner: Good) -> Good:
-    return "high" if str(term.arguments[-1]) == USEFUL else "low"
 
 
 def _transitions(measure: Measure, pool: Pool) -> Iterator[Reading]:
@@ -140,7 +135,7 @@ TRANSITION = Declaration(
     example="transition(x, o)",
     n="turns",
     needs=("labels",),
-    good=_good,
+    good=lambda term, inner: "high" if str(term.arguments[-1]) == USEFUL else "low",
     written=("transition(x, o)", "transition(x, end)"),
     arguments=(2, 2),
     read=_read,

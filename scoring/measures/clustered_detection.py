@@ -72,9 +72,14 @@ def detection_over(
     if math.isnan(whole.d_prime) or (s.max() <= 1 and n.max() <= 1 and not np.any((s > 0) & (n > 0))):
         return ClusteredDetection(whole, 0.0, seen)
     if seen < FEWEST:
-        none = no_interval(_too_few(seen, whole.d_prime_interval.note))
+        few = f"no interval: it needs {FEWEST} topics (within one topic: {FEWEST} trials), and there are {seen}"
+        none = no_interval("; ".join(filter(None, (few, whole.d_prime_interval.note))))
         return ClusteredDetection(replace(whole, d_prime_interval=none, criterion_interval=none), math.nan, seen)
-    rates = [_rate(units, above, below, level) for above, below in ((h, s), (f, n))]
+    invalid = np.zeros((len(units), 1), dtype=bool)
+    rates = [
+        share(units, above[:, None], below[:, None], invalid, level=level, pooled=True)
+        for above, below in ((h, s), (f, n))
+    ]
     r = _correlation(h, s, f, n)
     hit, alarm = _corrected_rate(h, s), _corrected_rate(f, n)
     (hit_low, hit_high), (alarm_low, alarm_high) = (_ends(rate.interval) for rate in rates)
@@ -95,11 +100,6 @@ def detection_over(
         ),
     )
     return ClusteredDetection(found, r, seen)
-
-
-def _rate(units: Sequence[str], above: Floats, below: Floats, level: float) -> Share:
-    invalid = np.zeros((len(units), 1), dtype=bool)
-    return share(units, above[:, None], below[:, None], invalid, level=level, pooled=True)
 
 
 def _correlation(h: Floats, s: Floats, f: Floats, n: Floats) -> float:
@@ -130,11 +130,6 @@ def _together(one: float, other: float, r: float) -> float:
     # An end of a rate's interval can lie inside the corrected rate; then that side has no length.
     one, other = max(one, 0.0), max(other, 0.0)
     return math.sqrt(max(one * one + other * other - 2 * r * one * other, 0.0))
-
-
-def _too_few(units: int, said: str) -> str:
-    note = f"no interval: it needs {FEWEST} topics (within one topic: {FEWEST} trials), and there are {units}"
-    return f"{note}; {said}" if said else note
 
 
 def _effective(rate: Share) -> str:

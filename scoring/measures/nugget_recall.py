@@ -83,16 +83,16 @@ class KnownNuggets:
 
 def known_nuggets(material: Material) -> KnownNuggets:
     """The known nuggets of a conversation, made once of it."""
-    return material.once(KnownNuggets, lambda: _known(material))
 
+    def make() -> KnownNuggets:
+        assert material.gold is not None
+        gains = {one.entity: material.settings.gain(one.grade) for one in material.gold.entries(material.topic.id)}
+        names = [entity for entity, gain in gains.items() if gain > 0]
+        matches = [(nugget.entity, float(nugget.position)) for nugget in material.nuggets if nugget.relevant]
+        weights = np.array([gains[name] for name in names], dtype=np.float64)
+        return KnownNuggets(weights, np.ones(len(names)), first_offsets(names, matches))
 
-def _known(material: Material) -> KnownNuggets:
-    assert material.gold is not None
-    gains = {one.entity: material.settings.gain(one.grade) for one in material.gold.entries(material.topic.id)}
-    names = [entity for entity, gain in gains.items() if gain > 0]
-    matches = [(nugget.entity, float(nugget.position)) for nugget in material.nuggets if nugget.relevant]
-    weights = np.array([gains[name] for name in names], dtype=np.float64)
-    return KnownNuggets(weights, np.ones(len(names)), first_offsets(names, matches))
+    return material.once(KnownNuggets, make)
 
 
 def _of(share: Callable[[KnownNuggets], float]) -> Callable[[Material, Measure], Figure]:

@@ -153,7 +153,9 @@ def share(
     if n and resampler is not None and top.shape[1] > 1:
         interval = _resampled_interval(topics, top, bottom, seen, pooled, resampler)
     if n and math.isnan(interval.low):
-        interval = _with_unseen_topic(top, bottom, value, pooled, level, unit)
+        # That of `scoring.inference.unseen_topic`; of fewer than `FEW` answers, one a topic, the exact one. Topics
+        # are those with anything below the line: to count the others too covers .85 where 6 of 45 topics fail.
+        interval = _of_units(*_by_topic(top, bottom, pooled), value, float(bottom.sum()), pooled, level, unit)
     return Share(value, n, counted, interval, worst, best, units)
 
 
@@ -223,13 +225,6 @@ def _by_topic(top: Floats, bottom: Floats, pooled: bool) -> tuple[Floats, Floats
         return top.sum(axis=1), bottom.sum(axis=1)
     there = bottom > 0
     return np.divide(top, bottom, out=np.zeros_like(top), where=there).sum(axis=1), there.sum(axis=1).astype(float)
-
-
-def _with_unseen_topic(top: Floats, bottom: Floats, value: float, pooled: bool, level: float, unit: str) -> Interval:
-    """That of `scoring.inference.unseen_topic`; of fewer than `FEW` answers, one a topic, the exact one.
-    Topics are those with anything below the line: to count the others too covers .85 where 6 of 45 topics fail.
-    """
-    return _of_units(*_by_topic(top, bottom, pooled), value, float(bottom.sum()), pooled, level, unit)
 
 
 def _of_units(

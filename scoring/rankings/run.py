@@ -49,7 +49,11 @@ def read_run(path: str | PathLike[str]) -> Run:
             continue
         first = False
         if len(cells) != 6:
-            raise _uneven_line(file, line, cells)
+            if cells[0].startswith(_OPENING):
+                raise file.fault(line, 0, f"{_OPENING} is below the first line", allowed="on the first line only")
+            raise file.fault(
+                line, 6, f"the line has {len(cells)} columns", allowed="six: topic Q0 document rank score name"
+            )
         topic, _, document, rank, score, tag = cells
         if not (rank.isascii() and rank.isdigit()) or len(rank) > 18:
             raise file.fault(line, 3, f"{quote_cell(rank)} is not a rank", allowed="a whole number from 0")
@@ -111,9 +115,3 @@ def _description(file: ColumnFile, line: int) -> str:
     if not text.endswith(_CLOSING):
         raise file.fault(line, 0, f"{_OPENING} is not closed on its line", allowed=f"{_OPENING}…{_CLOSING} on one line")
     return text[len(_OPENING) : -len(_CLOSING)].strip()
-
-
-def _uneven_line(file: ColumnFile, line: int, cells: list[str]) -> Exception:
-    if cells[0].startswith(_OPENING):
-        return file.fault(line, 0, f"{_OPENING} is below the first line", allowed="on the first line only")
-    return file.fault(line, 6, f"the line has {len(cells)} columns", allowed="six: topic Q0 document rank score name")

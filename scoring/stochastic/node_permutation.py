@@ -110,7 +110,11 @@ def node_p(both: BothSides, rng: np.random.Generator, *, draws: int = DRAWS, lev
         return NodeTests(p, z, 0, 0, int(several.sum()), draws)
     largest = np.array(
         [
-            whole.tail(float(whole.values.max())) if whole is not None else _share_of_largest(one)
+            whole.tail(float(whole.values.max()))
+            if whole is not None
+            else math.nan
+            if one is None
+            else float((one >= one.max() - _SAME).mean())
             for one, whole in zip(found, every, strict=True)
         ]
     )
@@ -152,10 +156,6 @@ class _Every:
 def _none_reaches(family: Sequence[_Every], z: float) -> float:
     """The chance that some node of independent ones reaches z."""
     return 1 - math.prod(1 - one.tail(z) for one in family)
-
-
-def _share_of_largest(dealt: Floats | None) -> float:
-    return float((dealt >= dealt.max() - _SAME).mean()) if dealt is not None else math.nan
 
 
 def _telling(m: Counts, n: Counts, c: Counts) -> list[int]:

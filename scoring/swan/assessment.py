@@ -307,7 +307,12 @@ def of_system(
     for criterion in schema:
         name = criterion.name
         if criterion.level == "set":
-            parts[name] = _of_sets(name, system, topics, judgments)
+            # One item for each topic, weight 1.
+            sets = judgments.sets if judgments else {}
+            known = [sets[system, topic, name] for topic in topics if (system, topic, name) in sets]
+            told = [(one.share * one.value, one.share) for one in known if one.value is not None]
+            above, below = math.fsum(value for value, _ in told), math.fsum(share for _, share in told)
+            parts[name] = Wan(name, above, below, len(told), len(topics))
         else:
             parts[name] = pool_wans(one[name] for one in each) if each else Wan(name, 0.0, 0.0, 0, 0)
     return SystemSwan(
@@ -315,12 +320,3 @@ def of_system(
         mean_per_session(swan(one, schema.weights).value for one in each),
         {one.name: mean_per_session(known[one.name].value for known in each) for one in schema if one.level != "set"},
     )
-
-
-def _of_sets(name: str, system: str, topics: Sequence[str], judgments: Judgments | None) -> Wan:
-    """One item for each topic, weight 1."""
-    sets = judgments.sets if judgments else {}
-    known = [sets[system, topic, name] for topic in topics if (system, topic, name) in sets]
-    parts = [(one.share * one.value, one.share) for one in known if one.value is not None]
-    above, below = math.fsum(part for part, _ in parts), math.fsum(share for _, share in parts)
-    return Wan(name, above, below, len(parts), len(topics))

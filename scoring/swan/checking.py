@@ -7,7 +7,7 @@ their position, conversations of a topic alike, topics alike.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -73,7 +73,7 @@ def check(
     declined = sum(one.people is not None and (one.people.value is None or one.people.share < 1) for one in every)
     compared = {topic: _compare_talks(talks, weighting) for topic, talks in topics.items()}
     compared = {topic: one for topic, one in compared.items() if one.weights.any()}
-    missing = _missing(compared)
+    missing = tuple(topic for topic, one in compared.items() if one.checked < FEWEST_OF_PEOPLE)
     if missing or not compared:
         return Checked(None, missing, declined)
     clusters = design.rows(list(compared))[1].tolist()
@@ -82,10 +82,6 @@ def check(
         none = no_interval(_OF_THESE if design.these else _CONTINUED)
         found = replace(found, interval=none, people_interval=none)
     return Checked(found, (), declined)
-
-
-def _missing(compared: Mapping[str, Compared]) -> tuple[str, ...]:
-    return tuple(topic for topic, one in compared.items() if one.checked < FEWEST_OF_PEOPLE)
 
 
 def _compare_talks(talks: Sequence[tuple[Check, ...]], weighting: Weighting) -> Compared:

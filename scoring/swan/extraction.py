@@ -129,7 +129,8 @@ class RuleExtractor:
     def candidates(self, passage: Passage, earlier: Sequence[Passage]) -> Iterator[Candidate]:
         """The nuggets of `passage`, in order."""
         other = next((one for one in reversed(earlier) if one.speaker != passage.speaker), None)
-        answering = other is not None and _asks(other.text)
+        # What ends in a question is answered, also if quotation marks or brackets close after it.
+        answering = other is not None and other.text.rstrip(" \t\r\n\"'”’)*_").endswith(("?", "？"))
         english = is_english(passage.text)
         for sentence in sentences(passage.text):
             if sentence.shape == "code":
@@ -167,9 +168,11 @@ def extract_nuggets(
         own = [*extractor.candidates(passage, tuple(earlier))]
         if any(one.type == "E" for one in own):
             raise ValueError(f"the extractor {extractor.version} returned an entity: those are found by their URL")
-        found += _merge_clauses(
-            place_nuggets(passage, own, version=extractor.version), place_nuggets(passage, inside, version="urls/1")
-        )
+        placed = [
+            *place_nuggets(passage, own, version=extractor.version),
+            *place_nuggets(passage, inside, version="urls/1"),
+        ]
+        found += sorted(placed, key=lambda one: (one.start, one.end, one.type))
         found += [
             Nugget(passage.turn, "system", -1, -1, "", one.position, "E", "entity", "urls/1", entity=one.entity)
             for one in here
@@ -177,10 +180,6 @@ def extract_nuggets(
         ]
         earlier.append(passage)
     return tuple(found)
-
-
-def _merge_clauses(*parts: tuple[Nugget, ...]) -> list[Nugget]:
-    return sorted((one for part in parts for one in part), key=lambda one: (one.start, one.end, one.type))
 
 
 def act_key(text: str, *, answering: bool = False) -> str:
@@ -229,8 +228,3 @@ def is_english(text: str) -> bool:
         return False
     known = sum(word.lower().replace("’", "'").partition("'")[0] in _FUNCTION_WORDS for word in words)
     return len(words) <= _FEW or known * _ONE_IN >= len(words)
-
-
-def _asks(text: str) -> bool:
-    """Whether the last words are a question."""
-    return text.rstrip(" \t\r\n\"'”’)*_").endswith(("?", "？"))

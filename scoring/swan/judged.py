@@ -288,7 +288,14 @@ def _rank_layers(layers: Iterable[Layer], precedence: Precedence) -> list[tuple[
         if rank is not None and layer.kind != "gold":
             found.append((rank, layer))
     found.sort(
-        key=lambda one: (-one[0], moment(one[1].made_at), one[1].made_at, one[1].author, one[1].version, _name(one[1]))
+        key=lambda one: (
+            -one[0],
+            moment(one[1].made_at),
+            one[1].made_at,
+            one[1].author,
+            one[1].version,
+            one[1].path.rpartition("/")[2],
+        )
     )
     return found
 
@@ -296,10 +303,6 @@ def _rank_layers(layers: Iterable[Layer], precedence: Precedence) -> list[tuple[
 def _place_judgments(layer: Layer) -> Iterator[tuple[Judgment, Place]]:
     for number, judgment in enumerate(layer.judgments, 2):
         yield judgment, Place(layer.path, number) if layer.path else Place(f"the judgments of {layer.author}")
-
-
-def _name(layer: Layer) -> str:
-    return layer.path.rpartition("/")[2]
 
 
 def _said_of(judgment: Judgment, criterion: Criterion, place: Place) -> float | str | None:

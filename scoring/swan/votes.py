@@ -11,7 +11,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from scoring.swan.item import Source
@@ -74,7 +74,11 @@ def fold(given: Collection[Given], folding: str) -> Opinion | None:
     kind, author = named_judge(folding)
     used = [one for one in given if not author or (one.by.author == author and kind in ("", one.by.kind))]
     referees = [one for one in used if one.adjudicates]
-    used = referees if folding == _ADJUDICATED and referees else used if author else _without(used, referees)
+    if folding == _ADJUDICATED and referees:
+        used = referees
+    elif not author:
+        # An adjudicator has seen the others' votes, and casts none; one who judged alone is a judge like any other.
+        used = [one for one in used if not one.adjudicates] or referees
     if not used:
         return None
     rank = min(one.rank for one in used)
@@ -82,7 +86,11 @@ def fold(given: Collection[Given], folding: str) -> Opinion | None:
     said = {one.value for one in votes}
     disputed = len({one.value for one in given}) > 1
     unsettled = votes if len(said) > 1 and folding == _ADJUDICATED else ()
-    counted = votes[:1] if unsettled or len(said) == 1 else _most(votes) if folding == _MAJORITY else votes
+    counted = votes[:1] if unsettled or len(said) == 1 else votes
+    if folding == _MAJORITY and len(said) > 1:
+        counts = Counter(one.value for one in votes)
+        most = max(counts.values())
+        counted = tuple(one for one in votes if counts[one.value] == most)
     scores = [one.value for one in counted if isinstance(one.value, float)]
     named = [one.value for one in counted if isinstance(one.value, str)]
     value = math.fsum(scores) / len(scores) if scores else None
@@ -90,14 +98,3 @@ def fold(given: Collection[Given], folding: str) -> Opinion | None:
     applies = len(scores) + len(named)
     share = 1.0 if folding == _MEAN or not applies else applies / len(counted)
     return Opinion(value, votes[0].by, disputed, rank, votes, share, unsettled, shares)
-
-
-def _without(used: Sequence[Given], referees: Sequence[Given]) -> list[Given]:
-    """An adjudicator has seen the others' votes, and casts none; one who judged alone is a judge like any other."""
-    return [one for one in used if not one.adjudicates] or list(referees)
-
-
-def _most(votes: Sequence[Given]) -> list[Given]:
-    counts = Counter(one.value for one in votes)
-    most = max(counts.values())
-    return [one for one in votes if counts[one.value] == most]

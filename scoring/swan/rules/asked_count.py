@@ -84,7 +84,9 @@ def asked_for(said: str) -> Ask | None:
         before = plain[max(0, found.start() - 80) : found.start()]
         if _NOT_ASKED.search(before) or _NOT_THINGS.match(found["kind"]):
             continue
-        return Ask(_number(found["least"]), found.start("least"), found.end("kind"))
+        least = found["least"]
+        count = int(least) if least.isdecimal() else _NUMBERS[" ".join(least.lower().split())]
+        return Ask(count, found.start("least"), found.end("kind"))
     return None
 
 
@@ -118,10 +120,6 @@ def _longest_enumeration(sentence: str) -> int:
         run = run + 1 if 0 < words <= _LONGEST else 1 if place == 0 else 0
         best = max(best, run)
     return best if best > 1 else 0
-
-
-def _number(text: str) -> int:
-    return int(text) if text.isdecimal() else _NUMBERS[" ".join(text.lower().split())]
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:

@@ -74,15 +74,11 @@ def asked_limit(said: str) -> Limit | None:
             if pattern is _LONG:
                 return Limit(math.floor(int(found["number"]) * _OVER), "words", start, end)
             if pattern is _LIMIT:
-                return _limit_of(found)
+                number, unit = (found["number"], found["unit"]) if found["number"] else found["alone"].split()
+                count = int(number) if number.isdecimal() else _SMALL.get(" ".join(number.lower().split()), 1)
+                return Limit(count, "words" if unit.lower().startswith("word") else "sentences", start, end)
             return Limit(_BRIEF_WORDS if pattern is _BRIEF else _BARE_WORDS, "words", start, end)
     return None
-
-
-def _limit_of(found: re.Match[str]) -> Limit:
-    number, unit = (found["number"], found["unit"]) if found["number"] else found["alone"].split()
-    count = int(number) if number.isdecimal() else _SMALL.get(" ".join(number.lower().split()), 1)
-    return Limit(count, "words" if unit.lower().startswith("word") else "sentences", *found.span())
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:

@@ -20,15 +20,14 @@ def compare_claims(one: Form, other: Form) -> bool | None:
     apart = [place for place, (a, b) in enumerate(zip(one.values, other.values, strict=True)) if not a.agrees(b)]
     if one.negated != other.negated:
         return None if apart else False
-    if len(apart) > 1 or (apart and _in_opening_phrase(one, apart[0])):
+    if len(apart) > 1:
         return None
+    if apart:
+        # A value in an opening phrase such as `In 1990` says when or where, not what.
+        spots = [at for at, word in enumerate(one.words) if word.startswith("#")]
+        if spots[apart[0]] <= 1 and one.words[0] in _FRONT and len(spots) > 1:
+            return None
     return not apart
-
-
-def _in_opening_phrase(form: Form, place: int) -> bool:
-    """Whether the value stands in an opening phrase such as `In 1990`: it says when or where, not what."""
-    spots = [at for at, word in enumerate(form.words) if word.startswith("#")]
-    return spots[place] <= 1 and form.words[0] in _FRONT and len(spots) > 1
 
 
 @dataclass(slots=True)

@@ -84,7 +84,8 @@ def _judge_claims(
     if _DOUBT.match(said):
         for form, nugget in claims:
             told = {agree for agree, _ in held.claims.compare(form)}
-            if False in told or (gives_way and _differs_in_name(nugget, held)):
+            renamed = any(held.named.get(around, name) != name for around, name in _around_names(nugget))
+            if False in told or (gives_way and renamed):
                 yield nugget, 0.0, "changed at mere doubt"
             elif True in told:
                 yield nugget, 1.0, "kept against doubt"
@@ -128,8 +129,3 @@ def _around_names(nugget: Nugget) -> Iterator[tuple[tuple[str, ...], str]]:
     for place, word in enumerate(words):
         if word[:1].isupper():
             yield (*lower[:place], "", *lower[place + 1 :]), lower[place]
-
-
-def _differs_in_name(nugget: Nugget, held: _Held) -> bool:
-    """Whether the claim is one that was made before but for one name."""
-    return any(held.named.get(around, name) != name for around, name in _around_names(nugget))

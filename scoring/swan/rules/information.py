@@ -21,6 +21,7 @@ from topics.late_pattern import late_pattern
 _ENDS = frozenset({"REJECT", "HEDGE", "APOLOGY"})
 _COURTESY = frozenset({"CONVENTIONAL-OPENING", "CONVENTIONAL-CLOSING", "THANKING", "ACKNOWLEDGE"})
 _NAME = late_pattern(r"(?<![\w'])[A-ZÀ-ÖØ-Þ][\w'’-]*[^\W\d_][\w-]*")
+_ANSWERS = {"YES-ANSWER": "yes", "NO-ANSWER": "no"}
 _NO_NAMES = frozenset({"I", "I'm", "I'd", "I've", "I'll"})
 _GAP = late_pattern(r"\s+")
 _MOST = 400  # values of a conversation that are compared with those of another
@@ -51,7 +52,8 @@ class Information:
                 continue
             if nugget.act in _ENDS or nugget.act in _COURTESY:
                 continue
-            names.update(_answers(nugget))
+            if nugget.act in _ANSWERS:
+                names.add(_ANSWERS[nugget.act])
             form = claim_form(nugget.text)
             if form.shaded:
                 continue
@@ -64,13 +66,6 @@ class Information:
     @property
     def size(self) -> int:
         return len(self.names) + len(self.values)
-
-
-def _answers(nugget: Nugget) -> Iterable[str]:
-    if nugget.act == "YES-ANSWER":
-        yield "yes"
-    elif nugget.act == "NO-ANSWER":
-        yield "no"
 
 
 def _names(nugget: Nugget) -> Iterable[str]:
