@@ -44,13 +44,12 @@ def fit_tables(file: UserFile, foresight: Mapping[str, HeldOut], played: Candida
             table.add_row(*head, _acts(act), f"{share.k / row.n:.3f}", interval, f"{share.p:.3f}")
     table.caption = "seen: share of the n; smoothed: the same after smoothing; both over all turns"
     table.caption += "; answer *: any, or not known" if answers else ""
-    table.caption_style, table.caption_justify = "dim", "left"
     yield table
     if file.stopping:
         table = _table("stop model", "parameters (standard error)", "AIC", "chances")
         for model in file.stopping:
             parameters = ", ".join(
-                f"{name} {_number(one.value)} ({_number(one.error)})" for name, one in model.parameters.items()
+                f"{name} {_number(one.value, 3)} ({_number(one.error, 3)})" for name, one in model.parameters.items()
             )
             table.add_row(model.model, parameters, _number(model.aic, 1), str(model.chances))
         yield table
@@ -93,16 +92,16 @@ def ranking_verdict(found: Realism) -> str:
     """Whether simulated users put the systems in the order that people do, compared with halves of the people."""
     ranking, floor = found.ranking, found.ranking_floor
     known = not math.isnan(ranking.low)
-    tau = _plain(ranking.tau, 3) + (f" [{ranking.low:.3f}, {ranking.high:.3f}]" if known else "")
+    tau = decimal(ranking.tau, 3) + (f" [{ranking.low:.3f}, {ranking.high:.3f}]" if known else "")
     drawn = f"; {ranking.resampled} resampled" if known else ""
     agreement = f"Kendall's tau-b {tau}{drawn}" + (f" ({ranking.note})" if ranking.note else "")
     if floor is None or math.isnan(ranking.tau):
         return agreement
     half = floor.floor
     said = (
-        f"{floor.verdict}: {agreement}; between halves of the real users {_plain(half.median, 3)} "
-        f"[{_plain(half.low, 3)}, {_plain(half.high, 3)}], between a half and simulated users "
-        f"{_plain(floor.matched.median, 3)}; systems differ by other amounts: p {_p(floor.p)}"
+        f"{floor.verdict}: {agreement}; between halves of the real users {decimal(half.median, 3)} "
+        f"[{decimal(half.low, 3)}, {decimal(half.high, 3)}], between a half and simulated users "
+        f"{decimal(floor.matched.median, 3)}; systems differ by other amounts: p {_p(floor.p)}"
     )
     if floor.verdict == "undecided":
         said += f"; halves of {pluralize(floor.people, 'real user')} per system are too few to agree on an order"
@@ -178,10 +177,32 @@ def check_notes(found: Realism) -> Iterator[str]:
 
 def check_json(found: Realism) -> dict[str, Any]:
     """Everything in `found`; undefined numbers are null."""
-    ranking = found.ranking
+    ranking, floor = found.ranking, found.ranking_floor
+    order: dict[str, Any] = {"verdict": "n/a"}
+    if floor is not None:
+        order = {
+            "floor": _spread_document(floor.floor),
+            "matched": _spread_document(floor.matched),
+            "people": floor.people,
+            "p": _json(floor.p),
+            "needed": floor.needed,
+            "verdict": floor.verdict,
+        }
+    said, scores = None, None
+    if found.scores is not None and found.score_floor is not None:
+        said = scores_verdict(found.scores.p, found.score_floor)
+        scores = {name: _json(getattr(found.scores, name)) for name in ("statistic", "distance", "p")}
+        scores |= {"n": found.scores.n, "m": found.scores.m, **_floor(found.score_floor)}
     return {
-        "real": _size(found, real=True),
-        "simulated": _size(found, real=False),
+        **{
+            side: {
+                "dialogues": len(own),
+                "users": len({one.unit for one in own}),
+                "turns": sum(one.length for one in own),
+                "censored": sum(not one.ended for one in own),
+            }
+            for side, own in (("real", found.real), ("simulated", found.simulated))
+        },
         "behaviour": {
             name: {
                 "what": BEHAVIOUR[name],
@@ -221,19 +242,8 @@ def check_json(found: Realism) -> dict[str, Any]:
         },
         "foresight": foresight_json(found.foresight),
         "testing": {
-            "said": None
-            if found.scores is None or found.score_floor is None
-            else scores_verdict(found.scores.p, found.score_floor),
-            "scores": None
-            if found.scores is None or found.score_floor is None
-            else {
-                "statistic": _json(found.scores.statistic),
-                "distance": _json(found.scores.distance),
-                "p": _json(found.scores.p),
-                "n": found.scores.n,
-                "m": found.scores.m,
-                **_floor(found.score_floor),
-            },
+            "said": said,
+            "scores": scores,
             "ranking": {
                 "tau": _json(ranking.tau),
                 "low": _json(ranking.low),
@@ -243,23 +253,9 @@ def check_json(found: Realism) -> dict[str, Any]:
                 "simulated": [_json(value) for value in ranking.simulated],
                 "resampled": ranking.resampled,
                 "note": ranking.note,
-                **_ranking_floor(found),
+                **order,
             },
         },
-    }
-
-
-def _ranking_floor(found: Realism) -> dict[str, Any]:
-    floor = found.ranking_floor
-    if floor is None:
-        return {"verdict": "n/a"}
-    return {
-        "floor": _spread_document(floor.floor),
-        "matched": _spread_document(floor.matched),
-        "people": floor.people,
-        "p": _json(floor.p),
-        "needed": floor.needed,
-        "verdict": floor.verdict,
     }
 
 
@@ -276,16 +272,6 @@ def foresight_json(models: Mapping[str, HeldOut]) -> dict[str, Any]:
             "users": one.units,
         }
         for name, one in models.items()
-    }
-
-
-def _size(found: Realism, *, real: bool) -> dict[str, int]:
-    side = found.real if real else found.simulated
-    return {
-        "dialogues": len(side),
-        "users": len({one.unit for one in side}),
-        "turns": sum(one.length for one in side),
-        "censored": sum(not one.ended for one in side),
     }
 
 
@@ -310,12 +296,12 @@ def _p(p: float) -> str:
 
 def _add(table: Table, name: str, value: float, floor: Floor, verdict: str, p: float | None = None) -> None:
     known = floor.floor
-    interval = f"[{_plain(known.low)}, {_plain(known.high)}]" if known.n else "n/a"
+    interval = f"[{decimal(known.low, 4)}, {decimal(known.high, 4)}]" if known.n else "n/a"
     table.add_row(
         name,
-        _plain(value),
-        _plain(floor.matched.median),
-        _plain(known.median),
+        decimal(value, 4),
+        decimal(floor.matched.median, 4),
+        decimal(known.median, 4),
         interval,
         *([] if p is None else [_p(p)]),
         verdict,
@@ -325,11 +311,10 @@ def _add(table: Table, name: str, value: float, floor: Floor, verdict: str, p: f
 def _wordings(found: Wordings) -> Table:
     table = _table("words", "real", "simulated", "distance", "95% of floors", "p")
     for name, one in found.measures.items():
-        floor = f"[{_plain(one.low)}, {_plain(one.high)}]"
-        table.add_row(name, _plain(one.real, 3), _plain(one.simulated, 3), _plain(one.value), floor, _p(one.p))
+        floor = f"[{decimal(one.low, 4)}, {decimal(one.high, 4)}]"
+        table.add_row(name, decimal(one.real, 3), decimal(one.simulated, 3), decimal(one.value, 4), floor, _p(one.p))
     meanings = "; ".join(f"{name}: {meaning}" for name, meaning in WORDINGS.items())
     table.caption = f"words: {found.verdict} (p {_p(found.together)} over all of them). {meanings}"
-    table.caption_style, table.caption_justify = "dim", "left"
     return table
 
 
@@ -337,14 +322,13 @@ def _survival(curves: Sequence[Survival]) -> Table:
     last = min(_MOST_TURNS, max(len(curve.share) for curve in curves) - 1)
     table = _table("still there after", "real", "simulated")
     for turn in range(1, last + 1):
-        shares = [float(curve.share[turn]) if turn < len(curve.share) else _after(curve) for curve in curves]
+        # Beyond the longest dialogue: nobody, if all were seen to leave.
+        shares = [
+            float(curve.share[turn]) if turn < len(curve.share) else 0.0 if curve.share[-1] == 0 else math.nan
+            for curve in curves
+        ]
         table.add_row(pluralize(turn, "turn"), *("n/a" if math.isnan(share) else f"{share:.2f}" for share in shares))
     return table
-
-
-def _after(curve: Survival) -> float:
-    """Beyond the longest dialogue: nobody, if all were seen to leave."""
-    return 0.0 if float(curve.share[-1]) == 0 else math.nan
 
 
 def _foresight(models: Mapping[str, HeldOut], heading: str) -> Table:
@@ -355,7 +339,6 @@ def _foresight(models: Mapping[str, HeldOut], heading: str) -> Table:
         table.add_row(name, f"{one.bits:.3f}", f"{one.perplexity:.2f}", f"{one.gain:.3f}", interval, str(one.n))
     if heading != "model":
         table.caption = "; ".join(f"{name}: {meaning}" for name, meaning in FORESIGHT.items())
-        table.caption_style, table.caption_justify = "dim", "left"
     return table
 
 
@@ -372,12 +355,13 @@ def _candidates(played: Candidates) -> Table:
     table.caption = "bits a decision, and gain over turn-and-act, on users it was not fitted on; interval over users"
     for name, why in played.left_out.items():
         table.caption += f"; {name}: {why}"
-    table.caption_style, table.caption_justify = "dim", "left"
     return table
 
 
 def _table(first: str, *others: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table = Table(
+        box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), caption_style="dim", caption_justify="left"
+    )
     # Names are folded over several lines where they do not fit; figures never are, and nothing is cut.
     table.add_column(first, overflow="fold")
     for heading in others:
@@ -396,11 +380,7 @@ def _acts(*acts: str) -> Text:
     return Text(" ".join(name if len(name) <= _LONGEST_ACT else name.replace("+", "+\n") for name in names))
 
 
-def _plain(value: float, digits: int = 4) -> str:
-    return decimal(value, digits)
-
-
-def _number(value: float | None, digits: int = 3) -> str:
+def _number(value: float | None, digits: int) -> str:
     return "n/a" if value is None else decimal(value, digits)
 
 
