@@ -135,7 +135,9 @@ class _Look:
         rng = Streams(seed, (self.user.name, self.scenario.id, 1))
         system = Streams(seed, ("conformance",))
         state = self._start_state(rng)
-        twin = self.user.start(_other_gold(self.scenario), rng.at(0))
+        topic = self.scenario.topic
+        other_gold = replace(topic.type, attributes=(*topic.type.attributes, "OTHER"))
+        twin = self.user.start(replace(self.scenario, topic=replace(topic, type=other_gold)), rng.at(0))
         self._report_broken("order", 1, state, self.answers[0], rng.at(1), "an answer before the opening is taken")
         seen: Observation | None = None
         forks: list[_Fork] = []
@@ -286,11 +288,6 @@ def _fit(user: User, state: State, seen: Observation | None, chances: Sequence[C
     variance = 2 / (9 * freedom)
     z = ((statistic / freedom) ** (1 / 3) - (1 - variance)) / math.sqrt(variance)
     return math.erfc(z / math.sqrt(2)) / 2
-
-
-def _other_gold(scenario: Scenario) -> Scenario:
-    kind = scenario.topic.type
-    return replace(scenario, topic=replace(scenario.topic, type=replace(kind, attributes=(*kind.attributes, "OTHER"))))
 
 
 def _did(action: Say | Stop) -> str:

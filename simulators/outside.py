@@ -97,15 +97,11 @@ class WordsWanted(Exception):
         self.prompt = prompt
 
 
-def _none() -> Mapping[tuple[str | int, ...], Sample]:
-    return MappingProxyType({})
-
-
 @dataclass(frozen=True, slots=True)
 class _SuppliedStreams(Streams):
     """Streams with samples at hand. `at` keeps them."""
 
-    samples: Mapping[tuple[str | int, ...], Sample] = field(default_factory=_none)
+    samples: Mapping[tuple[str | int, ...], Sample] = field(default_factory=lambda: MappingProxyType({}))
 
 
 def take_sample(rng: Streams, purpose: str, *, source: str, act: str, messages: tuple[Message, ...]) -> Sample:

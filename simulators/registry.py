@@ -210,12 +210,11 @@ def _unasked_hazards(name: str, document: Document) -> Iterator[tuple[str, Hazar
 def _content(path: Path) -> str:
     """A hash over a file, or over the JSON files of a run."""
     files = [path] if path.is_file() else sorted((*path.glob("run.json"), *path.glob("trials-*.jsonl")))
-    digests = [[file.name, hashlib.blake2b(_bytes(file, path), digest_size=16).hexdigest()] for file in files]
+    digests = []
+    for file in files:
+        content = read_regular(file) if file == path else read_inside(path, file.name)
+        digests.append([file.name, hashlib.blake2b(content, digest_size=16).hexdigest()])
     return content_hash("user-file", [digest if path.is_dir() else digest[1:] for digest in digests])
-
-
-def _bytes(file: Path, named: Path) -> bytes:
-    return read_regular(file) if file == named else read_inside(named, file.name)
 
 
 def check_users(
@@ -240,20 +239,11 @@ def check_users(
                     advice=fault.advice,
                 ) from None
             except Exception as fault:
-                if _ours(fault):
+                last = extract_tb(fault.__traceback__)[-1]
+                if last.filename.startswith(str(Path(__file__).parent)):  # ours, to be seen as it is
                     raise
                 raise InputError(
                     f"user {name!r} on topic {topic.id!r}: its start raises {type(fault).__name__}: {fault} "
-                    f"({_raised_at(fault)})",
+                    f"({last.filename}:{last.lineno})",
                     advice=_MEND,
                 ) from fault
-
-
-def _ours(fault: Exception) -> bool:
-    """Whether Harvest's own code raised it, and it should be seen as it is."""
-    return extract_tb(fault.__traceback__)[-1].filename.startswith(str(Path(__file__).parent))
-
-
-def _raised_at(fault: Exception) -> str:
-    last = extract_tb(fault.__traceback__)[-1]
-    return f"{last.filename}:{last.lineno}"

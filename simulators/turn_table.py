@@ -83,12 +83,13 @@ def count_by_turn(sequences: Iterable[ActSequence], *, order: int = 1, least: in
     if len(groups) > 1 and len(groups[-1][1]) < least:
         _, rest = groups.pop()
         groups[-1][1].extend(rest)
-    return TurnTable([(turn, _count_decisions(decisions)) for turn, decisions in groups], order) if groups else None
-
-
-def _count_decisions(decisions: Iterable[tuple[Context, str]]) -> dict[Context, dict[str, int]]:
-    found: dict[Context, dict[str, int]] = {}
-    for context, act in sorted(decisions):
-        row = found.setdefault(context, {})
-        row[act] = row.get(act, 0) + 1
-    return found
+    if not groups:
+        return None
+    counted = []
+    for turn, decisions in groups:
+        rows: dict[Context, dict[str, int]] = {}
+        for context, act in sorted(decisions):
+            row = rows.setdefault(context, {})
+            row[act] = row.get(act, 0) + 1
+        counted.append((turn, rows))
+    return TurnTable(counted, order)

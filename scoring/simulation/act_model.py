@@ -23,7 +23,7 @@ Source: I. H. Witten, T. C. Bell, IEEE Trans. Information Theory 37(4), 1991 (me
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -124,12 +124,6 @@ def contexts(decision: Decision, order: int, given: bool) -> tuple[Context, ...]
     return tuple(found)
 
 
-def _counted_in(decision: Decision, order: int, given: bool) -> tuple[Context, ...]:
-    """The rows a decision is counted in: those it is looked up in, and those it would be without its answer, which are
-    over all answers."""
-    return tuple(dict.fromkeys((*contexts(decision, order, given), *contexts(decision, order, given=False))))
-
-
 def count_acts(
     decisions: Iterable[Decision], acts: Sequence[str], order: int, given: bool
 ) -> dict[Context, npt.NDArray[np.int64]]:
@@ -139,7 +133,9 @@ def count_acts(
     for decision in decisions:
         if decision.act not in place:
             raise ValueError(f"an act that is not among those of the model: {decision.act!r}")
-        counted.update((context, decision.act) for context in _counted_in(decision, order, given))
+        # In the rows it is looked up in, and in those it would be without its answer, which are over all answers.
+        rows = dict.fromkeys((*contexts(decision, order, given), *contexts(decision, order, given=False)))
+        counted.update((context, decision.act) for context in rows)
     found: dict[Context, npt.NDArray[np.int64]] = {}
     for (context, act), n in counted.items():
         found.setdefault(context, np.zeros(len(place), dtype=np.int64))[place[act]] = n
@@ -162,10 +158,5 @@ def fit_acts(
         raise ValueError(f"order must be 0, 1 or 2, not {order}")
     known = acts_in(dialogues) if acts is None else tuple(acts)
     refuse_reserved(known)
-    counts = count_acts(_all(dialogues), known, order, given)
+    counts = count_acts((one for dialogue in dialogues for one in decisions_of(dialogue)), known, order, given)
     return ActModel(known, order, given, smoothing or Smoothing(), counts)
-
-
-def _all(dialogues: Iterable[Dialogue]) -> Iterator[Decision]:
-    for dialogue in dialogues:
-        yield from decisions_of(dialogue)

@@ -67,12 +67,6 @@ def folds_of(dialogues: Sequence[Dialogue], folds: int, rng: np.random.Generator
     return np.array([dealt[one.unit] for one in dialogues], dtype=np.int64)
 
 
-def _bits(model: Predictor | Bits, dialogues: Sequence[Dialogue]) -> float:
-    if callable(model):
-        return model(dialogues)
-    return math.fsum(decision_bits(model, decision) for one in dialogues for decision in decisions_of(one))
-
-
 def held_out(
     dialogues: Sequence[Dialogue],
     models: Mapping[str, Fit],
@@ -102,7 +96,11 @@ def held_out(
         for row, fit in enumerate(models.values()):
             model = fit(training)
             for unit, theirs in tested.items():
-                bits[row, place[unit]] = _bits(model, theirs)
+                bits[row, place[unit]] = (
+                    model(theirs)
+                    if callable(model)
+                    else math.fsum(decision_bits(model, decision) for one in theirs for decision in decisions_of(one))
+                )
     drawn = rng.multinomial(len(units), [1 / len(units)] * len(units), size=replications).astype(np.float64)
     total = drawn @ decisions
     found: dict[str, HeldOut] = {}

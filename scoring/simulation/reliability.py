@@ -70,7 +70,11 @@ def ranking_agreement(
     systems have the same topics on both sides; else the users of each side with all their dialogues; or, if every
     dialogue is another user's, dialogues within each system. A draw that leaves a system without dialogues is left out.
     """
-    sides = [_by_system(side) for side in (real, simulated)]
+    sides: tuple[dict[str, list[Dialogue]], ...] = ({}, {})
+    for own, side in zip(sides, (real, simulated)):
+        for one in side:
+            if not math.isnan(one.score):
+                own.setdefault(one.system, []).append(one)
     systems = tuple(sorted(sides[0].keys() & sides[1].keys()))
     means = [tuple(_mean([one.score for one in side[name]]) for name in systems) for side in sides]
     tau = kendall_tau(means[0], means[1]) if len(systems) > 1 else math.nan
@@ -103,14 +107,6 @@ def ranking_agreement(
             note = "; ".join(filter(None, (note, f"no interval: {_SAME}")))
     resampled = "topics" if paired else "users" if several else "dialogues"
     return RankingAgreement(tau, low, high, systems, means[0], means[1], resampled, note)
-
-
-def _by_system(dialogues: Sequence[Dialogue]) -> dict[str, list[Dialogue]]:
-    found: dict[str, list[Dialogue]] = {}
-    for one in dialogues:
-        if not math.isnan(one.score):
-            found.setdefault(one.system, []).append(one)
-    return found
 
 
 def _of_all(side: dict[str, list[Dialogue]]) -> list[Dialogue]:

@@ -39,11 +39,8 @@ def _joins(before: str) -> bool:
         return False
     if unicodedata.category(before) in ("So", "Sk") or before == "\ufe0f":
         return True
-    return (before.isalpha() and not unicodedata.name(before, "").startswith(_SIMPLE)) or _is_mark(before)
-
-
-def _is_mark(letter: str) -> bool:
-    return unicodedata.category(letter)[0] == "M"
+    is_mark = unicodedata.category(before)[0] == "M"
+    return is_mark or (before.isalpha() and not unicodedata.name(before, "").startswith(_SIMPLE))
 
 
 _ALIKE: Final = str.maketrans(

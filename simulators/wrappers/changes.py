@@ -178,19 +178,15 @@ def _politeness(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Chan
 
 
 def _case(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Changed:
-    ways = [way for way in (_lower_case(parts), _raise_case(parts)) if way != parts]
+    ways = [
+        way
+        for change in (str.lower, str.upper)
+        if (way := tuple(Piece(change(one.text), "word") if one.kind == "word" else one for one in parts)) != parts
+    ]
     if not ways:
         return Changed(parts, 0, 0)
     drawn, which = float(rng.random()), int(rng.integers(len(ways)))
     return Changed(ways[which], 1, 1) if drawn < rate else Changed(parts, 1, 0)
-
-
-def _lower_case(parts: Pieces) -> Pieces:
-    return tuple(Piece(part.text.lower(), "word") if part.kind == "word" else part for part in parts)
-
-
-def _raise_case(parts: Pieces) -> Pieces:
-    return tuple(Piece(part.text.upper(), "word") if part.kind == "word" else part for part in parts)
 
 
 # Letters of the shortest word that gets a slip: shorter ones become other words.

@@ -91,11 +91,8 @@ def paraphrase(
 
 def realised_rates(state: State) -> dict[str, float]:
     """For each kind of change, the share of the units so far that were changed; NaN where it never fitted."""
-    return {name: did / could if could else math.nan for name, (could, did) in _realised_rates(state).items()}
-
-
-def _realised_rates(state: State) -> Mapping[str, tuple[int, int]]:
-    return recall(state, ParaphrasingMemory).realised
+    counted = recall(state, ParaphrasingMemory).realised
+    return {name: did / could if could else math.nan for name, (could, did) in counted.items()}
 
 
 @memory_kind("paraphrasing")

@@ -128,7 +128,9 @@ def counterfactual(
         values: Values = {**share_values(system, material), **computed[system]}
         why = "sessions go on from topic to topic: what one user said reaches later ones" if system in continued else ""
         paths = {} if why else dict(_paths(system, users, met, target, material))
-        if seen := max((one.unseen for one in paths.values() if one.unseen), key=_likely, default=None):
+        if seen := max(
+            (one.unseen for one in paths.values() if one.unseen), key=lambda one: one.probability, default=None
+        ):
             unseen[system] = seen
             why = f"{name} may do what was never played: {seen.act}, P = {seen.probability:.3g} in {seen.where}"
         for key, measure in wanted.items():
@@ -143,10 +145,6 @@ def counterfactual(
         if system in met_by
     )
     return Counterfactual(run, name, settings, met_by, tuple(figures), unseen, (*notes, *cut))
-
-
-def _likely(one: Unseen) -> float:
-    return one.probability
 
 
 def _refuse(measure: Measure) -> None:

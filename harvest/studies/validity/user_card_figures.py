@@ -43,11 +43,9 @@ def _remarks(one: SystemCard) -> Iterator[str]:
         yield f"{orders.count:.0f} of {pluralize(orders.n, 'answer')} with orders to a model"
     kept = one.rates[KEPT]
     if one.faults and kept.n:
-        yield f"other turns keep {100 * kept.value:.0f}% of the words that were meant{_added(one.rates[ADDED])}"
-
-
-def _added(rate: CardRate) -> str:
-    return f"; of their words {100 * rate.value:.0f}% were added" if rate.n else ""
+        added = one.rates[ADDED]
+        more = f"; of their words {100 * added.value:.0f}% were added" if added.n else ""
+        yield f"other turns keep {100 * kept.value:.0f}% of the words that were meant{more}"
 
 
 def _effect(effect: Contrast) -> str:

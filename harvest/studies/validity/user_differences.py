@@ -115,19 +115,14 @@ def first_suspect(turns: Sequence[WordedTurn], others: Sequence[WordedTurn], rat
     for turn in turns:
         if rate == LEFT:
             doubtful = bool(turn.left)
+        elif rate in WORDING and turn.act == FREE:
+            # What a free model says before any answer is the same for all systems, if it is one model.
+            doubtful = not turn.fault and (bool(turn.heard) or len(voices) > 1)
         elif rate in WORDING:
-            doubtful = _is_unlike(turn, one_voice=len(voices) == 1)
+            doubtful = not turn.fault and not turn.as_meant
         else:
             doubtful = bool(_happened(turn, rate, settled))
         if doubtful:
             # A user that left has heard the answer of its last turn: only what would have followed is lost.
             found.setdefault(turn.key, turn.number + (rate == LEFT))
     return found
-
-
-def _is_unlike(turn: WordedTurn, *, one_voice: bool) -> bool:
-    """Whether the words of a turn may be unlike those for another system. What a free model says before any answer is
-    the same for all systems, if it is one model."""
-    if turn.fault:
-        return False
-    return (bool(turn.heard) or not one_voice) if turn.act == FREE else not turn.as_meant

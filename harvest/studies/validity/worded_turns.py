@@ -119,7 +119,13 @@ def _of_conversation(
         if turn.user in models:
             options = models[turn.user]
             samples = _samples(turn, folder) if turn.choice is None else []
-            meant = _meant(turn) if turn.choice is not None else intended_words(samples[0][0]) if samples else ""
+            meant = intended_words(samples[0][0]) if samples else ""
+            if turn.choice is not None and turn.act != FREE:
+                meant = turn.choice.meant or turn.said
+            # A model that could have gone on, and did not, left; other ends say nothing of leaving.
+            left: bool | None = None
+            if turn.act == FREE and turn.label is not None and (following is not None or left_by_choice(one)):
+                left = following is None
             said = SaidTurn(
                 turn.said,
                 meant,
@@ -145,17 +151,11 @@ def _of_conversation(
                 count_words(turn.said),
                 bool(meant) and flat(turn.said) == flat(meant),
                 heard,
-                _left(one, following) if turn.act == FREE and turn.label is not None else None,
+                left,
                 json.dumps(options, sort_keys=True, default=str),
             )
             earlier.append((turn.said, meant))
         answer, heard = reply, heard + (turn.label or "-")
-
-
-def _left(one: Conversation, following: Turn | None) -> bool | None:
-    if following is not None:
-        return False
-    return True if left_by_choice(one) else None
 
 
 def _language(name: object) -> str | None:
@@ -173,12 +173,6 @@ def _samples(turn: Turn, folder: Path | None) -> list[tuple[str, str]]:
         return [(str(one["messages"][0]["text"]), str(one["text"])) for one in taken]
     except (ValueError, LookupError, TypeError, RecursionError):
         return []
-
-
-def _meant(turn: Turn) -> str:
-    if turn.choice is None or turn.act == FREE:
-        return ""
-    return turn.choice.meant or turn.said
 
 
 def _count_refused(turn: Turn, samples: Sequence[tuple[str, str]]) -> Mapping[str, int] | None:
