@@ -1,7 +1,7 @@
 """All conversations of a system together, and what a measure over many conversations makes of some topics."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,7 +13,6 @@ from scoring.inference.bootstrap import Resampler
 from scoring.inference.design import Design
 from scoring.inference.interval import Interval
 from scoring.material import Judged
-from scoring.part import Part
 from scoring.settings import Settings
 from scoring.swan.assessment import Assessment
 from topics.attributes import AttributeSet
@@ -59,6 +58,26 @@ class Pool:
     resampler: Resampler
     seed: int
     planned: int
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Rows of the topics a figure is over, and what names it."""
+
+    rows: Sequence[int]
+    topic: str | None = None
+    topic_type: str | None = None
+
+
+def parts(topics: Sequence[Topic], *, each: bool = False) -> Iterator[Part]:
+    """Every topic type and everything; each: also every topic."""
+    types: dict[str, list[int]] = {}
+    for row, topic in enumerate(topics):
+        types.setdefault(topic.type.name, []).append(row)
+        if each:
+            yield Part([row], topic.id, topic.type.name)
+    yield from (Part(rows, None, name) for name, rows in types.items())
+    yield Part(range(len(topics)))
 
 
 @dataclass(frozen=True, slots=True)

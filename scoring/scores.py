@@ -22,7 +22,7 @@ from scoring.lengths import Unit
 from scoring.material import Judged, Material
 from scoring.measure import Measure
 from scoring.notation import Term
-from scoring.pool import Pool, Reading
+from scoring.pool import Pool
 from scoring.settings import Settings, check_weights
 from scoring.summaries import SystemScores
 from scoring.swan.assessment import PageText
@@ -189,30 +189,26 @@ def _form_rows(measures: Sequence[Measure], pool: Pool) -> Iterator[ScoreRow]:
     for measure in measures:
         rows = (measure.form or measure.declaration).rows
         for reading in rows(measure, pool) if rows is not None else ():
-            yield _form_row(reading, measure.name, pool.scores.system, pool.scores.settings)
-
-
-def _form_row(reading: Reading, measure: str, system: str, settings: Settings) -> ScoreRow:
-    interval = reading.interval
-    return ScoreRow(
-        measure=measure,
-        system=system,
-        topic=reading.part.topic,
-        topic_type=reading.part.topic_type,
-        trial=None,
-        value=reading.value,
-        n=reading.n,
-        topics=reading.topics,
-        low=interval.low,
-        high=interval.high,
-        level=settings.level if interval.method else None,
-        interval=interval.method or None,
-        resampled=interval.resampled or None,
-        invalid=reading.invalid,
-        worst=reading.worst,
-        best=reading.best,
-        note=reading.note or interval.note,
-    )
+            interval = reading.interval
+            yield ScoreRow(
+                measure=measure.name,
+                system=pool.scores.system,
+                topic=reading.part.topic,
+                topic_type=reading.part.topic_type,
+                trial=None,
+                value=reading.value,
+                n=reading.n,
+                topics=reading.topics,
+                low=interval.low,
+                high=interval.high,
+                level=pool.scores.settings.level if interval.method else None,
+                interval=interval.method or None,
+                resampled=interval.resampled or None,
+                invalid=reading.invalid,
+                worst=reading.worst,
+                best=reading.best,
+                note=reading.note or interval.note,
+            )
 
 
 def _of_sessions(systems: Sequence[str]) -> Iterator[str]:

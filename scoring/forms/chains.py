@@ -11,8 +11,7 @@ from scoring.inference.interval import no_interval
 from scoring.measure import Asking, Declaration, Measure
 from scoring.measures.usefulness import Share, labels
 from scoring.notation import Term
-from scoring.part import parts
-from scoring.pool import Pool, Reading
+from scoring.pool import Pool, Reading, parts
 from scoring.stochastic.chain import ABSENT, STATES, TRANSITIONS, chain, codes
 from scoring.stochastic.persistence import persistence
 from scoring.understanding import plainly

@@ -18,8 +18,7 @@ from scoring.measures.swan import SWAN
 from scoring.measures.wan import WAN, criterion_of, read_wan, weighted_schema
 from scoring.notation import Term
 from scoring.nuggets import find_nuggets
-from scoring.part import parts
-from scoring.pool import Pool, Reading
+from scoring.pool import Pool, Reading, parts
 from scoring.stochastic.expectation import fairness
 from scoring.swan.assessment import Assessment, every_wan, of_system
 from scoring.swan.judged import Judgments

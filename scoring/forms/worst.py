@@ -17,8 +17,7 @@ from scoring.inference.interval import Interval, no_interval
 from scoring.inference.tails import ENDS, Tail, TailKind, Worst, pooled_tail, trials_needed, within_topics
 from scoring.measure import Asking, Declaration, Measure, Parameter
 from scoring.notation import Term
-from scoring.part import parts
-from scoring.pool import Pool, Reading
+from scoring.pool import Pool, Reading, parts
 from scoring.stochastic.failures import rate_below, rate_of
 from scoring.understanding import refuse_parameters
 from topics.errors import InputError

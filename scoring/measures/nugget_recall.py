@@ -95,6 +95,11 @@ def known_nuggets(material: Material) -> KnownNuggets:
     return material.once(KnownNuggets, make)
 
 
+def figure_of_named(material: Material, measure: Measure, value: float, note: str = "") -> Figure:
+    """The figure of a value over the relevant entities that the conversation names."""
+    return Figure(measure.name, value, known_nuggets(material).found, unjudged=material.unjudged, note=note)
+
+
 def _of(share: Callable[[KnownNuggets], float]) -> Callable[[Material, Measure], Figure]:
     def score(material: Material, measure: Measure) -> Figure:
         known = known_nuggets(material)

@@ -11,16 +11,14 @@ Source: Sakai, Kato and Song, CIKM 2011; [GFRC] Eq. 2. NTCIREVAL's `1click` give
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from scoring.figure import Figure
-from scoring.measure import Declaration, Measure
-from scoring.measures.nugget_recall import known_nuggets
+from scoring.measure import Declaration
+from scoring.measures.nugget_recall import figure_of_named, known_nuggets
 from scoring.measures.relevance import LIMITS, in_characters
 
 if TYPE_CHECKING:
@@ -87,20 +85,6 @@ def of_conversation(material: Material) -> float:
     return s_measure(known.weights, known.lengths, known.offsets, material.patience)
 
 
-def _of(form: Callable[[float], float]) -> Callable[[Material, Measure], Figure]:
-    def score(material: Material, measure: Measure) -> Figure:
-        found = known_nuggets(material).found
-        return Figure(
-            measure.name,
-            form(of_conversation(material)),
-            found,
-            unjudged=material.unjudged,
-            note=in_characters(material),
-        )
-
-    return score
-
-
 _of_entities = partial(
     Declaration,
     of="conversation",
@@ -117,7 +101,9 @@ S_MEASURE = _of_entities(
     example="S-measure(L=600)",
     range=(0.0, math.inf),
     has_top=False,
-    score=_of(lambda value: value),
+    score=lambda material, measure: figure_of_named(
+        material, measure, of_conversation(material), in_characters(material)
+    ),
 )
 S_FLAT = _of_entities(
     name="S-flat",
@@ -125,5 +111,7 @@ S_FLAT = _of_entities(
     formula="S-measure, at most 1",
     source="Sakai, Kato and Song, CIKM 2011",
     example="S-flat(L=600)",
-    score=_of(s_flat),
+    score=lambda material, measure: figure_of_named(
+        material, measure, s_flat(of_conversation(material)), in_characters(material)
+    ),
 )

@@ -6,7 +6,6 @@ Source: Sakai and Kato, "One Click One Revisited", AIRS 2012; NTCIREVAL's `1clic
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ import numpy.typing as npt
 
 from scoring.figure import Figure
 from scoring.measure import Declaration, Measure
-from scoring.measures.nugget_recall import known_nuggets
+from scoring.measures.nugget_recall import figure_of_named, known_nuggets
 
 if TYPE_CHECKING:
     from scoring.material import Material
@@ -49,18 +48,8 @@ def of_conversation(material: Material) -> float:
     return t_measure(known.lengths, known.offsets, sum(passage.words for passage in material.passages))
 
 
-def _of(form: Callable[[float], float]) -> Callable[[Material, Measure], Figure]:
-    def score(material: Material, measure: Measure) -> Figure:
-        found = known_nuggets(material).found
-        return Figure(
-            measure.name,
-            form(of_conversation(material)),
-            found,
-            unjudged=material.unjudged,
-            note="in characters" if material.unit == "characters" else "",
-        )
-
-    return score
+def _of_text(material: Material, measure: Measure, value: float) -> Figure:
+    return figure_of_named(material, measure, value, "in characters" if material.unit == "characters" else "")
 
 
 _of_entities = partial(
@@ -78,12 +67,12 @@ T_MEASURE = _of_entities(
     formula="relevant entities named / words of the conversation",
     example="T-measure",
     range=(0.0, math.inf),
-    score=_of(lambda value: value),
+    score=lambda material, measure: _of_text(material, measure, of_conversation(material)),
 )
 T_FLAT = _of_entities(
     name="T-flat",
     sentence="T-measure, capped at 1.",
     formula="T-measure, at most 1",
     example="T-flat",
-    score=_of(t_flat),
+    score=lambda material, measure: _of_text(material, measure, t_flat(of_conversation(material))),
 )

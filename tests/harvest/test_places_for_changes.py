@@ -221,8 +221,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from scoring.part import parts
-from scoring.pool import Pool, Reading
+from scoring.pool import Pool, Reading, parts
 from scoring.forms.worst import MINIMUM
 from scoring.measure import Declaration, Measure
 from scoring.inference.interval import no_interval
